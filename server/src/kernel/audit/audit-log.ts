@@ -1,0 +1,80 @@
+import type { Logger } from 'pino';
+import type { PurposeKey } from '../crypto/keyring.ts';
+import { unavailable } from '../errors.ts';
+import type { Tx } from '../storage/database.ts';
+import type { AuditStore } from './audit-store.ts';
+import type { AuditEntry } from './entry.ts';
+import { GroupCommit } from './group-commit.ts';
+import type { Heads } from './heads.ts';
+
+const BATCH_MAX = 1000;
+const WAITING_MAX = 50_000;
+const SEAL_INTERVAL_MS = 100;
+
+/**
+ * The audit log. A change records its entry in its own transaction; reads and refusals share commits. Either way the answer
+ * waits until the entry is durable, and fails if it cannot be.
+ */
+export class AuditLog {
+  readonly #store: AuditStore;
+  readonly #heads: Heads;
+  readonly #log: Logger;
+  readonly #commits: GroupCommit<AuditEntry>;
+  #sealing: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(store: AuditStore, heads: Heads, log: Logger) {
+    this.#store = store;
+    this.#heads = heads;
+    this.#log = log;
+    this.#commits = new GroupCommit((entries) => store.append(entries), { batchMax: BATCH_MAX, waitingMax: WAITING_MAX });
+  }
+
+  async record(entry: AuditEntry): Promise<void> {
+    try {
+      await this.#commits.add(entry);
+    } catch (error) {
+      throw unavailable('The audit log cannot be written now, so the request is refused.', error);
+    }
+  }
+
+  /** What `recordIn` needs, fetched before the transaction begins. */
+  headKey(tenantId: string): Promise<PurposeKey> {
+    return this.#heads.key(tenantId);
+  }
+
+  recordIn(tx: Tx, entry: AuditEntry, headKey: PurposeKey): Promise<void> {
+    return this.#store.appendIn(tx, entry, headKey);
+  }
+
+  /** Links everything committed so far, by this node or another. */
+  seal(): Promise<void> {
+    const run = this.#sealing.then(async () => {
+      while ((await this.#store.seal()) > 0);
+    });
+    this.#sealing = run.catch(() => {});
+    return run;
+  }
+
+  /** Seals again and again, shortly after whatever was committed. */
+  startSealing(): void {
+    const next = () => {
+      this.#timer = setTimeout(async () => {
+        try {
+          await this.seal();
+        } catch (error) {
+          this.#log.warn({ err: error }, 'sealing the audit log failed; it is tried again');
+        }
+        if (this.#timer !== undefined) next();
+      }, SEAL_INTERVAL_MS);
+    };
+    next();
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#commits.drained();
+    await this.seal().catch((error) => this.#log.warn({ err: error }, 'sealing the audit log at the end failed'));
+  }
+}

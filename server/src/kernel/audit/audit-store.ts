@@ -1,0 +1,36 @@
+import type { PurposeKey } from '../crypto/keyring.ts';
+import type { Tx } from '../storage/database.ts';
+import type { AuditEntry } from './entry.ts';
+
+/**
+ * How entries get into the log and into the chain. On SQLite the one writer knows the order at once and links entries as it inserts
+ * them; on PostgreSQL several nodes insert, and entries are linked just after commit.
+ */
+export interface AuditStore {
+  /** Durable when it resolves. */
+  append(entries: AuditEntry[]): Promise<void>;
+  /** Commits or not with the change it describes. `headKey` is the tenant's, taken before the transaction. */
+  appendIn(tx: Tx, entry: AuditEntry, headKey: PurposeKey): Promise<void>;
+  /** Links every entry that is committed and has no place yet; says how many. */
+  seal(): Promise<number>;
+}
+
+export const COLUMNS = [
+  'tenant_id',
+  'id',
+  'at',
+  'actor_kind',
+  'actor_id',
+  'actor_name',
+  'actor_key',
+  'action',
+  'resource',
+  'vault',
+  'decision',
+  'status',
+  'ip',
+  'user_agent',
+  'request_id',
+  'reason',
+  'details',
+] as const satisfies readonly (keyof AuditEntry)[];

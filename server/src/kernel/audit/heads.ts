@@ -1,0 +1,39 @@
+import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
+import type { Tables } from '../storage/tables.ts';
+import { type ChainHead, GENESIS_HASH } from './chain.ts';
+
+const PURPOSE = 'audit-head';
+
+/**
+ * The head of a tenant's chain carries a MAC under a key the database holds only wrapped. Who can write to the database but has no
+ * root key can neither cut the end off the log nor rewrite it and make a head to fit.
+ */
+export class Heads {
+  readonly #keyring: Keyring;
+
+  constructor(keyring: Keyring) {
+    this.#keyring = keyring;
+  }
+
+  /** Call before a transaction: the key may have to be made. */
+  key(tenantId: string): Promise<PurposeKey> {
+    return this.#keyring.purposeKey(tenantId, PURPOSE);
+  }
+
+  async isAuthentic(row: Tables['audit_heads']): Promise<boolean> {
+    return this.#keyring.verifyMac(row.tenant_id, PURPOSE, row.mac_key_version, macInput(row.tenant_id, row), row.mac);
+  }
+}
+
+export function headRow(tenantId: string, head: ChainHead, key: PurposeKey): Tables['audit_heads'] {
+  const { seq, hash } = head;
+  return { tenant_id: tenantId, seq, hash, mac: key.mac(macInput(tenantId, head)), mac_key_version: key.version };
+}
+
+export function genesis(tenantId: string, key: PurposeKey): Tables['audit_heads'] {
+  return headRow(tenantId, { seq: 0, hash: GENESIS_HASH }, key);
+}
+
+function macInput(tenantId: string, head: ChainHead): Buffer {
+  return Buffer.concat([Buffer.from(`${tenantId}:${head.seq}:`, 'utf8'), head.hash]);
+}

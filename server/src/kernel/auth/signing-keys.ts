@@ -1,0 +1,176 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../clock.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { newId } from '../ids.ts';
+import type { Database } from '../storage/database.ts';
+import { SYSTEM_TENANT } from '../storage/tables.ts';
+
+const PURPOSE = 'signing';
+const ALGORITHM = 'EdDSA';
+/** A key signs for this long … */
+export const SIGNING_PERIOD_MS = 30 * DAY_MS;
+/** … is published this long before it does … */
+const PUBLISHED_BEFORE_MS = HOUR_MS;
+/** … and verifies until the last token it can have signed (365 days) is gone. */
+const VERIFIES_AFTER_MS = 366 * DAY_MS;
+/** An unknown key id makes a node look for new keys, but garbage cannot make it look all the time. */
+const RELOAD_COOLDOWN_MS = 1 * SECOND_MS;
+
+interface LoadedKey {
+  kid: string;
+  jwk: Record<string, unknown>;
+  publicKey: KeyObject;
+  sealedPrivate: Uint8Array;
+  signsFrom: number;
+  verifiesUntil: number;
+}
+
+/** The Ed25519 keys that sign access tokens, shared by all nodes through the database. */
+export class SigningKeys {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #issuer: string;
+  #keys: LoadedKey[] = [];
+  #loadedAt = Number.NEGATIVE_INFINITY;
+  readonly #privateKeys = new Map<string, KeyObject>();
+
+  constructor(database: Database, keyring: Keyring, clock: Clock, installationId: string) {
+    this.#database = database;
+    this.#keyring = keyring;
+    this.#clock = clock;
+    this.#issuer = `urn:coffer:${installationId}`;
+  }
+
+  async sign(claims: JWTPayload & { jti: string; exp: number }): Promise<string> {
+    const key = await this.#signingKey();
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: ALGORITHM, kid: key.kid, typ: 'JWT' })
+      .setIssuer(this.#issuer)
+      .setIssuedAt(Math.floor(this.#clock.now() / SECOND_MS))
+      .sign(await this.#privateKey(key));
+  }
+
+  /** The claims of a token that one of our keys signed, or null. Expiry is included; revocation is not: that is the store's. */
+  async verify(jwt: string): Promise<JWTPayload | null> {
+    try {
+      const { payload } = await jwtVerify(jwt, ({ kid }) => this.#publicKey(kid), {
+        // Pinned: what the token says of its own algorithm decides nothing (RFC 8725, 3.1).
+        algorithms: [ALGORITHM],
+        issuer: this.#issuer,
+        typ: 'JWT',
+        currentDate: new Date(this.#clock.now()),
+        requiredClaims: ['jti', 'sub', 'exp', 'iat'],
+      });
+      return payload;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) return null;
+      throw error;
+    }
+  }
+
+  async publicJwks(): Promise<{ keys: Record<string, unknown>[] }> {
+    await this.#load();
+    return { keys: this.#keys.filter((key) => key.verifiesUntil > this.#clock.now()).map((key) => key.jwk) };
+  }
+
+  /** Makes the next key when the newest one nears its end, and drops keys that verify nothing any more. */
+  async rotate(): Promise<{ created: number; dropped: number }> {
+    const now = this.#clock.now();
+    await this.#load();
+    const newest = this.#keys[0];
+    const isDue = newest === undefined || newest.signsFrom + SIGNING_PERIOD_MS - PUBLISHED_BEFORE_MS <= now;
+    if (isDue) await this.#create(newest === undefined ? now : now + PUBLISHED_BEFORE_MS);
+    const dropped = await this.#database.transaction(async (tx) => {
+      const result = await tx
+        .deleteFrom('signing_keys')
+        .where('tenant_id', '=', SYSTEM_TENANT)
+        .where('verifies_until', '<', now)
+        .executeTakeFirst();
+      return Number(result.numDeletedRows);
+    });
+    await this.#load();
+    return { created: isDue ? 1 : 0, dropped };
+  }
+
+  async #create(signsFrom: number): Promise<void> {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const kid = newId('key', this.#clock.now());
+    const jwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: ALGORITHM, use: 'sig' };
+    const sealed = await this.#keyring.seal(PURPOSE, place(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
+    await this.#database.transaction(async (tx) => {
+      await tx
+        .insertInto('signing_keys')
+        .values({
+          tenant_id: SYSTEM_TENANT,
+          kid,
+          public_jwk: JSON.stringify(jwk),
+          sealed_private: sealed,
+          signs_from: signsFrom,
+          verifies_until: signsFrom + SIGNING_PERIOD_MS + VERIFIES_AFTER_MS,
+          created_at: this.#clock.now(),
+        })
+        .execute();
+    });
+  }
+
+  async #signingKey(): Promise<LoadedKey> {
+    const now = this.#clock.now();
+    if (now - this.#loadedAt > PUBLISHED_BEFORE_MS / 2) await this.#load();
+    const key = this.#keys.find((candidate) => candidate.signsFrom <= now);
+    if (key === undefined) throw new Error('there is no signing key');
+    return key;
+  }
+
+  async #privateKey(key: LoadedKey): Promise<KeyObject> {
+    let privateKey = this.#privateKeys.get(key.kid);
+    if (privateKey === undefined) {
+      const der = await this.#keyring.unseal(PURPOSE, place(key.kid), key.sealedPrivate);
+      privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+      this.#privateKeys.clear();
+      this.#privateKeys.set(key.kid, privateKey);
+    }
+    return privateKey;
+  }
+
+  async #publicKey(kid: string | undefined): Promise<KeyObject> {
+    let key = this.#keys.find((candidate) => candidate.kid === kid);
+    if (key === undefined && this.#clock.now() - this.#loadedAt > RELOAD_COOLDOWN_MS) {
+      await this.#load();
+      key = this.#keys.find((candidate) => candidate.kid === kid);
+    }
+    if (key === undefined || key.verifiesUntil <= this.#clock.now()) throw new UnknownSigningKey();
+    return key.publicKey;
+  }
+
+  /** Newest first. */
+  async #load(): Promise<void> {
+    const rows = await this.#database.read
+      .selectFrom('signing_keys')
+      .selectAll()
+      .where('tenant_id', '=', SYSTEM_TENANT)
+      .orderBy('signs_from', 'desc')
+      .execute();
+    this.#keys = rows.map((row) => {
+      const jwk = JSON.parse(row.public_jwk) as Record<string, unknown>;
+      return {
+        kid: row.kid,
+        jwk,
+        publicKey: createPublicKey({ key: jwk, format: 'jwk' }),
+        sealedPrivate: row.sealed_private,
+        signsFrom: row.signs_from,
+        verifiesUntil: row.verifies_until,
+      };
+    });
+    this.#loadedAt = this.#clock.now();
+  }
+}
+
+class UnknownSigningKey extends Error {
+  readonly code = 'ERR_JWKS_NO_MATCHING_KEY';
+}
+
+function place(kid: string) {
+  return { tenantId: SYSTEM_TENANT, table: 'signing_keys', row: kid };
+}

@@ -1,0 +1,80 @@
+import Type, { type Static } from 'typebox';
+import type { Cidr } from './address.ts';
+import { addressIsIn, compileCidrs } from './condition.ts';
+import type { AccessRequest } from './evaluate.ts';
+import { MAX_ACTION_CHARS, MAX_CIDR_CHARS, MAX_SCOPE_ENTRIES, MAX_VAULT_NAME_CHARS } from './limits.ts';
+import { compileActionPattern, compileVaultNamePattern, isResource, type Pattern } from './pattern.ts';
+import { compileEach } from './policy.ts';
+
+/** Absent means unrestricted, empty means nothing. */
+export const Scope = Type.Object(
+  {
+    vaults: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: MAX_VAULT_NAME_CHARS }), { maxItems: MAX_SCOPE_ENTRIES }),
+    ),
+    actions: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: MAX_ACTION_CHARS }), { maxItems: MAX_SCOPE_ENTRIES }),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type Scope = Static<typeof Scope>;
+
+/** CIDR ranges. Absent means from anywhere; an empty list allows nobody, as every allow-list here. */
+export const IpAllowlist = Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), {
+  maxItems: MAX_SCOPE_ENTRIES,
+});
+export type IpAllowlist = Static<typeof IpAllowlist>;
+
+export interface CeilingInput {
+  readonly scope?: Scope | undefined;
+  readonly ip_allowlist?: readonly string[] | undefined;
+}
+
+/** The most a credential lets its holder do, whatever the holder's policies say. `null` leaves that side open. */
+export interface Ceiling {
+  readonly vaults: readonly Pattern[] | null;
+  readonly actions: readonly Pattern[] | null;
+  readonly cidrs: readonly Cidr[] | null;
+}
+
+export function compileCeiling({ scope, ip_allowlist }: CeilingInput): Ceiling {
+  const { vaults, actions } = scope ?? {};
+  return {
+    vaults: vaults === undefined ? null : compileEach(vaults, compileVaultNamePattern, '/scope/vaults'),
+    actions: actions === undefined ? null : compileEach(actions, compileActionPattern, '/scope/actions'),
+    cidrs: ip_allowlist === undefined ? null : compileCidrs(ip_allowlist, '/ip_allowlist'),
+  };
+}
+
+/**
+ * Every ceiling must hold. Addresses are asked first, over all ceilings: who uses a stolen credential from elsewhere
+ * learns nothing about its scope, and the answer does not depend on the order of the ceilings.
+ */
+export function withinCeiling(ceilings: readonly Ceiling[], request: AccessRequest): 'ok' | 'scope' | 'ip' {
+  for (const { cidrs } of ceilings) {
+    if (cidrs !== null && addressIsIn(cidrs, request.context.ip) !== true) return 'ip';
+  }
+  for (const ceiling of ceilings) if (!withinScope(ceiling, request)) return 'scope';
+  return 'ok';
+}
+
+function withinScope({ vaults, actions }: Ceiling, { action, resource }: AccessRequest): boolean {
+  if (actions !== null && !anyMatches(actions, action)) return false;
+  if (vaults === null) return true;
+  if (!isResource(resource)) return false;
+  if (resource === 'self' || resource.startsWith('self/')) return true;
+  return resource.startsWith(VAULT) && anyMatches(vaults, vaultName(resource));
+}
+
+const VAULT = 'vault/';
+
+function vaultName(resource: string): string {
+  const end = resource.indexOf('/', VAULT.length);
+  return resource.slice(VAULT.length, end === -1 ? undefined : end);
+}
+
+function anyMatches(patterns: readonly Pattern[], value: string): boolean {
+  for (const pattern of patterns) if (pattern.matches(value)) return true;
+  return false;
+}

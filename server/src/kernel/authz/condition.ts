@@ -1,0 +1,118 @@
+import Type, { type Static } from 'typebox';
+import { type Cidr, covers, parseAddress, parseCidr } from './address.ts';
+import { MAX_CIDR_CHARS, MAX_CONDITION_MEMBERS, MAX_TAG_CHARS } from './limits.ts';
+import { PolicyError } from './policy-error.ts';
+
+export interface AccessContext {
+  readonly ip?: string | undefined;
+  readonly mfa?: boolean | undefined;
+  /** Epoch milliseconds. */
+  readonly time: number;
+  readonly environment?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+}
+
+const ENVIRONMENTS = ['development', 'homologation', 'staging', 'production'] as const;
+const KNOWN_ENVIRONMENTS: ReadonlySet<string> = new Set(ENVIRONMENTS);
+
+const TimeOfDay = Type.String({ maxLength: 5, pattern: '^(?:[01][0-9]|2[0-3]):[0-5][0-9]$' });
+
+/** An empty list would hold for nobody, which no author means; leaving the kind out says "no matter". */
+const MEMBERS = { minItems: 1, maxItems: MAX_CONDITION_MEMBERS };
+
+export const Condition = Type.Object(
+  {
+    ip_cidr: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), MEMBERS)),
+    environment: Type.Optional(Type.Array(Type.Enum([...ENVIRONMENTS]), MEMBERS)),
+    mfa: Type.Optional(Type.Array(Type.Boolean(), { minItems: 1, maxItems: 2 })),
+    time_between: Type.Optional(
+      Type.Array(Type.Object({ from: TimeOfDay, to: TimeOfDay }, { additionalProperties: false }), MEMBERS),
+    ),
+    tag_equals: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: MAX_TAG_CHARS }), MEMBERS)),
+  },
+  { additionalProperties: false },
+);
+export type Condition = Static<typeof Condition>;
+
+type Effect = 'allow' | 'deny';
+/** `null`: the request does not say, so the question has no answer. */
+type Test = (context: AccessContext) => boolean | null;
+export type CompiledCondition = readonly Test[];
+
+/**
+ * Every kind present must hold. What the request does not tell (no address, an environment outside the known names, no
+ * tags loaded) fails closed: it satisfies a deny and never an allow. Otherwise hiding an attribute, by a proxy that drops
+ * the address or a feature that forgets the tags, would lift a deny.
+ */
+export function conditionHolds(condition: CompiledCondition, context: AccessContext, effect: Effect): boolean {
+  for (const test of condition) {
+    if (!(test(context) ?? effect === 'deny')) return false;
+  }
+  return true;
+}
+
+export function compileCondition(condition: Condition, pointer: string): CompiledCondition {
+  const tests: Test[] = [];
+  // Cheapest first: the first test that fails ends the work.
+  if (condition.mfa) tests.push(mfaTest(condition.mfa));
+  if (condition.environment) tests.push(environmentTest(condition.environment));
+  if (condition.time_between) tests.push(timeTest(condition.time_between, `${pointer}/time_between`));
+  if (condition.tag_equals) tests.push(tagTest(condition.tag_equals));
+  if (condition.ip_cidr) tests.push(ipTest(compileCidrs(condition.ip_cidr, `${pointer}/ip_cidr`)));
+  return tests;
+}
+
+export function compileCidrs(texts: readonly string[], pointer: string): readonly Cidr[] {
+  return texts.map((text, index) => {
+    const cidr = parseCidr(text);
+    if (typeof cidr === 'string') throw new PolicyError(`${pointer}/${index}`, cidr);
+    return cidr;
+  });
+}
+
+/** Also the answer for a credential's allow-list, so that an address means the same in both. */
+export function addressIsIn(cidrs: readonly Cidr[], ip: string | undefined): boolean | null {
+  const address = ip === undefined ? null : parseAddress(ip);
+  if (address === null) return null;
+  for (const cidr of cidrs) if (covers(cidr, address)) return true;
+  return false;
+}
+
+function ipTest(cidrs: readonly Cidr[]): Test {
+  return ({ ip }) => addressIsIn(cidrs, ip);
+}
+
+function mfaTest(members: readonly boolean[]): Test {
+  return ({ mfa }) => (mfa === undefined ? null : members.includes(mfa));
+}
+
+function environmentTest(members: readonly string[]): Test {
+  return ({ environment }) =>
+    environment !== undefined && KNOWN_ENVIRONMENTS.has(environment) ? members.includes(environment) : null;
+}
+
+function tagTest(members: readonly string[]): Test {
+  const wanted = new Set(members);
+  return ({ tags }) => (tags === undefined ? null : tags.some((tag) => wanted.has(tag)));
+}
+
+const DAY_MINUTES = 24 * 60;
+const MINUTE_MS = 60_000;
+
+function timeTest(members: readonly { from: string; to: string }[], pointer: string): Test {
+  const spans = members.map((member, index) => {
+    const from = minuteOfDay(member.from);
+    const to = minuteOfDay(member.to);
+    if (from === to) throw new PolicyError(`${pointer}/${index}`, 'Let from and to differ; the span is empty.');
+    return { from, to };
+  });
+  return ({ time }) => {
+    if (!Number.isFinite(time)) return null;
+    const minute = ((Math.floor(time / MINUTE_MS) % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES;
+    return spans.some(({ from, to }) => (from < to ? minute >= from && minute < to : minute >= from || minute < to));
+  };
+}
+
+function minuteOfDay(text: string): number {
+  return Number(text.slice(0, 2)) * 60 + Number(text.slice(3));
+}

@@ -1,0 +1,77 @@
+import { type AccessContext, conditionHolds } from './condition.ts';
+import { isAction, isResource } from './pattern.ts';
+import type { CompiledPolicy, CompiledStatement } from './policy.ts';
+
+export type { AccessContext } from './condition.ts';
+
+export interface AccessRequest {
+  readonly action: string;
+  /** Always a literal: `*` in it has no meaning. Build it with `literalResource` or `vaultResource`. */
+  readonly resource: string;
+  readonly context: AccessContext;
+}
+
+export interface MatchedStatement {
+  policy: string;
+  sid: string | null;
+  effect: 'allow' | 'deny';
+}
+
+export interface Decision {
+  allowed: boolean;
+  decision: 'allow' | 'deny';
+  reason: 'allowed' | 'explicit_deny' | 'no_match';
+  /** Every statement that applies, denies first. */
+  matched: MatchedStatement[];
+}
+
+/** Deny wins, no match denies. */
+export function evaluate(policies: readonly CompiledPolicy[], request: AccessRequest): Decision {
+  const matched: MatchedStatement[] = [];
+  if (!isWellFormed(request)) return { allowed: false, decision: 'deny', reason: 'no_match', matched };
+  const denied = anyApplies(policies, request, 'deny', matched);
+  const granted = anyApplies(policies, request, 'allow', matched);
+  if (denied) return { allowed: false, decision: 'deny', reason: 'explicit_deny', matched };
+  if (granted) return { allowed: true, decision: 'allow', reason: 'allowed', matched };
+  return { allowed: false, decision: 'deny', reason: 'no_match', matched };
+}
+
+/** `evaluate(…).allowed` without the account of why, for filtering long lists. */
+export function isAllowed(policies: readonly CompiledPolicy[], request: AccessRequest): boolean {
+  return (
+    isWellFormed(request) &&
+    !anyApplies(policies, request, 'deny', null) &&
+    anyApplies(policies, request, 'allow', null)
+  );
+}
+
+/** Checked once per request, so that no statement can be passed by with another spelling of the same thing. */
+function isWellFormed({ action, resource }: AccessRequest): boolean {
+  return isAction(action) && isResource(resource);
+}
+
+/** With `matched` given, every applying statement is noted; without it, the first one ends the search. */
+function anyApplies(
+  policies: readonly CompiledPolicy[],
+  request: AccessRequest,
+  effect: 'allow' | 'deny',
+  matched: MatchedStatement[] | null,
+): boolean {
+  let found = false;
+  for (const policy of policies) {
+    for (const statement of policy.statementsFor(request.action)[effect]) {
+      if (!applies(statement, request)) continue;
+      if (matched === null) return true;
+      matched.push({ policy: policy.name, sid: statement.sid, effect });
+      found = true;
+    }
+  }
+  return found;
+}
+
+function applies({ resources, condition, effect }: CompiledStatement, { resource, context }: AccessRequest): boolean {
+  for (const pattern of resources) {
+    if (pattern.matchesResource(resource)) return conditionHolds(condition, context, effect);
+  }
+  return false;
+}

@@ -1,0 +1,23 @@
+/** A pattern must be able to name the longest secret path (1,024) in the longest-named vault (63) exactly. */
+export const MAX_RESOURCE_PATTERN_CHARS = 1_280;
+/** Longer than a pattern: percent-encoding in `literalResource` may triple identity text. */
+export const MAX_RESOURCE_CHARS = 4_096;
+export const MAX_ACTION_HALF_CHARS = 64;
+export const MAX_ACTION_CHARS = 2 * MAX_ACTION_HALF_CHARS + 1;
+
+export const MAX_POLICY_STATEMENTS = 100;
+export const MAX_STATEMENT_ACTIONS = 64;
+export const MAX_STATEMENT_RESOURCES = 64;
+export const MAX_POLICY_DOCUMENT_BYTES = 32 * 1_024;
+export const MAX_SID_CHARS = 64;
+
+export const MAX_CONDITION_MEMBERS = 64;
+export const MAX_TAG_CHARS = 256;
+/** `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128` */
+export const MAX_CIDR_CHARS = 49;
+
+export const MAX_SCOPE_ENTRIES = 64;
+export const MAX_VAULT_NAME_CHARS = 63;
+
+/** Simulation lets callers name actions freely, so what a policy remembers per action must not grow with them. */
+export const MAX_INDEXED_ACTIONS = 256;

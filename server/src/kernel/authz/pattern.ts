@@ -1,0 +1,151 @@
+import { DEEP, globMatches, segmentEnd, segmentsMatch } from './glob.ts';
+import {
+  MAX_ACTION_CHARS,
+  MAX_ACTION_HALF_CHARS,
+  MAX_RESOURCE_CHARS,
+  MAX_RESOURCE_PATTERN_CHARS,
+  MAX_VAULT_NAME_CHARS,
+} from './limits.ts';
+
+/** The text of a pattern or resource is not well formed. Messages say what to write and never repeat the text. */
+export class PatternError extends Error {
+  override readonly name = 'PatternError';
+}
+
+export interface Pattern {
+  readonly text: string;
+  matches(value: string): boolean;
+}
+
+export interface ResourcePattern extends Pattern {
+  /** For callers that asked `isResource` once and now try many patterns. */
+  matchesResource(resource: string): boolean;
+}
+
+const HALF = `[a-z][a-z0-9_]{0,${MAX_ACTION_HALF_CHARS - 1}}`;
+const ACTION = new RegExp(`^${HALF}:${HALF}$`);
+const ACTION_PATTERN = new RegExp(`^(?:\\*|${HALF}):(?:\\*|${HALF})$`);
+
+/** An action asked about is always concrete: a wildcard or a case variant in it is no action at all. */
+export function isAction(text: string): boolean {
+  return text.length <= MAX_ACTION_CHARS && ACTION.test(text);
+}
+
+export function compileActionPattern(text: string): Pattern {
+  const full = text === '*' ? '*:*' : text;
+  if (full.length > MAX_ACTION_CHARS || !ACTION_PATTERN.test(full)) {
+    throw new PatternError('Write an action as <resource>:<verb> in lower case, with * only for a whole half.');
+  }
+  const colon = full.indexOf(':');
+  const noun = full.slice(0, colon);
+  const verb = full.slice(colon + 1);
+  const start = noun === '*' ? '' : `${noun}:`;
+  const end = verb === '*' ? '' : `:${verb}`;
+  return { text, matches: (value) => isAction(value) && value.startsWith(start) && value.endsWith(end) };
+}
+
+/**
+ * A resource has one spelling. With an empty or dot segment, `vault/app/x/` would pass by a deny of `vault/app/x` and
+ * still fall under an allow of `vault/app/**` (lessons 1 and 2), so such text is no resource and nothing matches it.
+ */
+export function isResource(text: string): boolean {
+  if (text.length > MAX_RESOURCE_CHARS) return false;
+  for (let at = 0; at <= text.length; ) {
+    const end = segmentEnd(text, at);
+    if (isHollow(text, at, end)) return false;
+    at = end + 1;
+  }
+  return true;
+}
+
+const DOT = 0x2e;
+
+function isHollow(text: string, from: number, to: number): boolean {
+  if (to - from > 2) return false;
+  for (let at = from; at < to; at++) if (text.charCodeAt(at) !== DOT) return false;
+  return true;
+}
+
+/** Everything `literalResource` leaves or makes, and the wildcard: what lies outside could never match a resource. */
+const PATTERN_SEGMENT = /^(?:[A-Za-z0-9._@+=:~*-]|%[0-9A-F]{2})+$/;
+const OUTSIDE_LITERAL = /[^A-Za-z0-9._@+=:~-]+/g;
+
+export function compileResourcePattern(text: string): ResourcePattern {
+  if (text.length === 0 || text.length > MAX_RESOURCE_PATTERN_CHARS) {
+    throw new PatternError(`Write a resource of 1 to ${MAX_RESOURCE_PATTERN_CHARS} characters.`);
+  }
+  const segments = text.split('/');
+  segments.forEach(refuseBadSegment);
+  const matchesResource = matcherOf(segments);
+  return { text, matchesResource, matches: (value) => isResource(value) && matchesResource(value) };
+}
+
+function refuseBadSegment(segment: string): void {
+  if (isHollow(segment, 0, segment.length)) {
+    throw new PatternError('Remove the empty or dot segment: no leading, trailing or double slash, no "." or "..".');
+  }
+  if (!PATTERN_SEGMENT.test(segment)) {
+    throw new PatternError('Use letters, digits, . _ @ + = : ~ - and * in a segment; write other bytes as %XX.');
+  }
+  if (segment !== DEEP && segment.includes('**')) {
+    throw new PatternError('Let ** be a whole segment, or use a single * inside one.');
+  }
+}
+
+/** Nearly all patterns are a literal or a literal followed by a subtree; those cost one comparison. */
+function matcherOf(segments: readonly string[]): (resource: string) => boolean {
+  const last = segments.at(-1);
+  const base = segments.slice(0, -1).join('/');
+  if (segments.length === 1 && (last === '*' || last === DEEP)) return () => true;
+  if (!base.includes('*')) {
+    const whole = segments.join('/');
+    const below = `${base}/`;
+    if (last === '*') return (resource) => resource.startsWith(below);
+    if (last === DEEP) return (resource) => resource === base || resource.startsWith(below);
+    if (!whole.includes('*')) return (resource) => resource === whole;
+  }
+  // A final `*` is one segment and then anything; spelling it so leaves the matcher with a single crossing wildcard.
+  const parts = last === '*' ? [...segments, DEEP] : segments;
+  return (resource) => segmentsMatch(parts, resource);
+}
+
+const VAULT_NAME_PATTERN = new RegExp(`^[A-Za-z0-9*][A-Za-z0-9._*-]{0,${MAX_VAULT_NAME_CHARS - 1}}$`);
+
+/** Names of vaults, where `*` stays within the name: matched against the second segment of `vault/<name>/…`. */
+export function compileVaultNamePattern(text: string): Pattern {
+  if (!VAULT_NAME_PATTERN.test(text) || text.includes('**')) {
+    throw new PatternError('Write a vault name, with a single * for any run of characters inside it.');
+  }
+  return { text, matches: (name) => !name.includes('/') && globMatches(text, name, 0, name.length) };
+}
+
+/**
+ * Joins identity-derived text (user names, claims, namespaces) into a resource (lesson 6). Each argument becomes exactly
+ * one segment: separators, wildcards and dot segments are percent-encoded, `%` too, so two different inputs never meet
+ * and the result, should it ever be compiled as a pattern, matches only itself. A secret path is several segments: use
+ * `vaultResource`, or a deny below one of its folders would not see it.
+ */
+export function literalResource(...segments: readonly string[]): string {
+  const resource = segments.map(literalSegment).join('/');
+  if (resource.length === 0 || resource.length > MAX_RESOURCE_CHARS) {
+    throw new PatternError(`Name a resource of 1 to ${MAX_RESOURCE_CHARS} characters.`);
+  }
+  return resource;
+}
+
+export function vaultResource(vault: string, path?: string): string {
+  return path === undefined ? literalResource('vault', vault) : literalResource('vault', vault, ...path.split('/'));
+}
+
+function literalSegment(segment: string): string {
+  if (segment.length === 0) throw new PatternError('Leave no segment of a resource empty.');
+  if (segment.length > MAX_RESOURCE_CHARS) throw new PatternError('Shorten the segments of the resource.');
+  // Lone surrogates all encode to the same replacement character, which would let two names become one.
+  if (!segment.isWellFormed()) throw new PatternError('Write the segments of a resource in well-formed Unicode.');
+  if (isHollow(segment, 0, segment.length)) return segment.replaceAll('.', '%2E');
+  return segment.replace(OUTSIDE_LITERAL, percentEncode);
+}
+
+function percentEncode(run: string): string {
+  return encodeURIComponent(run).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+}

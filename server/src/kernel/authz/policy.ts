@@ -1,0 +1,138 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { type CompiledCondition, Condition, compileCondition } from './condition.ts';
+import {
+  MAX_ACTION_CHARS,
+  MAX_INDEXED_ACTIONS,
+  MAX_POLICY_DOCUMENT_BYTES,
+  MAX_POLICY_STATEMENTS,
+  MAX_RESOURCE_PATTERN_CHARS,
+  MAX_SID_CHARS,
+  MAX_STATEMENT_ACTIONS,
+  MAX_STATEMENT_RESOURCES,
+} from './limits.ts';
+import {
+  compileActionPattern,
+  compileResourcePattern,
+  type Pattern,
+  PatternError,
+  type ResourcePattern,
+} from './pattern.ts';
+import { PolicyError } from './policy-error.ts';
+
+export { PolicyError } from './policy-error.ts';
+
+export const POLICY_VERSION = '2026-01-01';
+
+export const PolicyStatement = Type.Object(
+  {
+    sid: Type.Optional(
+      Type.String({ minLength: 1, maxLength: MAX_SID_CHARS, pattern: '^[A-Za-z0-9][A-Za-z0-9 ._:-]*$' }),
+    ),
+    effect: Type.Enum(['allow', 'deny']),
+    action: Type.Array(Type.String({ minLength: 1, maxLength: MAX_ACTION_CHARS }), {
+      minItems: 1,
+      maxItems: MAX_STATEMENT_ACTIONS,
+    }),
+    resource: Type.Array(Type.String({ minLength: 1, maxLength: MAX_RESOURCE_PATTERN_CHARS }), {
+      minItems: 1,
+      maxItems: MAX_STATEMENT_RESOURCES,
+    }),
+    condition: Type.Optional(Condition),
+  },
+  { additionalProperties: false },
+);
+export type PolicyStatement = Static<typeof PolicyStatement>;
+
+export const PolicyDocument = Type.Object(
+  {
+    version: Type.Literal(POLICY_VERSION),
+    statement: Type.Array(PolicyStatement, { maxItems: MAX_POLICY_STATEMENTS }),
+  },
+  { additionalProperties: false },
+);
+export type PolicyDocument = Static<typeof PolicyDocument>;
+
+export interface CompiledStatement {
+  readonly sid: string | null;
+  readonly effect: 'allow' | 'deny';
+  readonly actions: readonly Pattern[];
+  readonly resources: readonly ResourcePattern[];
+  readonly condition: CompiledCondition;
+}
+
+/** The statements that speak about one action, in document order. */
+export interface StatementsByEffect {
+  readonly allow: readonly CompiledStatement[];
+  readonly deny: readonly CompiledStatement[];
+}
+
+export interface CompiledPolicy {
+  readonly name: string;
+  statementsFor(action: string): StatementsByEffect;
+}
+
+const wireSchema = Compile(PolicyDocument);
+
+/**
+ * The schema is checked here again, although endpoints did so, because documents also come from the store and from
+ * imports, and half a policy is worse than none.
+ */
+export function compilePolicy(name: string, document: PolicyDocument): CompiledPolicy {
+  refuseBadShape(document);
+  if (Buffer.byteLength(JSON.stringify(document)) > MAX_POLICY_DOCUMENT_BYTES) {
+    throw new PolicyError('', `Keep the document within ${MAX_POLICY_DOCUMENT_BYTES} bytes; split it into policies.`);
+  }
+  const statements = document.statement.map((statement, index) => compileStatement(statement, `/statement/${index}`));
+  return { name, statementsFor: indexByAction(statements) };
+}
+
+function refuseBadShape(document: unknown): void {
+  if (wireSchema.Check(document)) return;
+  const [first] = wireSchema.Errors(document);
+  // A schema of `false` is how an undeclared field is refused.
+  const reason = first?.keyword === 'boolean' ? 'Remove this unknown field.' : (first?.message ?? 'not valid');
+  throw new PolicyError(first?.instancePath ?? '', reason);
+}
+
+function compileStatement(statement: PolicyStatement, pointer: string): CompiledStatement {
+  return {
+    sid: statement.sid ?? null,
+    effect: statement.effect,
+    actions: compileEach(statement.action, compileActionPattern, `${pointer}/action`),
+    resources: compileEach(statement.resource, compileResourcePattern, `${pointer}/resource`),
+    condition: compileCondition(statement.condition ?? {}, `${pointer}/condition`),
+  };
+}
+
+/** Compiles a list of patterns; a refusal names the entry. */
+export function compileEach<T>(texts: readonly string[], compile: (text: string) => T, pointer: string): readonly T[] {
+  return texts.map((text, index) => {
+    try {
+      return compile(text);
+    } catch (error) {
+      if (error instanceof PatternError) throw new PolicyError(`${pointer}/${index}`, error.message);
+      throw error;
+    }
+  });
+}
+
+/**
+ * Requests repeat a few dozen actions, so each action's statements are found once per policy and kept. When the room is
+ * used up, which only invented actions in simulations can do, it starts afresh.
+ */
+function indexByAction(statements: readonly CompiledStatement[]): (action: string) => StatementsByEffect {
+  const byAction = new Map<string, StatementsByEffect>();
+  return (action) => {
+    const known = byAction.get(action);
+    if (known) return known;
+    const relevant = statements.filter(({ actions }) => actions.some((pattern) => pattern.matches(action)));
+    const found = {
+      allow: relevant.filter(({ effect }) => effect === 'allow'),
+      deny: relevant.filter(({ effect }) => effect === 'deny'),
+    };
+    if (byAction.size >= MAX_INDEXED_ACTIONS) byAction.clear();
+    byAction.set(action, found);
+    return found;
+  };
+}

@@ -1,0 +1,77 @@
+import { type CompiledPolicy, compilePolicy, POLICY_VERSION, type PolicyStatement } from './policy.ts';
+
+export const ROLES = ['owner', 'admin', 'auditor', 'member'] as const;
+export type Role = (typeof ROLES)[number];
+
+const EVERYTHING: PolicyStatement = { sid: 'everything', effect: 'allow', action: ['*'], resource: ['*'] };
+
+/** Resources under `self` are the caller's own: profile, sessions, tokens. */
+const OWN_THINGS: PolicyStatement = {
+  sid: 'own-things',
+  effect: 'allow',
+  action: ['*'],
+  resource: ['self', 'self/**'],
+};
+
+/** A deny for every other role: without it, `own-things` would let a member ask for ownership under `self`. */
+const OWNER_ONLY: PolicyStatement = {
+  sid: 'owner-only',
+  effect: 'deny',
+  action: ['tenant:delete', 'users:grant_owner'],
+  resource: ['*'],
+};
+
+const AUDIT_AND_METADATA: PolicyStatement = {
+  sid: 'audit-and-metadata',
+  effect: 'allow',
+  action: [
+    'audit:read',
+    'audit:verify',
+    '*:list',
+    '*:read_metadata',
+    'users:read',
+    'groups:read',
+    'policies:read',
+    'tokens:read',
+  ],
+  resource: ['*'],
+};
+
+/** A deny, so that a policy attached by mistake cannot turn an auditor into a reader of values. */
+const NEVER_VALUES: PolicyStatement = {
+  sid: 'never-values',
+  effect: 'deny',
+  action: [
+    'secrets:read',
+    'secrets:export',
+    'secrets:search',
+    'secrets:detokenize',
+    'secrets:aggregate',
+    'eaas:decrypt',
+    'eaas:encrypt',
+  ],
+  resource: ['*'],
+};
+
+const STATEMENTS: Record<Role, PolicyStatement[]> = {
+  owner: [EVERYTHING, OWN_THINGS],
+  admin: [EVERYTHING, OWNER_ONLY, OWN_THINGS],
+  auditor: [AUDIT_AND_METADATA, NEVER_VALUES, OWNER_ONLY, OWN_THINGS],
+  member: [OWNER_ONLY, OWN_THINGS],
+};
+
+/** Tenant policy names have no slash, so none can pass for a built-in. */
+function builtIn(role: Role): readonly CompiledPolicy[] {
+  return [compilePolicy(`role/${role}`, { version: POLICY_VERSION, statement: STATEMENTS[role] })];
+}
+
+const COMPILED: Record<Role, readonly CompiledPolicy[]> = {
+  owner: builtIn('owner'),
+  admin: builtIn('admin'),
+  auditor: builtIn('auditor'),
+  member: builtIn('member'),
+};
+
+export function rolePolicies(role: Role): readonly CompiledPolicy[] {
+  return COMPILED[role];
+}

@@ -1,0 +1,193 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText } from './audit/entry.ts';
+import { authorize } from './authz/authorize.ts';
+import { withinCeiling } from './authz/ceiling.ts';
+import type { EndpointDeclaration } from './endpoint.ts';
+import { CofferError } from './errors.ts';
+import { newId } from './ids.ts';
+import type { Kernel } from './kernel.ts';
+import type { Actor, Principal } from './principal.ts';
+import type { Database, Tx } from './storage/database.ts';
+
+/** A request as it came, free of the HTTP library. */
+export interface Call {
+  requestId: string;
+  /** Path and query, undecoded. */
+  url: string;
+  headers: IncomingHttpHeaders;
+  params: Readonly<Record<string, string>>;
+  body: unknown;
+  /** The client's address: the peer's, or what a trusted proxy says it is. */
+  address: string;
+}
+
+/** What is known of the thing asked for, for the conditions of policies. */
+export interface ResourceAttributes {
+  environment?: string | undefined;
+  tags?: readonly string[] | undefined;
+}
+
+/** A second factor counts as shown for this long. */
+export const MFA_FRESH_MS = 15 * 60 * 1000;
+const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '', key: '' };
+
+type CommitWith = (ctx: Context, tx: Tx, result: unknown) => Promise<void>;
+
+/** One request on its way through the pipeline: who asks, from where, and what will be recorded of it. */
+export class Context {
+  readonly kernel: Kernel;
+  readonly declaration: EndpointDeclaration;
+  readonly call: Call;
+  readonly now: number;
+  /** The resource last decided on, or being asked for. */
+  resource: string;
+  isAuthorized = false;
+  /** Set once the change is committed, and with it its audit entry. */
+  committed: { result: unknown } | null = null;
+  #principal: Principal | null = null;
+  #tenantId: string | null = null;
+  #actor: Actor = ANONYMOUS;
+  #details: Record<string, unknown> | undefined;
+  readonly #commitWith: CommitWith;
+
+  constructor(kernel: Kernel, declaration: EndpointDeclaration, call: Call, commitWith: CommitWith) {
+    this.kernel = kernel;
+    this.declaration = declaration;
+    this.call = call;
+    this.now = kernel.clock.now();
+    this.resource = call.url;
+    this.#commitWith = commitWith;
+  }
+
+  get database(): Database {
+    return this.kernel.database;
+  }
+
+  get principal(): Principal {
+    if (this.#principal === null) throw new Error('a public endpoint has no principal');
+    return this.#principal;
+  }
+
+  get principalOrNull(): Principal | null {
+    return this.#principal;
+  }
+
+  get tenantId(): string {
+    if (this.#tenantId === null) throw new Error('the tenant is not known yet');
+    return this.#tenantId;
+  }
+
+  get tenantIdOrNull(): string | null {
+    return this.#tenantId;
+  }
+
+  become(principal: Principal): void {
+    this.#principal = principal;
+    const { kind, id, name, credentialId: key } = principal;
+    this.identify(principal.tenantId, { kind, id, name, key });
+  }
+
+  /** Who a request of a public endpoint turned out to come from, or whose account it is about. */
+  identify(tenantId: string, actor: Actor): void {
+    this.#tenantId = tenantId;
+    this.#actor = actor;
+  }
+
+  /** Adds to the audit entry: names, ids and counts, never values. */
+  describe(details: Record<string, unknown>): void {
+    this.#details = { ...this.#details, ...details };
+  }
+
+  get isMfaFresh(): boolean {
+    const mfaAt = this.#principal?.mfaAt ?? null;
+    return mfaAt !== null && this.now - mfaAt < MFA_FRESH_MS;
+  }
+
+  /** For endpoints open to every accepted credential: only where it may be used from is still asked. */
+  authorizeCredentialOnly(): void {
+    const context = { ip: this.call.address, time: this.now };
+    const verdict = withinCeiling(this.principal.ceilings, { action: 'self:read', resource: 'self', context });
+    if (verdict === 'ip') throw ipNotAllowed('ip_not_allowed');
+    this.resource = 'self';
+    this.isAuthorized = true;
+  }
+
+  /** Decides on a resource that had to be loaded first; refuses by throwing. */
+  authorize(resource: string, attributes: ResourceAttributes = {}): void {
+    this.resource = resource;
+    const refusal = this.#refusal(this.declaration.permission, resource, attributes);
+    if (refusal !== null) throw refusal;
+    this.isAuthorized = true;
+  }
+
+  /** Whether the caller may; for leaving things out of a list without refusing the list. */
+  may(action: string, resource: string, attributes: ResourceAttributes = {}): boolean {
+    return this.#refusal(action, resource, attributes) === null;
+  }
+
+  #refusal(action: string, resource: string, attributes: ResourceAttributes): CofferError | null {
+    const { environment, tags } = attributes;
+    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now, environment, tags };
+    const decision = authorize(this.principal, { action, resource, context });
+    if (decision.allowed) return null;
+    const auditReason = `${action}: ${decision.reason}`;
+    if (decision.reason === 'ip_not_allowed') return ipNotAllowed(auditReason);
+    const message = `Your credential does not permit ${action} here. Ask an administrator for a policy that allows it.`;
+    return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
+  }
+
+  /**
+   * Runs the change and records it, in one transaction. What `fn` returns is the answer: the handler must return it unchanged,
+   * since it is kept for a repeated Idempotency-Key in that same transaction.
+   */
+  async change<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.declaration.effect !== 'change') throw new Error(`${this.declaration.name} is declared to change nothing`);
+    if (this.committed !== null) throw new Error('one request makes one change');
+    const headKey = await this.kernel.audit.headKey(this.tenantId);
+    const result = await this.database.transaction(async (tx) => {
+      const outcome = await fn(tx);
+      if (this.declaration.resource === 'loaded' && !this.isAuthorized) {
+        throw new Error(`${this.declaration.name} never called ctx.authorize`);
+      }
+      await this.#commitWith(this, tx, outcome);
+      await this.kernel.audit.recordIn(tx, this.entry('allow', this.declaration.status, ''), headKey);
+      return outcome;
+    });
+    this.committed = { result };
+    return result;
+  }
+
+  entry(decision: AuditDecision, status: number, reason: string): AuditEntry {
+    const { kernel, call, declaration } = this;
+    const resource = cleanText(this.resource);
+    return {
+      tenant_id: this.#tenantId ?? kernel.operatorTenantId,
+      id: newId('audit', this.now),
+      at: this.now,
+      actor_kind: this.#actor.kind,
+      actor_id: this.#actor.id,
+      actor_name: cleanText(this.#actor.name),
+      actor_key: this.#actor.key,
+      action: declaration.audit,
+      resource,
+      vault: vaultOf(resource),
+      decision,
+      status,
+      ip: call.address,
+      user_agent: cleanUserAgent(call.headers['user-agent']),
+      request_id: call.requestId,
+      reason: cleanText(reason),
+      details: detailsText(this.#details),
+    };
+  }
+}
+
+function ipNotAllowed(auditReason: string): CofferError {
+  return new CofferError('IP_NOT_ALLOWED', 'This token may not be used from this address.', { auditReason });
+}
+
+function vaultOf(resource: string): string {
+  if (!resource.startsWith('vault/')) return '';
+  const end = resource.indexOf('/', 6);
+  return end === -1 ? resource.slice(6) : resource.slice(6, end);
+}

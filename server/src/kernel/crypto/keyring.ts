@@ -1,0 +1,219 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { BoundedCache } from '../bounded-cache.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
+import { type Database, type Tx, UniqueViolation } from '../storage/database.ts';
+import type { Tables } from '../storage/tables.ts';
+import type { RootKey } from './root-key.ts';
+import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
+
+const KEY_BYTES = 32;
+const TENANT_PURPOSE = 'tenant';
+const CACHE_CAPACITY = 10_000;
+/** A random 96-bit IV repeats with noticeable chance near 2^32 uses of a key; a key retires far earlier. */
+export const KEY_USES_MAX = 2 ** 30;
+/** Uses are counted in blocks, so that counting costs one write in a million. */
+const USES_BLOCK = 2 ** 20;
+export const KEY_AGE_MAX_MS = 90 * DAY_MS;
+/** How long a node may keep sealing with a version after another node has made a newer one. */
+const NEWEST_TRUSTED_MS = 5 * MINUTE_MS;
+
+/** A purpose key ready for synchronous use, for example inside a transaction. */
+export interface PurposeKey {
+  readonly version: number;
+  seal(place: Omit<Place, 'tenantId'>, plaintext: Uint8Array): Buffer;
+  mac(data: Uint8Array): Buffer;
+}
+
+interface Newest {
+  version: number;
+  createdAt: number;
+  usesLeft: number;
+  checkedAt: number;
+}
+
+/**
+ * Root key → tenant key → one key for each purpose. The newest version of a key seals; every version opens. Keys live here as
+ * `KeyObject`s, unwrapped, in a bounded cache; the database holds them wrapped only.
+ */
+export class Keyring {
+  readonly #database: Database;
+  readonly #root: RootKey;
+  readonly #clock: Clock;
+  readonly #keys = new BoundedCache<string, KeyObject>(CACHE_CAPACITY);
+  readonly #newest = new BoundedCache<string, Newest>(CACHE_CAPACITY);
+
+  constructor(database: Database, root: RootKey, clock: Clock) {
+    this.#database = database;
+    this.#root = root;
+    this.#clock = clock;
+  }
+
+  /** A new tenant's own key, in the transaction that makes the tenant. */
+  async createTenantKey(tx: Tx, tenantId: string): Promise<void> {
+    await insertKey(tx, wrapByRoot(this.#root, tenantId, 1, randomBytes(KEY_BYTES), this.#clock.now()));
+  }
+
+  async seal(purpose: string, place: Place, plaintext: Uint8Array): Promise<Buffer> {
+    return (await this.purposeKey(place.tenantId, purpose)).seal(place, plaintext);
+  }
+
+  async unseal(purpose: string, place: Place, sealed: Uint8Array): Promise<Buffer> {
+    return unseal(await this.#key(place.tenantId, purpose, sealedKeyVersion(sealed)), place, sealed);
+  }
+
+  async verifyMac(tenantId: string, purpose: string, version: number, data: Uint8Array, mac: Uint8Array): Promise<boolean> {
+    const expected = macOf(await this.#key(tenantId, purpose, version), data);
+    return mac.length === expected.length && timingSafeEqual(mac, expected);
+  }
+
+  /**
+   * The newest key of a purpose, made or rotated first if that is due. Call it before a transaction, never inside: making a
+   * key is a transaction of its own.
+   */
+  async purposeKey(tenantId: string, purpose: string): Promise<PurposeKey> {
+    const newest = await this.#newestOf(tenantId, purpose);
+    const key = await this.#key(tenantId, purpose, newest.version);
+    return {
+      version: newest.version,
+      seal: (place, plaintext) => {
+        newest.usesLeft--;
+        return seal(key, newest.version, { ...place, tenantId }, plaintext);
+      },
+      mac: (data) => macOf(key, data),
+    };
+  }
+
+  async #newestOf(tenantId: string, purpose: string): Promise<Newest> {
+    const slot = `${tenantId}\0${purpose}`;
+    const now = this.#clock.now();
+    const known = this.#newest.get(slot);
+    const isFresh = known !== undefined && known.usesLeft > 0 && now - known.checkedAt < NEWEST_TRUSTED_MS;
+    if (isFresh && now - known.createdAt < KEY_AGE_MAX_MS) return known;
+
+    const usesLeft = known?.usesLeft ?? 0;
+    const row = await this.#newestRow(tenantId, purpose);
+    if (row === undefined || now - row.created_at >= KEY_AGE_MAX_MS || row.uses >= KEY_USES_MAX) {
+      await this.#addVersion(tenantId, purpose, (row?.version ?? 0) + 1);
+      return this.#newestOf(tenantId, purpose);
+    }
+    const stillReserved = known?.version === row.version && usesLeft > 0;
+    if (!stillReserved) await this.#reserveUses(tenantId, purpose, row.version);
+    const newest = {
+      version: row.version,
+      createdAt: row.created_at,
+      usesLeft: stillReserved ? usesLeft : USES_BLOCK,
+      checkedAt: now,
+    };
+    this.#newest.set(slot, newest);
+    return newest;
+  }
+
+  #newestRow(tenantId: string, purpose: string) {
+    return this.#database.read
+      .selectFrom('keys')
+      .select(['version', 'created_at', 'uses'])
+      .where('tenant_id', '=', tenantId)
+      .where('purpose', '=', purpose)
+      .orderBy('version', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+  }
+
+  /** Two nodes may see that a version is due; the second one's insert fails, and both then use the first one's key. */
+  async #addVersion(tenantId: string, purpose: string, version: number): Promise<void> {
+    const bytes = randomBytes(KEY_BYTES);
+    const wrapping = await this.#tenantKey(tenantId);
+    const place = keyPlace(tenantId, purpose, version);
+    const wrapped = seal(wrapping.key, wrapping.version, place, bytes);
+    bytes.fill(0);
+    const wrappedBy = `${TENANT_PURPOSE}:${wrapping.version}`;
+    const created_at = this.#clock.now();
+    try {
+      await this.#database.transaction((tx) =>
+        insertKey(tx, { tenant_id: tenantId, purpose, version, wrapped_by: wrappedBy, wrapped, uses: 0, created_at }),
+      );
+    } catch (error) {
+      if (!(error instanceof UniqueViolation)) throw error;
+    }
+  }
+
+  async #reserveUses(tenantId: string, purpose: string, version: number): Promise<void> {
+    await this.#database.transaction(async (tx) => {
+      await tx
+        .updateTable('keys')
+        .set((eb) => ({ uses: eb('uses', '+', USES_BLOCK) }))
+        .where('tenant_id', '=', tenantId)
+        .where('purpose', '=', purpose)
+        .where('version', '=', version)
+        .execute();
+    });
+  }
+
+  async #tenantKey(tenantId: string): Promise<{ key: KeyObject; version: number }> {
+    const row = await this.#newestRow(tenantId, TENANT_PURPOSE);
+    if (row === undefined) throw new Error('the tenant has no key');
+    return { key: await this.#key(tenantId, TENANT_PURPOSE, row.version), version: row.version };
+  }
+
+  async #key(tenantId: string, purpose: string, version: number): Promise<KeyObject> {
+    const slot = `${tenantId}\0${purpose}\0${version}`;
+    const cached = this.#keys.get(slot);
+    if (cached !== undefined) return cached;
+    const row = await this.#database.read
+      .selectFrom('keys')
+      .select(['wrapped', 'wrapped_by'])
+      .where('tenant_id', '=', tenantId)
+      .where('purpose', '=', purpose)
+      .where('version', '=', version)
+      .executeTakeFirst();
+    if (row === undefined) throw new UnsealError();
+    const key =
+      purpose === TENANT_PURPOSE
+        ? createSecretKey(unseal(this.#root.key, keyPlace(tenantId, purpose, version), row.wrapped))
+        : createSecretKey(
+            unseal(
+              await this.#key(tenantId, TENANT_PURPOSE, Number(row.wrapped_by.slice(TENANT_PURPOSE.length + 1))),
+              keyPlace(tenantId, purpose, version),
+              row.wrapped,
+            ),
+          );
+    this.#keys.set(slot, key);
+    return key;
+  }
+}
+
+/** Replaces the root key: only tenant keys are wrapped by it, so no purpose key and no value is touched. */
+export async function rewrapTenantKeys(tx: Tx, from: RootKey, to: RootKey): Promise<number> {
+  const rows = await tx.selectFrom('keys').selectAll().where('purpose', '=', TENANT_PURPOSE).forUpdate().execute();
+  for (const row of rows) {
+    const bytes = unseal(from.key, keyPlace(row.tenant_id, TENANT_PURPOSE, row.version), row.wrapped);
+    const { wrapped, wrapped_by } = wrapByRoot(to, row.tenant_id, row.version, bytes, row.created_at);
+    bytes.fill(0);
+    await tx
+      .updateTable('keys')
+      .set({ wrapped, wrapped_by })
+      .where('tenant_id', '=', row.tenant_id)
+      .where('purpose', '=', TENANT_PURPOSE)
+      .where('version', '=', row.version)
+      .execute();
+  }
+  return rows.length;
+}
+
+function wrapByRoot(root: RootKey, tenantId: string, version: number, bytes: Uint8Array, now: number): Tables['keys'] {
+  const wrapped = seal(root.key, 0, keyPlace(tenantId, TENANT_PURPOSE, version), bytes);
+  const wrapped_by = `root:${root.id}`;
+  return { tenant_id: tenantId, purpose: TENANT_PURPOSE, version, wrapped_by, wrapped, uses: 0, created_at: now };
+}
+
+function keyPlace(tenantId: string, purpose: string, version: number): Place {
+  return { tenantId, table: 'keys', row: purpose, version };
+}
+
+async function insertKey(tx: Tx, row: Tables['keys']): Promise<void> {
+  await tx.insertInto('keys').values(row).execute();
+}
+
+function macOf(key: KeyObject, data: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(data).digest();
+}

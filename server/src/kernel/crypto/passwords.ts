@@ -1,0 +1,65 @@
+import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { unavailable } from '../errors.ts';
+
+/** RFC 9106's second recommended option: 64 MiB, three passes, four lanes. Stored with each hash, so it can be raised. */
+const COST = { memory: 65_536, passes: 3, parallelism: 4 };
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** Each running hash holds 64 MiB; waiting ones hold a request. Both are bounded, so logins cannot exhaust the process. */
+const RUNNING_MAX = 2;
+const WAITING_MAX = 64;
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** `argon2id$m=…,t=…,p=…$salt$hash` */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(password, salt, COST);
+  return `argon2id$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${salt.toString('base64')}$${hash.toString('base64')}`;
+}
+
+/**
+ * Whether the password fits the stored hash. With no hash (no such account, or one without a password) the same work is done for
+ * nothing, so that the time taken does not tell which accounts exist.
+ */
+export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
+  const parsed = stored === null ? null : parse(stored);
+  const actual = await derive(password, parsed?.salt ?? Buffer.alloc(SALT_BYTES), parsed?.cost ?? COST);
+  return parsed !== null && timingSafeEqual(actual, parsed.hash);
+}
+
+const STORED = /^argon2id\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/;
+
+function parse(stored: string): { cost: typeof COST; salt: Buffer; hash: Buffer } | null {
+  const match = STORED.exec(stored);
+  if (match === null) return null;
+  const [memory, passes, parallelism] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const hash = Buffer.from(String(match[5]), 'base64');
+  if (hash.length !== HASH_BYTES) return null;
+  return { cost: { memory, passes, parallelism }, salt: Buffer.from(String(match[4]), 'base64'), hash };
+}
+
+async function derive(password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> {
+  await turn();
+  const parameters: Argon2Parameters = { message: password, nonce: salt, tagLength: HASH_BYTES, ...cost };
+  try {
+    return await new Promise((resolve, reject) => {
+      argon2('argon2id', parameters, (error, key) => (error === null ? resolve(key) : reject(error)));
+    });
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
+  }
+}
+
+/** Whoever finishes hands its place to the first who waits, so that nobody slips in between. */
+async function turn(): Promise<void> {
+  if (running < RUNNING_MAX) {
+    running++;
+    return;
+  }
+  if (waiting.length >= WAITING_MAX) throw unavailable('Too many logins at once: try again shortly.');
+  await new Promise<void>((resolve) => waiting.push(resolve));
+}

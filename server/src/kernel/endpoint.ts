@@ -1,0 +1,130 @@
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Context } from './context.ts';
+import { ERROR_CODES, type ErrorCode } from './errors.ts';
+import type { RateClass } from './limits/rate-classes.ts';
+
+/** How a caller may prove who it is. */
+export const CREDENTIAL_KINDS = ['pat', 'session'] as const;
+export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
+
+/** A person's or script's token of either kind. */
+export const ANY_TOKEN: readonly CredentialKind[] = ['pat', 'session'];
+
+/** No such part: written out, so that leaving one out is never an accident. */
+export const NONE = 'none';
+type None = typeof NONE;
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/**
+ * An endpoint, as data. Every field that decides who may do what is required; validation, authentication, authorization,
+ * limits, audit, the OpenAPI document, the endpoint table and the test matrix are all made from this one declaration.
+ */
+export interface EndpointDeclaration {
+  /** The OpenAPI operation id. */
+  name: string;
+  method: Method;
+  /** `{name}` is one segment; `{path*}`, once, is the rest of the path or what stands before a fixed last segment. */
+  path: string;
+  summary: string;
+  description?: string;
+  /** The noun it belongs to in the docs. */
+  noun: string;
+
+  credentials: readonly CredentialKind[] | 'public';
+  /** `own`: acts inside the caller's tenant. `operator`: only for the tenant that runs the installation. */
+  tenant: 'own' | 'operator' | None;
+  /** The action a policy must allow. `none`: every caller with an accepted credential. */
+  permission: string | None;
+  /** What it is asked on: a template over the path's parameters, or `loaded` if the handler decides with `ctx.authorize`. */
+  resource: string | 'loaded' | None;
+  rate: RateClass;
+  tier: 'professional' | 'enterprise' | None;
+  /** `forward`: answered by the tenant's own region. `local`: by whichever region was asked. */
+  region: 'forward' | 'local';
+  approval: None;
+  /** Whether the service must see a secret's plaintext to answer. */
+  plaintext: boolean;
+  /** The action the audit log names. `none` only for answers that tell nothing about a tenant. */
+  audit: string | None;
+  /** Whether it changes anything; only such an endpoint gets a transaction and accepts an Idempotency-Key. */
+  effect: 'read' | 'change';
+
+  params: TObject | None;
+  query: TObject | None;
+  body: TObject | None;
+  bodyBytesMax: number;
+  status: 200 | 201 | 202 | 204;
+  output: TSchema | None;
+  /** The type of an answer that is not JSON. On a tested allow-list. */
+  raw: string | None;
+  /** Codes beside those every endpoint of its kind can answer with (`errorCodes`). */
+  errors: readonly ErrorCode[];
+}
+
+/** Bodies are small unless an endpoint says otherwise. */
+export const BODY_BYTES_DEFAULT = 64 * 1024;
+
+export function endpoint<const E extends EndpointDeclaration>(declaration: E): E {
+  const problem = inconsistency(declaration);
+  if (problem !== null) throw new Error(`endpoint ${declaration.name}: ${problem}`);
+  return Object.freeze(declaration);
+}
+
+type Part<S> = S extends TSchema ? Static<S> : undefined;
+export type Params<E extends EndpointDeclaration> = Part<E['params']>;
+export type Query<E extends EndpointDeclaration> = Part<E['query']>;
+export type Body<E extends EndpointDeclaration> = Part<E['body']>;
+export type Output<E extends EndpointDeclaration> = E['raw'] extends None ? Part<E['output']> : string | Uint8Array;
+
+export interface Input<E extends EndpointDeclaration = EndpointDeclaration> {
+  params: Params<E>;
+  query: Query<E>;
+  body: Body<E>;
+}
+
+export type Handler<E extends EndpointDeclaration> = (ctx: Context, input: Input<E>) => Promise<Output<E>>;
+
+/** A declaration with the code that answers it. */
+export interface BoundEndpoint {
+  declaration: EndpointDeclaration;
+  handler(ctx: Context, input: Input): Promise<unknown>;
+}
+
+export function bind<E extends EndpointDeclaration>(declaration: E, handler: Handler<E>): BoundEndpoint {
+  return { declaration, handler: handler as unknown as BoundEndpoint['handler'] };
+}
+
+/** Every code the endpoint can answer with: its own, and those its declaration implies. */
+export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
+  const codes = new Set<ErrorCode>(['INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL_ERROR', ...e.errors]);
+  if (e.credentials !== 'public') codes.add('INVALID_TOKEN').add('IP_NOT_ALLOWED').add('RATE_LIMIT_EXCEEDED');
+  if (e.permission !== NONE || e.tenant === 'operator') codes.add('INSUFFICIENT_PRIVILEGE');
+  if (e.tier !== NONE) codes.add('TIER_REQUIRED');
+  if (e.rate !== 'none') codes.add('RATE_LIMIT_EXCEEDED');
+  if (e.params !== NONE || e.query !== NONE || e.body !== NONE || e.effect === 'change') codes.add('VALIDATION_FAILED');
+  if (e.query === NONE) codes.add('VALIDATION_FAILED');
+  if (e.body !== NONE) codes.add('PAYLOAD_TOO_LARGE');
+  if (e.effect === 'change') codes.add('IN_USE');
+  return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code));
+}
+
+/** What the declaration says twice must agree. */
+function inconsistency(e: EndpointDeclaration): string | null {
+  const isPublic = e.credentials === 'public';
+  const templated = [...e.path.matchAll(/\{([a-z_]+)\*?\}/g)].map((m) => String(m[1]));
+  const declared = e.params === NONE ? [] : Object.keys(e.params.properties);
+  if (!/^\/[A-Za-z0-9/{}_.*-]+$/.test(e.path)) return 'malformed path';
+  if (templated.join() !== declared.join()) return `path names (${templated}) but params declare (${declared})`;
+  if (isPublic !== (e.tenant === NONE)) return 'a public endpoint, and only that, has no tenant';
+  if (isPublic && e.permission !== NONE) return 'a public endpoint cannot demand a permission';
+  if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource go together';
+  if (!isPublic && e.audit === NONE) return 'what needs a credential is audited';
+  if (e.method === 'GET' && (e.effect === 'change' || e.body !== NONE)) return 'a GET changes nothing and has no body';
+  if ((e.status === 204) !== (e.output === NONE && e.raw === NONE)) return '204 and nothing else has no output';
+  if (e.raw !== NONE && e.output !== NONE) return 'an answer is raw or has a schema';
+  for (const match of e.resource.matchAll(/\{([a-z_]+)\}/g)) {
+    if (!declared.includes(String(match[1]))) return `resource names {${match[1]}}, which the path does not`;
+  }
+  return null;
+}

@@ -1,0 +1,83 @@
+/**
+ * Every code an answer may carry, with its HTTP status and what it means to the caller. The list is closed: the wire
+ * schema, the docs and the test of declared errors are made from it.
+ */
+export const ERROR_CODES = {
+  INVALID_REQUEST: [400, 'The request could not be parsed: bad JSON, encoding, content type or URL.'],
+  INVALID_TOKEN: [401, 'No credential was given, or it is malformed, expired or revoked.'],
+  LOGIN_DENIED: [401, 'The login was refused. The reason is in the audit log, not in the answer.'],
+  INSUFFICIENT_PRIVILEGE: [403, 'The credential does not permit this action on this resource.'],
+  IP_NOT_ALLOWED: [403, 'The credential may not be used from this address.'],
+  MFA_REQUIRED: [403, 'A one-time code is needed: send it as `otp`.'],
+  TIER_REQUIRED: [403, "The tenant's plan does not include this operation."],
+  NOT_FOUND: [404, 'There is no such resource, or no such route.'],
+  METHOD_NOT_ALLOWED: [405, 'The path exists, the method does not; `Allow` lists those that do.'],
+  ALREADY_EXISTS: [409, 'A resource with this name exists.'],
+  VERSION_CONFLICT: [409, 'The resource changed since it was read: read it again and repeat.'],
+  IN_USE: [409, 'The resource is needed by another one, or by a request that is still running.'],
+  PAYLOAD_TOO_LARGE: [413, 'The body is larger than this endpoint accepts.'],
+  VALIDATION_FAILED: [422, 'The request was understood but is not valid; `details.fields` says where and why.'],
+  RATE_LIMIT_EXCEEDED: [429, 'Too many requests: wait for `Retry-After` seconds.'],
+  INTERNAL_ERROR: [500, 'The service failed. The request id leads to the log line.'],
+  UNAVAILABLE: [503, 'The store or the audit log cannot be used now: repeat after `Retry-After` seconds.'],
+} as const satisfies Record<string, readonly [number, string]>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+export interface FieldProblem {
+  pointer: string;
+  reason: string;
+}
+
+export interface ErrorOptions {
+  details?: Record<string, unknown> | undefined;
+  retryAfterSeconds?: number | undefined;
+  headers?: Record<string, string> | undefined;
+  /** Why, in words for the audit log alone: the caller gets the code and the message, never this. */
+  auditReason?: string | undefined;
+  cause?: unknown;
+}
+
+/** A refusal with a stable code. Its message is shown to the caller, so it never holds a value or an inner detail. */
+export class CofferError extends Error {
+  override readonly name = 'CofferError';
+  readonly code: ErrorCode;
+  readonly details: Record<string, unknown> | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly headers: Record<string, string> | undefined;
+  readonly auditReason: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = options.headers;
+    this.auditReason = options.auditReason;
+  }
+
+  get status(): number {
+    return ERROR_CODES[this.code][0];
+  }
+}
+
+export function invalid(fields: FieldProblem[]): CofferError {
+  const first = fields[0];
+  const where = first === undefined ? '' : `: ${first.pointer || '/'} ${first.reason}`;
+  const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
+  return new CofferError('VALIDATION_FAILED', `The request is not valid${where}${more}.`, { details: { fields } });
+}
+
+export function invalidField(pointer: string, reason: string): CofferError {
+  return invalid([{ pointer, reason }]);
+}
+
+export function notFound(what: string): CofferError {
+  return new CofferError('NOT_FOUND', `There is no such ${what}.`);
+}
+
+export function unavailable(message: string, cause?: unknown): CofferError {
+  return new CofferError('UNAVAILABLE', message, { retryAfterSeconds: UNAVAILABLE_RETRY_SECONDS, cause });
+}
+
+const UNAVAILABLE_RETRY_SECONDS = 2;

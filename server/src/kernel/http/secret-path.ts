@@ -1,0 +1,53 @@
+export const MAX_PATH_SEGMENTS = 32;
+export const MAX_SEGMENT_LENGTH = 128;
+export const MAX_PATH_BYTES = 1024;
+
+/** Verbs that follow a secret's path in a URL. A secret with such a name could not be addressed unambiguously. */
+export const RESERVED_LAST_SEGMENTS = ['versions', 'rotate', 'move', 'copy', 'rollback', 'restore'] as const;
+
+export type ReservedSegment = (typeof RESERVED_LAST_SEGMENTS)[number];
+export type SecretPath = { ok: true; path: string } | { ok: false; reason: string };
+
+const SEGMENT = /^[A-Za-z0-9._@+=-]+$/;
+
+/**
+ * Checks a path that has been percent-decoded exactly once. It is accepted or refused, never repaired: policies and
+ * the store compare paths byte by byte, so a second spelling of a path is a way around the rule about the first.
+ */
+export function parseSecretPath(decodedOnce: string): SecretPath {
+  // One code unit is at least one byte, so this bounds the work; accepted text is ASCII, which makes it exact.
+  if (decodedOnce.length > MAX_PATH_BYTES) return refuse(`must be at most ${MAX_PATH_BYTES} bytes`);
+  const segments = decodedOnce.split('/');
+  if (segments.length > MAX_PATH_SEGMENTS) return refuse(`must have at most ${MAX_PATH_SEGMENTS} segments`);
+  for (const segment of segments) {
+    const reason = segmentProblem(segment);
+    if (reason !== null) return refuse(reason);
+  }
+  if (isReserved(segments.at(-1))) {
+    return refuse(`must not end in a reserved segment (${RESERVED_LAST_SEGMENTS.join(', ')})`);
+  }
+  return { ok: true, path: decodedOnce };
+}
+
+/** Takes a verb off the end, for routes that carry one there. What is left still has to pass `parseSecretPath`. */
+export function splitReservedSuffix(decodedOnce: string): { path: string; suffix: ReservedSegment | null } {
+  const slash = decodedOnce.lastIndexOf('/');
+  const last = decodedOnce.slice(slash + 1);
+  if (slash === -1 || !isReserved(last)) return { path: decodedOnce, suffix: null };
+  return { path: decodedOnce.slice(0, slash), suffix: last };
+}
+
+function segmentProblem(segment: string): string | null {
+  if (segment === '') return 'must not be empty, start or end with a slash, or have an empty segment';
+  if (segment === '.' || segment === '..') return 'must not have a segment of dots';
+  if (segment.length > MAX_SEGMENT_LENGTH) return `must have segments of at most ${MAX_SEGMENT_LENGTH} characters`;
+  return SEGMENT.test(segment) ? null : 'must have only letters, digits and . _ @ + = - in its segments';
+}
+
+function isReserved(segment: string | undefined): segment is ReservedSegment {
+  return RESERVED_LAST_SEGMENTS.some((reserved) => reserved === segment);
+}
+
+function refuse(reason: string): SecretPath {
+  return { ok: false, reason };
+}

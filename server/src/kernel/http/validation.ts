@@ -1,0 +1,73 @@
+import type { TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Call } from '../context.ts';
+import { type EndpointDeclaration, type Input, NONE } from '../endpoint.ts';
+import { CofferError, type FieldProblem, invalid } from '../errors.ts';
+import { coerceQuery, parseQuery, QueryError } from './query.ts';
+
+export type InputValidator = (call: Call) => Input;
+
+const PROBLEMS_MAX = 20;
+
+/** Checks path, query and body against the declaration; an unknown field anywhere is a problem, not ignored. */
+export function inputValidator(e: EndpointDeclaration): InputValidator {
+  const params = e.params === NONE ? null : checker(e.params, '/path');
+  const query = e.query === NONE ? null : e.query;
+  const checkQuery = query === null ? null : checker(query, '/query');
+  const body = e.body === NONE ? null : checker(e.body, '/body');
+  return (call) => {
+    const problems: FieldProblem[] = [];
+    params?.(call.params, problems);
+    const coerced = queryOf(call.url, query, problems);
+    checkQuery?.(coerced, problems);
+    if (body !== null) body(call.body === undefined ? {} : call.body, problems);
+    else if (call.body !== undefined) problems.push({ pointer: '/body', reason: 'this endpoint takes no body' });
+    if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
+    return { params: call.params, query: coerced, body: call.body === undefined ? {} : call.body } as Input;
+  };
+}
+
+function queryOf(url: string, schema: TSchema | null, problems: FieldProblem[]): Record<string, unknown> {
+  if (!url.includes('?')) return {};
+  try {
+    const { value, problems: found } = coerceQuery((schema ?? { properties: {} }) as never, parseQuery(url));
+    problems.push(...found);
+    return value;
+  } catch (error) {
+    if (error instanceof QueryError) throw new CofferError('INVALID_REQUEST', error.message);
+    throw error;
+  }
+}
+
+function checker(schema: TSchema, at: string): (value: unknown, problems: FieldProblem[]) => void {
+  const compiled = Compile(schema);
+  return (value, problems) => {
+    if (compiled.Check(value)) return;
+    for (const { keyword, instancePath, params, message } of compiled.Errors(value)) {
+      // An unknown field is reported once, by the object that holds it, and named there.
+      if (keyword === 'boolean') continue;
+      for (const pointer of pointers(`${at}${instancePath}`, keyword, params)) {
+        problems.push({ pointer, reason: REASONS[keyword] ?? message });
+      }
+    }
+  };
+}
+
+const REASONS: Record<string, string> = {
+  additionalProperties: 'is not a known field',
+  required: 'is required',
+  pattern: 'does not have the required form',
+  anyOf: 'is not one of the allowed forms',
+  const: 'is not an allowed value',
+  enum: 'is not an allowed value',
+};
+
+function pointers(at: string, keyword: string, params: unknown): string[] {
+  const { additionalProperties, requiredProperties } = params as Record<string, string[] | undefined>;
+  const names = keyword === 'required' ? requiredProperties : additionalProperties;
+  if ((keyword !== 'required' && keyword !== 'additionalProperties') || names === undefined) return [at];
+  return names.slice(0, PROBLEMS_MAX).map((name) => `${at}/${NAME.test(name) ? name : '?'}`);
+}
+
+/** Only a plain name is told back: a field's name can be anything, even a secret in the wrong place. */
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/;

@@ -1,0 +1,175 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Database, Tx } from '../storage/database.ts';
+import { SYSTEM_TENANT } from '../storage/tables.ts';
+
+/** Background work. It must be idempotent: a node may die in the middle, and another then runs it again from the start. */
+export interface Job {
+  name: string;
+  intervalMs: number;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** How long a run belongs to its node without a sign of life. */
+const LEASE_MS = MINUTE_MS;
+const RENEW_MS = LEASE_MS / 3;
+const TICK_MS = SECOND_MS;
+
+/**
+ * Runs each job when it is due, on one node of however many there are: a node takes the lease in the database, renews it while the job
+ * runs, and writes when the job is due next.
+ */
+export class JobRunner {
+  readonly #database: Database;
+  readonly #jobs: readonly Job[];
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #nodeId: string;
+  readonly #stopping = new AbortController();
+  #loop: Promise<void> | undefined;
+
+  constructor(parts: {
+    database: Database;
+    jobs: readonly Job[];
+    clock: Clock;
+    log: Logger;
+    metrics: Metrics;
+    nodeId: string;
+  }) {
+    this.#database = parts.database;
+    this.#jobs = parts.jobs;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#metrics = parts.metrics;
+    this.#nodeId = parts.nodeId;
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      try {
+        await this.runDue();
+      } catch (error) {
+        this.#log.warn({ err: error }, 'looking for due jobs failed; it is tried again');
+      }
+      await sleep(TICK_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
+    }
+  }
+
+  /** Runs what is due now and not taken by another node; says which ran. */
+  async runDue(): Promise<string[]> {
+    const ran: string[] = [];
+    for (const job of this.#jobs) {
+      if (this.#stopping.signal.aborted) break;
+      if (!(await this.#isDue(job)) || !(await this.#acquire(job))) continue;
+      await this.#runLeased(job);
+      ran.push(job.name);
+    }
+    return ran;
+  }
+
+  async #isDue(job: Job): Promise<boolean> {
+    const now = this.#clock.now();
+    const row = await this.#database.read
+      .selectFrom('job_leases')
+      .select(['next_run_at', 'lease_until'])
+      .where('tenant_id', '=', SYSTEM_TENANT)
+      .where('job', '=', job.name)
+      .executeTakeFirst();
+    return row === undefined || (row.next_run_at <= now && row.lease_until <= now);
+  }
+
+  #acquire(job: Job): Promise<boolean> {
+    const now = this.#clock.now();
+    return this.#database.transaction(async (tx) => {
+      await this.#ensureRow(tx, job);
+      const { numUpdatedRows } = await tx
+        .updateTable('job_leases')
+        .set({ owner: this.#nodeId, lease_until: now + LEASE_MS, last_started_at: now })
+        .where('tenant_id', '=', SYSTEM_TENANT)
+        .where('job', '=', job.name)
+        .where('next_run_at', '<=', now)
+        .where('lease_until', '<=', now)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    });
+  }
+
+  async #ensureRow(tx: Tx, job: Job): Promise<void> {
+    await tx
+      .insertInto('job_leases')
+      .values({
+        tenant_id: SYSTEM_TENANT,
+        job: job.name,
+        owner: '',
+        lease_until: 0,
+        next_run_at: 0,
+        last_started_at: null,
+        last_finished_at: null,
+        last_outcome: '',
+        runs: 0,
+      })
+      .onConflict((c) => c.columns(['tenant_id', 'job']).doNothing())
+      .execute();
+  }
+
+  async #runLeased(job: Job): Promise<void> {
+    const lost = new AbortController();
+    const signal = AbortSignal.any([lost.signal, this.#stopping.signal]);
+    const renewal = setInterval(() => this.#renew(job).catch(() => lost.abort()), RENEW_MS);
+    const started = performance.now();
+    let outcome = 'success';
+    try {
+      await job.run(signal);
+      this.#metrics.jobLastSuccess.labels(job.name).set(this.#clock.now() / SECOND_MS);
+    } catch (error) {
+      outcome = 'failure';
+      this.#log.error({ err: error, job: job.name }, 'a job failed; it runs again when next due');
+    } finally {
+      clearInterval(renewal);
+    }
+    this.#metrics.jobRuns.labels(job.name, outcome).inc();
+    this.#metrics.jobSeconds.labels(job.name).observe((performance.now() - started) / SECOND_MS);
+    await this.#release(job, outcome);
+  }
+
+  async #renew(job: Job): Promise<void> {
+    const isOurs = await this.#update(job, { lease_until: this.#clock.now() + LEASE_MS });
+    if (!isOurs) throw new Error('the lease was lost');
+  }
+
+  async #release(job: Job, outcome: string): Promise<void> {
+    const now = this.#clock.now();
+    await this.#update(job, {
+      lease_until: 0,
+      next_run_at: now + job.intervalMs,
+      last_finished_at: now,
+      last_outcome: outcome,
+    });
+  }
+
+  #update(job: Job, change: Partial<Record<'lease_until' | 'next_run_at' | 'last_finished_at', number>> & { last_outcome?: string }) {
+    const isDone = change.last_outcome !== undefined;
+    return this.#database.transaction(async (tx) => {
+      const { numUpdatedRows } = await tx
+        .updateTable('job_leases')
+        .set((eb) => ({ ...change, ...(isDone && { runs: eb('runs', '+', 1) }) }))
+        .where('tenant_id', '=', SYSTEM_TENANT)
+        .where('job', '=', job.name)
+        .where('owner', '=', this.#nodeId)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    });
+  }
+}

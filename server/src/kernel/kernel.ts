@@ -1,0 +1,31 @@
+import type { Logger } from 'pino';
+import type { AuditLog } from './audit/audit-log.ts';
+import type { Refusals } from './audit/refusals.ts';
+import type { SigningKeys } from './auth/signing-keys.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Keyring } from './crypto/keyring.ts';
+import type { Idempotency } from './limits/idempotency.ts';
+import type { RateLimiter } from './limits/rate-limiter.ts';
+import type { Metrics } from './observability/metrics.ts';
+import type { Database } from './storage/database.ts';
+import type { Epochs } from './storage/epochs.ts';
+
+/** What every feature is built on. Made once, in app.ts. */
+export interface Kernel {
+  config: Config;
+  clock: Clock;
+  log: Logger;
+  metrics: Metrics;
+  database: Database;
+  epochs: Epochs;
+  keyring: Keyring;
+  signingKeys: SigningKeys;
+  audit: AuditLog;
+  refusals: Refusals;
+  rates: RateLimiter;
+  idempotency: Idempotency;
+  /** The tenant of whoever runs the installation; refusals that belong to no tenant are recorded there. */
+  operatorTenantId: string;
+  nodeId: string;
+}

@@ -1,0 +1,130 @@
+import { type Clock, DAY_MS } from '../clock.ts';
+import { equalBytes, sha256 } from '../crypto/digest.ts';
+import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
+import { CofferError, invalidField } from '../errors.ts';
+import type { Database, Tx } from '../storage/database.ts';
+
+const PURPOSE = 'idempotency';
+const KEPT_MS = DAY_MS;
+const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
+
+export interface SavedAnswer {
+  status: number;
+  body: string;
+}
+
+/** One use of an Idempotency-Key: whose it is and what was asked. */
+export interface IdempotentRequest {
+  tenantId: string;
+  /** The credential, not the person: an answer may hold a credential that is shown once, to whoever asked for it. */
+  actorId: string;
+  keyHash: Buffer;
+  requestHash: Buffer;
+  /** Taken before the transaction, in which the answer is sealed with it. */
+  sealingKey: PurposeKey;
+}
+
+/**
+ * Writes with an Idempotency-Key happen once. The answer is kept, sealed, in the transaction of the change itself: after a kill
+ * at any instant either both are there or neither.
+ */
+export class Idempotency {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #inFlight = new Set<string>();
+
+  constructor(database: Database, keyring: Keyring, clock: Clock) {
+    this.#database = database;
+    this.#keyring = keyring;
+    this.#clock = clock;
+  }
+
+  async request(key: string, tenantId: string, actorId: string, asked: unknown): Promise<IdempotentRequest> {
+    if (!KEY_FORM.test(key)) {
+      throw invalidField('/headers/idempotency-key', 'must be 1 to 255 visible ASCII characters');
+    }
+    const sealingKey = await this.#keyring.purposeKey(tenantId, PURPOSE);
+    return { tenantId, actorId, keyHash: sha256(key), requestHash: sha256(JSON.stringify(asked)), sealingKey };
+  }
+
+  /** Runs `act` unless the answer is known or being made on this node; `act` saves it with `save`. */
+  async once<T>(request: IdempotentRequest, act: () => Promise<T>): Promise<{ saved: SavedAnswer } | { result: T }> {
+    const saved = await this.#find(request);
+    if (saved !== null) return { saved };
+    const slot = `${request.tenantId} ${request.actorId} ${request.keyHash.toString('latin1')}`;
+    if (this.#inFlight.has(slot)) {
+      throw new CofferError('IN_USE', 'A request with this Idempotency-Key is still running: repeat it shortly.', {
+        retryAfterSeconds: 1,
+      });
+    }
+    this.#inFlight.add(slot);
+    try {
+      return { result: await act() };
+    } catch (error) {
+      // Another node may have committed the same key first; then its answer is the answer.
+      const other = error instanceof CofferError ? null : await this.#find(request);
+      if (other === null) throw error;
+      return { saved: other };
+    } finally {
+      this.#inFlight.delete(slot);
+    }
+  }
+
+  async save(tx: Tx, request: IdempotentRequest, answer: SavedAnswer): Promise<void> {
+    const { tenantId, actorId, keyHash, requestHash, sealingKey } = request;
+    const now = this.#clock.now();
+    await tx
+      .deleteFrom('idempotency_keys')
+      .where('tenant_id', '=', tenantId)
+      .where('actor_id', '=', actorId)
+      .where('key_hash', '=', keyHash)
+      .where('expires_at', '<=', now)
+      .execute();
+    await tx
+      .insertInto('idempotency_keys')
+      .values({
+        tenant_id: tenantId,
+        actor_id: actorId,
+        key_hash: keyHash,
+        request_hash: requestHash,
+        status: answer.status,
+        sealed_body: sealingKey.seal(place(request), Buffer.from(answer.body, 'utf8')),
+        expires_at: now + KEPT_MS,
+      })
+      .execute();
+  }
+
+  async #find(request: IdempotentRequest): Promise<SavedAnswer | null> {
+    const row = await this.#database.read
+      .selectFrom('idempotency_keys')
+      .select(['request_hash', 'status', 'sealed_body'])
+      .where('tenant_id', '=', request.tenantId)
+      .where('actor_id', '=', request.actorId)
+      .where('key_hash', '=', request.keyHash)
+      .where('expires_at', '>', this.#clock.now())
+      .executeTakeFirst();
+    if (row === undefined) return null;
+    if (!equalBytes(row.request_hash, request.requestHash)) {
+      throw invalidField('/headers/idempotency-key', 'was used for another request: use a new key for a new request');
+    }
+    const at = { tenantId: request.tenantId, ...place(request) };
+    return { status: row.status, body: (await this.#keyring.unseal(PURPOSE, at, row.sealed_body)).toString('utf8') };
+  }
+
+  /** Answers older than a day are forgotten. */
+  async forgetExpired(): Promise<number> {
+    return this.#database.transaction(async (tx) => {
+      const { numDeletedRows } = await tx
+        .deleteFrom('idempotency_keys')
+        .where('expires_at', '<=', this.#clock.now())
+        .executeTakeFirst();
+      return Number(numDeletedRows);
+    });
+  }
+}
+
+function place({ actorId, keyHash, requestHash }: IdempotentRequest) {
+  const row = `${actorId} ${keyHash.toString('hex')} ${requestHash.toString('hex')}`;
+  return { table: 'idempotency_keys', row };
+}

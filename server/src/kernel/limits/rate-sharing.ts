@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts';
+import type { Database } from '../storage/database.ts';
+import { SYSTEM_TENANT } from '../storage/tables.ts';
+import type { RateLimiter } from './rate-limiter.ts';
+
+const INTERVAL_MS = SECOND_MS;
+const KEYS_PER_ROUND_MAX = 1000;
+const KEPT_MS = 10 * MINUTE_MS;
+
+/**
+ * Lets nodes on one PostgreSQL know of each other's counts, once a second. A limit can be passed by what the other nodes count in
+ * that second, and by no more.
+ */
+export class RateSharing {
+  readonly #database: Database;
+  readonly #limiter: RateLimiter;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #nodeId: string;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(database: Database, limiter: RateLimiter, clock: Clock, log: Logger, nodeId: string) {
+    this.#database = database;
+    this.#limiter = limiter;
+    this.#clock = clock;
+    this.#log = log;
+    this.#nodeId = nodeId;
+  }
+
+  start(): void {
+    this.#timer = setTimeout(async () => {
+      try {
+        await this.exchange();
+      } catch (error) {
+        this.#log.warn({ err: error }, 'rate counts could not be exchanged; this node counts alone for now');
+      }
+      if (this.#timer !== undefined) this.start();
+    }, INTERVAL_MS);
+  }
+
+  async exchange(): Promise<void> {
+    const windowStart = this.#limiter.windowStart;
+    const counts = this.#limiter.shared().slice(0, KEYS_PER_ROUND_MAX);
+    if (counts.length === 0) return;
+    await this.#database.transaction(async (tx) => {
+      await sql`insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
+        select ${SYSTEM_TENANT}, v.subject, '', ${windowStart}, ${this.#nodeId}, v.used
+        from unnest(${counts.map((c) => c.key)}::text[], ${counts.map((c) => c.used)}::bigint[]) as v(subject, used)
+        on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`.execute(tx);
+      await tx.deleteFrom('rate_windows').where('window_start', '<', this.#clock.now() - KEPT_MS).execute();
+    });
+    const others = await this.#database.read
+      .selectFrom('rate_windows')
+      .select(['subject', (eb) => eb.fn.sum<number>('used').as('used')])
+      .where('tenant_id', '=', SYSTEM_TENANT)
+      .where('window_start', '=', windowStart)
+      .where('node_id', '!=', this.#nodeId)
+      .where(
+        'subject',
+        'in',
+        counts.map((c) => c.key),
+      )
+      .groupBy('subject')
+      .execute();
+    for (const { subject, used } of others) this.#limiter.learn(windowStart, subject, Number(used));
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}

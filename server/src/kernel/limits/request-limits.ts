@@ -1,0 +1,63 @@
+import type { Context } from '../context.ts';
+import { CofferError } from '../errors.ts';
+import { AUTH_LIMIT_PER_ADDRESS, FAILED_AUTH_LIMIT_PER_ADDRESS, limitFor } from './rate-classes.ts';
+import type { RateState } from './rate-limiter.ts';
+
+/** Login and other public exchanges are counted by address, since there is nobody else to count yet. */
+export function limitByAddress(ctx: Context): RateState | null {
+  if (ctx.declaration.rate !== 'auth' || ctx.declaration.credentials !== 'public') return null;
+  const key = `address ${addressGroup(ctx.call.address)} auth`;
+  return enforced(ctx.kernel.rates.take(key, AUTH_LIMIT_PER_ADDRESS, ctx.now));
+}
+
+/** By tenant and class, and by token too where a token has limits of its own; the tighter one is told. */
+export function limitByTenant(ctx: Context): RateState | null {
+  const { rate } = ctx.declaration;
+  if (rate === 'none') return null;
+  const cls = rate === 'auth' ? 'write' : rate;
+  const { tenantId, plan, tenantRates, credentialId, tokenRates } = ctx.principal;
+  const { rates } = ctx.kernel;
+  const state = rates.take(`${tenantId} ${cls}`, limitFor(cls, plan, tenantRates), ctx.now);
+  const tokenLimit = tokenRates[cls];
+  if (tokenLimit === undefined) return enforced(state);
+  const own = rates.take(`${credentialId} ${cls}`, tokenLimit, ctx.now);
+  return enforced(own.isExceeded || own.remaining < state.remaining ? own : state);
+}
+
+/**
+ * Guessing tokens is counted by address. A credential this node has seen work is never slowed down by others behind the same
+ * address; one it has not seen is not even looked at once the address has failed too often.
+ */
+export function limitFailures(ctx: Context, step: 'peek' | 'count'): void {
+  const key = `address ${addressGroup(ctx.call.address)} failed`;
+  const { rates } = ctx.kernel;
+  const state = rates[step === 'count' ? 'take' : 'peek'](key, FAILED_AUTH_LIMIT_PER_ADDRESS, ctx.now);
+  if (step === 'count' ? state.isExceeded : state.remaining === 0) enforced({ ...state, isExceeded: true });
+}
+
+export function rateHeaders(state: RateState): Record<string, string> {
+  return {
+    'X-RateLimit-Limit': String(state.limit),
+    'X-RateLimit-Remaining': String(state.remaining),
+    'X-RateLimit-Reset': String(state.resetSeconds),
+  };
+}
+
+function enforced(state: RateState): RateState {
+  if (!state.isExceeded) return state;
+  const message = `Too many requests: wait ${state.retryAfterSeconds} s. The limit is ${state.limit} a minute.`;
+  throw new CofferError('RATE_LIMIT_EXCEEDED', message, {
+    retryAfterSeconds: state.retryAfterSeconds,
+    headers: rateHeaders(state),
+  });
+}
+
+/** One subscriber usually holds a whole IPv6 /64: counting single addresses there would count nothing. */
+function addressGroup(address: string): string {
+  if (!address.includes(':')) return address;
+  const [head = '', tail] = address.split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array(Math.max(0, 8 - left.length - right.length)).fill('0');
+  return [...left, ...zeros, ...right].slice(0, 4).join(':');
+}

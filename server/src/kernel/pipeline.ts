@@ -1,0 +1,171 @@
+import { type Authentication, RefusedCredential } from './auth/authentication.ts';
+import { type Call, Context } from './context.ts';
+import { type BoundEndpoint, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
+import { CofferError, type ErrorCode } from './errors.ts';
+import { type InputValidator, inputValidator } from './http/validation.ts';
+import type { Kernel } from './kernel.ts';
+import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
+import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
+import type { RateState } from './limits/rate-limiter.ts';
+
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  body: string | Uint8Array | null;
+}
+
+/** An endpoint with everything that can be worked out before the first request. */
+export interface ReadyEndpoint extends BoundEndpoint {
+  validate: InputValidator;
+  serialize(result: unknown): string;
+  declaredErrors: ReadonlySet<ErrorCode>;
+}
+
+export function makeReady(bound: BoundEndpoint, serialize: (result: unknown) => string): ReadyEndpoint {
+  const { declaration } = bound;
+  return { ...bound, serialize, validate: inputValidator(declaration), declaredErrors: new Set(errorCodes(declaration)) };
+}
+
+/** The steps a request takes, in the order the contract gives them. Parsing and the request id come before, in http/. */
+export class Pipeline {
+  readonly #kernel: Kernel;
+  readonly #authentication: Authentication;
+
+  constructor(kernel: Kernel, authentication: Authentication) {
+    this.#kernel = kernel;
+    this.#authentication = authentication;
+  }
+
+  async answer(endpoint: ReadyEndpoint, call: Call): Promise<Reply> {
+    const { declaration } = endpoint;
+    let idempotent: IdempotentRequest | null = null;
+    let rate: RateState | null = null;
+    const ctx = new Context(this.#kernel, declaration, call, async (_, tx, result) => {
+      if (idempotent !== null) await this.#kernel.idempotency.save(tx, idempotent, jsonAnswer(endpoint, result));
+    });
+    try {
+      rate = limitByAddress(ctx);
+      if (declaration.credentials !== 'public') {
+        ctx.become(await this.#authenticate(ctx, declaration.credentials));
+        rate = limitByTenant(ctx);
+      }
+      requireOwnTenant(ctx);
+      const input = endpoint.validate(call);
+      authorizeDeclared(ctx);
+      idempotent = await this.#idempotentRequest(ctx);
+      const act = () => endpoint.handler(ctx, input);
+      const done = idempotent === null ? { result: await act() } : await this.#kernel.idempotency.once(idempotent, act);
+      const isReplay = 'saved' in done;
+      if (isReplay) ctx.describe({ idempotent_replay: true });
+      const reply = isReplay ? done.saved : finishedReply(endpoint, ctx, done.result);
+      if (ctx.committed === null && declaration.audit !== NONE) {
+        await this.#kernel.audit.record(ctx.entry('allow', reply.status, ''));
+      }
+      return { status: reply.status, body: reply.body, headers: replyHeaders(declaration, rate, isReplay) };
+    } catch (error) {
+      return this.#refuse(endpoint, ctx, error, rate);
+    }
+  }
+
+  async #authenticate(ctx: Context, accepted: Exclude<EndpointDeclaration['credentials'], 'public'>) {
+    const admit = () => limitFailures(ctx, 'peek');
+    try {
+      return await this.#authentication.authenticate(ctx.call.headers, accepted, admit);
+    } catch (error) {
+      if (error instanceof RefusedCredential) {
+        if (error.owner !== null) ctx.identify(error.owner.tenantId, { kind: 'user', ...error.owner });
+        limitFailures(ctx, 'count');
+      }
+      throw error;
+    }
+  }
+
+  async #idempotentRequest(ctx: Context): Promise<IdempotentRequest | null> {
+    const key = ctx.call.headers['idempotency-key'];
+    if (key === undefined || ctx.declaration.effect !== 'change' || ctx.principalOrNull === null) return null;
+    const { tenantId, credentialId } = ctx.principal;
+    const asked = [ctx.declaration.name, ctx.call.params, ctx.call.body ?? null];
+    return this.#kernel.idempotency.request(String(key), tenantId, credentialId, asked);
+  }
+
+  /** A refusal is recorded before it is told; if it cannot be recorded, the caller gets 503 instead. */
+  async #refuse(endpoint: ReadyEndpoint, ctx: Context, thrown: unknown, rate: RateState | null): Promise<Reply> {
+    let error = this.#known(endpoint, ctx, thrown);
+    if (endpoint.declaration.audit !== NONE && error.code !== 'UNAVAILABLE') {
+      const isDenied = [401, 403, 429].includes(error.status);
+      const entry = ctx.entry(isDenied ? 'deny' : 'error', error.status, error.auditReason ?? error.code);
+      const isBounded = ctx.principalOrNull === null || error.status === 429;
+      try {
+        await (isBounded ? this.#kernel.refusals.record(entry) : this.#kernel.audit.record(entry));
+      } catch (failure) {
+        error = this.#known(endpoint, ctx, failure);
+      }
+    }
+    const headers = { ...(rate && rateHeaders(rate)), ...error.headers };
+    if (error.retryAfterSeconds !== undefined) headers['Retry-After'] = String(error.retryAfterSeconds);
+    return errorReply(error, ctx.call.requestId, headers);
+  }
+
+  /** What went wrong in a form that may be told. Everything else is logged in full and told as a 500. */
+  #known({ declaration, declaredErrors }: ReadyEndpoint, ctx: Context, error: unknown): CofferError {
+    const { log } = this.#kernel;
+    const where = { endpoint: declaration.name, request_id: ctx.call.requestId };
+    if (!(error instanceof CofferError)) {
+      log.error({ err: error, ...where }, 'unexpected error');
+      return new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.');
+    }
+    if (!declaredErrors.has(error.code)) log.error({ code: error.code, ...where }, 'undeclared error code');
+    if (error.code === 'UNAVAILABLE') log.warn({ err: error.cause, ...where }, 'unavailable');
+    return error;
+  }
+}
+
+function replyHeaders(e: EndpointDeclaration, rate: RateState | null, isReplay: boolean): Record<string, string> {
+  const headers: Record<string, string> = rate === null ? {} : rateHeaders(rate);
+  if (isReplay) headers['Idempotency-Replayed'] = 'true';
+  if (e.raw !== NONE) headers['Content-Type'] = e.raw;
+  return headers;
+}
+
+/** Some rows belong to the installation, not to a tenant; no policy of a tenant can open them. */
+function requireOwnTenant(ctx: Context): void {
+  if (ctx.declaration.tenant !== 'operator' || ctx.principal.isOperator) return;
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the tenant that runs this installation may do this.', {
+    auditReason: 'not the operator tenant',
+  });
+}
+
+function authorizeDeclared(ctx: Context): void {
+  const { resource, credentials } = ctx.declaration;
+  if (credentials === 'public') return;
+  if (resource === NONE) ctx.authorizeCredentialOnly();
+  else if (resource !== 'loaded') ctx.authorize(fillTemplate(resource, ctx.call.params));
+}
+
+function fillTemplate(template: string, params: Readonly<Record<string, string>>): string {
+  return template.includes('{') ? template.replace(/\{([a-z_]+)\}/g, (_, name) => params[name] ?? '') : template;
+}
+
+function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): Omit<Reply, 'headers'> {
+  const { declaration } = endpoint;
+  if (ctx.committed !== null && ctx.committed.result !== result) {
+    throw new Error(`${declaration.name} must answer with what its change returned`);
+  }
+  if (declaration.resource === 'loaded' && !ctx.isAuthorized) {
+    throw new Error(`${declaration.name} never called ctx.authorize`);
+  }
+  if (declaration.raw !== NONE) return { status: declaration.status, body: result as string | Uint8Array };
+  if (declaration.output === NONE) return { status: declaration.status, body: null };
+  return { status: declaration.status, body: endpoint.serialize(result) };
+}
+
+function jsonAnswer(endpoint: ReadyEndpoint, result: unknown): SavedAnswer {
+  const { output, status } = endpoint.declaration;
+  return { status, body: output === NONE ? '' : endpoint.serialize(result) };
+}
+
+export function errorReply(error: CofferError, requestId: string, headers: Record<string, string> = {}): Reply {
+  const { code, message, details } = error;
+  const body = JSON.stringify({ error: { code, message, request_id: requestId, ...(details && { details }) } });
+  return { status: error.status, headers, body };
+}

@@ -1,0 +1,43 @@
+import type { Ceiling } from './authz/ceiling.ts';
+import type { CompiledPolicy } from './authz/policy.ts';
+import type { Role } from './authz/roles.ts';
+import type { CredentialKind } from './endpoint.ts';
+import type { Plan, RateOverrides } from './limits/rate-classes.ts';
+
+/**
+ * Who asks, as far as every decision needs it. It is resolved from a credential, and valid for one epoch of the tenant: any change that
+ * matters to access raises the epoch, and the next request resolves it anew.
+ */
+export interface Principal {
+  kind: 'user';
+  tenantId: string;
+  tenantName: string;
+  isOperator: boolean;
+  plan: Plan;
+  tenantRates: RateOverrides;
+  /** The user's id. */
+  id: string;
+  name: string;
+  role: Role;
+  credential: CredentialKind;
+  /** What the audit log calls the key: the token's id. */
+  credentialId: string;
+  tokenRates: RateOverrides;
+  ceilings: readonly Ceiling[];
+  policies: readonly CompiledPolicy[];
+  /** When a second factor was last shown with this credential. */
+  mfaAt: number | null;
+  expiresAt: number;
+}
+
+/** The part of it that the audit log names; public endpoints make one once they know who asks. */
+export interface Actor {
+  kind: string;
+  id: string;
+  name: string;
+  key: string;
+}
+
+export function actorOf(principal: Principal): Actor {
+  return { kind: principal.kind, id: principal.id, name: principal.name, key: principal.credentialId };
+}

@@ -1,0 +1,41 @@
+import { invalidField } from '../errors.ts';
+
+const CURSOR_LENGTH_MAX = 512;
+
+/**
+ * A keyset cursor holds the key of the last row a caller was shown, and nothing else: it is no secret, needs no state, and
+ * is checked like any other input, since callers can make their own.
+ */
+export function encodeCursor(key: readonly string[]): string {
+  return Buffer.from(JSON.stringify(key), 'utf8').toString('base64url');
+}
+
+export function decodeCursor(cursor: string | undefined, parts: number): string[] | null {
+  if (cursor === undefined) return null;
+  const key = cursor.length <= CURSOR_LENGTH_MAX ? parse(cursor) : null;
+  const isKey = Array.isArray(key) && key.length === parts && key.every((part) => typeof part === 'string');
+  if (!isKey || encodeCursor(key) !== cursor) {
+    throw invalidField('/query/cursor', 'is not a cursor of this list: pass next_cursor of the page before, unchanged');
+  }
+  return key;
+}
+
+function parse(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+export interface Page<T> {
+  rows: T[];
+  next_cursor: string | null;
+}
+
+/** Stores ask for one row more than the page holds; that row only says whether there is a next page. */
+export function pageOf<T>(rows: T[], limit: number, key: (row: T) => string[]): Page<T> {
+  const last = rows[limit - 1];
+  if (rows.length <= limit || last === undefined) return { rows, next_cursor: null };
+  return { rows: rows.slice(0, limit), next_cursor: encodeCursor(key(last)) };
+}

@@ -1,0 +1,38 @@
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** A start that cannot go on; its message tells the operator what to do. */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}
+
+export function makeDataFolder(folder: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const mode = statSync(folder).mode & 0o777;
+  if ((mode & 0o022) !== 0) {
+    throw new StartError(
+      `Others can write to the data folder ${folder} (mode ${mode.toString(8)}). Run: chmod go-w ${folder}`,
+    );
+  }
+}
+
+/**
+ * Holds the data folder for this process alone. The lock is SQLite's own lock on a small file: the operating system
+ * releases it when the process ends, however it ends, so a kill never leaves a stale one.
+ */
+export function lockDataFolder(folder: string): { release(): void } {
+  const file = join(folder, 'lock');
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    chmodSync(file, 0o600);
+    lock.exec('pragma locking_mode = exclusive; begin exclusive;');
+  } catch (error) {
+    lock.close();
+    if ((error as { errcode?: number }).errcode !== 5) throw error;
+    throw new StartError(
+      `Another Coffer process uses the data folder ${folder}. Stop it first, or set CV_DATA_DIR to another folder.`,
+    );
+  }
+  return { release: () => lock.close() };
+}

@@ -1,0 +1,71 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Kysely } from 'kysely';
+import { CofferError, unavailable } from '../errors.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+import type { Tables } from './tables.ts';
+
+export type Reader = Kysely<Tables>;
+
+declare const inTransaction: unique symbol;
+/** A transaction. Stores that change rows demand one, so that forgetting it does not compile. */
+export type Tx = Kysely<Tables> & { readonly [inTransaction]: true };
+
+export type DatabaseKind = 'sqlite' | 'postgres';
+
+export interface Database {
+  readonly kind: DatabaseKind;
+  /** Queries outside a transaction. Its connections are read-only: a write through it fails. */
+  readonly read: Reader;
+  /** A hot-path query, compiled once. */
+  query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]>;
+  /**
+   * Runs `fn` in one transaction and commits it durably. `fn` may run more than once (busy and serialisation failures are
+   * retried), so it must do nothing but use `tx`: no network call, no other transaction.
+   */
+  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Resolves if the database answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a driver's failure means to the rules above it, whichever database it came from. */
+export type FailureKind = 'retry' | 'unique' | 'unavailable' | 'other';
+
+export class UniqueViolation extends Error {
+  override readonly name = 'UniqueViolation';
+}
+
+const MAX_ATTEMPTS = 8;
+const RETRY_BASE_MS = 5;
+const insideTransaction = new AsyncLocalStorage<true>();
+
+/** On SQLite a nested transaction would wait for itself for ever, on PostgreSQL it would not see its parent's rows. */
+export function refuseInsideTransaction(what: string): void {
+  if (insideTransaction.getStore()) throw new Error(`${what} inside a transaction`);
+}
+
+export async function runTransaction<T>(
+  attempt: () => Promise<T>,
+  classify: (error: unknown) => FailureKind,
+): Promise<T> {
+  refuseInsideTransaction('a transaction');
+  for (let n = 1; ; n++) {
+    try {
+      return await insideTransaction.run(true, attempt);
+    } catch (error) {
+      if (error instanceof CofferError) throw error;
+      const kind = classify(error);
+      if (kind === 'retry' && n < MAX_ATTEMPTS) {
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * RETRY_BASE_MS * 2 ** n));
+        continue;
+      }
+      throw translate(error, kind);
+    }
+  }
+}
+
+export function translate(error: unknown, kind: FailureKind): unknown {
+  if (kind === 'unique') return new UniqueViolation('a row with this key exists', { cause: error });
+  if (kind === 'unavailable' || kind === 'retry') return unavailable('The store cannot be used now.', error);
+  return error;
+}

@@ -1,0 +1,71 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryResult,
+  type SelectModifierNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { DatabaseKind } from './database.ts';
+import type { Tables } from './tables.ts';
+
+/** One writer at a time makes row locks moot on SQLite: `for update` is left out there, so stores are written once. */
+class SqliteWithoutRowLocks extends SqliteQueryCompiler {
+  protected override visitSelectModifier(node: SelectModifierNode): void {
+    if (node.modifier === undefined || !ROW_LOCKS.has(node.modifier)) super.visitSelectModifier(node);
+  }
+}
+const ROW_LOCKS = new Set(['ForUpdate', 'ForShare', 'SkipLocked', 'NoWait']);
+
+export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<{ rows: unknown[]; affected: number }>;
+
+/**
+ * Kysely over one function that runs SQL. Connections, transactions and retries are ours (see sqlite.ts and
+ * postgres.ts), so Kysely only builds and types the queries.
+ */
+export function kyselyOver(kind: DatabaseKind, execute: Execute): Kysely<Tables> {
+  const connection: DatabaseConnection = {
+    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      const { rows, affected } = await execute(query.sql, query.parameters);
+      return { rows: rows as R[], numAffectedRows: BigInt(affected) };
+    },
+    // biome-ignore lint/correctness/useYield: lists use keyset pages; nothing streams
+    async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+      throw new Error('streaming is not used: read pages by key');
+    },
+  };
+  const driver: Driver = {
+    init: async () => {},
+    acquireConnection: async () => connection,
+    releaseConnection: async () => {},
+    beginTransaction: refuse,
+    commitTransaction: refuse,
+    rollbackTransaction: refuse,
+    destroy: async () => {},
+  };
+  return new Kysely<Tables>({ dialect: { ...DIALECTS[kind], createDriver: () => driver } });
+}
+
+async function refuse(): Promise<void> {
+  throw new Error('use Database.transaction, which retries and guards');
+}
+
+const DIALECTS: Record<DatabaseKind, Omit<Dialect, 'createDriver'>> = {
+  sqlite: {
+    createAdapter: () => new SqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteWithoutRowLocks(),
+  },
+  postgres: {
+    createAdapter: () => new PostgresAdapter(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+};

@@ -1,0 +1,88 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { StartError } from './data-folder.ts';
+import type { Database, DatabaseKind } from './database.ts';
+
+export type SchemaBuilder = Kysely<unknown>['schema'];
+type ColumnType = 'text' | 'integer' | 'bigint' | 'blob' | 'bytea' | RawBuilder<unknown>;
+export interface Columns {
+  text: ColumnType;
+  integer: ColumnType;
+  bigint: ColumnType;
+  blob: ColumnType;
+}
+
+export interface Migration {
+  version: number;
+  name: string;
+  up(schema: SchemaBuilder, columns: Columns): Promise<void>;
+}
+
+/** The C collation makes PostgreSQL compare text byte by byte, as SQLite does: names and cursors mean the same on both. */
+const COLUMNS: Record<DatabaseKind, Columns> = {
+  sqlite: { text: 'text', integer: 'integer', bigint: 'bigint', blob: 'blob' },
+  postgres: { text: sql`text collate "C"`, integer: 'integer', bigint: 'bigint', blob: 'bytea' },
+};
+
+const FOLDER = join(import.meta.dirname, '../../../migrations');
+const FILE_NAME = /^(\d{4})-([a-z0-9-]+)\.ts$/;
+
+export async function loadMigrations(folder: string = FOLDER): Promise<Migration[]> {
+  const migrations: Migration[] = [];
+  for (const file of (await readdir(folder)).sort()) {
+    const match = FILE_NAME.exec(file);
+    if (match === null) throw new Error(`not a migration: ${file}`);
+    const { up } = (await import(join(folder, file))) as Pick<Migration, 'up'>;
+    migrations.push({ version: Number(match[1]), name: String(match[2]), up });
+  }
+  migrations.forEach((migration, i) => {
+    if (migration.version !== i + 1) throw new Error(`migration ${migration.version} is out of order`);
+  });
+  return migrations;
+}
+
+/**
+ * Brings the schema up to date: forward only, each step in its own transaction. The row lock on `schema_version` makes
+ * nodes that start together take turns; a schema newer than this code is refused, since older code could harm it.
+ */
+export async function migrate(database: Database, migrations: Migration[]): Promise<{ applied: string[] }> {
+  await createVersionTable(database);
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    await database.transaction(async (tx) => {
+      const db = tx as unknown as Kysely<{ schema_version: { id: number; version: number } }>;
+      const version = await lockedVersion(db);
+      if (version > migrations.length) {
+        throw new StartError(
+          `The database has schema ${version}, newer than this release knows (${migrations.length}). Start a newer release.`,
+        );
+      }
+      if (version >= migration.version) return;
+      await migration.up(db.schema, COLUMNS[database.kind]);
+      await db.updateTable('schema_version').set({ version: migration.version }).execute();
+      applied.push(migration.name);
+    });
+  }
+  return { applied };
+}
+
+async function lockedVersion(db: Kysely<{ schema_version: { id: number; version: number } }>): Promise<number> {
+  const row = await db.selectFrom('schema_version').select('version').forUpdate().executeTakeFirstOrThrow();
+  return row.version;
+}
+
+/** Two nodes may make it at once; PostgreSQL then fails one of them with a unique violation, which means it is there. */
+async function createVersionTable(database: Database): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await database.transaction(async (tx) => {
+        await sql`create table if not exists schema_version (id integer primary key, version integer not null)`.execute(tx);
+        await sql`insert into schema_version (id, version) values (1, 0) on conflict (id) do nothing`.execute(tx);
+      });
+      return;
+    } catch (error) {
+      if (attempt === 5) throw error;
+    }
+  }
+}

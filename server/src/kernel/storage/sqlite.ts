@@ -1,0 +1,163 @@
+import { chmodSync, existsSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import type { Kysely } from 'kysely';
+import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
+import { type Execute, kyselyOver } from './dialect.ts';
+import { Mutex } from './mutex.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+import type { Tables } from './tables.ts';
+
+const BUSY_TIMEOUT_MS = 5000;
+const STATEMENT_CACHE_SIZE = 512;
+const CACHE_KIB = 32 * 1024;
+
+/**
+ * SQLite in the data folder: one writing connection, used by one transaction at a time, and one reading connection, which
+ * sees only what is committed. FULL synchronisation makes a commit survive a kill and a power cut.
+ */
+export class SqliteDatabase implements Database {
+  readonly kind = 'sqlite';
+  readonly read: Kysely<Tables>;
+  readonly #writer: Connection;
+  readonly #reader: Connection;
+  readonly #writing = new Mutex();
+
+  constructor(file: string) {
+    const isNew = !existsSync(file);
+    this.#writer = new Connection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }));
+    if (isNew) chmodSync(file, 0o600);
+    this.#writer.database.exec('pragma journal_mode = wal; pragma synchronous = full;');
+    this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
+    for (const { database } of [this.#writer, this.#reader]) {
+      database.exec(`pragma trusted_schema = off; pragma temp_store = memory; pragma cache_size = -${CACHE_KIB};`);
+    }
+    this.read = kyselyOver('sqlite', executeOn(this.#reader));
+  }
+
+  async query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
+    const { sql, bind } = prepared.compile('sqlite', this.read);
+    try {
+      return this.#reader.all(sql, bind(parameters)) as R[];
+    } catch (error) {
+      throw translate(error, classifySqliteError(error));
+    }
+  }
+
+  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    return runTransaction(() => this.#writing.run(() => this.#attempt(fn)), classifySqliteError);
+  }
+
+  async #attempt<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    let open = true;
+    const execute = executeOn(this.#writer);
+    const tx = kyselyOver('sqlite', async (sql, parameters) => {
+      if (!open) throw new Error('the transaction has ended');
+      return execute(sql, parameters);
+    });
+    this.#writer.run('begin immediate', []);
+    try {
+      const result = await fn(tx as Tx);
+      open = false;
+      this.#writer.run('commit', []);
+      return result;
+    } catch (error) {
+      open = false;
+      this.#rollback();
+      throw error;
+    }
+  }
+
+  /** A transaction whose work is synchronous: what the audit log's group commit needs, without a promise for each row. */
+  exclusively<T>(fn: (writer: Connection) => T): Promise<T> {
+    const attempt = async () => {
+      this.#writer.run('begin immediate', []);
+      try {
+        const result = fn(this.#writer);
+        this.#writer.run('commit', []);
+        return result;
+      } catch (error) {
+        this.#rollback();
+        throw error;
+      }
+    };
+    return runTransaction(() => this.#writing.run(attempt), classifySqliteError);
+  }
+
+  /** Some failures (a full disk) have rolled back already; then there is nothing left to undo. */
+  #rollback(): void {
+    if (this.#writer.database.isTransaction) this.#writer.run('rollback', []);
+  }
+
+  async ping(): Promise<void> {
+    this.#reader.all('select 1', []);
+  }
+
+  async close(): Promise<void> {
+    await this.#writing.run(async () => {
+      this.#reader.close();
+      this.#writer.close();
+    });
+  }
+}
+
+/** A connection with its prepared statements, the least recently used of which is dropped first. */
+export class Connection {
+  readonly database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.database = database;
+  }
+
+  prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.database.prepare(sql);
+      if (this.#statements.size >= STATEMENT_CACHE_SIZE) {
+        const oldest = this.#statements.keys().next().value;
+        if (oldest !== undefined) this.#statements.delete(oldest);
+      }
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  all(sql: string, parameters: readonly unknown[]): unknown[] {
+    return this.prepare(sql).all(...(parameters as SQLInputValue[]));
+  }
+
+  run(sql: string, parameters: readonly unknown[]): number {
+    return Number(this.prepare(sql).run(...(parameters as SQLInputValue[])).changes);
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.database.close();
+  }
+}
+
+function executeOn(connection: Connection): Execute {
+  return async (sql, parameters) => {
+    try {
+      const statement = connection.prepare(sql);
+      if (statement.columns().length > 0) return { rows: connection.all(sql, parameters), affected: 0 };
+      return { rows: [], affected: connection.run(sql, parameters) };
+    } catch (error) {
+      const kind = classifySqliteError(error);
+      throw kind === 'unique' ? translate(error, kind) : error;
+    }
+  };
+}
+
+const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 };
+const SQLITE_UNIQUE = new Set([1555, 2067, 2579]);
+
+export function classifySqliteError(error: unknown): FailureKind {
+  const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number };
+  if (code !== 'ERR_SQLITE_ERROR' || errcode === undefined) return 'other';
+  if (SQLITE_UNIQUE.has(errcode)) return 'unique';
+  const primary = errcode & 0xff;
+  if (primary === SQLITE.BUSY || primary === SQLITE.LOCKED) return 'retry';
+  const { READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB } = SQLITE;
+  return [READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB].includes(primary) ? 'unavailable' : 'other';
+}

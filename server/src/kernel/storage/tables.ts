@@ -1,0 +1,129 @@
+/**
+ * The typed tables. The kernel declares its own here; a feature adds its own beside its store:
+ * `declare module '../../kernel/storage/tables.ts' { interface Tables { users: UsersTable } }`.
+ * Columns are portable: text, integer, 64-bit integer (epoch milliseconds) and blob; booleans are 0 and 1.
+ */
+export interface Tables {
+  installation: InstallationTable;
+  tenants: TenantsTable;
+  keys: KeysTable;
+  signing_keys: SigningKeysTable;
+  audit_entries: AuditEntriesTable;
+  audit_heads: AuditHeadsTable;
+  idempotency_keys: IdempotencyKeysTable;
+  rate_windows: RateWindowsTable;
+  job_leases: JobLeasesTable;
+}
+
+/** One row: who this installation is, and which root key opens it. */
+export interface InstallationTable {
+  tenant_id: string;
+  installation_id: string;
+  root_key_id: string;
+  root_key_salt: Uint8Array;
+  created_at: number;
+}
+
+export interface TenantsTable {
+  tenant_id: string;
+  name: string;
+  status: 'active' | 'suspended';
+  /** 1 for the tenant of whoever runs the installation; only it may manage tenants. */
+  is_operator: number;
+  plan: 'starter' | 'professional' | 'enterprise';
+  /** JSON: requests a minute by rate class, where they differ from the plan's. */
+  rate_overrides: string;
+  /** Raised by every change that matters to access. */
+  epoch: number;
+  created_at: number;
+}
+
+export interface KeysTable {
+  tenant_id: string;
+  purpose: string;
+  version: number;
+  /** Which key wraps this one: `root:<id>` or `tenant:<version>`. */
+  wrapped_by: string;
+  wrapped: Uint8Array;
+  /** Sealing operations granted so far, in blocks, an upper bound of those done. */
+  uses: number;
+  created_at: number;
+}
+
+export interface SigningKeysTable {
+  tenant_id: string;
+  kid: string;
+  public_jwk: string;
+  sealed_private: Uint8Array;
+  /** From when the key signs: published before, so that verifiers elsewhere have it in time. */
+  signs_from: number;
+  verifies_until: number;
+  created_at: number;
+}
+
+export interface AuditEntriesTable {
+  tenant_id: string;
+  id: string;
+  at: number;
+  actor_kind: string;
+  actor_id: string;
+  actor_name: string;
+  actor_key: string;
+  action: string;
+  resource: string;
+  vault: string;
+  decision: 'allow' | 'deny' | 'error';
+  status: number;
+  ip: string;
+  user_agent: string;
+  request_id: string;
+  reason: string;
+  /** JSON object, or empty. */
+  details: string;
+  /** Place in the tenant's chain; null until sealed. */
+  seq: number | null;
+  hash: Uint8Array | null;
+}
+
+export interface AuditHeadsTable {
+  tenant_id: string;
+  seq: number;
+  hash: Uint8Array;
+  /** Keyed, so that who edits the database cannot make a shorter or rewritten chain look whole. */
+  mac: Uint8Array;
+  mac_key_version: number;
+}
+
+export interface IdempotencyKeysTable {
+  tenant_id: string;
+  actor_id: string;
+  key_hash: Uint8Array;
+  request_hash: Uint8Array;
+  status: number;
+  sealed_body: Uint8Array;
+  expires_at: number;
+}
+
+export interface RateWindowsTable {
+  tenant_id: string;
+  subject: string;
+  rate_class: string;
+  window_start: number;
+  node_id: string;
+  used: number;
+}
+
+export interface JobLeasesTable {
+  tenant_id: string;
+  job: string;
+  owner: string;
+  lease_until: number;
+  next_run_at: number;
+  last_started_at: number | null;
+  last_finished_at: number | null;
+  last_outcome: string;
+  runs: number;
+}
+
+/** The tenant of rows that belong to the installation. Not of the form of a tenant id, so no tenant can be it. */
+export const SYSTEM_TENANT = 'system';
