@@ -5,8 +5,8 @@ import { CofferError, type ErrorCode } from './errors.ts';
 import { type InputValidator, inputValidator } from './http/validation.ts';
 import type { Kernel } from './kernel.ts';
 import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
-import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
 import type { RateState } from './limits/rate-limiter.ts';
+import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
 
 export interface Reply {
   status: number;
@@ -23,7 +23,12 @@ export interface ReadyEndpoint extends BoundEndpoint {
 
 export function makeReady(bound: BoundEndpoint, serialize: (result: unknown) => string): ReadyEndpoint {
   const { declaration } = bound;
-  return { ...bound, serialize, validate: inputValidator(declaration), declaredErrors: new Set(errorCodes(declaration)) };
+  return {
+    ...bound,
+    serialize,
+    validate: inputValidator(declaration),
+    declaredErrors: new Set(errorCodes(declaration)),
+  };
 }
 
 /** The steps a request takes, in the order the contract gives them. Parsing and the request id come before, in http/. */

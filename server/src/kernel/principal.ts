@@ -17,7 +17,9 @@ export interface Principal {
   tenantRates: RateOverrides;
   /** The user's id. */
   id: string;
+  /** What the audit log calls them: the e-mail address. */
   name: string;
+  displayName: string;
   role: Role;
   credential: CredentialKind;
   /** What the audit log calls the key: the token's id. */

@@ -27,7 +27,10 @@ export class AuditLog {
     this.#store = store;
     this.#heads = heads;
     this.#log = log;
-    this.#commits = new GroupCommit((entries) => store.append(entries), { batchMax: BATCH_MAX, waitingMax: WAITING_MAX });
+    this.#commits = new GroupCommit((entries) => store.append(entries), {
+      batchMax: BATCH_MAX,
+      waitingMax: WAITING_MAX,
+    });
   }
 
   async record(entry: AuditEntry): Promise<void> {

@@ -80,7 +80,12 @@ export class PostgresAuditStore implements AuditStore {
     });
   }
 
-  async #writeLinks(tx: Tx, tenantId: string, linked: LinkedEntry[], key: Parameters<typeof headRow>[2]): Promise<void> {
+  async #writeLinks(
+    tx: Tx,
+    tenantId: string,
+    linked: LinkedEntry[],
+    key: Parameters<typeof headRow>[2],
+  ): Promise<void> {
     await sql`update audit_entries e set seq = v.seq, hash = v.hash
       from unnest(${linked.map((e) => e.id)}::text[], ${linked.map((e) => e.seq)}::bigint[], ${linked.map((e) => e.hash)}::bytea[])
       as v(id, seq, hash) where e.tenant_id = ${tenantId} and e.id = v.id`.execute(tx);

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { Cidr } from './address.ts';
+import type { Cidr } from '../cidr.ts';
 import { addressIsIn, compileCidrs } from './condition.ts';
 import type { AccessRequest } from './evaluate.ts';
 import { MAX_ACTION_CHARS, MAX_CIDR_CHARS, MAX_SCOPE_ENTRIES, MAX_VAULT_NAME_CHARS } from './limits.ts';
@@ -20,8 +20,9 @@ export const Scope = Type.Object(
 );
 export type Scope = Static<typeof Scope>;
 
-/** CIDR ranges. Absent means from anywhere; an empty list allows nobody, as every allow-list here. */
+/** Addresses and CIDR ranges. Absent means from anywhere; an empty list would allow nobody, so it is refused as a slip. */
 export const IpAllowlist = Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), {
+  minItems: 1,
   maxItems: MAX_SCOPE_ENTRIES,
 });
 export type IpAllowlist = Static<typeof IpAllowlist>;

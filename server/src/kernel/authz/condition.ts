@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { type Cidr, covers, parseAddress, parseCidr } from './address.ts';
+import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../cidr.ts';
 import { MAX_CIDR_CHARS, MAX_CONDITION_MEMBERS, MAX_TAG_CHARS } from './limits.ts';
 import { PolicyError } from './policy-error.ts';
 
@@ -65,17 +65,30 @@ export function compileCondition(condition: Condition, pointer: string): Compile
 export function compileCidrs(texts: readonly string[], pointer: string): readonly Cidr[] {
   return texts.map((text, index) => {
     const cidr = parseCidr(text);
-    if (typeof cidr === 'string') throw new PolicyError(`${pointer}/${index}`, cidr);
+    if (cidr === null)
+      throw new PolicyError(`${pointer}/${index}`, 'Write an address, or a range such as 203.0.113.0/24.');
     return cidr;
   });
 }
 
 /** Also the answer for a credential's allow-list, so that an address means the same in both. */
 export function addressIsIn(cidrs: readonly Cidr[], ip: string | undefined): boolean | null {
-  const address = ip === undefined ? null : parseAddress(ip);
+  const address = ip === undefined ? null : parseOnce(ip);
   if (address === null) return null;
-  for (const cidr of cidrs) if (covers(cidr, address)) return true;
+  for (const cidr of cidrs) if (cidrContains(cidr, address)) return true;
   return false;
+}
+
+let lastText: string | undefined;
+let lastAddress: Address | null = null;
+
+/** One request asks about the same address in many statements, so the latest answer is kept. */
+function parseOnce(ip: string): Address | null {
+  if (ip !== lastText) {
+    lastAddress = parseAddress(ip);
+    lastText = ip;
+  }
+  return lastAddress;
 }
 
 function ipTest(cidrs: readonly Cidr[]): Test {

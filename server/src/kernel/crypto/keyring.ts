@@ -61,7 +61,13 @@ export class Keyring {
     return unseal(await this.#key(place.tenantId, purpose, sealedKeyVersion(sealed)), place, sealed);
   }
 
-  async verifyMac(tenantId: string, purpose: string, version: number, data: Uint8Array, mac: Uint8Array): Promise<boolean> {
+  async verifyMac(
+    tenantId: string,
+    purpose: string,
+    version: number,
+    data: Uint8Array,
+    mac: Uint8Array,
+  ): Promise<boolean> {
     const expected = macOf(await this.#key(tenantId, purpose, version), data);
     return mac.length === expected.length && timingSafeEqual(mac, expected);
   }

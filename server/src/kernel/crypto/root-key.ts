@@ -60,12 +60,16 @@ function fileProvider(file: string): RootKeyProvider {
 export function readRootKeyFile(file: string): RootKey {
   const mode = statSync(file).mode & 0o777;
   if ((mode & 0o077) !== 0) {
-    throw new StartError(`The root key file ${file} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${file}`);
+    throw new StartError(
+      `The root key file ${file} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${file}`,
+    );
   }
   const text = readFileSync(file, 'utf8').trim();
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length !== ROOT_KEY_BYTES || bytes.toString('base64') !== text) {
-    throw new StartError(`The root key file ${file} does not hold a key (base64 of ${ROOT_KEY_BYTES} bytes). Restore it from your backup.`);
+    throw new StartError(
+      `The root key file ${file} does not hold a key (base64 of ${ROOT_KEY_BYTES} bytes). Restore it from your backup.`,
+    );
   }
   return rootKey(bytes);
 }
@@ -111,7 +115,9 @@ function passphraseProvider(passphrase: string | { file: string }): RootKeyProvi
       if (text.length < PASSPHRASE_LENGTH_MIN) {
         throw new StartError(`The root passphrase needs at least ${PASSPHRASE_LENGTH_MIN} characters.`);
       }
-      return rootKey(argon2Sync('argon2id', { message: text, nonce: salt, tagLength: ROOT_KEY_BYTES, ...PASSPHRASE_COST }));
+      return rootKey(
+        argon2Sync('argon2id', { message: text, nonce: salt, tagLength: ROOT_KEY_BYTES, ...PASSPHRASE_COST }),
+      );
     },
   };
 }

@@ -4,6 +4,7 @@ import type { Call } from '../context.ts';
 import { type EndpointDeclaration, type Input, NONE } from '../endpoint.ts';
 import { CofferError, type FieldProblem, invalid } from '../errors.ts';
 import { coerceQuery, parseQuery, QueryError } from './query.ts';
+import { parseSecretPath } from './secret-path.ts';
 
 export type InputValidator = (call: Call) => Input;
 
@@ -12,12 +13,14 @@ const PROBLEMS_MAX = 20;
 /** Checks path, query and body against the declaration; an unknown field anywhere is a problem, not ignored. */
 export function inputValidator(e: EndpointDeclaration): InputValidator {
   const params = e.params === NONE ? null : checker(e.params, '/path');
+  const starName = /\{([a-z_]+)\*\}/.exec(e.path)?.[1];
   const query = e.query === NONE ? null : e.query;
   const checkQuery = query === null ? null : checker(query, '/query');
   const body = e.body === NONE ? null : checker(e.body, '/body');
   return (call) => {
     const problems: FieldProblem[] = [];
     params?.(call.params, problems);
+    if (starName !== undefined) checkSecretPath(call.params[starName] ?? '', starName, problems);
     const coerced = queryOf(call.url, query, problems);
     checkQuery?.(coerced, problems);
     if (body !== null) body(call.body === undefined ? {} : call.body, problems);
@@ -25,6 +28,12 @@ export function inputValidator(e: EndpointDeclaration): InputValidator {
     if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
     return { params: call.params, query: coerced, body: call.body === undefined ? {} : call.body } as Input;
   };
+}
+
+/** A secret's path has one spelling; any other is refused before a policy or a store sees it. */
+function checkSecretPath(text: string, name: string, problems: FieldProblem[]): void {
+  const parsed = parseSecretPath(text);
+  if (!parsed.ok) problems.push({ pointer: `/path/${name}`, reason: parsed.reason });
 }
 
 function queryOf(url: string, schema: TSchema | null, problems: FieldProblem[]): Record<string, unknown> {

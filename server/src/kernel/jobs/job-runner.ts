@@ -159,7 +159,10 @@ export class JobRunner {
     });
   }
 
-  #update(job: Job, change: Partial<Record<'lease_until' | 'next_run_at' | 'last_finished_at', number>> & { last_outcome?: string }) {
+  #update(
+    job: Job,
+    change: Partial<Record<'lease_until' | 'next_run_at' | 'last_finished_at', number>> & { last_outcome?: string },
+  ) {
     const isDone = change.last_outcome !== undefined;
     return this.#database.transaction(async (tx) => {
       const { numUpdatedRows } = await tx

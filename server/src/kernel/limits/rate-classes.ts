@@ -26,7 +26,15 @@ export const FAILED_AUTH_LIMIT_PER_ADDRESS = 300;
 
 export type RateOverrides = Partial<Record<LimitedClass, number>>;
 
-/** The smaller of what the plan (or the tenant's override of it) and the token's override allow. */
+/** What both allow: a token made with another cannot be given more than that one has. */
+export function tighter(a: RateOverrides, b: RateOverrides): RateOverrides {
+  const result: RateOverrides = { ...a };
+  for (const [cls, limit] of Object.entries(b) as [LimitedClass, number][]) {
+    result[cls] = Math.min(limit, a[cls] ?? limit);
+  }
+  return result;
+}
+
 export function limitFor(cls: LimitedClass, plan: Plan, tenant: RateOverrides): number {
   return tenant[cls] ?? PLAN_LIMITS[plan][cls];
 }

@@ -48,8 +48,13 @@ export class RateSharing {
       await sql`insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
         select ${SYSTEM_TENANT}, v.subject, '', ${windowStart}, ${this.#nodeId}, v.used
         from unnest(${counts.map((c) => c.key)}::text[], ${counts.map((c) => c.used)}::bigint[]) as v(subject, used)
-        on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`.execute(tx);
-      await tx.deleteFrom('rate_windows').where('window_start', '<', this.#clock.now() - KEPT_MS).execute();
+        on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`.execute(
+        tx,
+      );
+      await tx
+        .deleteFrom('rate_windows')
+        .where('window_start', '<', this.#clock.now() - KEPT_MS)
+        .execute();
     });
     const others = await this.#database.read
       .selectFrom('rate_windows')

@@ -77,7 +77,9 @@ async function createVersionTable(database: Database): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       await database.transaction(async (tx) => {
-        await sql`create table if not exists schema_version (id integer primary key, version integer not null)`.execute(tx);
+        await sql`create table if not exists schema_version (id integer primary key, version integer not null)`.execute(
+          tx,
+        );
         await sql`insert into schema_version (id, version) values (1, 0) on conflict (id) do nothing`.execute(tx);
       });
       return;

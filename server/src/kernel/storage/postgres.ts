@@ -100,7 +100,10 @@ function executeOn(sql: Sql): Execute {
 async function answered<T>(query: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('no answer'), { code: 'CONNECT_TIMEOUT' })), ANSWER_TIMEOUT_MS);
+    timer = setTimeout(
+      () => reject(Object.assign(new Error('no answer'), { code: 'CONNECT_TIMEOUT' })),
+      ANSWER_TIMEOUT_MS,
+    );
   });
   try {
     return await Promise.race([query, silence]);

@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely';
 import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { Mutex } from './mutex.ts';
-import type { PreparedQuery } from './prepared-query.ts';
+import { PreparedQuery } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
@@ -89,7 +89,7 @@ export class SqliteDatabase implements Database {
   }
 
   async ping(): Promise<void> {
-    this.#reader.all('select 1', []);
+    await this.query(PING, {});
   }
 
   async close(): Promise<void> {
@@ -99,6 +99,9 @@ export class SqliteDatabase implements Database {
     });
   }
 }
+
+/** Reads a page of the file: a lost or damaged one shows. */
+const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
 
 /** A connection with its prepared statements, the least recently used of which is dropped first. */
 export class Connection {

@@ -1,0 +1,140 @@
+import type { Logger } from 'pino';
+import packageJson from '../package.json' with { type: 'json' };
+import { bootstrap } from './bootstrap.ts';
+import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
+import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
+import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
+import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
+import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
+import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
+import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
+import { revokeOfUser, TOKEN_ENDPOINTS, tokensFeature } from './features/tokens/index.ts';
+import { USER_ENDPOINTS, usersFeature } from './features/users/index.ts';
+import type { Heads } from './kernel/audit/heads.ts';
+import { Authentication } from './kernel/auth/authentication.ts';
+import { type Clock, HOUR_MS, MINUTE_MS, systemClock } from './kernel/clock.ts';
+import type { Config } from './kernel/config.ts';
+import type { EndpointDeclaration } from './kernel/endpoint.ts';
+import type { Feature } from './kernel/feature.ts';
+import { createHttpServer } from './kernel/http/server.ts';
+import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
+import type { Kernel } from './kernel/kernel.ts';
+import { RateSharing } from './kernel/limits/rate-sharing.ts';
+import { makeReady, Pipeline } from './kernel/pipeline.ts';
+import { openKernel, openStorage } from './open-kernel.ts';
+
+export const VERSION = packageJson.version;
+
+/** Every endpoint there is, as data: what the docs, OpenAPI and the test matrix are made from. */
+export const DECLARATIONS: readonly EndpointDeclaration[] = [
+  ...SESSION_ENDPOINTS,
+  ...TOKEN_ENDPOINTS,
+  ...MFA_ENDPOINTS,
+  ...USER_ENDPOINTS,
+  ...GROUP_ENDPOINTS,
+  ...TENANT_ENDPOINTS,
+  ...AUDIT_ENDPOINTS,
+  ...HEALTH_ENDPOINTS,
+  ...REFERENCE_ENDPOINTS,
+];
+
+function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
+  return [
+    sessionsFeature(kernel),
+    tokensFeature(kernel),
+    mfaFeature(),
+    usersFeature({
+      revokeTokens: (tx, tenantId, userId, kinds, now) => revokeOfUser(tx, tenantId, userId, kinds, now, ''),
+      forget: async (tx, tenantId, userId) => {
+        await forgetGroupMember(tx, tenantId, userId);
+        await forgetSecondFactor(tx, tenantId, userId);
+      },
+    }),
+    groupsFeature(),
+    tenantsFeature(),
+    auditFeature(heads),
+    healthFeature(kernel, () => state.isStopping),
+    referenceFeature({
+      declarations: () => DECLARATIONS,
+      version: VERSION,
+      serverUrl: () => kernel.config.baseUrl(state.port),
+    }),
+  ];
+}
+
+interface AppState {
+  isStopping: boolean;
+  port: number;
+}
+
+export interface App {
+  kernel: Kernel;
+  baseUrl: string;
+  isFirstStart: boolean;
+  tokenFile: string;
+  jobs: JobRunner;
+  close(): Promise<void>;
+}
+
+/** Opens everything, in order, and listens. Closing undoes it in the opposite order, after requests under way have ended. */
+export async function startApp(config: Config, log: Logger, clock: Clock = systemClock): Promise<App> {
+  const storage = await openStorage(config);
+  try {
+    const { kernel, heads } = await openKernel({ config, clock, log, database: storage.database });
+    const { isFirstStart, tokenFile } = await bootstrap(kernel);
+    const state: AppState = { isStopping: false, port: config.port };
+    const features = featuresOf(kernel, heads, state);
+    const authentication = new Authentication(
+      features.flatMap((feature) => feature.credentialSchemes ?? []),
+      kernel.epochs,
+      clock,
+    );
+    const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
+    const server = createHttpServer(kernel, endpoints, new Pipeline(kernel, authentication));
+    const jobs = new JobRunner({
+      ...kernel,
+      jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
+    });
+    const background = startBackground(kernel, jobs);
+    state.port = await server.listen();
+    const close = async () => {
+      state.isStopping = true;
+      await server.close();
+      await background.stop();
+      await storage.close();
+    };
+    return { kernel, baseUrl: config.baseUrl(state.port), isFirstStart, tokenFile, jobs, close };
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+function kernelJobs(kernel: Kernel): Job[] {
+  const forget = async () => {
+    await kernel.idempotency.forgetExpired();
+  };
+  return [{ name: 'forget-idempotency-keys', intervalMs: HOUR_MS, run: forget }];
+}
+
+/** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */
+function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<void> } {
+  const { audit, refusals, log } = kernel;
+  const sharing = new RateSharing(kernel.database, kernel.rates, kernel.clock, log, kernel.nodeId);
+  if (kernel.database.kind === 'postgres') {
+    audit.startSealing();
+    sharing.start();
+  }
+  jobs.start();
+  const writeRefusals = () => refusals.flush().catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
+  const timer = setInterval(writeRefusals, MINUTE_MS);
+  return {
+    async stop() {
+      clearInterval(timer);
+      sharing.stop();
+      await jobs.stop();
+      await writeRefusals();
+      await audit.close();
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import Type, { type Static } from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { id, idParam, nextCursor, object, pageQuery, resourceName, timestampText } from '../../kernel/wire.ts';
+
+export const Group = object({
+  id: id('group'),
+  name: Type.String(),
+  description: Type.String(),
+  members_count: Type.Integer(),
+  created_at: timestampText,
+});
+export type Group = Static<typeof Group>;
+
+export const GroupMember = object({ group_id: id('group'), user_id: id('user'), added_at: timestampText });
+export type GroupMember = Static<typeof GroupMember>;
+
+const description = Type.String({ maxLength: 512 });
+
+const common = {
+  noun: 'groups',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+} as const;
+
+export const createGroup = endpoint({
+  ...common,
+  name: 'createGroup',
+  method: 'POST',
+  path: '/v1/groups',
+  summary: 'Make a group of people',
+  permission: 'groups:create',
+  resource: 'group',
+  rate: 'write',
+  audit: 'groups:create',
+  effect: 'change',
+  params: NONE,
+  query: NONE,
+  body: object({ name: resourceName, description: Type.Optional(description) }),
+  status: 201,
+  output: Group,
+  errors: ['ALREADY_EXISTS'],
+});
+
+export const listGroups = endpoint({
+  ...common,
+  name: 'listGroups',
+  method: 'GET',
+  path: '/v1/groups',
+  summary: 'List the groups of the tenant',
+  permission: 'groups:list',
+  resource: 'group',
+  rate: 'read',
+  audit: 'groups:list',
+  effect: 'read',
+  params: NONE,
+  query: object(pageQuery),
+  body: NONE,
+  status: 200,
+  output: object({ groups: Type.Array(Group), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readGroup = endpoint({
+  ...common,
+  name: 'readGroup',
+  method: 'GET',
+  path: '/v1/groups/{group_id}',
+  summary: 'Read one group',
+  permission: 'groups:read',
+  resource: 'group/{group_id}',
+  rate: 'read',
+  audit: 'groups:read',
+  effect: 'read',
+  params: object({ group_id: idParam }),
+  query: NONE,
+  body: NONE,
+  status: 200,
+  output: Group,
+  errors: ['NOT_FOUND'],
+});
+
+export const updateGroup = endpoint({
+  ...common,
+  name: 'updateGroup',
+  method: 'PATCH',
+  path: '/v1/groups/{group_id}',
+  summary: 'Change a group’s description',
+  description: 'The name cannot be changed: policies grant rights by it.',
+  permission: 'groups:update',
+  resource: 'group/{group_id}',
+  rate: 'write',
+  audit: 'groups:update',
+  effect: 'change',
+  params: object({ group_id: idParam }),
+  query: NONE,
+  body: object({ description }),
+  status: 200,
+  output: Group,
+  errors: ['NOT_FOUND'],
+});
+
+export const deleteGroup = endpoint({
+  ...common,
+  name: 'deleteGroup',
+  method: 'DELETE',
+  path: '/v1/groups/{group_id}',
+  summary: 'Remove a group; its members stay',
+  permission: 'groups:delete',
+  resource: 'group/{group_id}',
+  rate: 'write',
+  audit: 'groups:delete',
+  effect: 'change',
+  params: object({ group_id: idParam }),
+  query: NONE,
+  body: NONE,
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const addGroupMember = endpoint({
+  ...common,
+  name: 'addGroupMember',
+  method: 'POST',
+  path: '/v1/groups/{group_id}/members',
+  summary: 'Put a person into a group',
+  permission: 'groups:update',
+  resource: 'group/{group_id}',
+  rate: 'write',
+  audit: 'groups:add_member',
+  effect: 'change',
+  params: object({ group_id: idParam }),
+  query: NONE,
+  body: object({ user_id: idParam }),
+  status: 201,
+  output: GroupMember,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
+});
+
+export const listGroupMembers = endpoint({
+  ...common,
+  name: 'listGroupMembers',
+  method: 'GET',
+  path: '/v1/groups/{group_id}/members',
+  summary: 'List the people in a group',
+  permission: 'groups:read',
+  resource: 'group/{group_id}',
+  rate: 'read',
+  audit: 'groups:list_members',
+  effect: 'read',
+  params: object({ group_id: idParam }),
+  query: object(pageQuery),
+  body: NONE,
+  status: 200,
+  output: object({ members: Type.Array(GroupMember), next_cursor: nextCursor }),
+  errors: ['NOT_FOUND'],
+});
+
+export const removeGroupMember = endpoint({
+  ...common,
+  name: 'removeGroupMember',
+  method: 'DELETE',
+  path: '/v1/groups/{group_id}/members/{user_id}',
+  summary: 'Take a person out of a group',
+  permission: 'groups:update',
+  resource: 'group/{group_id}',
+  rate: 'write',
+  audit: 'groups:remove_member',
+  effect: 'change',
+  params: object({ group_id: idParam, user_id: idParam }),
+  query: NONE,
+  body: NONE,
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const GROUP_ENDPOINTS = [
+  createGroup,
+  listGroups,
+  readGroup,
+  updateGroup,
+  deleteGroup,
+  addGroupMember,
+  listGroupMembers,
+  removeGroupMember,
+];

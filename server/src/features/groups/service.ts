@@ -1,0 +1,118 @@
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { isReservedName } from '../../kernel/reserved-names.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { lockUser } from '../users/index.ts';
+import type * as contract from './contract.ts';
+import type { Group, GroupMember } from './contract.ts';
+import * as store from './store.ts';
+
+export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
+  if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
+  const group_id = newId('group', ctx.now);
+  ctx.describe({ group: group_id, name: body.name });
+  return ctx.change(async (tx) => {
+    const row = {
+      tenant_id: ctx.tenantId,
+      group_id,
+      name: body.name,
+      description: body.description ?? '',
+      created_at: ctx.now,
+    };
+    await unlessExists(store.insertGroup(tx, row), 'A group with this name exists.');
+    return toWire({ ...row, members_count: 0 });
+  });
+}
+
+export async function list(ctx: Context, query: Query<typeof contract.listGroups>) {
+  const [after = ''] = decodeCursor(query.cursor, 1) ?? [];
+  const page = await store.listGroups(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+  return { groups: page.rows.map(toWire), next_cursor: page.next_cursor };
+}
+
+export async function read(ctx: Context, groupId: string): Promise<Group> {
+  const row = await store.findGroup(ctx.database.read, ctx.tenantId, groupId);
+  if (row === undefined) throw notFound('group');
+  return toWire(row);
+}
+
+export async function update(ctx: Context, groupId: string, body: Body<typeof contract.updateGroup>): Promise<Group> {
+  return ctx.change(async (tx) => {
+    await lockedGroup(ctx, tx, groupId);
+    await store.updateGroup(tx, ctx.tenantId, groupId, body.description);
+    const row = await store.findGroup(tx, ctx.tenantId, groupId);
+    if (row === undefined) throw notFound('group');
+    return toWire(row);
+  });
+}
+
+export async function remove(ctx: Context, groupId: string): Promise<undefined> {
+  return ctx.change(async (tx) => {
+    const row = await lockedGroup(ctx, tx, groupId);
+    ctx.describe({ name: row.name });
+    await store.deleteGroup(tx, ctx.tenantId, groupId);
+    await raiseEpoch(tx, ctx.tenantId);
+    return undefined;
+  });
+}
+
+export async function addMember(ctx: Context, groupId: string, userId: string): Promise<GroupMember> {
+  ctx.describe({ user: userId });
+  return ctx.change(async (tx) => {
+    await lockedGroup(ctx, tx, groupId);
+    if ((await lockUser(tx, ctx.tenantId, userId)) === undefined) throw notFound('user');
+    const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
+    await unlessExists(store.insertMember(tx, row), 'The user is a member already.');
+    await raiseEpoch(tx, ctx.tenantId);
+    return { group_id: groupId, user_id: userId, added_at: timestamp(ctx.now) };
+  });
+}
+
+export async function listMembers(ctx: Context, groupId: string, query: Query<typeof contract.listGroupMembers>) {
+  if ((await store.findGroup(ctx.database.read, ctx.tenantId, groupId)) === undefined) throw notFound('group');
+  const [after = ''] = decodeCursor(query.cursor, 1) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await store.listMembers(ctx.database.read, ctx.tenantId, groupId, after, limit);
+  const members = page.rows.map((r) => ({ group_id: groupId, user_id: r.user_id, added_at: timestamp(r.added_at) }));
+  return { members, next_cursor: page.next_cursor };
+}
+
+export async function removeMember(ctx: Context, groupId: string, userId: string): Promise<undefined> {
+  ctx.describe({ user: userId });
+  return ctx.change(async (tx) => {
+    await lockedGroup(ctx, tx, groupId);
+    if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
+    await raiseEpoch(tx, ctx.tenantId);
+    return undefined;
+  });
+}
+
+async function lockedGroup(ctx: Context, tx: Tx, groupId: string): Promise<store.GroupRow> {
+  const row = await store.lockGroup(tx, ctx.tenantId, groupId);
+  if (row === undefined) throw notFound('group');
+  return row;
+}
+
+async function unlessExists(insert: Promise<void>, message: string): Promise<void> {
+  try {
+    await insert;
+  } catch (error) {
+    throw error instanceof UniqueViolation ? new CofferError('ALREADY_EXISTS', message) : error;
+  }
+}
+
+function toWire(row: store.CountedGroup): Group {
+  return {
+    id: row.group_id,
+    name: row.name,
+    description: row.description,
+    members_count: row.members_count,
+    created_at: timestamp(row.created_at),
+  };
+}

@@ -1,0 +1,63 @@
+import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { object, oneOf } from '../../kernel/wire.ts';
+
+const common = {
+  noun: 'operations',
+  tier: NONE,
+  region: 'local',
+  approval: NONE,
+  plaintext: false,
+  rate: 'none',
+  bodyBytesMax: 0,
+  effect: 'read',
+  params: NONE,
+  query: NONE,
+  body: NONE,
+  status: 200,
+} as const;
+
+const open = { credentials: 'public', tenant: NONE, permission: NONE, resource: NONE, audit: NONE } as const;
+
+export const health = endpoint({
+  ...common,
+  ...open,
+  name: 'health',
+  method: 'GET',
+  path: '/health',
+  summary: 'Whether the process is alive',
+  output: object({ status: oneOf(['ok']) }),
+  raw: NONE,
+  errors: [],
+});
+
+export const ready = endpoint({
+  ...common,
+  ...open,
+  name: 'ready',
+  method: 'GET',
+  path: '/health/ready',
+  summary: 'Whether the service can answer requests now',
+  description: '503 while the database cannot be reached or the process is shutting down.',
+  output: object({ status: oneOf(['ready']) }),
+  raw: NONE,
+  errors: [],
+});
+
+export const metrics = endpoint({
+  ...common,
+  name: 'metrics',
+  method: 'GET',
+  path: '/metrics',
+  summary: 'Metrics in Prometheus’ form',
+  description: 'For the tenant that runs the installation, with any token that permits metrics:read.',
+  credentials: ANY_TOKEN,
+  tenant: 'operator',
+  permission: 'metrics:read',
+  resource: 'metrics',
+  audit: 'metrics:read',
+  output: NONE,
+  raw: 'text/plain; version=0.0.4; charset=utf-8',
+  errors: [],
+});
+
+export const HEALTH_ENDPOINTS = [health, ready, metrics];

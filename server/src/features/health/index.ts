@@ -1,0 +1,23 @@
+import { bind } from '../../kernel/endpoint.ts';
+import { unavailable } from '../../kernel/errors.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import * as contract from './contract.ts';
+
+export { HEALTH_ENDPOINTS } from './contract.ts';
+
+/** `isStopping` turns readiness off before connections are drained, so that a balancer looks elsewhere first. */
+export function healthFeature(kernel: Kernel, isStopping: () => boolean): Feature {
+  return {
+    name: 'health',
+    endpoints: [
+      bind(contract.health, async () => ({ status: 'ok' as const })),
+      bind(contract.ready, async () => {
+        if (isStopping()) throw unavailable('The process is shutting down.');
+        await kernel.database.ping();
+        return { status: 'ready' as const };
+      }),
+      bind(contract.metrics, () => kernel.metrics.registry.metrics()),
+    ],
+  };
+}

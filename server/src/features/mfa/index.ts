@@ -1,0 +1,19 @@
+import { bind } from '../../kernel/endpoint.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import * as contract from './contract.ts';
+import * as mfa from './service.ts';
+
+export { MFA_ENDPOINTS, otpText } from './contract.ts';
+export { type SecondFactor, secondFactor } from './service.ts';
+export { forgetUser as forgetSecondFactor } from './store.ts';
+
+export function mfaFeature(): Feature {
+  return {
+    name: 'mfa',
+    endpoints: [
+      bind(contract.readMfa, (ctx) => mfa.read(ctx)),
+      bind(contract.enrolTotp, (ctx) => mfa.enrol(ctx)),
+      bind(contract.confirmTotp, (ctx, { body }) => mfa.confirm(ctx, body.otp)),
+    ],
+  };
+}

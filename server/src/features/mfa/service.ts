@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import * as OTPAuth from 'otpauth';
+import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { CofferError, notFound } from '../../kernel/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import * as store from './store.ts';
+
+const PURPOSE = 'mfa';
+const SECRET_BYTES = 20;
+const PERIOD_SECONDS = 30;
+const DIGITS = 6;
+/** Codes of the step before and after count too: clocks of phones differ. */
+const WINDOW = 1;
+const RECOVERY_CODES = 10;
+const RECOVERY_CODE_BYTES = 10;
+
+export async function read(ctx: Context) {
+  const { tenantId, principal, database } = ctx;
+  const totp = await store.findTotp(database.read, tenantId, principal.id);
+  const confirmedAt = totp?.confirmed_at ?? null;
+  return {
+    totp: { enrolled: confirmedAt !== null, confirmed_at: timestampOrNull(confirmedAt) },
+    recovery_codes_left: await store.countRecoveryCodes(database.read, tenantId, principal.id),
+  };
+}
+
+export async function enrol(ctx: Context) {
+  const { tenantId, principal, kernel } = ctx;
+  const secret = new OTPAuth.Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer });
+  const key = await kernel.keyring.purposeKey(tenantId, PURPOSE);
+  const sealed = key.seal(place(principal.id), Buffer.from(secret.buffer));
+  return ctx.change(async (tx) => {
+    await refuseIfConfirmed(tx, tenantId, principal.id);
+    await store.replacePending(tx, {
+      tenant_id: tenantId,
+      user_id: principal.id,
+      sealed_secret: sealed,
+      confirmed_at: null,
+      last_step: 0,
+      created_at: ctx.now,
+    });
+    return { secret: secret.base32, otpauth_uri: totpOf(secret, principal.name).toString() };
+  });
+}
+
+export async function confirm(ctx: Context, otp: string) {
+  const { tenantId, principal, kernel } = ctx;
+  const row = await store.findTotp(ctx.database.read, tenantId, principal.id);
+  if (row === undefined) throw notFound('enrolment: begin one with POST /auth/mfa/totp');
+  const step = await matchingStep(kernel, row, otp, ctx.now);
+  const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
+  return ctx.change(async (tx) => {
+    await refuseIfConfirmed(tx, tenantId, principal.id);
+    if (step === null || !(await store.spendStep(tx, tenantId, principal.id, step, ctx.now))) {
+      throw new CofferError('LOGIN_DENIED', 'The code is not right, or was used before: take the next one.');
+    }
+    await store.replaceRecoveryCodes(tx, tenantId, principal.id, codes.map(hashOfCode));
+    return { confirmed_at: timestamp(ctx.now), recovery_codes: codes };
+  });
+}
+
+async function refuseIfConfirmed(tx: Tx, tenantId: string, userId: string): Promise<void> {
+  const row = await store.findTotp(tx, tenantId, userId);
+  if (row === undefined || row.confirmed_at === null) return;
+  throw new CofferError('ALREADY_EXISTS', 'You have a second factor already.');
+}
+
+/** How a login asks about the second factor of an account. */
+export interface SecondFactor {
+  isEnrolled: boolean;
+  /** Spends the code, in the transaction of the login; false if it is wrong or spent. */
+  spend(tx: Tx): Promise<boolean>;
+}
+
+/** Looks the factor up and checks the code's arithmetic before the transaction; what is left is to spend it. */
+export async function secondFactor(
+  kernel: Kernel,
+  tenantId: string,
+  userId: string,
+  otp: string | undefined,
+): Promise<SecondFactor> {
+  const row = await store.findTotp(kernel.database.read, tenantId, userId);
+  if (row === undefined || row.confirmed_at === null) return { isEnrolled: false, spend: async () => true };
+  if (otp === undefined) return { isEnrolled: true, spend: async () => false };
+  const step = /^\d{6}$/.test(otp) ? await matchingStep(kernel, row, otp, kernel.clock.now()) : null;
+  const spend = (tx: Tx) =>
+    step === null
+      ? store.spendRecoveryCode(tx, tenantId, userId, hashOfCode(otp))
+      : store.spendStep(tx, tenantId, userId, step);
+  return { isEnrolled: true, spend };
+}
+
+/** The time step whose code this is, or null. */
+async function matchingStep(kernel: Kernel, row: store.TotpRow, otp: string, now: number): Promise<number | null> {
+  const at = { tenantId: row.tenant_id, ...place(row.user_id) };
+  const bytes = await kernel.keyring.unseal(PURPOSE, at, row.sealed_secret);
+  const secret = new OTPAuth.Secret({ buffer: new Uint8Array(bytes).buffer });
+  const delta = totpOf(secret, '').validate({ token: otp, timestamp: now, window: WINDOW });
+  return delta === null ? null : Math.floor(now / 1000 / PERIOD_SECONDS) + delta;
+}
+
+function totpOf(secret: OTPAuth.Secret, label: string): OTPAuth.TOTP {
+  return new OTPAuth.TOTP({
+    issuer: 'Coffer',
+    label,
+    algorithm: 'SHA1',
+    digits: DIGITS,
+    period: PERIOD_SECONDS,
+    secret,
+  });
+}
+
+/** 80 random bits, in groups that can be read from paper. */
+function newRecoveryCode(): string {
+  const hex = randomBytes(RECOVERY_CODE_BYTES).toString('hex');
+  return (hex.match(/.{5}/g) ?? []).join('-');
+}
+
+/** Too random to guess, so a plain hash is enough. */
+function hashOfCode(code: string): Buffer {
+  return sha256(code.toLowerCase());
+}
+
+function place(userId: string) {
+  return { table: 'user_totp', row: userId };
+}

@@ -1,0 +1,120 @@
+import { type EndpointDeclaration, errorCodes, NONE } from '../../kernel/endpoint.ts';
+import { ERROR_CODES } from '../../kernel/errors.ts';
+import { plainSchema } from '../../kernel/openapi.ts';
+import { callers, permissionAsked } from '../../kernel/reference-docs.ts';
+import { answerExample, curlExample } from './example.ts';
+import { breakable, type Html, html, inline, paragraphs } from './html.ts';
+import { type Field, fieldsOf, typeName } from './schema-fields.ts';
+
+/** One endpoint: what it does and takes on the left, how to call it on the right. */
+export function endpointArticle(e: EndpointDeclaration, serverUrl: string): Html {
+  return html`
+<article class="endpoint" id="${e.name}" data-words="${searchWords(e)}">
+  <header>
+    <h3><a href="#${e.name}">${inline(e.summary)}</a></h3>
+    <p class="route">${methodLabel(e)} <code>${breakable(e.path)}</code></p>
+  </header>
+  <div class="columns">
+    <div class="account">
+      ${paragraphs(e.description)}
+      ${facts(e)}
+      ${inputs(e)}
+      ${answer(e)}
+      ${errors(e)}
+    </div>
+    <div class="examples">${examples(e, serverUrl)}</div>
+  </div>
+</article>`;
+}
+
+export function methodLabel(e: EndpointDeclaration): Html {
+  return html`<span class="method ${e.method.toLowerCase()}">${e.method}</span>`;
+}
+
+/** What the filter box looks through. */
+export function searchWords(e: EndpointDeclaration): string {
+  return [e.method, e.path, e.name, e.summary, e.noun, e.permission].join(' ').toLowerCase();
+}
+
+function facts(e: EndpointDeclaration): Html {
+  const rows: [string, string | null][] = [
+    ['Who may call', callers(e)],
+    ['Permission', permissionAsked(e)],
+    ['Plan', e.tier === NONE ? null : `${e.tier} or higher`],
+    ['Rate class', e.rate === NONE ? 'not limited' : e.rate],
+    ['Audited as', e.audit === NONE ? 'not audited' : `\`${e.audit}\``],
+    ['Effect', effectText(e)],
+  ];
+  return html`<dl class="facts">${rows.map(([term, text]) => {
+    return text === null ? null : html`<div><dt>${term}</dt><dd>${inline(text)}</dd></div>`;
+  })}</dl>`;
+}
+
+function effectText(e: EndpointDeclaration): string {
+  if (e.effect === 'read') return 'changes nothing';
+  return e.credentials === 'public' ? 'makes a change' : 'makes a change; takes `Idempotency-Key`';
+}
+
+function inputs(e: EndpointDeclaration): Html[] {
+  const parts: [string, EndpointDeclaration['params']][] = [
+    ['Path', e.params],
+    ['Query', e.query],
+    ['Body', e.body],
+  ];
+  return parts.map(([title, schema]) => {
+    return schema === NONE ? html`` : fieldTable(title, fieldsOf(plainSchema(schema)), 'input');
+  });
+}
+
+function answer(e: EndpointDeclaration): Html {
+  const title = `Answer ${e.status}`;
+  if (e.raw !== NONE) return html`<h4>${title}</h4><p><code>${e.raw}</code></p>`;
+  if (e.output === NONE) return html`<h4>${title}</h4><p>No content.</p>`;
+  const schema = plainSchema(e.output);
+  const fields = fieldsOf(schema);
+  return fields.length > 0 ? fieldTable(title, fields, 'output') : html`<h4>${title}</h4><p>${typeName(schema)}</p>`;
+}
+
+function fieldTable(title: string, fields: readonly Field[], direction: 'input' | 'output'): Html {
+  if (fields.length === 0) return html``;
+  return html`<h4>${title}</h4>
+<div class="scroll"><table>
+<thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead>
+<tbody>${fields.map((field) => fieldRow(field, direction))}</tbody>
+</table></div>`;
+}
+
+function fieldRow(field: Field, direction: 'input' | 'output'): Html {
+  const need = direction === 'input' ? needLabel(field) : field.isRequired ? null : html`<em>may be absent</em>`;
+  return html`<tr>
+<th scope="row"><code class="field">${breakable(field.name)}</code>${need}</th>
+<td>${field.type}</td>
+<td>${field.description === '' ? null : html`<div>${inline(field.description)}</div>`}${
+    field.constraints.length === 0
+      ? null
+      : html`<div class="constraints">${inline(field.constraints.join(' · '))}</div>`
+  }</td>
+</tr>`;
+}
+
+function needLabel(field: Field): Html {
+  return field.isRequired ? html`<em class="required">required</em>` : html`<em>optional</em>`;
+}
+
+function errors(e: EndpointDeclaration): Html {
+  return html`<h4>Errors</h4><ul class="codes">${errorCodes(e).map((code) => {
+    const [status, meaning] = ERROR_CODES[code];
+    return html`<li><a class="code-link" href="#error-${code}" title="${meaning}"><b>${status}</b> ${code}</a></li>`;
+  })}</ul>`;
+}
+
+function examples(e: EndpointDeclaration, serverUrl: string): Html {
+  const answered = answerExample(e);
+  const shown = answered === null ? null : codeBlock(`Answer ${e.status}`, answered);
+  return html`${codeBlock('Request', curlExample(e, serverUrl))}${shown}`;
+}
+
+/** The script adds the copy button, so that without it no dead button is shown. */
+export function codeBlock(title: string, text: string): Html {
+  return html`<figure class="code"><figcaption>${title}</figcaption><pre><code>${text}</code></pre></figure>`;
+}

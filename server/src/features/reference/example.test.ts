@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type, { type TSchema } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { ANY_TOKEN, type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
+import { idPattern } from '../../kernel/ids.ts';
+import { plainSchema } from '../../kernel/openapi.ts';
+import { getDocs } from './contract.ts';
+import { curlExample, exampleOf } from './example.ts';
+
+const BASE: EndpointDeclaration = {
+  ...getDocs,
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: 'secrets:write',
+  resource: 'vault/{vault}/{path}',
+  audit: 'secrets:write',
+  output: 'none',
+  raw: 'none',
+  status: 204,
+};
+
+const body = Type.Object({
+  name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$' }),
+  owner: Type.String({ pattern: idPattern('user') }),
+  ttl_days: Type.Integer({ minimum: 30, maximum: 365 }),
+  kind: Type.Union([Type.Literal('a'), Type.Literal('b')]),
+  until: Type.Union([Type.Null(), Type.String()]),
+  entries: Type.Array(Type.Object({ path: Type.String({ minLength: 2 }) }), { minItems: 1 }),
+  labels: Type.Record(Type.String(), Type.String()),
+  note: Type.Optional(Type.String({ maxLength: 1 })),
+});
+
+test('examples are valid requests and answers', () => {
+  const schemas: TSchema[] = [body, Type.Partial(body), Type.Array(body), Type.Enum(['x', 'y'])];
+  for (const schema of schemas) {
+    for (const extent of ['needed', 'all'] as const) {
+      const example = exampleOf(plainSchema(schema), 'example', extent);
+      assert.ok(Compile(schema).Check(example), JSON.stringify(example));
+    }
+  }
+});
+
+test('a request shows what must be sent and nothing else', () => {
+  const example = exampleOf(plainSchema(body), 'body', 'needed');
+  assert.deepEqual(Object.keys(Object(example)), plainSchema(body).required);
+});
+
+test('the curl command quotes for the shell and leaves the token to it', () => {
+  const e = endpoint({
+    ...BASE,
+    method: 'POST',
+    path: '/v1/vaults/{vault}/secrets/{path*}',
+    effect: 'change',
+    params: Type.Object({ vault: Type.String({ examples: ['a b'] }), path: Type.String() }),
+    query: Type.Object({ reason: Type.String({ examples: ['x&y'] }), limit: Type.Optional(Type.Integer()) }),
+    body: Type.Object({ value: Type.String({ examples: ["it's"] }) }),
+  });
+  assert.equal(
+    curlExample(e, 'https://coffer.example.com'),
+    [
+      "curl -X POST 'https://coffer.example.com/v1/vaults/a%20b/secrets/database/password?reason=x%26y' \\",
+      '  -H "Authorization: Bearer $COFFER_TOKEN" \\',
+      "  -H 'Content-Type: application/json' \\",
+      "  -d '{",
+      `    "value": "it'\\''s"`,
+      "  }'",
+    ].join('\n'),
+  );
+  assert.equal(curlExample(getDocs, 'http://127.0.0.1:7400'), 'curl http://127.0.0.1:7400/docs');
+});

@@ -1,0 +1,103 @@
+import { type EndpointDeclaration, NONE } from '../../kernel/endpoint.ts';
+import { type JsonSchema, plainSchema } from '../../kernel/openapi.ts';
+import { ID_PATTERN, mapValue } from './schema-fields.ts';
+
+const ID_REST = '01k9z3v7m2x8q4w6t5r1n0p9ha';
+const TIMESTAMP = '2026-11-14T10:00:00.000Z';
+
+/** By the name of the field; what is not here is tried from `CANDIDATES`. */
+const KNOWN: Readonly<Record<string, string>> = {
+  name: 'payments',
+  vault: 'payments',
+  path: 'database/password',
+  prefix: 'database',
+  description: 'Secrets of the payment service',
+  email: 'ada@example.com',
+  otp: '123456',
+  reason: 'Scheduled rotation',
+  password: 'correct horse battery staple',
+  value: 's3cr3t',
+  request_id: `req_${ID_REST}`,
+};
+
+const CANDIDATES = ['example', TIMESTAMP, '123456', '10.0.0.0/8', 'ada@example.com', 'https://example.com', 'A', 'a:b'];
+
+/** A request that can be pasted into a shell. */
+export function curlExample(e: EndpointDeclaration, serverUrl: string): string {
+  const lines = [`curl ${e.method === 'GET' ? '' : `-X ${e.method} `}${quoted(`${serverUrl}${examplePath(e)}`)}`];
+  // In double quotes, for the shell is to put the token in.
+  if (e.credentials !== 'public') lines.push('-H "Authorization: Bearer $COFFER_TOKEN"');
+  if (e.body !== NONE) {
+    const body = JSON.stringify(exampleOf(plainSchema(e.body), 'body', 'needed'), null, 2);
+    lines.push("-H 'Content-Type: application/json'", `-d ${quoted(body.replaceAll('\n', '\n  '))}`);
+  }
+  return lines.join(' \\\n  ');
+}
+
+/** An answer with every field, or null if there is none in JSON. */
+export function answerExample(e: EndpointDeclaration): string | null {
+  return e.output === NONE ? null : JSON.stringify(exampleOf(plainSchema(e.output), 'answer', 'all'), null, 2);
+}
+
+function examplePath(e: EndpointDeclaration): string {
+  const params = e.params === NONE ? {} : (plainSchema(e.params).properties ?? {});
+  const path = e.path.replaceAll(/\{([a-z_]+)(\*?)\}/g, (_, name: string, star: string) => {
+    const text = String(exampleOf(params[name] ?? {}, name, 'needed'));
+    return star === '*' ? text.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(text);
+  });
+  if (e.query === NONE) return path;
+  const { properties = {}, required = [] } = plainSchema(e.query);
+  const pairs = required.map((name) => [name, String(exampleOf(properties[name] ?? {}, name, 'needed'))]);
+  return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`;
+}
+
+/** `needed`: only the fields a request must have, or the first if it must have none. */
+export function exampleOf(schema: JsonSchema, name: string, extent: 'needed' | 'all'): unknown {
+  const given = schema.examples?.[0] ?? schema.default ?? schema.const ?? schema.enum?.[0];
+  if (given !== undefined) return given;
+  if (schema.anyOf !== undefined) return exampleOf(schema.anyOf[0] ?? {}, name, extent);
+  if (schema.type === 'null') return null;
+  if (schema.type === 'boolean') return true;
+  if (schema.type === 'integer' || schema.type === 'number') return inRange(1, schema.minimum, schema.maximum);
+  if (schema.items !== undefined) return [exampleOf(schema.items, singular(name), extent)];
+  if (schema.type === 'object') return exampleObject(schema, extent);
+  return exampleText(schema, name);
+}
+
+function exampleObject(schema: JsonSchema, extent: 'needed' | 'all'): Record<string, unknown> {
+  const valueSchema = mapValue(schema);
+  if (valueSchema !== null) return { example: exampleOf(valueSchema, 'example', extent) };
+  const { properties = {}, required = [] } = schema;
+  const all = Object.keys(properties);
+  const needed = required.length > 0 ? all.filter((key) => required.includes(key)) : all.slice(0, 1);
+  const keys = extent === 'all' ? all : needed;
+  return Object.fromEntries(keys.map((key) => [key, exampleOf(properties[key] ?? {}, key, extent)]));
+}
+
+function exampleText(schema: JsonSchema, name: string): string {
+  const idPrefix = ID_PATTERN.exec(schema.pattern ?? '')?.[1];
+  const isTime = schema.format === 'date-time' || name.endsWith('_at') || name === 'timestamp';
+  const candidates = [idPrefix === undefined ? undefined : `${idPrefix}${ID_REST}`, isTime ? TIMESTAMP : undefined];
+  candidates.push(Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined, ...CANDIDATES);
+  // A made-up text that the service would refuse teaches the wrong thing; a word in brackets asks to be replaced.
+  return candidates.find((text) => text !== undefined && isAllowed(text, schema)) ?? `<${name}>`;
+}
+
+function isAllowed(text: string, schema: JsonSchema): boolean {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern } = schema;
+  if (text.length < minLength || text.length > maxLength) return false;
+  return pattern === undefined || new RegExp(pattern, 'u').test(text);
+}
+
+function inRange(wanted: number, low = Number.NEGATIVE_INFINITY, high = Number.POSITIVE_INFINITY): number {
+  return Math.min(Math.max(wanted, low), high);
+}
+
+function singular(name: string): string {
+  return name.endsWith('ies') ? `${name.slice(0, -3)}y` : name.replace(/s$/, '');
+}
+
+/** For a POSIX shell. Plain words stay bare, which is how people write them. */
+function quoted(text: string): string {
+  return /^[\w:/.@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

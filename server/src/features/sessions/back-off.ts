@@ -1,0 +1,83 @@
+import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import type { Database, Tx } from '../../kernel/storage/database.ts';
+import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import * as store from './store.ts';
+
+/** Wrong tries that cost nothing, and how long each further one costs: 1, 2, 4 … seconds, up to the longest. */
+const FREE_TRIES = { account: 5, address: 20 };
+const LONGEST_MS = 5 * MINUTE_MS;
+const FORGET_AFTER_MS = 60 * MINUTE_MS;
+
+export type Subject = { kind: keyof typeof FREE_TRIES; hash: Buffer };
+
+/**
+ * The subjects of a try. The account is counted whether or not it exists, and under its canonical name, so that neither case nor
+ * spaces make a new one.
+ */
+export function subjectsOf(tenantName: string, email: string, address: string): Subject[] {
+  return [
+    { kind: 'account', hash: sha256(JSON.stringify(['account', tenantName, email])) },
+    { kind: 'address', hash: sha256(JSON.stringify(['address', address])) },
+  ];
+}
+
+/**
+ * Counts a try as failed before it is examined, so that a thousand tries at once are a thousand tries. `succeeded` takes it back.
+ * Refuses while a subject is blocked.
+ */
+export async function beginTry(database: Database, subjects: readonly Subject[], now: number): Promise<void> {
+  const blockedUntil = await database.transaction(async (tx) => {
+    let until = 0;
+    for (const { kind, hash } of subjects) {
+      const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
+      if (row.blocked_until > now) {
+        until = Math.max(until, row.blocked_until);
+        continue;
+      }
+      const failures = (row.forget_at > now ? row.failures : 0) + 1;
+      const blocked_until = now + delayMs(kind, failures);
+      const forget_at = blocked_until + FORGET_AFTER_MS;
+      await store.saveFailures(tx, {
+        tenant_id: SYSTEM_TENANT,
+        subject_hash: hash,
+        failures,
+        blocked_until,
+        forget_at,
+      });
+    }
+    return until;
+  });
+  if (blockedUntil <= now) return;
+  const retryAfterSeconds = Math.ceil((blockedUntil - now) / SECOND_MS);
+  throw new CofferError('RATE_LIMIT_EXCEEDED', `Too many failed logins: wait ${retryAfterSeconds} s.`, {
+    retryAfterSeconds,
+    auditReason: 'too many failed logins',
+  });
+}
+
+/** The account's counter starts anew; the address's goes on, or one good account would hide guesses at others. */
+export async function succeeded(tx: Tx, subjects: readonly Subject[]): Promise<void> {
+  for (const { kind, hash } of subjects) {
+    if (kind === 'account') await store.clearFailures(tx, SYSTEM_TENANT, hash);
+    else await forgive(tx, hash);
+  }
+}
+
+/** The password was right and only the code is missing: the address did nothing wrong. */
+export function forgiveAddress(database: Database, subjects: readonly Subject[]): Promise<void> {
+  return database.transaction(async (tx) => {
+    for (const { kind, hash } of subjects) if (kind === 'address') await forgive(tx, hash);
+  });
+}
+
+async function forgive(tx: Tx, hash: Buffer): Promise<void> {
+  const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
+  await store.saveFailures(tx, { ...row, failures: Math.max(0, row.failures - 1), blocked_until: 0 });
+}
+
+function delayMs(kind: Subject['kind'], failures: number): number {
+  const beyond = failures - FREE_TRIES[kind];
+  return beyond < 0 ? 0 : Math.min(LONGEST_MS, SECOND_MS * 2 ** beyond);
+}

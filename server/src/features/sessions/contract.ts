@@ -1,0 +1,131 @@
+import Type from 'typebox';
+import { ROLES } from '../../kernel/authz/roles.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, CREDENTIAL_KINDS, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { PLANS } from '../../kernel/limits/rate-classes.ts';
+import {
+  emailText,
+  id,
+  newPassword,
+  nullable,
+  object,
+  oneOf,
+  PASSWORD_LENGTH_MAX,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
+import { otpText } from '../mfa/index.ts';
+
+const anyPassword = Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX });
+
+const common = {
+  noun: 'sessions',
+  tier: NONE,
+  region: 'local',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  params: NONE,
+  query: NONE,
+} as const;
+
+export const login = endpoint({
+  ...common,
+  name: 'login',
+  method: 'POST',
+  path: '/auth/login',
+  summary: 'Log in with e-mail address and password',
+  description:
+    'Answers a session token that lives 12 hours. An account with a second factor answers MFA_REQUIRED until `otp` is sent too. The answer, ' +
+    'and the time it takes, do not tell whether an account exists.',
+  credentials: 'public',
+  tenant: NONE,
+  permission: NONE,
+  resource: NONE,
+  rate: 'auth',
+  audit: 'auth:login',
+  effect: 'change',
+  body: object({
+    email: emailText,
+    password: anyPassword,
+    otp: Type.Optional(otpText),
+    tenant: Type.Optional(resourceName),
+  }),
+  status: 200,
+  output: object({
+    token: Type.String({ description: 'Shown once.' }),
+    token_id: id('token'),
+    expires_at: timestampText,
+    user_id: id('user'),
+  }),
+  errors: ['LOGIN_DENIED', 'MFA_REQUIRED'],
+});
+
+export const logout = endpoint({
+  ...common,
+  name: 'logout',
+  method: 'POST',
+  path: '/auth/logout',
+  summary: 'End this session',
+  credentials: ['session'],
+  tenant: 'own',
+  permission: NONE,
+  resource: NONE,
+  rate: 'write',
+  audit: 'auth:logout',
+  effect: 'change',
+  body: NONE,
+  status: 204,
+  output: NONE,
+  errors: [],
+});
+
+export const readMe = endpoint({
+  ...common,
+  name: 'readMe',
+  method: 'GET',
+  path: '/auth/me',
+  summary: 'Who you are, and by which credential',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: NONE,
+  resource: NONE,
+  rate: 'read',
+  audit: 'auth:me',
+  effect: 'read',
+  body: NONE,
+  status: 200,
+  output: object({
+    user: object({ id: id('user'), email: Type.String(), name: Type.String(), role: oneOf(ROLES) }),
+    tenant: object({ id: id('tenant'), name: Type.String(), plan: oneOf(PLANS) }),
+    credential: object({
+      kind: oneOf(CREDENTIAL_KINDS),
+      id: id('token'),
+      expires_at: timestampText,
+      mfa_at: nullable(timestampText),
+    }),
+  }),
+  errors: [],
+});
+
+export const changePassword = endpoint({
+  ...common,
+  name: 'changePassword',
+  method: 'POST',
+  path: '/auth/password',
+  summary: 'Set or change your password',
+  description: '`current_password` is needed unless you have none yet. Your other sessions end.',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: 'password:update',
+  resource: 'self/password',
+  rate: 'write',
+  audit: 'password:update',
+  effect: 'change',
+  body: object({ current_password: Type.Optional(anyPassword), new_password: newPassword }),
+  status: 204,
+  output: NONE,
+  errors: ['LOGIN_DENIED'],
+});
+
+export const SESSION_ENDPOINTS = [login, logout, readMe, changePassword];

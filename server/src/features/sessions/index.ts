@@ -1,0 +1,25 @@
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { bind } from '../../kernel/endpoint.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import * as contract from './contract.ts';
+import * as sessions from './service.ts';
+import { forgetFailuresBefore } from './store.ts';
+
+export { SESSION_ENDPOINTS } from './contract.ts';
+
+export function sessionsFeature(kernel: Kernel): Feature {
+  const forget = async () => {
+    await kernel.database.transaction((tx) => forgetFailuresBefore(tx, kernel.clock.now()));
+  };
+  return {
+    name: 'sessions',
+    jobs: [{ name: 'forget-failed-logins', intervalMs: HOUR_MS, run: forget }],
+    endpoints: [
+      bind(contract.login, (ctx, { body }) => sessions.login(ctx, body)),
+      bind(contract.logout, (ctx) => sessions.logout(ctx)),
+      bind(contract.readMe, (ctx) => sessions.me(ctx)),
+      bind(contract.changePassword, (ctx, { body }) => sessions.changePassword(ctx, body)),
+    ],
+  };
+}

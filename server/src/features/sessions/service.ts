@@ -1,0 +1,107 @@
+import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import { hashPassword, verifyPassword } from '../../kernel/crypto/passwords.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { findOperatorTenant, findTenantByName, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { canonicalEmail } from '../../kernel/wire.ts';
+import { secondFactor } from '../mfa/index.ts';
+import { insertToken, issueToken, revokeOfUser, revokeTokens } from '../tokens/index.ts';
+import { findUser, findUserByEmail, updateUser } from '../users/index.ts';
+import { beginTry, forgiveAddress, subjectsOf, succeeded } from './back-off.ts';
+import type * as contract from './contract.ts';
+
+export const SESSION_TTL_MS = 12 * HOUR_MS;
+
+export async function login(ctx: Context, body: Body<typeof contract.login>) {
+  const email = canonicalEmail(body.email);
+  const { read } = ctx.database;
+  ctx.resource = 'session';
+  const tenant = body.tenant === undefined ? await findOperatorTenant(read) : await findTenantByName(read, body.tenant);
+  const user = tenant && (await findUserByEmail(read, tenant.tenant_id, email));
+  identify(ctx, tenant, user?.user_id ?? '', email);
+
+  const subjects = subjectsOf(body.tenant ?? '', email, ctx.call.address);
+  await beginTry(ctx.database, subjects, ctx.now);
+  const isPasswordRight = await verifyPassword(body.password, user?.password_hash || null);
+  if (!isPasswordRight || tenant === undefined || user === undefined) throw denied('wrong e-mail address or password');
+  if (user.status !== 'active') throw denied('the user is disabled');
+  if (tenant.status !== 'active') throw denied('the tenant is suspended');
+
+  const factor = await secondFactor(ctx.kernel, tenant.tenant_id, user.user_id, body.otp);
+  if (factor.isEnrolled && body.otp === undefined) {
+    await forgiveAddress(ctx.database, subjects);
+    throw new CofferError('MFA_REQUIRED', 'Send the code of your authenticator, or a recovery code, as `otp`.');
+  }
+  const issued = await issueToken(ctx.kernel, {
+    tenantId: tenant.tenant_id,
+    userId: user.user_id,
+    kind: 'session',
+    name: 'login',
+    mfaAt: factor.isEnrolled ? ctx.now : null,
+    expiresAt: ctx.now + SESSION_TTL_MS,
+  });
+  ctx.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
+  return ctx.change(async (tx) => {
+    if (!(await factor.spend(tx))) throw denied('wrong or spent one-time code');
+    await succeeded(tx, subjects);
+    await insertToken(tx, issued.row);
+    const { token, row } = issued;
+    return { token, token_id: row.token_id, expires_at: timestamp(row.expires_at), user_id: user.user_id };
+  });
+}
+
+/** Whose log the attempt belongs to. Without a tenant it is the operator's; the name tried is recorded either way. */
+function identify(ctx: Context, tenant: TenantRow | undefined, userId: string, email: string): void {
+  const actor = { kind: userId === '' ? 'anonymous' : 'user', id: userId, name: email, key: '' };
+  ctx.identify(tenant?.tenant_id ?? ctx.kernel.operatorTenantId, actor);
+}
+
+function denied(auditReason: string): CofferError {
+  return new CofferError('LOGIN_DENIED', 'The e-mail address, password or code is not right.', { auditReason });
+}
+
+export async function logout(ctx: Context): Promise<undefined> {
+  return ctx.change(async (tx) => {
+    await revokeTokens(tx, ctx.tenantId, [ctx.principal.credentialId], ctx.now);
+    await raiseEpoch(tx, ctx.tenantId);
+    return undefined;
+  });
+}
+
+/** Needs nothing but the principal, which is as fresh as the tenant's epoch. */
+export async function me(ctx: Context) {
+  const p = ctx.principal;
+  return {
+    user: { id: p.id, email: p.name, name: p.displayName, role: p.role },
+    tenant: { id: p.tenantId, name: p.tenantName, plan: p.plan },
+    credential: {
+      kind: p.credential,
+      id: p.credentialId,
+      expires_at: timestamp(p.expiresAt),
+      mfa_at: timestampOrNull(p.mfaAt),
+    },
+  };
+}
+
+export async function changePassword(ctx: Context, body: Body<typeof contract.changePassword>): Promise<undefined> {
+  const { principal, tenantId, now } = ctx;
+  const user = await findUser(ctx.database.read, tenantId, principal.id);
+  if (user === undefined) throw denied('the user is gone');
+  const subjects = subjectsOf(principal.tenantName, user.email, ctx.call.address);
+  if (user.password_hash !== '') {
+    if (body.current_password === undefined) throw invalidField('/body/current_password', 'is required');
+    await beginTry(ctx.database, subjects, now);
+    const isRight = await verifyPassword(body.current_password, user.password_hash);
+    if (!isRight) throw denied('wrong current password');
+  }
+  const password_hash = await hashPassword(body.new_password);
+  return ctx.change(async (tx) => {
+    await succeeded(tx, subjects);
+    await updateUser(tx, tenantId, principal.id, { password_hash });
+    await revokeOfUser(tx, tenantId, principal.id, 'sessions', now, principal.credentialId);
+    await raiseEpoch(tx, tenantId);
+    return undefined;
+  });
+}

@@ -1,0 +1,50 @@
+import type { Tx } from '../../kernel/storage/database.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    login_failures: LoginFailuresRow;
+  }
+}
+
+/** Failed logins of one subject: an account (existing or not) or an address, by its hash. */
+export interface LoginFailuresRow {
+  tenant_id: string;
+  subject_hash: Uint8Array;
+  failures: number;
+  blocked_until: number;
+  forget_at: number;
+}
+
+/** The row is made first if need be: a row that is not there cannot be locked, and tries at once would each count as the first. */
+export async function lockFailures(tx: Tx, tenantId: string, subject: Uint8Array): Promise<LoginFailuresRow> {
+  await tx
+    .insertInto('login_failures')
+    .values({ tenant_id: tenantId, subject_hash: subject, failures: 0, blocked_until: 0, forget_at: 0 })
+    .onConflict((c) => c.columns(['tenant_id', 'subject_hash']).doNothing())
+    .execute();
+  return tx
+    .selectFrom('login_failures')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('subject_hash', '=', subject)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+export async function saveFailures(tx: Tx, row: LoginFailuresRow): Promise<void> {
+  const { tenant_id, subject_hash, ...change } = row;
+  await tx
+    .updateTable('login_failures')
+    .set(change)
+    .where('tenant_id', '=', tenant_id)
+    .where('subject_hash', '=', subject_hash)
+    .execute();
+}
+
+export async function clearFailures(tx: Tx, tenantId: string, subject: Uint8Array): Promise<void> {
+  await tx.deleteFrom('login_failures').where('tenant_id', '=', tenantId).where('subject_hash', '=', subject).execute();
+}
+
+export async function forgetFailuresBefore(tx: Tx, now: number): Promise<void> {
+  await tx.deleteFrom('login_failures').where('forget_at', '<', now).execute();
+}

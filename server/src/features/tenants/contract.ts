@@ -1,0 +1,129 @@
+import Type, { type Static } from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { PLANS } from '../../kernel/limits/rate-classes.ts';
+import {
+  emailText,
+  id,
+  idParam,
+  nextCursor,
+  object,
+  oneOf,
+  pageQuery,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
+
+const rateLimit = Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000 }));
+const rateLimits = object({ read: rateLimit, write: rateLimit, rotate: rateLimit, aggregate: rateLimit });
+const plan = oneOf(PLANS);
+const status = oneOf(['active', 'suspended']);
+
+export const Tenant = object({
+  id: id('tenant'),
+  name: Type.String(),
+  status,
+  plan,
+  rate_limits: rateLimits,
+  created_at: timestampText,
+});
+export type Tenant = Static<typeof Tenant>;
+
+const common = {
+  noun: 'tenants',
+  credentials: ANY_TOKEN,
+  tenant: 'operator',
+  tier: NONE,
+  region: 'local',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+} as const;
+
+export const createTenant = endpoint({
+  ...common,
+  name: 'createTenant',
+  method: 'POST',
+  path: '/v1/tenants',
+  summary: 'Make a tenant with its first owner',
+  description: 'For the tenant that runs the installation. The owner’s token is shown in this answer and never again.',
+  permission: 'tenants:create',
+  resource: 'tenant',
+  rate: 'write',
+  audit: 'tenants:create',
+  effect: 'change',
+  params: NONE,
+  query: NONE,
+  body: object({
+    name: resourceName,
+    plan: Type.Optional(oneOf(PLANS, 'starter unless given')),
+    rate_limits: Type.Optional(rateLimits),
+    owner_email: emailText,
+  }),
+  status: 201,
+  output: object({
+    ...Tenant.properties,
+    owner: object({ id: id('user'), email: Type.String(), token: Type.String({ description: 'Shown once.' }) }),
+  }),
+  errors: ['ALREADY_EXISTS'],
+});
+
+export const listTenants = endpoint({
+  ...common,
+  name: 'listTenants',
+  method: 'GET',
+  path: '/v1/tenants',
+  summary: 'List the tenants of the installation',
+  permission: 'tenants:list',
+  resource: 'tenant',
+  rate: 'read',
+  audit: 'tenants:list',
+  effect: 'read',
+  params: NONE,
+  query: object(pageQuery),
+  body: NONE,
+  status: 200,
+  output: object({ tenants: Type.Array(Tenant), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readTenant = endpoint({
+  ...common,
+  name: 'readTenant',
+  method: 'GET',
+  path: '/v1/tenants/{tenant_id}',
+  summary: 'Read one tenant',
+  permission: 'tenants:read',
+  resource: 'tenant/{tenant_id}',
+  rate: 'read',
+  audit: 'tenants:read',
+  effect: 'read',
+  params: object({ tenant_id: idParam }),
+  query: NONE,
+  body: NONE,
+  status: 200,
+  output: Tenant,
+  errors: ['NOT_FOUND'],
+});
+
+export const updateTenant = endpoint({
+  ...common,
+  name: 'updateTenant',
+  method: 'PATCH',
+  path: '/v1/tenants/{tenant_id}',
+  summary: 'Change a tenant’s plan, limits or status',
+  description: 'Suspending refuses every token of the tenant from the next request on; nothing is deleted.',
+  permission: 'tenants:update',
+  resource: 'tenant/{tenant_id}',
+  rate: 'write',
+  audit: 'tenants:update',
+  effect: 'change',
+  params: object({ tenant_id: idParam }),
+  query: NONE,
+  body: object({ plan: Type.Optional(plan), rate_limits: Type.Optional(rateLimits), status: Type.Optional(status) }),
+  status: 200,
+  output: Tenant,
+  errors: ['NOT_FOUND'],
+});
+
+export const TENANT_ENDPOINTS = [createTenant, listTenants, readTenant, updateTenant];

@@ -1,0 +1,133 @@
+import { DAY_MS, timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Plan, RateOverrides } from '../../kernel/limits/rate-classes.ts';
+import { isReservedName } from '../../kernel/reserved-names.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { insertToken, issueToken } from '../tokens/index.ts';
+import { insertNew, newUser, type UserRow } from '../users/index.ts';
+import type * as contract from './contract.ts';
+import type { Tenant } from './contract.ts';
+import * as store from './store.ts';
+
+const OWNER_TOKEN_TTL_MS = 365 * DAY_MS;
+
+export interface NewTenant {
+  row: TenantRow;
+  owner: UserRow;
+  ownerToken: string;
+  /** Writes the tenant's key, without which nothing can be sealed or recorded for it … */
+  insertKey(tx: Tx): Promise<void>;
+  /** … and the tenant with its owner and the owner's token. */
+  insert(tx: Tx): Promise<void>;
+}
+
+/** Everything a tenant needs to be used, made ready outside a transaction. */
+export async function prepareTenant(
+  kernel: Kernel,
+  facts: { name: string; plan: Plan; rates: RateOverrides; isOperator: boolean; ownerEmail: string },
+): Promise<NewTenant> {
+  const now = kernel.clock.now();
+  const tenantId = newId('tenant', now);
+  const owner = newUser(tenantId, { email: facts.ownerEmail, name: '', role: 'owner', password_hash: '' }, now);
+  const issued = await issueToken(kernel, {
+    tenantId,
+    userId: owner.user_id,
+    kind: 'pat',
+    name: 'first token of the owner',
+    expiresAt: now + OWNER_TOKEN_TTL_MS,
+  });
+  const row: TenantRow = {
+    tenant_id: tenantId,
+    name: facts.name,
+    status: 'active',
+    is_operator: facts.isOperator ? 1 : 0,
+    plan: facts.plan,
+    rate_overrides: JSON.stringify(facts.rates),
+    epoch: 1,
+    created_at: now,
+  };
+  const insertKey = (tx: Tx) => kernel.keyring.createTenantKey(tx, tenantId);
+  const insert = async (tx: Tx) => {
+    await store.insertTenant(tx, row);
+    await insertNew(tx, owner);
+    await insertToken(tx, issued.row);
+  };
+  return { row, owner, ownerToken: issued.token, insertKey, insert };
+}
+
+export async function create(ctx: Context, body: Body<typeof contract.createTenant>) {
+  if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
+  const made = await prepareTenant(ctx.kernel, {
+    name: body.name,
+    plan: body.plan ?? 'starter',
+    rates: body.rate_limits ?? {},
+    isOperator: false,
+    ownerEmail: body.owner_email,
+  });
+  ctx.describe({ tenant: made.row.tenant_id, name: body.name });
+  return ctx.change(async (tx) => {
+    try {
+      await made.insertKey(tx);
+      await made.insert(tx);
+    } catch (error) {
+      if (!(error instanceof UniqueViolation)) throw error;
+      throw new CofferError('ALREADY_EXISTS', 'A tenant with this name exists.');
+    }
+    return {
+      ...toWire(made.row),
+      owner: { id: made.owner.user_id, email: made.owner.email, token: made.ownerToken },
+    };
+  });
+}
+
+export async function list(ctx: Context, query: Query<typeof contract.listTenants>) {
+  const [after = ''] = decodeCursor(query.cursor, 1) ?? [];
+  const page = await store.listTenants(ctx.database.read, after, query.limit ?? LIST_LIMIT_DEFAULT);
+  return { tenants: page.rows.map(toWire), next_cursor: page.next_cursor };
+}
+
+export async function read(ctx: Context, tenantId: string): Promise<Tenant> {
+  const row = await findTenant(ctx.database.read, tenantId);
+  if (row === undefined) throw notFound('tenant');
+  return toWire(row);
+}
+
+export async function update(
+  ctx: Context,
+  tenantId: string,
+  body: Body<typeof contract.updateTenant>,
+): Promise<Tenant> {
+  ctx.describe({ changed: Object.keys(body) });
+  return ctx.change(async (tx) => {
+    const row = await store.lockTenant(tx, tenantId);
+    if (row === undefined) throw notFound('tenant');
+    if (row.is_operator === 1 && body.status === 'suspended') {
+      throw new CofferError('IN_USE', 'The tenant that runs the installation cannot suspend itself.');
+    }
+    const { rate_limits, ...plain } = body;
+    const changed = { ...row, ...plain, ...(rate_limits && { rate_overrides: JSON.stringify(rate_limits) }) };
+    const { tenant_id: _, epoch: __, ...columns } = changed;
+    await store.updateTenant(tx, tenantId, columns);
+    await raiseEpoch(tx, tenantId);
+    return toWire(changed);
+  });
+}
+
+function toWire(row: TenantRow): Tenant {
+  return {
+    id: row.tenant_id,
+    name: row.name,
+    status: row.status,
+    plan: row.plan,
+    rate_limits: JSON.parse(row.rate_overrides) as RateOverrides,
+    created_at: timestamp(row.created_at),
+  };
+}

@@ -1,0 +1,26 @@
+import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { TenantRow } from '../../kernel/storage/tenant-rows.ts';
+
+export async function insertTenant(tx: Tx, row: TenantRow): Promise<void> {
+  await tx.insertInto('tenants').values(row).execute();
+}
+
+export function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow | undefined> {
+  return tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenantId).forUpdate().executeTakeFirst();
+}
+
+export async function listTenants(db: Reader, after: string, limit: number): Promise<Page<TenantRow>> {
+  const rows = await db
+    .selectFrom('tenants')
+    .selectAll()
+    .where('tenant_id', '>', after)
+    .orderBy('tenant_id')
+    .limit(limit + 1)
+    .execute();
+  return pageOf(rows, limit, (row) => [row.tenant_id]);
+}
+
+export async function updateTenant(tx: Tx, tenantId: string, change: Partial<TenantRow>): Promise<void> {
+  await tx.updateTable('tenants').set(change).where('tenant_id', '=', tenantId).execute();
+}

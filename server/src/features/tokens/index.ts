@@ -1,0 +1,40 @@
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import { bind, type Output } from '../../kernel/endpoint.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { BearerScheme } from './bearer.ts';
+import * as contract from './contract.ts';
+import * as tokens from './service.ts';
+import { deleteExpiredBefore } from './store.ts';
+
+export { findTokenByText } from './bearer.ts';
+export { TOKEN_ENDPOINTS } from './contract.ts';
+export { type IssuedToken, issueToken } from './issuer.ts';
+export { insertToken, revoke as revokeTokens, revokeOfUser } from './store.ts';
+
+/** How long the description of an expired token is kept, for whoever wonders what stopped working. */
+const EXPIRED_KEPT_MS = 30 * DAY_MS;
+
+export function tokensFeature(kernel: Kernel): Feature {
+  const forget = async () => {
+    await kernel.database.transaction((tx) => deleteExpiredBefore(tx, kernel.clock.now() - EXPIRED_KEPT_MS));
+  };
+  const rotate = async () => {
+    await kernel.signingKeys.rotate();
+  };
+  return {
+    name: 'tokens',
+    credentialSchemes: [new BearerScheme(kernel)],
+    jobs: [
+      { name: 'forget-expired-tokens', intervalMs: HOUR_MS, run: forget },
+      { name: 'rotate-signing-keys', intervalMs: HOUR_MS / 4, run: rotate },
+    ],
+    endpoints: [
+      bind(contract.createToken, (ctx, { body }) => tokens.create(ctx, body)),
+      bind(contract.listTokens, (ctx, { query }) => tokens.list(ctx, query)),
+      bind(contract.readToken, (ctx, { params }) => tokens.read(ctx, params.token_id)),
+      bind(contract.revokeToken, (ctx, { params }) => tokens.revoke(ctx, params.token_id)),
+      bind(contract.readJwks, async () => (await kernel.signingKeys.publicJwks()) as Output<typeof contract.readJwks>),
+    ],
+  };
+}

@@ -1,0 +1,61 @@
+import type { CeilingInput } from '../../kernel/authz/ceiling.ts';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
+import type { TokenRow } from './store.ts';
+
+/** What secret scanners look for. Sessions are short-lived and carry no mark. */
+export const PAT_PREFIX = 'cv_pat_';
+export const TOKEN_LENGTH_MAX = 2048;
+
+export interface TokenFacts {
+  tenantId: string;
+  userId: string;
+  kind: TokenRow['kind'];
+  name: string;
+  parentId?: string;
+  ceilings?: readonly CeilingInput[];
+  rateOverrides?: RateOverrides;
+  mfaAt?: number | null;
+  expiresAt: number;
+}
+
+/** A token ready to be stored: the text exists only here and in the answer, the row holds its hash. */
+export interface IssuedToken {
+  token: string;
+  row: TokenRow;
+}
+
+/** Signs a token. Outside a transaction, since signing is work; whoever asked stores the row in the change it belongs to. */
+export async function issueToken(kernel: Kernel, facts: TokenFacts): Promise<IssuedToken> {
+  const now = kernel.clock.now();
+  const tokenId = newId('token', now);
+  const jwt = await kernel.signingKeys.sign({
+    sub: facts.userId,
+    jti: tokenId,
+    exp: Math.floor(facts.expiresAt / SECOND_MS),
+    tid: facts.tenantId,
+    kind: facts.kind,
+  });
+  const token = facts.kind === 'pat' ? `${PAT_PREFIX}${jwt}` : jwt;
+  return {
+    token,
+    row: {
+      tenant_id: facts.tenantId,
+      token_id: tokenId,
+      user_id: facts.userId,
+      parent_id: facts.parentId ?? '',
+      kind: facts.kind,
+      name: facts.name,
+      token_hash: sha256(token),
+      ceilings: JSON.stringify(facts.ceilings ?? []),
+      rate_overrides: JSON.stringify(facts.rateOverrides ?? {}),
+      mfa_at: facts.mfaAt ?? null,
+      created_at: now,
+      expires_at: facts.expiresAt,
+      revoked_at: null,
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
+import { PolicyError } from '../../kernel/authz/policy.ts';
+import { DAY_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { tighter } from '../../kernel/limits/rate-classes.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { ceilingsOf } from './bearer.ts';
+import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, type Token } from './contract.ts';
+import { issueToken } from './issuer.ts';
+import * as store from './store.ts';
+
+/** Tokens made with tokens made with tokens: deep enough for any script, shallow enough to walk. */
+const LINEAGE_MAX = 8;
+
+export async function create(ctx: Context, body: Body<typeof createToken>) {
+  const { principal } = ctx;
+  const own: CeilingInput = {
+    ...(body.scope !== undefined && { scope: body.scope }),
+    ...(body.ip_allowlist !== undefined && { ip_allowlist: body.ip_allowlist }),
+  };
+  refuseBadCeiling(own);
+  const parent = await store.findToken(ctx.database.read, ctx.tenantId, principal.credentialId);
+  if (parent === undefined) throw notFound('token');
+  const inherited = ceilingsOf(parent);
+  if (inherited.length >= LINEAGE_MAX) {
+    throw new CofferError('IN_USE', `Tokens made with tokens go ${LINEAGE_MAX} deep: use one made by a session.`);
+  }
+  const asked = ctx.now + (body.ttl_days ?? PAT_TTL_DAYS_DEFAULT) * DAY_MS;
+  const isFromSession = principal.credential === 'session';
+  const issued = await issueToken(ctx.kernel, {
+    tenantId: ctx.tenantId,
+    userId: principal.id,
+    kind: 'pat',
+    name: body.name,
+    // A session ends after hours, and the scripts that people make tokens for must not end with it.
+    parentId: isFromSession ? '' : principal.credentialId,
+    ceilings: isFromSession ? [own] : [...inherited, own],
+    rateOverrides: tighter(principal.tokenRates, body.rate_limits ?? {}),
+    expiresAt: isFromSession ? asked : Math.min(asked, principal.expiresAt),
+  });
+  ctx.describe({ token: issued.row.token_id, name: body.name, expires_at: timestamp(issued.row.expires_at) });
+  return ctx.change(async (tx) => {
+    await store.insertToken(tx, issued.row);
+    return { ...toWire(issued.row, ctx.now), token: issued.token };
+  });
+}
+
+function refuseBadCeiling(input: CeilingInput): void {
+  try {
+    compileCeiling(input);
+  } catch (error) {
+    if (error instanceof PolicyError) throw invalidField(`/body${error.pointer}`, error.reason);
+    throw error;
+  }
+}
+
+export async function list(ctx: Context, query: Query<typeof listTokens>) {
+  const userId = query.user_id ?? ctx.principal.id;
+  ctx.authorize(userId === ctx.principal.id ? 'self/tokens' : `user/${userId}/tokens`);
+  const [before = null] = decodeCursor(query.cursor, 1) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await store.listTokens(ctx.database.read, ctx.tenantId, userId, before, limit);
+  return { tokens: page.rows.map((row) => toWire(row, ctx.now)), next_cursor: page.next_cursor };
+}
+
+export async function read(ctx: Context, tokenId: string): Promise<Token> {
+  const row = await store.findToken(ctx.database.read, ctx.tenantId, tokenId);
+  ctx.authorize(resourceOf(ctx, tokenId, row));
+  if (row === undefined) throw notFound('token');
+  return toWire(row, ctx.now);
+}
+
+export async function revoke(ctx: Context, tokenId: string): Promise<undefined> {
+  return ctx.change(async (tx) => {
+    const row = await store.findToken(tx, ctx.tenantId, tokenId);
+    ctx.authorize(resourceOf(ctx, tokenId, row));
+    if (row === undefined) throw notFound('token');
+    const all = await withDescendants(tx, ctx.tenantId, tokenId);
+    ctx.describe({ user: row.user_id, name: row.name, revoked: all.length });
+    await store.revoke(tx, ctx.tenantId, all, ctx.now);
+    await raiseEpoch(tx, ctx.tenantId);
+    return undefined;
+  });
+}
+
+/** One's own token is one's own; any other, existing or not, is asked for by its id, so that the answer tells nothing. */
+function resourceOf(ctx: Context, tokenId: string, row: store.TokenRow | undefined): string {
+  return row?.user_id === ctx.principal.id ? `self/tokens/${tokenId}` : `token/${tokenId}`;
+}
+
+async function withDescendants(tx: Tx, tenantId: string, tokenId: string): Promise<string[]> {
+  const all = [tokenId];
+  for (let generation = [tokenId]; generation.length > 0; ) {
+    generation = await store.childrenOf(tx, tenantId, generation);
+    all.push(...generation);
+  }
+  return all;
+}
+
+function toWire(row: store.TokenRow, now: number): Token {
+  const own = ceilingsOf(row).at(-1);
+  return {
+    id: row.token_id,
+    kind: row.kind,
+    name: row.name,
+    user_id: row.user_id,
+    scope: own?.scope ?? null,
+    ip_allowlist: own?.ip_allowlist === undefined ? null : [...own.ip_allowlist],
+    status: row.revoked_at !== null ? 'revoked' : row.expires_at <= now ? 'expired' : 'active',
+    created_at: timestamp(row.created_at),
+    expires_at: timestamp(row.expires_at),
+    revoked_at: timestampOrNull(row.revoked_at),
+  };
+}

@@ -1,0 +1,105 @@
+import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    tokens: TokenRow;
+  }
+}
+
+export interface TokenRow {
+  tenant_id: string;
+  token_id: string;
+  user_id: string;
+  /** The token this one was made with, or empty. */
+  parent_id: string;
+  kind: 'pat' | 'session';
+  name: string;
+  token_hash: Uint8Array;
+  /** JSON: a list of `{scope?, ip_allowlist?}`, all of which hold: its own last, those of the tokens it came from before. */
+  ceilings: string;
+  rate_overrides: string;
+  mfa_at: number | null;
+  created_at: number;
+  expires_at: number;
+  revoked_at: number | null;
+}
+
+export async function insertToken(tx: Tx, row: TokenRow): Promise<void> {
+  await tx.insertInto('tokens').values(row).execute();
+}
+
+export function findToken(db: Reader, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
+  return db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('token_id', '=', tokenId)
+    .executeTakeFirst();
+}
+
+/** Newest first. */
+export async function listTokens(
+  db: Reader,
+  tenantId: string,
+  userId: string,
+  before: string | null,
+  limit: number,
+): Promise<Page<TokenRow>> {
+  let query = db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', '=', userId)
+    .orderBy('token_id', 'desc')
+    .limit(limit + 1);
+  if (before !== null) query = query.where('token_id', '<', before);
+  return pageOf(await query.execute(), limit, (row) => [row.token_id]);
+}
+
+export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: number): Promise<void> {
+  if (tokenIds.length === 0) return;
+  await tx
+    .updateTable('tokens')
+    .set({ revoked_at: now })
+    .where('tenant_id', '=', tenantId)
+    .where('token_id', 'in', tokenIds)
+    .where('revoked_at', 'is', null)
+    .execute();
+}
+
+export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]): Promise<string[]> {
+  if (parentIds.length === 0) return [];
+  const rows = await tx
+    .selectFrom('tokens')
+    .select('token_id')
+    .where('tenant_id', '=', tenantId)
+    .where('parent_id', 'in', parentIds)
+    .where('revoked_at', 'is', null)
+    .execute();
+  return rows.map((row) => row.token_id);
+}
+
+export async function revokeOfUser(
+  tx: Tx,
+  tenantId: string,
+  userId: string,
+  kinds: 'all' | 'sessions',
+  now: number,
+  except: string,
+): Promise<void> {
+  let query = tx
+    .updateTable('tokens')
+    .set({ revoked_at: now })
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', '=', userId)
+    .where('token_id', '!=', except)
+    .where('revoked_at', 'is', null);
+  if (kinds === 'sessions') query = query.where('kind', '=', 'session');
+  await query.execute();
+}
+
+export async function deleteExpiredBefore(tx: Tx, time: number): Promise<number> {
+  const { numDeletedRows } = await tx.deleteFrom('tokens').where('expires_at', '<', time).executeTakeFirst();
+  return Number(numDeletedRows);
+}

@@ -1,0 +1,152 @@
+import Type, { type Static } from 'typebox';
+import { ROLES } from '../../kernel/authz/roles.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import {
+  emailText,
+  id,
+  idParam,
+  newPassword,
+  nextCursor,
+  object,
+  oneOf,
+  pageQuery,
+  timestampText,
+} from '../../kernel/wire.ts';
+
+export const USER_STATUSES = ['active', 'disabled'] as const;
+
+export const User = object({
+  id: id('user'),
+  email: Type.String(),
+  name: Type.String(),
+  role: oneOf(ROLES),
+  status: oneOf(USER_STATUSES),
+  has_password: Type.Boolean(),
+  created_at: timestampText,
+});
+export type User = Static<typeof User>;
+
+const displayName = Type.String({ maxLength: 128, description: 'What people call them.' });
+
+const common = {
+  noun: 'users',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+} as const;
+
+export const createUser = endpoint({
+  ...common,
+  name: 'createUser',
+  method: 'POST',
+  path: '/v1/users',
+  summary: 'Add a person to the tenant',
+  description: 'A member has no rights until a policy, a group or a role gives some. Only an owner can make an owner.',
+  permission: 'users:create',
+  resource: 'user',
+  rate: 'write',
+  audit: 'users:create',
+  effect: 'change',
+  params: NONE,
+  query: NONE,
+  body: object({
+    email: emailText,
+    name: Type.Optional(displayName),
+    role: Type.Optional(oneOf(ROLES, 'member unless given')),
+    password: Type.Optional(newPassword),
+  }),
+  status: 201,
+  output: User,
+  errors: ['ALREADY_EXISTS'],
+});
+
+export const listUsers = endpoint({
+  ...common,
+  name: 'listUsers',
+  method: 'GET',
+  path: '/v1/users',
+  summary: 'List the people of the tenant',
+  permission: 'users:list',
+  resource: 'user',
+  rate: 'read',
+  audit: 'users:list',
+  effect: 'read',
+  params: NONE,
+  query: object(pageQuery),
+  body: NONE,
+  status: 200,
+  output: object({ users: Type.Array(User), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readUser = endpoint({
+  ...common,
+  name: 'readUser',
+  method: 'GET',
+  path: '/v1/users/{user_id}',
+  summary: 'Read one person',
+  permission: 'users:read',
+  resource: 'user/{user_id}',
+  rate: 'read',
+  audit: 'users:read',
+  effect: 'read',
+  params: object({ user_id: idParam }),
+  query: NONE,
+  body: NONE,
+  status: 200,
+  output: User,
+  errors: ['NOT_FOUND'],
+});
+
+export const updateUser = endpoint({
+  ...common,
+  name: 'updateUser',
+  method: 'PATCH',
+  path: '/v1/users/{user_id}',
+  summary: 'Change a person’s name, role, status or password',
+  description:
+    'Takes effect on the next request, on every node. A new password or status `disabled` ends their sessions. The last active owner ' +
+    'cannot be demoted or disabled, and only an owner can change an owner.',
+  permission: 'users:update',
+  resource: 'user/{user_id}',
+  rate: 'write',
+  audit: 'users:update',
+  effect: 'change',
+  params: object({ user_id: idParam }),
+  query: NONE,
+  body: object({
+    name: Type.Optional(displayName),
+    role: Type.Optional(oneOf(ROLES)),
+    status: Type.Optional(oneOf(USER_STATUSES)),
+    password: Type.Optional(newPassword),
+  }),
+  status: 200,
+  output: User,
+  errors: ['NOT_FOUND'],
+});
+
+export const deleteUser = endpoint({
+  ...common,
+  name: 'deleteUser',
+  method: 'DELETE',
+  path: '/v1/users/{user_id}',
+  summary: 'Remove a person and all their tokens',
+  permission: 'users:delete',
+  resource: 'user/{user_id}',
+  rate: 'write',
+  audit: 'users:delete',
+  effect: 'change',
+  params: object({ user_id: idParam }),
+  query: NONE,
+  body: NONE,
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const USER_ENDPOINTS = [createUser, listUsers, readUser, updateUser, deleteUser];

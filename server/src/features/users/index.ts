@@ -1,0 +1,22 @@
+import { bind } from '../../kernel/endpoint.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import * as contract from './contract.ts';
+import { type UserObservers, Users } from './service.ts';
+
+export { USER_ENDPOINTS } from './contract.ts';
+export { insertNew, newUser } from './service.ts';
+export { findUser, findUserByEmail, lockUser, type UserRow, updateUser } from './store.ts';
+
+export function usersFeature(observers: UserObservers): Feature {
+  const users = new Users(observers);
+  return {
+    name: 'users',
+    endpoints: [
+      bind(contract.createUser, (ctx, { body }) => users.create(ctx, body)),
+      bind(contract.listUsers, (ctx, { query }) => users.list(ctx, query)),
+      bind(contract.readUser, (ctx, { params }) => users.read(ctx, params.user_id)),
+      bind(contract.updateUser, (ctx, { params, body }) => users.update(ctx, params.user_id, body)),
+      bind(contract.deleteUser, (ctx, { params }) => users.delete(ctx, params.user_id)),
+    ],
+  };
+}

@@ -1,0 +1,140 @@
+import type { Role } from '../../kernel/authz/roles.ts';
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import { hashPassword } from '../../kernel/crypto/passwords.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, notFound } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { canonicalEmail, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import type * as contract from './contract.ts';
+import type { User } from './contract.ts';
+import type { UserRow } from './store.ts';
+import * as store from './store.ts';
+
+/** What other features do when a person changes, in the same transaction. */
+export interface UserObservers {
+  /** Ends what a person's tokens permit: all of them, or only the sessions. */
+  revokeTokens(tx: Tx, tenantId: string, userId: string, kinds: 'all' | 'sessions', now: number): Promise<void>;
+  forget(tx: Tx, tenantId: string, userId: string): Promise<void>;
+}
+
+export class Users {
+  readonly #observers: UserObservers;
+
+  constructor(observers: UserObservers) {
+    this.#observers = observers;
+  }
+
+  async create(ctx: Context, body: Body<typeof contract.createUser>): Promise<User> {
+    const role = body.role ?? 'member';
+    requireOwnerFor(ctx, role);
+    const password_hash = body.password === undefined ? '' : await hashPassword(body.password);
+    const row = newUser(ctx.tenantId, { email: body.email, name: body.name ?? '', role, password_hash }, ctx.now);
+    ctx.describe({ user: row.user_id, role });
+    return ctx.change(async (tx) => {
+      await insertNew(tx, row);
+      return toWire(row);
+    });
+  }
+
+  async list(ctx: Context, query: Query<typeof contract.listUsers>) {
+    const [after = ''] = decodeCursor(query.cursor, 1) ?? [];
+    const page = await store.listUsers(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+    return { users: page.rows.map(toWire), next_cursor: page.next_cursor };
+  }
+
+  async read(ctx: Context, userId: string): Promise<User> {
+    const row = await store.findUser(ctx.database.read, ctx.tenantId, userId);
+    if (row === undefined) throw notFound('user');
+    return toWire(row);
+  }
+
+  async update(ctx: Context, userId: string, body: Body<typeof contract.updateUser>): Promise<User> {
+    const password_hash = body.password === undefined ? undefined : await hashPassword(body.password);
+    ctx.describe({ changed: Object.keys(body) });
+    return ctx.change(async (tx) => {
+      const row = await this.#lockChangeable(ctx, tx, userId);
+      if (body.role !== undefined && body.role !== row.role) requireOwnerFor(ctx, body.role);
+      const { password: _, ...plain } = body;
+      const changed: UserRow = { ...row, ...plain, ...(password_hash !== undefined && { password_hash }) };
+      if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
+      await store.updateUser(tx, ctx.tenantId, userId, changed);
+      if (password_hash !== undefined || changed.status === 'disabled') {
+        await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'sessions', ctx.now);
+      }
+      await raiseEpoch(tx, ctx.tenantId);
+      return toWire(changed);
+    });
+  }
+
+  async delete(ctx: Context, userId: string): Promise<undefined> {
+    return ctx.change(async (tx) => {
+      const row = await this.#lockChangeable(ctx, tx, userId);
+      if (isActiveOwner(row)) await keepAnOwner(ctx, tx, userId);
+      ctx.describe({ email: row.email });
+      await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'all', ctx.now);
+      await this.#observers.forget(tx, ctx.tenantId, userId);
+      await store.deleteUser(tx, ctx.tenantId, userId);
+      await raiseEpoch(tx, ctx.tenantId);
+      return undefined;
+    });
+  }
+
+  /** An admin who could change an owner could become one: by a new password, or by being the only one left. */
+  async #lockChangeable(ctx: Context, tx: Tx, userId: string): Promise<UserRow> {
+    const row = await store.lockUser(tx, ctx.tenantId, userId);
+    if (row === undefined) throw notFound('user');
+    if (row.role === 'owner') requireOwnerFor(ctx, 'owner');
+    return row;
+  }
+}
+
+export function newUser(
+  tenantId: string,
+  facts: { email: string; name: string; role: Role; password_hash: string },
+  now: number,
+): UserRow {
+  const email = canonicalEmail(facts.email);
+  return { tenant_id: tenantId, user_id: newId('user', now), ...facts, email, status: 'active', created_at: now };
+}
+
+export async function insertNew(tx: Tx, row: UserRow): Promise<void> {
+  try {
+    await store.insertUser(tx, row);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new CofferError('ALREADY_EXISTS', 'A user with this e-mail address exists.');
+  }
+}
+
+function requireOwnerFor(ctx: Context, role: Role): void {
+  if (role !== 'owner' || ctx.may('users:grant_owner', 'user')) return;
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only an owner can make or change an owner.', {
+    auditReason: 'users:grant_owner: not an owner',
+  });
+}
+
+async function keepAnOwner(ctx: Context, tx: Tx, userId: string): Promise<void> {
+  const owners = await store.lockActiveOwners(tx, ctx.tenantId);
+  if (owners.some((owner) => owner !== userId)) return;
+  throw new CofferError('IN_USE', 'This is the last active owner: make another owner first.');
+}
+
+function isActiveOwner(row: UserRow): boolean {
+  return row.role === 'owner' && row.status === 'active';
+}
+
+function toWire(row: UserRow): User {
+  return {
+    id: row.user_id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    status: row.status,
+    has_password: row.password_hash !== '',
+    created_at: timestamp(row.created_at),
+  };
+}

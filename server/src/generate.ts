@@ -1,0 +1,53 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DECLARATIONS } from './app.ts';
+import { configurationMarkdown } from './kernel/config.ts';
+import { openApiDocument } from './kernel/openapi.ts';
+import { endpointsMarkdown, errorsMarkdown } from './kernel/reference-docs.ts';
+
+/**
+ * Writes docs/generated from the code; with `--check` only tells what differs. The files are committed, so that a
+ * change of the interface is seen in review, and the check keeps them true.
+ */
+
+const ROOT = join(import.meta.dirname, '../..');
+const FOLDER = 'docs/generated';
+/** The default address, not this machine's: the file must be the same wherever it is made. */
+const SERVER_URL = 'http://127.0.0.1:7400';
+
+function generatedFiles(): Map<string, string> {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  const openApi = openApiDocument(DECLARATIONS, { version, serverUrl: SERVER_URL });
+  return new Map([
+    ['openapi.json', `${JSON.stringify(openApi, null, 2)}\n`],
+    ['endpoints.md', endpointsMarkdown(DECLARATIONS)],
+    ['errors.md', errorsMarkdown()],
+    [
+      'configuration.md',
+      `# Configuration\n\nMade from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown()}`,
+    ],
+  ]);
+}
+
+function committed(name: string): string | null {
+  try {
+    return readFileSync(join(ROOT, FOLDER, name), 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function check(files: ReadonlyMap<string, string>): void {
+  const different = [...files].filter(([name, text]) => committed(name) !== text).map(([name]) => `${FOLDER}/${name}`);
+  if (different.length === 0) return;
+  console.error(`Not what the code says: ${different.join(', ')}. Run: npm run generate`);
+  process.exitCode = 1;
+}
+
+function write(files: ReadonlyMap<string, string>): void {
+  mkdirSync(join(ROOT, FOLDER), { recursive: true });
+  for (const [name, text] of files) writeFileSync(join(ROOT, FOLDER, name), text);
+}
+
+if (process.argv.includes('--check')) check(generatedFiles());
+else write(generatedFiles());

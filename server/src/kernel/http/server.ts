@@ -1,0 +1,216 @@
+import { readFileSync } from 'node:fs';
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { SECOND_MS } from '../clock.ts';
+
+import { CofferError } from '../errors.ts';
+import { newId } from '../ids.ts';
+import type { Kernel } from '../kernel.ts';
+import { errorReply, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
+import { clientAddress, trustProxies } from './address.ts';
+import { PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
+import { JsonError, parseJson } from './json.ts';
+import { METHODS, match, type Route, routesOf } from './routes.ts';
+
+/** Bounds of what a connection may cost before anything is known about it. */
+const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_TIMEOUT_MS = 10 * SECOND_MS;
+const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
+const KEEP_ALIVE_TIMEOUT_MS = 65 * SECOND_MS;
+const CONNECTIONS_MAX = 20_000;
+/** Longer than the longest secret path (1,024 bytes), each byte of which may be written as three. */
+const PARAMETER_LENGTH_MAX = 4096;
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
+const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
+
+export interface HttpServer {
+  listen(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** The HTTP side: parsing within bounds, routing, and turning replies of the pipeline into responses. */
+export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoint[], pipeline: Pipeline): HttpServer {
+  const { config } = kernel;
+  const fastify = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    routerOptions: {
+      maxParamLength: PARAMETER_LENGTH_MAX,
+      // Queries are parsed by the pipeline, strictly, once the endpoint is known.
+      querystringParser: () => ({}),
+    },
+    frameworkErrors: (error, request, reply) => {
+      send(reply, refusalOf(error, requestIdOf(request)), headersFor(request));
+    },
+    clientErrorHandler: (error, socket) => refuseConnection(error as Error & { code?: string }, socket),
+    ...nodeServerOptions(config.tls),
+  }) as unknown as FastifyInstance;
+  fastify.server.maxConnections = CONNECTIONS_MAX;
+  if ('headersTimeout' in fastify.server) fastify.server.headersTimeout = HEADERS_TIMEOUT_MS;
+
+  const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
+  const common = securityHeaders(isHttps);
+  const trusted = trustProxies(config.trustedProxies);
+  const headersFor = (request: FastifyRequest) => ({ ...common, 'X-Request-Id': requestIdOf(request) });
+
+  acceptOnlyJson(fastify);
+  fastify.setErrorHandler((error, request, reply) => {
+    if (!(error instanceof CofferError) && !isParserError(error)) {
+      kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'unexpected error outside the pipeline');
+    }
+    send(reply, refusalOf(error, requestIdOf(request)), headersFor(request));
+  });
+  fastify.setNotFoundHandler((request, reply) => {
+    const error = new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
+    send(reply, errorReply(error, requestIdOf(request)), headersFor(request));
+  });
+
+  const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
+    const found = match(
+      route,
+      request.method === 'HEAD' ? 'GET' : request.method,
+      request.params as Record<string, string>,
+    );
+    if (found.endpoint === null) {
+      send(reply, notAllowed(found.allow, requestIdOf(request)), headersFor(request));
+      return reply;
+    }
+    const { endpoint, params } = found;
+    const requestId = requestIdOf(request);
+    const started = performance.now();
+    const result = await pipeline.answer(endpoint, {
+      requestId,
+      url: request.raw.url ?? '/',
+      headers: request.headers,
+      params,
+      body: request.body,
+      address: clientAddress(request.raw.socket.remoteAddress ?? '', request.headers['x-forwarded-for'], trusted),
+    });
+    observe(kernel, endpoint, result.status, started);
+    const headers: Record<string, string> = { ...common, 'X-Request-Id': requestId };
+    if (endpoint.declaration.raw.startsWith('text/html')) headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
+    send(reply, result, headers);
+    return reply;
+  };
+
+  for (const route of routesOf(endpoints)) {
+    const declared = route.endpoints.map((e) => e.endpoint.declaration);
+    const bodyLimit = Math.max(1, ...declared.map((d) => d.bodyBytesMax));
+    const hasHead = declared.some((d) => d.rate === 'none' && d.method === 'GET');
+    fastify.route({
+      method: hasHead ? [...METHODS, 'HEAD'] : [...METHODS],
+      url: route.url,
+      bodyLimit,
+      handler: (request, reply) => answer(route, request, reply),
+    });
+  }
+  return {
+    async listen() {
+      await fastify.listen({ host: config.host, port: config.port });
+      const address = fastify.server.address();
+      return typeof address === 'object' && address !== null ? address.port : config.port;
+    },
+    close: () => fastify.close(),
+  };
+}
+
+function nodeServerOptions(tls: { certFile: string; keyFile: string } | null) {
+  if (tls === null) return { http: { maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: true } };
+  const files = { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
+  return { https: { maxHeaderSize: HEADER_BYTES_MAX, minVersion: 'TLSv1.2' as const, ...files } };
+}
+
+const REQUEST_ID = Symbol('request id');
+
+/** Ours, never the caller's: a chosen id could be made to point at somebody else's request. */
+function requestIdOf(request: FastifyRequest): string {
+  const carrier = request.raw as unknown as Record<symbol, string | undefined>;
+  carrier[REQUEST_ID] ??= newId('req');
+  return carrier[REQUEST_ID] as string;
+}
+
+function acceptOnlyJson(fastify: FastifyInstance): void {
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (body.length === 0) return done(null, undefined);
+    if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
+      return done(new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".'));
+    }
+    try {
+      done(null, parseJson(body));
+    } catch (error) {
+      if (!(error instanceof JsonError)) throw error;
+      done(new CofferError('INVALID_REQUEST', error.message));
+    }
+  });
+}
+
+/** What the HTTP library refuses itself: too large, too odd, or cut off. Its messages may quote the request; ours do not. */
+function refusalOf(error: unknown, requestId: string): Reply {
+  if (error instanceof CofferError) return errorReply(error, requestId);
+  const { code } = error as { code?: string };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return errorReply(
+      new CofferError('PAYLOAD_TOO_LARGE', 'The body is larger than this endpoint accepts.'),
+      requestId,
+      {
+        Connection: 'close',
+      },
+    );
+  }
+  if (isParserError(error)) {
+    return errorReply(
+      new CofferError('INVALID_REQUEST', 'The request line, headers or body could not be read.'),
+      requestId,
+    );
+  }
+  return errorReply(
+    new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.'),
+    requestId,
+  );
+}
+
+function isParserError(error: unknown): boolean {
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  return (code?.startsWith('FST_ERR_') ?? false) || (statusCode !== undefined && statusCode < 500);
+}
+
+function notAllowed(allow: readonly string[], requestId: string): Reply {
+  if (allow.length === 0) return errorReply(new CofferError('NOT_FOUND', 'There is no such route.'), requestId);
+  const error = new CofferError('METHOD_NOT_ALLOWED', `Use ${allow.join(' or ')} here.`);
+  return errorReply(error, requestId, { Allow: allow.join(', ') });
+}
+
+function send(reply: FastifyReply, { status, headers, body }: Reply, more: Record<string, string>): void {
+  reply.code(status).headers(more).headers(headers);
+  if (!reply.hasHeader('content-type') && body !== null) reply.header('content-type', JSON_CONTENT_TYPE);
+  reply.send(body === null ? undefined : body);
+}
+
+/** Malformed HTTP has no request to answer to, only a socket. */
+function refuseConnection(error: Error & { code?: string }, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const reason =
+    status === 431 ? 'The headers are too large.' : status === 408 ? 'The request took too long.' : 'This is not HTTP.';
+  const requestId = newId('req');
+  const { body } = errorReply(new CofferError('INVALID_REQUEST', reason), requestId);
+  const text = String(body);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nX-Request-Id: ${requestId}\r\n` +
+      `Content-Type: ${JSON_CONTENT_TYPE}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
+}
+
+function observe(kernel: Kernel, endpoint: ReadyEndpoint, status: number, started: number): void {
+  const { name } = endpoint.declaration;
+  kernel.metrics.requests.labels(name, String(status)).inc();
+  kernel.metrics.requestSeconds.labels(name).observe((performance.now() - started) / SECOND_MS);
+}

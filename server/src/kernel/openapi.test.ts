@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type from 'typebox';
+import { ANY_TOKEN, type EndpointDeclaration, endpoint, errorCodes } from './endpoint.ts';
+import { ERROR_CODES } from './errors.ts';
+import { openApiDocument } from './openapi.ts';
+
+const BASE = {
+  noun: 'secrets',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: 'secrets:read',
+  resource: 'vault/{vault}/{path}',
+  rate: 'read',
+  tier: 'none',
+  region: 'forward',
+  approval: 'none',
+  plaintext: true,
+  audit: 'secrets:read',
+  effect: 'read',
+  params: Type.Object({ vault: Type.String({ description: 'Its vault.' }), path: Type.String() }),
+  query: 'none',
+  body: 'none',
+  bodyBytesMax: 1024,
+  status: 200,
+  output: Type.Object({ value: Type.String() }),
+  raw: 'none',
+  errors: ['NOT_FOUND'],
+} as const;
+
+const PATH = '/v1/vaults/{vault}/secrets/{path*}';
+const read = endpoint({
+  ...BASE,
+  name: 'readSecret',
+  method: 'GET',
+  path: PATH,
+  summary: 'Read a secret',
+  query: Type.Object({ version: Type.Optional(Type.Integer({ minimum: 1, description: 'Which one.' })) }),
+});
+const write = endpoint({
+  ...BASE,
+  name: 'writeSecret',
+  method: 'PUT',
+  path: PATH,
+  summary: 'Write a secret',
+  description: 'Adds a version.',
+  effect: 'change',
+  rate: 'write',
+  body: Type.Object({ value: Type.String() }),
+  errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
+});
+const remove = endpoint({
+  ...BASE,
+  name: 'deleteSecret',
+  method: 'DELETE',
+  path: PATH,
+  summary: 'Delete a secret',
+  effect: 'change',
+  body: Type.Object({ reason: Type.Optional(Type.String()) }),
+  status: 204,
+  output: 'none',
+});
+const health = endpoint({
+  ...BASE,
+  name: 'getHealth',
+  method: 'GET',
+  path: '/health',
+  summary: 'Health',
+  noun: 'service',
+  credentials: 'public',
+  tenant: 'none',
+  permission: 'none',
+  resource: 'none',
+  rate: 'none',
+  audit: 'none',
+  params: 'none',
+  output: 'none',
+  raw: 'text/plain; charset=utf-8',
+});
+const DECLARATIONS = [read, write, remove, health];
+
+interface Operation {
+  operationId: string;
+  parameters?: Record<string, unknown>[];
+  requestBody?: { required: boolean };
+  responses: Record<string, { $ref?: string; headers?: object; content?: object }>;
+  security: unknown[];
+}
+
+interface Document {
+  openapi: string;
+  info: { description: string };
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+function make(declarations: readonly EndpointDeclaration[] = DECLARATIONS): Document {
+  return JSON.parse(JSON.stringify(openApiDocument(declarations, { version: '1.2.3', serverUrl: 'https://c.test' })));
+}
+
+function at(document: Document, path: string, method: string): Operation {
+  const operation = document.paths[path]?.[method];
+  assert.ok(operation !== undefined, `${method} ${path}`);
+  return operation;
+}
+
+const SECRET = '/v1/vaults/{vault}/secrets/{path}';
+
+test('the document keeps the rules of OpenAPI', () => {
+  const document = make();
+  const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+  assert.equal(new Set(operations.map((each) => each.operationId)).size, DECLARATIONS.length);
+  const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{[^}]+\}/g, '{}'));
+  assert.equal(new Set(shapes).size, shapes.length, 'two paths differ only in the names of their parameters');
+  for (const [path, item] of Object.entries(document.paths)) {
+    const templated = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1]);
+    for (const { parameters = [], responses } of Object.values(item)) {
+      const declared = parameters.filter((each) => each['in'] === 'path');
+      assert.deepEqual(
+        declared.map((each) => each['name']),
+        templated,
+      );
+      assert.ok(declared.every((each) => each['required'] === true));
+      assert.ok(Object.keys(responses).some((status) => status.startsWith('2')));
+      assert.ok(Object.keys(responses).every((status) => /^[1-5]\d\d$/.test(status)));
+    }
+  }
+  for (const kind of Object.values(document.components)) {
+    for (const name of Object.keys(kind)) assert.match(name, /^[A-Za-z0-9._-]+$/);
+  }
+});
+
+test('every reference resolves', () => {
+  const document = make();
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map((match) => String(match[1]));
+  assert.ok(references.length > 0);
+  for (const reference of references) {
+    const found = reference
+      .slice(2)
+      .split('/')
+      .reduce<unknown>((node, key) => Object(node)[key], document);
+    assert.ok(found !== undefined, reference);
+  }
+});
+
+test('each endpoint answers with exactly its codes, under their statuses', () => {
+  const document = make();
+  for (const e of DECLARATIONS) {
+    const { responses } = at(document, e.path.replaceAll('*', ''), e.method.toLowerCase());
+    const told = Object.values(responses).flatMap(({ $ref }) => $ref?.split('/').at(-1)?.split('.').slice(1) ?? []);
+    assert.deepEqual(told.toSorted(), errorCodes(e).toSorted());
+  }
+  for (const [name, response] of Object.entries(document.components['responses'] ?? {})) {
+    const [status, ...codes] = name.split('.');
+    for (const code of codes) assert.equal(String(ERROR_CODES[code as keyof typeof ERROR_CODES][0]), status);
+    assert.ok(JSON.stringify(response).includes(`"enum":${JSON.stringify(codes)}`));
+  }
+});
+
+test('a path that spans segments is told in words', () => {
+  const { parameters = [] } = at(make(), SECRET, 'get');
+  assert.deepEqual(parameters, [
+    { name: 'vault', in: 'path', required: true, description: 'Its vault.', schema: { type: 'string' } },
+    {
+      name: 'path',
+      in: 'path',
+      required: true,
+      description: 'May span segments: `/` is sent as it is or as `%2F`.',
+      schema: { type: 'string' },
+    },
+    {
+      name: 'version',
+      in: 'query',
+      required: false,
+      description: 'Which one.',
+      schema: { type: 'integer', minimum: 1 },
+    },
+  ]);
+});
+
+test('changes take an Idempotency-Key; a body is required when a field of it is', () => {
+  const document = make();
+  const takesKey = (method: string) => JSON.stringify(at(document, SECRET, method).parameters).includes('Idempotency');
+  assert.deepEqual(['get', 'put', 'delete'].map(takesKey), [false, true, true]);
+  assert.equal(at(document, SECRET, 'get').requestBody, undefined);
+  assert.equal(at(document, SECRET, 'put').requestBody?.required, true);
+  assert.equal(at(document, SECRET, 'delete').requestBody?.required, false);
+});
+
+test('a public endpoint needs no credential, and one without a limit tells none', () => {
+  const document = make();
+  const health200 = at(document, '/health', 'get').responses['200'];
+  assert.deepEqual(at(document, '/health', 'get').security, []);
+  assert.deepEqual(at(document, SECRET, 'get').security, [{ bearer: [] }]);
+  assert.deepEqual(Object.keys(health200?.headers ?? {}), ['X-Request-Id']);
+  assert.deepEqual(health200?.content, { 'text/plain': { schema: { type: 'string' } } });
+  assert.ok('X-RateLimit-Remaining' in (at(document, SECRET, 'get').responses['200']?.headers ?? {}));
+  assert.equal(at(document, SECRET, 'delete').responses['204']?.content, undefined);
+});
+
+test('the same declarations give the same bytes', () => {
+  assert.equal(JSON.stringify(make()), JSON.stringify(make([...DECLARATIONS])));
+});

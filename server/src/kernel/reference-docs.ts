@@ -1,0 +1,77 @@
+import { type CredentialKind, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
+import { ERROR_CODES, type ErrorCode } from './errors.ts';
+
+const CREDENTIAL_NAMES: Record<CredentialKind, string> = {
+  pat: 'personal access token',
+  session: 'session token',
+};
+
+const GENERATED = 'Made from the code by `npm run generate`; do not edit.';
+
+/** docs/generated/endpoints.md */
+export function endpointsMarkdown(declarations: readonly EndpointDeclaration[]): string {
+  const common = commonCodes(declarations);
+  const lines = ['# Endpoints', '', GENERATED, ''];
+  lines.push('Every path also answers with `/v1` added or removed.', '');
+  if (common.length > 0) lines.push(`Every endpoint can answer with ${common.map(code).join(', ')}.`, '');
+  for (const [noun, endpoints] of Map.groupBy(declarations, (e) => e.noun)) {
+    const rows = endpoints.map((e) => endpointRow(e, common));
+    lines.push(`## ${cell(noun)}`, '', ...table(ENDPOINT_COLUMNS, rows), '');
+  }
+  return lines.join('\n');
+}
+
+/** docs/generated/errors.md */
+export function errorsMarkdown(): string {
+  const rows = Object.entries(ERROR_CODES).map(([name, [status, meaning]]) => [code(name), String(status), meaning]);
+  const shape = 'Every refusal is `{"error": {"code", "message", "request_id", "details"?}}`. Decide by `code`.';
+  return ['# Error codes', '', GENERATED, '', shape, '', ...table(['Code', 'HTTP', 'Meaning'], rows), ''].join('\n');
+}
+
+/** Who may call an endpoint, in a phrase; names of permissions and resources stand in backticks. */
+export function whoMayCall(e: EndpointDeclaration): string {
+  const permission = permissionAsked(e);
+  return permission === null ? callers(e) : `${callers(e)} with ${permission}`;
+}
+
+/** What kind of credential, of whom. */
+export function callers(e: EndpointDeclaration): string {
+  if (e.credentials === 'public') return 'anyone, without a credential';
+  const credentials = e.credentials.map((kind) => CREDENTIAL_NAMES[kind]).join(' or ');
+  return `any ${credentials}${e.tenant === 'operator' ? ' of the operator tenant' : ''}`;
+}
+
+/** The permission and what it is asked on, which is in words where it is only known once it is loaded. */
+export function permissionAsked(e: EndpointDeclaration): string | null {
+  if (e.permission === NONE) return null;
+  return `${code(e.permission)} on ${e.resource === 'loaded' ? 'the resource asked for' : code(e.resource)}`;
+}
+
+const ENDPOINT_COLUMNS = ['Method', 'Path', 'Who may call', 'Rate', 'Audit', 'Effect', 'Errors'];
+
+function endpointRow(e: EndpointDeclaration, common: readonly ErrorCode[]): string[] {
+  const codes = errorCodes(e).filter((each) => !common.includes(each));
+  const audit = e.audit === NONE ? NONE : code(e.audit);
+  const tier = e.tier === NONE ? '' : `; ${e.tier} plan`;
+  const who = `${whoMayCall(e)}${tier}`;
+  return [e.method, code(e.path), who, e.rate, audit, e.effect, codes.map(code).join(', ')];
+}
+
+/** Said once above the tables, not in every row. */
+function commonCodes(declarations: readonly EndpointDeclaration[]): ErrorCode[] {
+  const sets = declarations.map((e) => new Set(errorCodes(e)));
+  return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((each) => sets.length > 0 && sets.every((s) => s.has(each)));
+}
+
+function table(columns: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`;
+  return [line(columns), `|${'---|'.repeat(columns.length)}`, ...rows.map(line)];
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}

@@ -1,0 +1,69 @@
+import Type, { type Static, type TProperties, type TSchema } from 'typebox';
+import { type IdPrefix, idPattern } from './ids.ts';
+
+/** Pieces of wire schemas that every contract uses. */
+
+export const LIST_LIMIT_DEFAULT = 100;
+export const LIST_LIMIT_MAX = 1000;
+export const NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$';
+
+/** Objects are closed: what is not declared is refused on the way in and a defect on the way out. */
+export function object<P extends TProperties>(properties: P) {
+  return Type.Object(properties, { additionalProperties: false });
+}
+
+export function id(prefix: IdPrefix) {
+  return Type.String({ pattern: idPattern(prefix), description: `An id that begins with ${prefix}_.` });
+}
+
+/** For ids in paths: any short text is looked up and then not found, so that a wrong id is a 404 and not a puzzle. */
+export const idParam = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
+
+export const timestampText = Type.String({ format: 'date-time', description: 'ISO 8601 in UTC, with milliseconds.' });
+
+export function nullable<S extends TSchema>(schema: S) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export function oneOf<const V extends readonly string[]>(values: V, description?: string) {
+  return Type.Unsafe<V[number]>({
+    type: 'string',
+    enum: [...values],
+    ...(description !== undefined && { description }),
+  });
+}
+
+export const pageQuery = {
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LIST_LIMIT_MAX,
+      description: `At most so many; ${LIST_LIMIT_DEFAULT} unless given.`,
+    }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 512, description: '`next_cursor` of the page before.' })),
+};
+export const PageQuery = object(pageQuery);
+export type PageQuery = Static<typeof PageQuery>;
+
+export const nextCursor = Type.Union([Type.String(), Type.Null()], { description: 'Null on the last page.' });
+
+export const resourceName = Type.String({
+  pattern: NAME_PATTERN,
+  description: 'Letters, digits, dot, underscore, hyphen; at most 63.',
+});
+
+/** One e-mail address has one spelling here: lower case. Anything but plain ASCII could look like another one. */
+export const emailText = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,188}[A-Za-z0-9])?$",
+});
+
+export function canonicalEmail(email: string): string {
+  return email.toLowerCase();
+}
+
+export const PASSWORD_LENGTH_MIN = 12;
+export const PASSWORD_LENGTH_MAX = 256;
+export const newPassword = Type.String({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX });

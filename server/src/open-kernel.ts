@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { AuditLog } from './kernel/audit/audit-log.ts';
+import { Heads } from './kernel/audit/heads.ts';
+import { PostgresAuditStore } from './kernel/audit/postgres-audit-store.ts';
+import { Refusals } from './kernel/audit/refusals.ts';
+import { SqliteAuditStore } from './kernel/audit/sqlite-audit-store.ts';
+import { SigningKeys } from './kernel/auth/signing-keys.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { Config } from './kernel/config.ts';
+import { Keyring } from './kernel/crypto/keyring.ts';
+import {
+  ROOT_SALT_BYTES,
+  type RootKey,
+  readRootKeyFile,
+  renameDurably,
+  rootKeyProvider,
+} from './kernel/crypto/root-key.ts';
+import { newId } from './kernel/ids.ts';
+import type { Kernel } from './kernel/kernel.ts';
+import { Idempotency } from './kernel/limits/idempotency.ts';
+import { RateLimiter } from './kernel/limits/rate-limiter.ts';
+import { Metrics } from './kernel/observability/metrics.ts';
+import { lockDataFolder, makeDataFolder, StartError } from './kernel/storage/data-folder.ts';
+import { type Database, UniqueViolation } from './kernel/storage/database.ts';
+import { Epochs } from './kernel/storage/epochs.ts';
+import { loadMigrations, migrate } from './kernel/storage/migrate.ts';
+import { PostgresDatabase } from './kernel/storage/postgres.ts';
+import { SqliteDatabase } from './kernel/storage/sqlite.ts';
+import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
+
+export const DATABASE_FILE = 'coffer.db';
+
+export interface OpenedStorage {
+  database: Database;
+  close(): Promise<void>;
+}
+
+/** The data folder and the database, with its schema up to date. */
+export async function openStorage(config: Config): Promise<OpenedStorage> {
+  makeDataFolder(config.dataDir);
+  const lock = config.databaseUrl === null ? lockDataFolder(config.dataDir) : null;
+  try {
+    const database =
+      config.databaseUrl === null
+        ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))
+        : new PostgresDatabase(config.databaseUrl, config.databasePool);
+    await migrate(database, await loadMigrations());
+    const close = async () => {
+      await database.close();
+      lock?.release();
+    };
+    return { database, close };
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+export interface Installation {
+  installationId: string;
+  rootKeyId: string;
+  salt: Uint8Array;
+}
+
+export async function findInstallation(database: Database): Promise<Installation | null> {
+  const row = await database.read.selectFrom('installation').selectAll().executeTakeFirst();
+  if (row === undefined) return null;
+  return { installationId: row.installation_id, rootKeyId: row.root_key_id, salt: row.root_key_salt };
+}
+
+/** The root key that opens this database, or a refusal that says what to do. */
+export function loadRootKey(config: Config, installation: Installation | null, salt: Uint8Array): RootKey {
+  if (installation !== null && config.rootKey.provider === 'file') finishRekey(config.rootKey.file, installation);
+  const provider = rootKeyProvider(config.rootKey);
+  const root = provider.load(salt, installation === null);
+  if (installation !== null && root.id !== installation.rootKeyId) {
+    throw new StartError(
+      `The root key from ${provider.describes} (${root.id}) does not open this database, which needs ${installation.rootKeyId}. ` +
+        'Give the key it was made or last rekeyed with; nothing was changed.',
+    );
+  }
+  return root;
+}
+
+export const NEXT_KEY_SUFFIX = '.next';
+
+/** A rekey killed after its commit leaves the new key beside the old one: the database says which of them it is. */
+function finishRekey(file: string, installation: Installation): void {
+  const next = `${file}${NEXT_KEY_SUFFIX}`;
+  if (!existsSync(next)) return;
+  if (readRootKeyFile(next).id === installation.rootKeyId) renameDurably(next, file);
+  else unlinkSync(next);
+}
+
+export async function openKernel(parts: {
+  config: Config;
+  clock: Clock;
+  log: Logger;
+  database: Database;
+}): Promise<{ kernel: Kernel; heads: Heads }> {
+  const { config, clock, log, database } = parts;
+  let installation = await findInstallation(database);
+  const salt = installation?.salt ?? randomBytes(ROOT_SALT_BYTES);
+  const root = loadRootKey(config, installation, salt);
+  const keyring = new Keyring(database, root, clock);
+  installation ??= await install(database, keyring, root, salt, clock);
+
+  const heads = new Heads(keyring);
+  const store =
+    database instanceof SqliteDatabase
+      ? new SqliteAuditStore(database, heads)
+      : new PostgresAuditStore(database as PostgresDatabase, heads);
+  const audit = new AuditLog(store, heads, log);
+  const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
+  await signingKeys.rotate();
+  const kernel: Kernel = {
+    config,
+    clock,
+    log,
+    database,
+    keyring,
+    signingKeys,
+    audit,
+    metrics: new Metrics(),
+    epochs: new Epochs(database),
+    refusals: new Refusals((entry) => audit.record(entry)),
+    rates: new RateLimiter(),
+    idempotency: new Idempotency(database, keyring, clock),
+    operatorTenantId: '',
+    nodeId: newId('node', clock.now()),
+  };
+  return { kernel, heads };
+}
+
+async function install(
+  database: Database,
+  keyring: Keyring,
+  root: RootKey,
+  salt: Uint8Array,
+  clock: Clock,
+): Promise<Installation> {
+  const installationId = randomBytes(16).toString('hex');
+  try {
+    await database.transaction(async (tx) => {
+      await tx
+        .insertInto('installation')
+        .values({
+          tenant_id: SYSTEM_TENANT,
+          installation_id: installationId,
+          root_key_id: root.id,
+          root_key_salt: salt,
+          created_at: clock.now(),
+        })
+        .execute();
+      await keyring.createTenantKey(tx, SYSTEM_TENANT);
+    });
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new StartError(
+      'Another node set this database up at the same moment. Give this one the same root key and start it again.',
+    );
+  }
+  return { installationId, rootKeyId: root.id, salt };
+}
