@@ -87,7 +87,7 @@ export class PostgresAuditStore implements AuditStore {
     key: Parameters<typeof headRow>[2],
   ): Promise<void> {
     await sql`update audit_entries e set seq = v.seq, hash = v.hash
-      from unnest(${linked.map((e) => e.id)}::text[], ${linked.map((e) => e.seq)}::bigint[], ${linked.map((e) => e.hash)}::bytea[])
+      from unnest(${sql.val(linked.map((e) => e.id))}::text[], ${sql.val(linked.map((e) => e.seq))}::bigint[], ${sql.val(linked.map((e) => e.hash))}::bytea[])
       as v(id, seq, hash) where e.tenant_id = ${tenantId} and e.id = v.id`.execute(tx);
     const { tenant_id: _, ...change } = headRow(tenantId, linked[linked.length - 1] as LinkedEntry, key);
     await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();

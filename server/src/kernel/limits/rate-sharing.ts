@@ -47,7 +47,7 @@ export class RateSharing {
     await this.#database.transaction(async (tx) => {
       await sql`insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
         select ${SYSTEM_TENANT}, v.subject, '', ${windowStart}, ${this.#nodeId}, v.used
-        from unnest(${counts.map((c) => c.key)}::text[], ${counts.map((c) => c.used)}::bigint[]) as v(subject, used)
+        from unnest(${sql.val(counts.map((c) => c.key))}::text[], ${sql.val(counts.map((c) => c.used))}::bigint[]) as v(subject, used)
         on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`.execute(
         tx,
       );

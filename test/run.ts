@@ -1,0 +1,46 @@
+import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
+
+/**
+ * Runs every test file, each in its own process, with one PostgreSQL for all of them. Arguments choose files by a part of their
+ * path; `--crash` runs the long crash test alone.
+ */
+const arguments_ = process.argv.slice(2);
+const isCrash = arguments_.includes('--crash');
+const chosen = isCrash ? ['test/crash.test.ts'] : arguments_;
+if (isCrash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
+
+const FILE_TIMEOUT_MS = 10 * 60 * 1000;
+const files = globSync(['server/**/*.test.ts', 'cli/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'])
+  .filter((file) => !file.includes('node_modules'))
+  .filter((file) => chosen.length === 0 || chosen.some((part) => file.includes(part)))
+  .sort();
+if (files.length === 0) {
+  process.stderr.write('No test file matches.\n');
+  process.exit(1);
+}
+
+const postgres = await startPostgres();
+process.env[POSTGRES_VARIABLE] = postgres.url;
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const stream = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: FILE_TIMEOUT_MS });
+stream.on('test:pass', ({ skip, details }) => {
+  if (details.type === 'suite') return;
+  counts[skip === undefined ? 'passed' : 'skipped']++;
+});
+stream.on('test:fail', ({ details }) => {
+  if (details.type !== 'suite') counts.failed++;
+});
+stream.compose(new spec()).pipe(process.stdout);
+await new Promise((resolve) => stream.once('end', resolve));
+await postgres.remove();
+
+const hasFailed = counts.failed > 0 || counts.passed === 0;
+process.once('exit', () => {
+  process.exitCode = hasFailed ? 1 : 0;
+});
+const { passed, failed, skipped } = counts;
+setImmediate(() => process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`));

