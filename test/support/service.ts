@@ -10,7 +10,7 @@ import { type EndpointDeclaration, errorCodes, NONE } from '../../server/src/ker
 import type { ErrorCode } from '../../server/src/kernel/errors.ts';
 import { CofferError } from '../../server/src/kernel/errors.ts';
 import { createLogger } from '../../server/src/kernel/observability/log.ts';
-import { newPostgresDatabase } from './postgres.ts';
+import { newPostgresDatabase, stopOwnServer } from './postgres.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
@@ -36,6 +36,7 @@ export class TestClock {
 const open = new Set<App>();
 after(async () => {
   for (const app of open) await app.close();
+  await stopOwnServer();
 });
 
 export interface CallOptions {

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import type { Tx } from '../storage/database.ts';
 import type { PostgresDatabase } from '../storage/postgres.ts';
 import { type AuditStore, COLUMNS } from './audit-store.ts';
@@ -10,6 +10,8 @@ const TYPES: Partial<Record<(typeof COLUMNS)[number], string>> = { at: 'bigint',
 /** One statement of one shape whatever the size of the batch: prepared once, one round trip, one commit. */
 const INSERT = `insert into audit_entries (${COLUMNS.join(', ')})
   select * from unnest(${COLUMNS.map((column, i) => `$${i + 1}::${TYPES[column] ?? 'text'}[]`).join(', ')})`;
+const UPDATE_LINKS = `update audit_entries e set seq = v.seq, hash = decode(v.hash, 'hex')
+  from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, seq, hash) where e.tenant_id = $1 and e.id = v.id`;
 const SEAL_BATCH = 2000;
 const SEAL_TENANTS = 100;
 
@@ -86,9 +88,8 @@ export class PostgresAuditStore implements AuditStore {
     linked: LinkedEntry[],
     key: Parameters<typeof headRow>[2],
   ): Promise<void> {
-    await sql`update audit_entries e set seq = v.seq, hash = v.hash
-      from unnest(${sql.val(linked.map((e) => e.id))}::text[], ${sql.val(linked.map((e) => e.seq))}::bigint[], ${sql.val(linked.map((e) => e.hash))}::bytea[])
-      as v(id, seq, hash) where e.tenant_id = ${tenantId} and e.id = v.id`.execute(tx);
+    const columns = [linked.map((e) => e.id), linked.map((e) => e.seq), linked.map((e) => e.hash.toString('hex'))];
+    await tx.executeQuery(CompiledQuery.raw(UPDATE_LINKS, [tenantId, ...columns]));
     const { tenant_id: _, ...change } = headRow(tenantId, linked[linked.length - 1] as LinkedEntry, key);
     await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
   }

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts';
 import type { Database } from '../storage/database.ts';
@@ -8,6 +8,9 @@ import type { RateLimiter } from './rate-limiter.ts';
 const INTERVAL_MS = SECOND_MS;
 const KEYS_PER_ROUND_MAX = 1000;
 const KEPT_MS = 10 * MINUTE_MS;
+const UPSERT = `insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
+  select $1, v.subject, '', $2::bigint, $3, v.used from unnest($4::text[], $5::bigint[]) as v(subject, used)
+  on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`;
 
 /**
  * Lets nodes on one PostgreSQL know of each other's counts, once a second. A limit can be passed by what the other nodes count in
@@ -45,12 +48,8 @@ export class RateSharing {
     const counts = this.#limiter.shared().slice(0, KEYS_PER_ROUND_MAX);
     if (counts.length === 0) return;
     await this.#database.transaction(async (tx) => {
-      await sql`insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
-        select ${SYSTEM_TENANT}, v.subject, '', ${windowStart}, ${this.#nodeId}, v.used
-        from unnest(${sql.val(counts.map((c) => c.key))}::text[], ${sql.val(counts.map((c) => c.used))}::bigint[]) as v(subject, used)
-        on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`.execute(
-        tx,
-      );
+      const columns = [counts.map((c) => c.key), counts.map((c) => c.used)];
+      await tx.executeQuery(CompiledQuery.raw(UPSERT, [SYSTEM_TENANT, windowStart, this.#nodeId, ...columns]));
       await tx
         .deleteFrom('rate_windows')
         .where('window_start', '<', this.#clock.now() - KEPT_MS)
