@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
 
 /** The kernel's tables. */
-export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }: Columns): Promise<void> {
+export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
   await schema
     .createTable('installation')
     .addColumn('tenant_id', text, (c) => c.primaryKey())
@@ -10,6 +10,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('root_key_id', text, (c) => c.notNull())
     .addColumn('root_key_salt', blob, (c) => c.notNull())
     .addColumn('created_at', bigint, (c) => c.notNull())
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -22,6 +23,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('rate_overrides', text, (c) => c.notNull())
     .addColumn('epoch', bigint, (c) => c.notNull())
     .addColumn('created_at', bigint, (c) => c.notNull())
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -34,6 +36,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('uses', bigint, (c) => c.notNull())
     .addColumn('created_at', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('keys_key', ['tenant_id', 'purpose', 'version'])
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -46,6 +49,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('verifies_until', bigint, (c) => c.notNull())
     .addColumn('created_at', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('signing_keys_key', ['tenant_id', 'kid'])
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -70,6 +74,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('seq', bigint)
     .addColumn('hash', blob)
     .addPrimaryKeyConstraint('audit_entries_key', ['tenant_id', 'id'])
+    .modifyEnd(byPrimaryKey)
     .execute();
   await schema
     .createIndex('audit_entries_chain')
@@ -91,6 +96,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('hash', blob, (c) => c.notNull())
     .addColumn('mac', blob, (c) => c.notNull())
     .addColumn('mac_key_version', integer, (c) => c.notNull())
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -103,6 +109,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('sealed_body', blob, (c) => c.notNull())
     .addColumn('expires_at', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('idempotency_keys_key', ['tenant_id', 'actor_id', 'key_hash'])
+    .modifyEnd(byPrimaryKey)
     .execute();
   await schema.createIndex('idempotency_keys_expiry').on('idempotency_keys').column('expires_at').execute();
 
@@ -115,6 +122,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('node_id', text, (c) => c.notNull())
     .addColumn('used', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('rate_windows_key', ['tenant_id', 'subject', 'rate_class', 'window_start', 'node_id'])
+    .modifyEnd(byPrimaryKey)
     .execute();
   await schema.createIndex('rate_windows_start').on('rate_windows').column('window_start').execute();
 
@@ -130,5 +138,6 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('last_outcome', text, (c) => c.notNull())
     .addColumn('runs', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('job_leases_key', ['tenant_id', 'job'])
+    .modifyEnd(byPrimaryKey)
     .execute();
 }

@@ -1,7 +1,7 @@
 import type { Columns, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
 
 /** Users, their groups, second factors and tokens, and the memory of failed logins. */
-export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }: Columns): Promise<void> {
+export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, byPrimaryKey }: Columns): Promise<void> {
   await schema
     .createTable('users')
     .addColumn('tenant_id', text, (c) => c.notNull())
@@ -14,6 +14,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('created_at', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('users_key', ['tenant_id', 'user_id'])
     .addUniqueConstraint('users_email', ['tenant_id', 'email'])
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -25,6 +26,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('last_step', bigint, (c) => c.notNull())
     .addColumn('created_at', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('user_totp_key', ['tenant_id', 'user_id'])
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -33,6 +35,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('user_id', text, (c) => c.notNull())
     .addColumn('code_hash', blob, (c) => c.notNull())
     .addPrimaryKeyConstraint('user_recovery_codes_key', ['tenant_id', 'user_id', 'code_hash'])
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -44,6 +47,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('created_at', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('groups_key', ['tenant_id', 'group_id'])
     .addUniqueConstraint('groups_name', ['tenant_id', 'name'])
+    .modifyEnd(byPrimaryKey)
     .execute();
 
   await schema
@@ -53,6 +57,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('user_id', text, (c) => c.notNull())
     .addColumn('added_at', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('group_members_key', ['tenant_id', 'group_id', 'user_id'])
+    .modifyEnd(byPrimaryKey)
     .execute();
   await schema
     .createIndex('group_members_user')
@@ -76,6 +81,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('expires_at', bigint, (c) => c.notNull())
     .addColumn('revoked_at', bigint)
     .addPrimaryKeyConstraint('tokens_key', ['tenant_id', 'token_id'])
+    .modifyEnd(byPrimaryKey)
     .execute();
   await schema.createIndex('tokens_user').on('tokens').columns(['tenant_id', 'user_id', 'token_id']).execute();
   await schema.createIndex('tokens_parent').on('tokens').columns(['tenant_id', 'parent_id']).execute();
@@ -89,6 +95,7 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob }:
     .addColumn('blocked_until', bigint, (c) => c.notNull())
     .addColumn('forget_at', bigint, (c) => c.notNull())
     .addPrimaryKeyConstraint('login_failures_key', ['tenant_id', 'subject_hash'])
+    .modifyEnd(byPrimaryKey)
     .execute();
   await schema.createIndex('login_failures_forget').on('login_failures').column('forget_at').execute();
 }

@@ -33,6 +33,7 @@ test('an empty environment is a complete configuration', () => {
     logLevel: 'info',
     logFormat: 'auto',
     rootKey: { provider: 'file', file: join(dataDir, 'root.key') },
+    newRootKey: null,
     adminEmail: 'admin@localhost',
     outboundAllow: [],
   });
@@ -61,6 +62,7 @@ test('every setting arrives', () => {
     CV_LOG_FORMAT: 'json',
     CV_ROOT_KEY_PROVIDER: 'env',
     CV_ROOT_KEY: KEY,
+    CV_NEW_ROOT_KEY: Buffer.alloc(32, 8).toString('base64'),
     CV_ADMIN_EMAIL: 'root@example.com',
     CV_OUTBOUND_ALLOW: 'Issuer.Internal,10.0.0.0/8, ::1',
   });
@@ -73,6 +75,7 @@ test('every setting arrives', () => {
   assert.deepEqual(config.tls, { certFile: '/etc/cert.pem', keyFile: '/etc/key.pem' });
   assert.deepEqual(config.trustedProxies, ['10.0.0.0/8', '2001:db8::1/128']);
   assert.ok(config.rootKey.provider === 'env' && config.rootKey.key.equals(Buffer.alloc(32, 7)));
+  assert.ok(config.newRootKey?.provider === 'env' && config.newRootKey.key.equals(Buffer.alloc(32, 8)));
   assert.deepEqual(config.outboundAllow, ['issuer.internal', '10.0.0.0/8', '::1/128']);
 });
 
@@ -149,6 +152,20 @@ test('settings that need or exclude each other', () => {
     [{ ...passphrase, CV_ROOT_PASSPHRASE: PHRASE }, null],
     [{ ...passphrase, CV_ROOT_PASSPHRASE_FILE: 'f' }, null],
     [{ CV_ROOT_KEY_PROVIDER: 'file', CV_ROOT_KEY_FILE: 'f' }, null],
+    [{ CV_NEW_ROOT_KEY: KEY }, /^CV_NEW_ROOT_KEY has no effect here/],
+    [{ CV_NEW_ROOT_PASSPHRASE: PHRASE }, /^CV_NEW_ROOT_PASSPHRASE has no effect here/],
+    [{ CV_NEW_ROOT_PASSPHRASE_FILE: 'f' }, /^CV_NEW_ROOT_PASSPHRASE_FILE has no effect here/],
+    [{ ...passphrase, CV_ROOT_PASSPHRASE: PHRASE, CV_NEW_ROOT_PASSPHRASE: PHRASE }, null],
+    [{ ...passphrase, CV_ROOT_PASSPHRASE: PHRASE, CV_NEW_ROOT_PASSPHRASE_FILE: 'f' }, null],
+    [
+      {
+        ...passphrase,
+        CV_ROOT_PASSPHRASE: PHRASE,
+        CV_NEW_ROOT_PASSPHRASE: PHRASE,
+        CV_NEW_ROOT_PASSPHRASE_FILE: 'f',
+      },
+      /exclude each other/,
+    ],
     [{ CV_ROOT_KEY_PROVIDER: 'nonsense', CV_ROOT_KEY: KEY }, /^CV_ROOT_KEY_PROVIDER must be one of/],
   ];
   for (const [env, expected] of cases) {
@@ -185,12 +202,23 @@ test('lesson 7: no problem repeats a value', () => {
 test('lesson 7: a printed configuration shows no secret, nor does a copy of it', () => {
   const database = { CV_DATABASE_URL: 'postgres://user:MARKER@db/x' };
   const secrets = [
-    loadConfig({ ...database, CV_ROOT_KEY_PROVIDER: 'env', CV_ROOT_KEY: KEY }),
-    loadConfig({ ...database, CV_ROOT_KEY_PROVIDER: 'passphrase', CV_ROOT_PASSPHRASE: 'MARKER MARKER MARKER' }),
+    loadConfig({ ...database, CV_ROOT_KEY_PROVIDER: 'env', CV_ROOT_KEY: KEY, CV_NEW_ROOT_KEY: KEY }),
+    loadConfig({
+      ...database,
+      CV_ROOT_KEY_PROVIDER: 'passphrase',
+      CV_ROOT_PASSPHRASE: 'MARKER MARKER MARKER',
+      CV_NEW_ROOT_PASSPHRASE: 'MARKER MARKER MARKER',
+    }),
   ];
   const hidden = /MARKER|BwcHBwcH|7,\s*7,\s*7|07 07 07/;
   for (const config of secrets) {
-    for (const printed of [config, { ...config }, { config }, [config.rootKey], { ...config.rootKey }]) {
+    for (const printed of [
+      config,
+      { ...config },
+      { config },
+      [config.rootKey, config.newRootKey],
+      { ...config.rootKey },
+    ]) {
       assert.doesNotMatch(JSON.stringify(printed), hidden);
       assert.doesNotMatch(inspect(printed, { depth: 9, showHidden: true }), hidden);
     }

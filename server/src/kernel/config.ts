@@ -191,6 +191,27 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'CV_NEW_ROOT_KEY',
+    kind: rootKey,
+    default: null,
+    doc: 'The root key to change to. Only for `coffer server rekey` with provider `env`.',
+    secret: true,
+  },
+  {
+    name: 'CV_NEW_ROOT_PASSPHRASE',
+    kind: passphrase,
+    default: null,
+    doc: 'The passphrase to change to. Only for `coffer server rekey` with provider `passphrase`.',
+    secret: true,
+  },
+  {
+    name: 'CV_NEW_ROOT_PASSPHRASE_FILE',
+    kind: text,
+    default: null,
+    doc: 'File that holds the passphrase to change to instead. Only for `coffer server rekey` with provider `passphrase`.',
+    secret: false,
+  },
+  {
     name: 'CV_ADMIN_EMAIL',
     kind: email,
     default: 'admin@localhost',
@@ -235,6 +256,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly rootKey: RootKeyConfig;
+  /** What `coffer server rekey` changes to; a new key file is made by it, not given. */
+  readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
   readonly adminEmail: string;
   readonly outboundAllow: readonly string[];
 }
@@ -294,6 +317,13 @@ function conflicts(given: ReadonlySet<Name>, values: Partial<Record<Name, unknow
   only('CV_ROOT_KEY', 'env');
   only('CV_ROOT_PASSPHRASE', 'passphrase');
   only('CV_ROOT_PASSPHRASE_FILE', 'passphrase');
+  only('CV_NEW_ROOT_KEY', 'env');
+  only('CV_NEW_ROOT_PASSPHRASE', 'passphrase');
+  only('CV_NEW_ROOT_PASSPHRASE_FILE', 'passphrase');
+  check(
+    given.has('CV_NEW_ROOT_PASSPHRASE') && given.has('CV_NEW_ROOT_PASSPHRASE_FILE'),
+    'CV_NEW_ROOT_PASSPHRASE and CV_NEW_ROOT_PASSPHRASE_FILE exclude each other: set one.',
+  );
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
@@ -309,6 +339,7 @@ function build(values: Values): Config {
   const keyFile = values.CV_TLS_KEY_FILE;
   const tls = certFile === null || keyFile === null ? null : { certFile: resolve(certFile), keyFile: resolve(keyFile) };
   const derived = (port: number) => originOf(tls === null ? 'http' : 'https', values.CV_HOST, port);
+  const newRootKey = newRootKeyOf(values);
   const base = (port: number) => values.CV_BASE_URL ?? derived(port);
   return Object.freeze(
     hideSecrets({
@@ -324,6 +355,7 @@ function build(values: Values): Config {
       logLevel: values.CV_LOG_LEVEL,
       logFormat: values.CV_LOG_FORMAT,
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
+      newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),
       adminEmail: values.CV_ADMIN_EMAIL,
       outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
     }),
@@ -336,6 +368,14 @@ function rootKeyOf(values: Values, dataDir: string): RootKeyConfig {
   if (phrase !== null) return { provider: 'passphrase', passphrase: phrase };
   if (phraseFile !== null) return { provider: 'passphrase', passphrase: Object.freeze({ file: resolve(phraseFile) }) };
   return { provider: 'file', file: resolve(values.CV_ROOT_KEY_FILE ?? join(dataDir, 'root.key')) };
+}
+
+function newRootKeyOf(values: Values): Config['newRootKey'] {
+  const { CV_NEW_ROOT_KEY: key, CV_NEW_ROOT_PASSPHRASE: phrase, CV_NEW_ROOT_PASSPHRASE_FILE: phraseFile } = values;
+  if (key !== null) return { provider: 'env', key };
+  if (phrase !== null) return { provider: 'passphrase', passphrase: phrase };
+  if (phraseFile !== null) return { provider: 'passphrase', passphrase: Object.freeze({ file: resolve(phraseFile) }) };
+  return null;
 }
 
 const SECRET_FIELDS = ['databaseUrl', 'key', 'passphrase'];

@@ -14,7 +14,8 @@ export type Group = Static<typeof Group>;
 export const GroupMember = object({ group_id: id('group'), user_id: id('user'), added_at: timestampText });
 export type GroupMember = Static<typeof GroupMember>;
 
-const description = Type.String({ maxLength: 512 });
+/** PostgreSQL cannot store NUL. */
+const description = Type.String({ maxLength: 512, pattern: '^[^\\u0000]*$' });
 
 const common = {
   noun: 'groups',

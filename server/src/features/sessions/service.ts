@@ -1,8 +1,9 @@
 import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { hashPassword, verifyPassword } from '../../kernel/crypto/passwords.ts';
-import type { Body } from '../../kernel/endpoint.ts';
+import type { Body, Output } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
+import type { Principal } from '../../kernel/principal.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findOperatorTenant, findTenantByName, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { canonicalEmail } from '../../kernel/wire.ts';
@@ -70,9 +71,20 @@ export async function logout(ctx: Context): Promise<undefined> {
   });
 }
 
-/** Needs nothing but the principal, which is as fresh as the tenant's epoch. */
-export async function me(ctx: Context) {
-  const p = ctx.principal;
+type Me = Output<typeof contract.readMe>;
+const answers = new WeakMap<Principal, Me>();
+
+/** Needs nothing but the principal, which is as fresh as the tenant's epoch: it is worked out once for each. */
+export async function me({ principal }: Context): Promise<Me> {
+  let answer = answers.get(principal);
+  if (answer === undefined) {
+    answer = describePrincipal(principal);
+    answers.set(principal, answer);
+  }
+  return answer;
+}
+
+function describePrincipal(p: Principal): Me {
   return {
     user: { id: p.id, email: p.name, name: p.displayName, role: p.role },
     tenant: { id: p.tenantId, name: p.tenantName, plan: p.plan },

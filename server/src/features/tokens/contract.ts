@@ -51,7 +51,13 @@ export const createToken = endpoint({
   params: NONE,
   query: NONE,
   body: object({
-    name: Type.String({ minLength: 1, maxLength: 128, description: 'What it is for.' }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      // Control characters would forge lines where the name is shown, and PostgreSQL cannot store NUL at all.
+      pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+      description: 'What it is for.',
+    }),
     ttl_days: Type.Optional(
       Type.Integer({ minimum: 1, maximum: PAT_TTL_DAYS_MAX, description: `${PAT_TTL_DAYS_DEFAULT} unless given.` }),
     ),

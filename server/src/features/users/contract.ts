@@ -26,7 +26,12 @@ export const User = object({
 });
 export type User = Static<typeof User>;
 
-const displayName = Type.String({ maxLength: 128, description: 'What people call them.' });
+/** No control characters: they forge lines where the name is shown, and PostgreSQL cannot store NUL at all. */
+const displayName = Type.String({
+  maxLength: 128,
+  pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+  description: 'What people call them.',
+});
 
 const common = {
   noun: 'users',

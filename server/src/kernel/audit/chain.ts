@@ -26,7 +26,7 @@ export function link(head: ChainHead, entries: readonly AuditEntry[]): LinkedEnt
 }
 
 /**
- * SHA-256 over the previous hash and the entry as a JSON array of its fields in this order. Unkeyed, so that an export can be
+ * SHA-256 over the previous hash, in hexadecimal, and the entry as a JSON array of its fields in this order. Unkeyed, so that an export can be
  * verified anywhere; the head is what is protected (see heads.ts).
  */
 export function linkHash(previous: Uint8Array, seq: number, e: AuditEntry): Buffer {
@@ -50,5 +50,6 @@ export function linkHash(previous: Uint8Array, seq: number, e: AuditEntry): Buff
     e.reason,
     e.details,
   ];
-  return sha256(Buffer.concat([previous, Buffer.from(JSON.stringify(fields), 'utf8')]));
+  const before = Buffer.from(previous.buffer, previous.byteOffset, previous.byteLength).toString('hex');
+  return sha256(before + JSON.stringify(fields));
 }

@@ -1,5 +1,8 @@
 import { unavailable } from '../errors.ts';
 
+/** Turns of the event loop, each far below a millisecond under load. */
+const GATHERING_TURNS_MAX = 4;
+
 interface Waiting<T> {
   item: T;
   resolve(): void;
@@ -32,14 +35,21 @@ export class GroupCommit<T> {
       this.#waiting.push({ item, resolve, reject });
       if (!this.#writing) {
         this.#writing = true;
-        // Not at once: the other requests read in this turn of the event loop join the batch.
-        setImmediate(() => this.#run());
+        setImmediate(() => this.#gather(1));
       }
     });
   }
 
+  /** A commit costs the same for one item as for many: while others keep arriving, they are let in first. */
+  #gather(seen: number, turns = 1): void {
+    const count = this.#waiting.length;
+    if (count > seen && count < this.#batchMax && turns < GATHERING_TURNS_MAX) {
+      setImmediate(() => this.#gather(count, turns + 1));
+    } else this.#run();
+  }
+
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    if (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, this.#batchMax);
       try {
         await this.#write(batch.map((w) => w.item));
@@ -47,7 +57,10 @@ export class GroupCommit<T> {
       } catch (error) {
         for (const w of batch) w.reject(error);
       }
-      if (this.#waiting.length > 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (this.#waiting.length > 0) {
+      setImmediate(() => this.#gather(0));
+      return;
     }
     this.#writing = false;
     for (const resolve of this.#idle.splice(0)) resolve();

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { BoundedCache } from '../bounded-cache.ts';
 import type { Clock } from '../clock.ts';
-import { sha256 } from '../crypto/digest.ts';
 import type { CredentialKind } from '../endpoint.ts';
 import { CofferError } from '../errors.ts';
 import type { Principal } from '../principal.ts';
@@ -42,14 +41,13 @@ export class Authentication {
     admit: () => void,
   ): Promise<Principal> {
     const [scheme, credential] = this.#detect(headers);
-    const slot = sha256(credential).toString('latin1');
-    let resolved = this.#cache.get(slot);
+    let resolved = this.#cache.get(credential);
     if (resolved === undefined) admit();
-    else if ((await this.#epochs.current(resolved.principal.tenantId)) !== resolved.epoch) resolved = undefined;
+    else if (!(await this.#isCurrent(resolved))) resolved = undefined;
     if (resolved === undefined) {
-      this.#cache.delete(slot);
+      this.#cache.delete(credential);
       resolved = await scheme.resolve(credential);
-      this.#cache.set(slot, resolved);
+      this.#cache.set(credential, resolved);
     }
     const { principal } = resolved;
     if (principal.expiresAt <= this.#clock.now()) throw invalidToken('the token has expired', principal);
@@ -57,6 +55,10 @@ export class Authentication {
       throw invalidToken(`a ${principal.credential} is not accepted here`, principal);
     }
     return principal;
+  }
+
+  async #isCurrent({ principal, epoch }: Resolved): Promise<boolean> {
+    return (await this.#epochs.current(principal.tenantId)) === epoch;
   }
 
   #detect(headers: IncomingHttpHeaders): [CredentialScheme, string] {

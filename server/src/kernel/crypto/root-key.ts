@@ -1,6 +1,18 @@
 import { argon2Sync, createHash, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { StartError } from '../storage/data-folder.ts';
 
 export const ROOT_KEY_BYTES = 32;
@@ -44,13 +56,15 @@ function fileProvider(file: string): RootKeyProvider {
   return {
     describes: file,
     load(_salt, create) {
+      dropUnfinished(file);
       if (!existsSync(file)) {
         if (!create) {
           throw new StartError(
             `The root key file ${file} is missing, and without it no secret opens. Put it back from your backup; a new key cannot open this database.`,
           );
         }
-        writeRootKeyFile(file);
+        // Another node may have made the same file just now; then that key is the key.
+        writeIfAbsent(file, newRootKey().text);
       }
       return readRootKeyFile(file);
     },
@@ -58,13 +72,13 @@ function fileProvider(file: string): RootKeyProvider {
 }
 
 export function readRootKeyFile(file: string): RootKey {
+  const text = readSecretFile(file, 'root key file').trim();
   const mode = statSync(file).mode & 0o777;
   if ((mode & 0o077) !== 0) {
     throw new StartError(
       `The root key file ${file} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${file}`,
     );
   }
-  const text = readFileSync(file, 'utf8').trim();
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length !== ROOT_KEY_BYTES || bytes.toString('base64') !== text) {
     throw new StartError(
@@ -74,28 +88,87 @@ export function readRootKeyFile(file: string): RootKey {
   return rootKey(bytes);
 }
 
-/** Never overwrites: whoever finds a file there has a key that may still open something. */
-export function writeRootKeyFile(file: string): void {
-  writeDurably(file, `${randomBytes(ROOT_KEY_BYTES).toString('base64')}\n`);
+function readSecretFile(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StartError(`The ${what} ${file} cannot be read (${code}). Check its name and who owns it.`);
+  }
 }
 
-/** A file that is whole or absent after a kill at any instant, readable by its owner alone. */
+/** A fresh key, and how a root key file spells it. */
+export function newRootKey(): { root: RootKey; text: string } {
+  const bytes = randomBytes(ROOT_KEY_BYTES);
+  return { root: rootKey(bytes), text: `${bytes.toString('base64')}\n` };
+}
+
+/**
+ * A file that is whole or absent after a kill at any instant, readable by its owner alone. Never overwrites: whoever finds a
+ * file there has something that may still be needed.
+ */
 export function writeDurably(file: string, text: string): void {
-  const pending = `${file}.${process.pid}.tmp`;
-  const fd = openSync(pending, 'wx', 0o600);
+  if (!writeIfAbsent(file, text)) throw new StartError(`${file} exists already and is not overwritten.`);
+}
+
+/** The same, in the place of whatever is there. */
+export function replaceDurably(file: string, text: string): void {
+  renameDurably(writeUnfinished(file, text), file);
+}
+
+export function renameDurably(from: string, to: string): void {
+  renameSync(from, to);
+  syncFolderOf(to);
+}
+
+/** Two processes that make the same file may drop each other's unfinished one; whoever lost it writes it again. */
+const WRITE_ATTEMPTS = 5;
+
+/** A link, unlike a rename, fails if the name is taken: of two processes that make a key, one makes it and both use it. */
+function writeIfAbsent(file: string, text: string): boolean {
+  for (let attempt = 1; ; attempt++) {
+    const unfinished = writeUnfinished(file, text);
+    try {
+      linkSync(unfinished, file);
+      syncFolderOf(file);
+      return true;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') return false;
+      if (code !== 'ENOENT' || attempt === WRITE_ATTEMPTS) throw error;
+    } finally {
+      rmSync(unfinished, { force: true });
+    }
+  }
+}
+
+function writeUnfinished(file: string, text: string): string {
+  dropUnfinished(file);
+  const unfinished = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  const fd = openSync(unfinished, 'wx', 0o600);
   try {
     writeSync(fd, text);
     fsyncSync(fd);
   } finally {
     closeSync(fd);
   }
-  if (existsSync(file)) throw new StartError(`${file} exists already and is not overwritten.`);
-  renameDurably(pending, file);
+  return unfinished;
 }
 
-export function renameDurably(from: string, to: string): void {
-  renameSync(from, to);
-  const folder = openSync(dirname(to), 'r');
+const UNFINISHED = /^\.[0-9a-f]{12}\.tmp$/;
+
+/** What a kill left while the file was written: it may hold a key or a token, so it does not stay. */
+function dropUnfinished(file: string): void {
+  const [folder, name] = [dirname(file), basename(file)];
+  if (!existsSync(folder)) return;
+  for (const found of readdirSync(folder)) {
+    if (found.startsWith(name) && UNFINISHED.test(found.slice(name.length)))
+      rmSync(join(folder, found), { force: true });
+  }
+}
+
+function syncFolderOf(file: string): void {
+  const folder = openSync(dirname(file), 'r');
   try {
     fsyncSync(folder);
   } finally {
@@ -111,7 +184,8 @@ function passphraseProvider(passphrase: string | { file: string }): RootKeyProvi
   return {
     describes: 'the root passphrase',
     load(salt) {
-      const text = typeof passphrase === 'string' ? passphrase : readFileSync(passphrase.file, 'utf8').trimEnd();
+      const text =
+        typeof passphrase === 'string' ? passphrase : readSecretFile(passphrase.file, 'root passphrase file').trimEnd();
       if (text.length < PASSPHRASE_LENGTH_MIN) {
         throw new StartError(`The root passphrase needs at least ${PASSPHRASE_LENGTH_MIN} characters.`);
       }

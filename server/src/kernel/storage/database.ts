@@ -14,6 +14,11 @@ export type DatabaseKind = 'sqlite' | 'postgres';
 
 export interface Database {
   readonly kind: DatabaseKind;
+  /**
+   * Grows with every change this process commits, where no other process can change anything; null where one can. What was read at
+   * a version is still true while the version stands.
+   */
+  readonly version: number | null;
   /** Queries outside a transaction. Its connections are read-only: a write through it fails. */
   readonly read: Reader;
   /** A hot-path query, compiled once. */

@@ -1,9 +1,12 @@
+import { BoundedCache } from '../bounded-cache.ts';
 import type { Database, Tx } from './database.ts';
 import { PreparedQuery } from './prepared-query.ts';
 
 const READ_EPOCH = new PreparedQuery<{ tenantId: string }, { epoch: number }>((db, parameter) =>
   db.selectFrom('tenants').select('epoch').where('tenant_id', '=', parameter('tenantId')),
 );
+
+const KNOWN_MAX = 10_000;
 
 interface Reading {
   running: Promise<number | null>;
@@ -18,12 +21,18 @@ interface Reading {
 export class Epochs {
   readonly #database: Database;
   readonly #readings = new Map<string, Reading>();
+  readonly #known = new BoundedCache<string, { version: number; epoch: number | null }>(KNOWN_MAX);
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  current(tenantId: string): Promise<number | null> {
+  current(tenantId: string): Promise<number | null> | number | null {
+    const { version } = this.#database;
+    if (version !== null) {
+      const known = this.#known.get(tenantId);
+      if (known !== undefined && known.version === version) return known.epoch;
+    }
     const reading = this.#readings.get(tenantId);
     if (reading === undefined) return this.#start(tenantId);
     reading.next ??= reading.running.then(
@@ -34,7 +43,12 @@ export class Epochs {
   }
 
   #start(tenantId: string): Promise<number | null> {
-    const running = this.#database.query(READ_EPOCH, { tenantId }).then((rows) => rows[0]?.epoch ?? null);
+    const { version } = this.#database;
+    const running = this.#database.query(READ_EPOCH, { tenantId }).then((rows) => {
+      const epoch = rows[0]?.epoch ?? null;
+      if (version !== null) this.#known.set(tenantId, { version, epoch });
+      return epoch;
+    });
     const reading: Reading = { running, next: null };
     this.#readings.set(tenantId, reading);
     const done = () => {

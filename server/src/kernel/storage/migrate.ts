@@ -11,6 +11,8 @@ export interface Columns {
   integer: ColumnType;
   bigint: ColumnType;
   blob: ColumnType;
+  /** Ends a table that is read and written by its primary key: on SQLite the key then is the table, not an index beside it. */
+  byPrimaryKey: RawBuilder<unknown>;
 }
 
 export interface Migration {
@@ -21,8 +23,8 @@ export interface Migration {
 
 /** The C collation makes PostgreSQL compare text byte by byte, as SQLite does: names and cursors mean the same on both. */
 const COLUMNS: Record<DatabaseKind, Columns> = {
-  sqlite: { text: 'text', integer: 'integer', bigint: 'bigint', blob: 'blob' },
-  postgres: { text: sql`text collate "C"`, integer: 'integer', bigint: 'bigint', blob: 'bytea' },
+  sqlite: { text: 'text', integer: 'integer', bigint: 'bigint', blob: 'blob', byPrimaryKey: sql`without rowid` },
+  postgres: { text: sql`text collate "C"`, integer: 'integer', bigint: 'bigint', blob: 'bytea', byPrimaryKey: sql`` },
 };
 
 const FOLDER = join(import.meta.dirname, '../../../migrations');

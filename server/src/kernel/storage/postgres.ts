@@ -19,6 +19,7 @@ const BACKOFF_SECONDS_MAX = 1;
  */
 export class PostgresDatabase implements Database {
   readonly kind = 'postgres';
+  readonly version = null;
   readonly read: Kysely<Tables>;
   readonly #reading: postgres.Sql<Record<string, never>>;
   readonly #writing: postgres.Sql<Record<string, never>>;

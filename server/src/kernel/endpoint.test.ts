@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Type from 'typebox';
+import { type EndpointDeclaration, endpoint, errorCodes, NONE } from './endpoint.ts';
+import { object } from './wire.ts';
+
+const good: EndpointDeclaration = {
+  name: 'readThing',
+  method: 'GET',
+  path: '/v1/things/{thing_id}',
+  summary: 'Read a thing',
+  noun: 'things',
+  credentials: ['pat'],
+  tenant: 'own',
+  permission: 'things:read',
+  resource: 'thing/{thing_id}',
+  rate: 'read',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  audit: 'things:read',
+  effect: 'read',
+  params: object({ thing_id: Type.String() }),
+  query: NONE,
+  body: NONE,
+  bodyBytesMax: 0,
+  status: 200,
+  output: object({}),
+  raw: NONE,
+  errors: ['NOT_FOUND'],
+};
+
+test('a consistent declaration stands, frozen', () => {
+  assert.ok(Object.isFrozen(endpoint({ ...good })));
+});
+
+test('a declaration that contradicts itself is refused when it is made', () => {
+  const wrong: [string, Partial<EndpointDeclaration>][] = [
+    ['params do not fit the path', { params: NONE }],
+    ['params are in another order', { path: '/v1/{b}/{a}', params: object({ a: Type.String(), b: Type.String() }) }],
+    ['public, but with a permission', { credentials: 'public', tenant: NONE }],
+    ['public, but with a tenant', { credentials: 'public', permission: NONE, resource: NONE }],
+    ['a permission on nothing', { resource: NONE }],
+    ['a resource without a permission', { permission: NONE }],
+    ['a resource the path does not name', { resource: 'thing/{other}' }],
+    ['not audited', { audit: NONE }],
+    ['a GET that changes', { effect: 'change' }],
+    ['a GET with a body', { body: object({}) }],
+    ['no output, but 200', { output: NONE }],
+    ['raw and a schema', { raw: 'text/plain' }],
+    ['a path with a query', { path: '/v1/things/{thing_id}?x' }],
+  ];
+  for (const [why, change] of wrong) assert.throws(() => endpoint({ ...good, ...change }), /endpoint readThing/, why);
+});
+
+test('the codes an endpoint can answer with follow from its declaration', () => {
+  assert.deepEqual(errorCodes(good), [
+    'INVALID_REQUEST',
+    'INVALID_TOKEN',
+    'INSUFFICIENT_PRIVILEGE',
+    'IP_NOT_ALLOWED',
+    'NOT_FOUND',
+    'VALIDATION_FAILED',
+    'RATE_LIMIT_EXCEEDED',
+    'INTERNAL_ERROR',
+    'UNAVAILABLE',
+  ]);
+});

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ID_LENGTH, idAtTime, idPattern, isId, newId } from './ids.ts';
+
+test('ids sort by the time they were made, and a time bounds them', () => {
+  const times = [0, 1, 31, 32, 1_794_715_860_000, 1_794_715_860_001, 2 ** 45];
+  const ids = times.map((time) => newId('audit', time));
+  assert.deepEqual(ids.toSorted(), ids);
+  times.forEach((time, i) => {
+    const id = String(ids[i]);
+    assert.ok(idAtTime('audit', time) <= id && id < idAtTime('audit', time + 1));
+  });
+});
+
+test('ids are unique, have one form, and carry their prefix', () => {
+  const ids = Array.from({ length: 20_000 }, () => newId('user', 1_794_715_860_000));
+  assert.equal(new Set(ids).size, ids.length);
+  for (const id of ids.slice(0, 100)) {
+    assert.match(id, new RegExp(idPattern('user')));
+    assert.equal(id.length, 'user_'.length + ID_LENGTH);
+    assert.ok(isId('user', id));
+    assert.ok(!isId('token', id));
+    assert.ok(!isId('user', id.toUpperCase()));
+    assert.ok(!isId('user', `${id}0`));
+  }
+});

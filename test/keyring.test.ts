@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { before, test } from 'node:test';
+import { DAY_MS } from '../server/src/kernel/clock.ts';
+import { KEY_AGE_MAX_MS, KEY_USES_MAX, Keyring, rewrapTenantKeys } from '../server/src/kernel/crypto/keyring.ts';
+import { UnsealError } from '../server/src/kernel/crypto/sealing.ts';
+import type { Database } from '../server/src/kernel/storage/database.ts';
+import { openDatabase } from './support/database.ts';
+import { onBothDatabases, TestClock } from './support/service.ts';
+
+const rootKey = () => {
+  const bytes = randomBytes(32);
+  return { id: bytes.toString('hex').slice(0, 8), key: createSecretKey(bytes) };
+};
+
+onBothDatabases('keyring', (kind) => {
+  const root = rootKey();
+  const clock = new TestClock();
+  let db: Database;
+  let keyring: Keyring;
+  let tenants = 0;
+
+  before(async () => {
+    db = await openDatabase(kind);
+    keyring = new Keyring(db, root, clock);
+  });
+
+  const newTenant = async () => {
+    const tenantId = `tenant_${++tenants}`;
+    await db.transaction((tx) => keyring.createTenantKey(tx, tenantId));
+    return tenantId;
+  };
+  const place = (tenantId: string) => ({ tenantId, table: 't', row: 'r' });
+  const text = Buffer.from('a secret');
+  const versions = (tenantId: string) =>
+    db.read
+      .selectFrom('keys')
+      .select(['version', 'uses'])
+      .where('tenant_id', '=', tenantId)
+      .where('purpose', '=', 'p')
+      .execute();
+
+  test('another node with the same root key opens what this one sealed', async () => {
+    const tenantId = await newTenant();
+    const sealed = await keyring.seal('p', place(tenantId), text);
+    assert.deepEqual(await new Keyring(db, root, clock).unseal('p', place(tenantId), sealed), text);
+  });
+
+  test('another tenant, purpose or root key does not', async () => {
+    const [a, b] = [await newTenant(), await newTenant()];
+    const sealed = await keyring.seal('p', place(a), text);
+    await keyring.seal('p', place(b), text);
+    await keyring.seal('q', place(a), text);
+    await assert.rejects(keyring.unseal('p', place(b), sealed), UnsealError);
+    await assert.rejects(keyring.unseal('q', place(a), sealed), UnsealError);
+    await assert.rejects(new Keyring(db, rootKey(), clock).unseal('p', place(a), sealed), UnsealError);
+  });
+
+  test('wrapped keys swapped between tenants or versions do not open', async () => {
+    const [a, b] = [await newTenant(), await newTenant()];
+    const sealed = await keyring.seal('p', place(a), text);
+    await keyring.seal('p', place(b), text);
+    const wrapped = async (tenantId: string) =>
+      db.read
+        .selectFrom('keys')
+        .select('wrapped')
+        .where('tenant_id', '=', tenantId)
+        .where('purpose', '=', 'p')
+        .executeTakeFirstOrThrow();
+    const foreign = await wrapped(b);
+    await db.transaction(async (tx) => {
+      await tx.updateTable('keys').set(foreign).where('tenant_id', '=', a).where('purpose', '=', 'p').execute();
+    });
+    await assert.rejects(new Keyring(db, root, clock).unseal('p', place(a), sealed), UnsealError);
+  });
+
+  test('keys rotate by age; old versions open, the newest seals', async () => {
+    const tenantId = await newTenant();
+    const old = await keyring.seal('p', place(tenantId), text);
+    clock.advance(KEY_AGE_MAX_MS + DAY_MS);
+    const fresh = await keyring.seal('p', place(tenantId), text);
+    assert.deepEqual([old.readUInt32BE(1), fresh.readUInt32BE(1)], [1, 2]);
+    assert.deepEqual(await keyring.unseal('p', place(tenantId), old), text);
+    assert.deepEqual(await keyring.unseal('p', place(tenantId), fresh), text);
+  });
+
+  test('keys rotate long before their uses run out, counted across nodes and restarts', async () => {
+    const tenantId = await newTenant();
+    await keyring.seal('p', place(tenantId), text);
+    await db.transaction(async (tx) => {
+      await tx
+        .updateTable('keys')
+        .set({ uses: KEY_USES_MAX })
+        .where('tenant_id', '=', tenantId)
+        .where('purpose', '=', 'p')
+        .execute();
+    });
+    const sealed = await new Keyring(db, root, clock).seal('p', place(tenantId), text);
+    assert.equal(sealed.readUInt32BE(1), 2);
+    assert.ok(
+      (await versions(tenantId)).every((row) => row.uses > 0),
+      'uses are reserved before they happen',
+    );
+  });
+
+  test('many first uses at once make one version', async () => {
+    const tenantId = await newTenant();
+    const nodes = Array.from({ length: 8 }, () => new Keyring(db, root, clock));
+    const sealed = await Promise.all(nodes.map((node) => node.seal('p', place(tenantId), text)));
+    assert.equal((await versions(tenantId)).length, 1);
+    for (const value of sealed) assert.deepEqual(await keyring.unseal('p', place(tenantId), value), text);
+  });
+
+  test('the root key is replaced without touching a value or a purpose key', async () => {
+    const tenantId = await newTenant();
+    const sealed = await keyring.seal('p', place(tenantId), text);
+    const before = await db.read.selectFrom('keys').selectAll().where('purpose', '!=', 'tenant').execute();
+    const next = rootKey();
+    await db.transaction((tx) => rewrapTenantKeys(tx, root, next));
+    assert.deepEqual(await db.read.selectFrom('keys').selectAll().where('purpose', '!=', 'tenant').execute(), before);
+    assert.deepEqual(await new Keyring(db, next, clock).unseal('p', place(tenantId), sealed), text);
+    await assert.rejects(new Keyring(db, root, clock).unseal('p', place(tenantId), sealed), UnsealError);
+    await db.transaction((tx) => rewrapTenantKeys(tx, next, root));
+  });
+
+  test('a MAC is good for its key and data alone', async () => {
+    const tenantId = await newTenant();
+    const key = await keyring.purposeKey(tenantId, 'p');
+    const mac = key.mac(text);
+    assert.ok(await keyring.verifyMac(tenantId, 'p', key.version, text, mac));
+    assert.ok(!(await keyring.verifyMac(tenantId, 'p', key.version, Buffer.from('another'), mac)));
+    assert.ok(!(await keyring.verifyMac(tenantId, 'p', key.version, text, mac.subarray(1))));
+  });
+});

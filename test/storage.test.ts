@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CofferError } from '../server/src/kernel/errors.ts';
+import { StartError } from '../server/src/kernel/storage/data-folder.ts';
+import { type Database, type Tx, UniqueViolation } from '../server/src/kernel/storage/database.ts';
+import { Epochs, raiseEpoch } from '../server/src/kernel/storage/epochs.ts';
+import { loadMigrations, migrate } from '../server/src/kernel/storage/migrate.ts';
+import { PreparedQuery } from '../server/src/kernel/storage/prepared-query.ts';
+import type { TenantsTable } from '../server/src/kernel/storage/tables.ts';
+import { openDatabase } from './support/database.ts';
+import { onBothDatabases } from './support/service.ts';
+
+let unique = 0;
+
+function tenant(name: string): TenantsTable {
+  const tenant_id = `tenant_${++unique}`;
+  return {
+    tenant_id,
+    name,
+    status: 'active',
+    is_operator: 0,
+    plan: 'starter',
+    rate_overrides: '{}',
+    epoch: 1,
+    created_at: 1,
+  };
+}
+
+const insert = (tx: Tx, row: TenantsTable) => tx.insertInto('tenants').values(row).execute();
+
+onBothDatabases('storage', (kind) => {
+  let db: Database;
+  before(async () => {
+    db = await openDatabase(kind);
+  });
+  const names = async () => (await db.read.selectFrom('tenants').select('name').execute()).map((row) => row.name);
+
+  test('a transaction commits whole or not at all', async () => {
+    await db.transaction(async (tx) => {
+      await insert(tx, tenant('kept'));
+    });
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        await insert(tx, tenant('lost'));
+        throw new CofferError('IN_USE', 'no');
+      }),
+      CofferError,
+    );
+    const all = await names();
+    assert.ok(all.includes('kept'));
+    assert.ok(!all.includes('lost'));
+  });
+
+  test('what is not committed is not seen by readers', async () => {
+    await db.transaction(async (tx) => {
+      await insert(tx, tenant('pending'));
+      assert.ok(!(await names()).includes('pending'));
+    });
+    assert.ok((await names()).includes('pending'));
+  });
+
+  test('the reading side cannot write', async () => {
+    await assert.rejects(insert(db.read as Tx, tenant('sneaked in')));
+    assert.ok(!(await names()).includes('sneaked in'));
+  });
+
+  test('a second row with the same key is a UniqueViolation on either database', async () => {
+    await db.transaction((tx) => insert(tx, tenant('once')).then(() => undefined));
+    await assert.rejects(
+      db.transaction((tx) => insert(tx, tenant('once'))),
+      UniqueViolation,
+    );
+  });
+
+  test('a transaction inside a transaction is a defect that shows at once', async () => {
+    await assert.rejects(
+      db.transaction(async () => {
+        await db.transaction(async () => {});
+      }),
+      /inside a transaction/,
+    );
+  });
+
+  test('a transaction kept beyond its end is dead', async () => {
+    let kept: Tx | undefined;
+    await db.transaction(async (tx) => {
+      kept = tx;
+    });
+    await assert.rejects(insert(kept as Tx, tenant('after the end')), /has ended/);
+  });
+
+  test('read, decide, write under a lock loses no update, however many do it at once', async () => {
+    const row = tenant('counter');
+    await db.transaction((tx) => insert(tx, row).then(() => undefined));
+    const increment = () =>
+      db.transaction(async (tx) => {
+        const of = tx.selectFrom('tenants').select('epoch').where('tenant_id', '=', row.tenant_id);
+        const { epoch } = await of.forUpdate().executeTakeFirstOrThrow();
+        await sleep(Math.random());
+        await tx
+          .updateTable('tenants')
+          .set({ epoch: epoch + 1 })
+          .where('tenant_id', '=', row.tenant_id)
+          .execute();
+      });
+    await Promise.all(Array.from({ length: 40 }, increment));
+    assert.equal(await new Epochs(db).current(row.tenant_id), 41);
+  });
+
+  test('an epoch raised before a question is asked is in the answer', async () => {
+    const row = tenant('epochs');
+    await db.transaction((tx) => insert(tx, row).then(() => undefined));
+    const epochs = new Epochs(db);
+    let raised = 1;
+    const asking = Array.from({ length: 200 }, async (_, i) => {
+      await sleep(Math.random() * 30);
+      if (i % 10 === 0) {
+        await db.transaction((tx) => raiseEpoch(tx, row.tenant_id));
+        raised++;
+      }
+      const atLeast = raised;
+      const seen = await epochs.current(row.tenant_id);
+      assert.ok(seen !== null && seen >= atLeast, `${seen} is older than ${atLeast}`);
+    });
+    await Promise.all(asking);
+    assert.equal(await epochs.current('tenant_none'), null);
+  });
+
+  test('a prepared query binds its parameters by name, constants included', async () => {
+    await db.transaction((tx) => insert(tx, tenant('prepared')).then(() => undefined));
+    const query = new PreparedQuery<{ name: string }, { name: string; plan: string }>((on, parameter) =>
+      on
+        .selectFrom('tenants')
+        .select(['name', 'plan'])
+        .where('plan', '=', 'starter')
+        .where('name', '=', parameter('name')),
+    );
+    assert.deepEqual(await db.query(query, { name: 'prepared' }).then((rows) => rows.map((r) => ({ ...r }))), [
+      { name: 'prepared', plan: 'starter' },
+    ]);
+    assert.deepEqual([...(await db.query(query, { name: "x' or '1'='1" }))], []);
+  });
+
+  test('text is compared byte by byte', async () => {
+    for (const name of ['Zeta', 'alpha', 'a-b', 'a_b', 'ab', 'Äpfel']) {
+      await db.transaction((tx) => insert(tx, tenant(`sort-${name}`)).then(() => undefined));
+    }
+    const rows = await db.read
+      .selectFrom('tenants')
+      .select('name')
+      .where('name', 'like', 'sort-%')
+      .orderBy('name')
+      .execute();
+    assert.deepEqual(
+      rows.map((row) => row.name.slice(5)),
+      ['Zeta', 'a-b', 'a_b', 'ab', 'alpha', 'Äpfel'],
+    );
+  });
+});
+
+onBothDatabases('migrations', (kind) => {
+  test('run once, in order, however many nodes start together', async () => {
+    const db = await openDatabase(kind, { migrated: false });
+    const migrations = await loadMigrations();
+    const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(db, migrations)));
+    assert.deepEqual(runs.flatMap((run) => run.applied).toSorted(), migrations.map((m) => m.name).toSorted());
+    assert.deepEqual(await migrate(db, migrations), { applied: [] });
+  });
+
+  test('a step that fails leaves nothing of itself', async () => {
+    const db = await openDatabase(kind, { migrated: false });
+    const migrations = await loadMigrations();
+    const broken = {
+      version: migrations.length + 1,
+      name: 'broken',
+      up: async (schema: Parameters<(typeof migrations)[0]['up']>[0]) => {
+        await schema.createTable('half').addColumn('a', 'text').execute();
+        throw new Error('power cut');
+      },
+    };
+    await assert.rejects(migrate(db, [...migrations, broken]), /power cut/);
+    await assert.rejects(
+      db.read
+        .selectFrom('half' as 'tenants')
+        .selectAll()
+        .execute(),
+    );
+    assert.deepEqual(await migrate(db, migrations), { applied: [] });
+  });
+
+  test('a schema newer than the code is refused', async () => {
+    const db = await openDatabase(kind);
+    const migrations = await loadMigrations();
+    await assert.rejects(
+      migrate(db, migrations.slice(0, -1)),
+      (error) => error instanceof StartError && /newer/.test(error.message),
+    );
+  });
+});
