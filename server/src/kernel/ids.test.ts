@@ -15,6 +15,7 @@ test('ids sort by the time they were made, and a time bounds them', () => {
 test('ids are unique, have one form, and carry their prefix', () => {
   const ids = Array.from({ length: 20_000 }, () => newId('user', 1_794_715_860_000));
   assert.equal(new Set(ids).size, ids.length);
+  assert.deepEqual(ids.toSorted(), ids, 'also within one millisecond');
   for (const id of ids.slice(0, 100)) {
     assert.match(id, new RegExp(idPattern('user')));
     assert.equal(id.length, 'user_'.length + ID_LENGTH);

@@ -19,37 +19,41 @@ export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_CHARACTERS = 10;
-const RANDOM_CHARACTERS = 16;
-/** Time (48 bits) and chance (80 bits) in Crockford's base 32. */
-export const ID_LENGTH = TIME_CHARACTERS + RANDOM_CHARACTERS;
+const COUNTER_CHARACTERS = 3;
+const RANDOM_CHARACTERS = 13;
+const COUNTER_END = 32 ** COUNTER_CHARACTERS;
+/** Time (50 bits), a counter within the millisecond (15) and chance (65), in Crockford's base 32. */
+export const ID_LENGTH = TIME_CHARACTERS + COUNTER_CHARACTERS + RANDOM_CHARACTERS;
 
 const POOL_BYTES = 4096;
 const pool = Buffer.alloc(POOL_BYTES);
 let poolOffset = POOL_BYTES;
 let lastTime = -1;
 let lastTimeText = '';
+let counter = 0;
 
 /**
- * A time-sortable, unguessable identifier. Sorting by id is sorting by creation, to the millisecond, which is what lets
- * lists use the primary key as their order.
+ * A time-sortable, unguessable identifier. Sorting by id is sorting by creation, which lets lists use the primary key as their
+ * order, and lets the database append new rows instead of squeezing each in between others.
  */
 export function newId(prefix: IdPrefix, now: number = Date.now()): string {
   if (now !== lastTime) {
     lastTime = now;
-    lastTimeText = encodeTime(now);
+    lastTimeText = encode(now, TIME_CHARACTERS);
+    counter = 0;
   }
   if (poolOffset + RANDOM_CHARACTERS > POOL_BYTES) {
     randomFillSync(pool);
     poolOffset = 0;
   }
-  let id = `${prefix}_${lastTimeText}`;
+  let id = `${prefix}_${lastTimeText}${encode(counter++ % COUNTER_END, COUNTER_CHARACTERS)}`;
   for (let i = 0; i < RANDOM_CHARACTERS; i++) id += ALPHABET[(pool[poolOffset++] as number) & 31];
   return id;
 }
 
 /** The smallest id that `newId` could have made at that time: a bound for time ranges over ids. */
 export function idAtTime(prefix: IdPrefix, time: number): string {
-  return `${prefix}_${encodeTime(Math.max(0, time))}${'0'.repeat(RANDOM_CHARACTERS)}`;
+  return `${prefix}_${encode(Math.max(0, time), TIME_CHARACTERS)}${'0'.repeat(COUNTER_CHARACTERS + RANDOM_CHARACTERS)}`;
 }
 
 export function isId(prefix: IdPrefix, text: string): boolean {
@@ -63,10 +67,10 @@ export function idPattern(prefix: IdPrefix): string {
 
 const ID_BODY = new RegExp(`^[${ALPHABET}]{${ID_LENGTH}}$`);
 
-function encodeTime(time: number): string {
+function encode(value: number, characters: number): string {
   let text = '';
-  let rest = time;
-  for (let i = 0; i < TIME_CHARACTERS; i++) {
+  let rest = value;
+  for (let i = 0; i < characters; i++) {
     text = ALPHABET[rest % 32] + text;
     rest = Math.floor(rest / 32);
   }
