@@ -57,6 +57,7 @@ export const resourceName = Type.String({
 export const emailText = Type.String({
   minLength: 3,
   maxLength: 254,
+  description: 'An e-mail address.',
   pattern: "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,188}[A-Za-z0-9])?$",
 });
 

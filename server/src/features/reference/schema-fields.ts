@@ -89,14 +89,16 @@ function bounds(schema: JsonSchema): string[] {
   add(range(schema.minimum, schema.maximum, ''));
   add(range(schema.minItems, schema.maxItems, 'item'));
   if (schema.uniqueItems === true) said.push('no item twice');
-  if (schema.pattern !== undefined) said.push(form(schema.pattern));
+  add(form(schema));
   return said;
 }
 
-/** The alphabet of an identifier tells a reader nothing; its prefix does. */
-function form(pattern: string): string {
+/** The alphabet of an identifier tells a reader nothing, its prefix does; and words say more than any expression. */
+function form({ pattern, description }: JsonSchema): string | null {
+  if (pattern === undefined) return null;
   const idPrefix = ID_PATTERN.exec(pattern)?.[1];
-  return idPrefix === undefined ? `matches ${code(pattern)}` : `starts with ${code(idPrefix)}`;
+  if (idPrefix !== undefined) return `starts with ${code(idPrefix)}`;
+  return description === undefined ? `matches ${code(pattern)}` : null;
 }
 
 function range(low: number | undefined, high: number | undefined, unit: string): string | null {
