@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DECLARATIONS } from './app.ts';
-import { configurationMarkdown } from './kernel/config.ts';
 import { openApiDocument } from './kernel/openapi.ts';
 import { endpointsMarkdown, errorsMarkdown } from './kernel/reference-docs.ts';
+import { configurationMarkdown } from './kernel/settings.ts';
 
 /**
  * Writes docs/generated from the code; with `--check` only tells what differs. The files are committed, so that a

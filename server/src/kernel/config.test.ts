@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { ConfigError, configurationMarkdown, loadConfig, SETTINGS } from './config.ts';
+import { ConfigError, loadConfig } from './config.ts';
+import { configurationMarkdown, SETTINGS } from './settings.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 const PHRASE = 'correct horse battery staple';

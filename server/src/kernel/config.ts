@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
-import { parseCidr } from './cidr.ts';
+import { rootKey, SETTINGS, type SettingName, type Values } from './settings.ts';
 
 /** A start that cannot go on: one line per problem, each naming the variable and what to write. Values never appear. */
 export class ConfigError extends Error {
@@ -13,227 +13,6 @@ export class ConfigError extends Error {
     this.problems = problems;
   }
 }
-
-/** How a setting is read. `parse` answers undefined for text that is not `expects`. */
-interface Kind<T> {
-  readonly expects: string;
-  readonly parse: (text: string) => T | undefined;
-}
-
-interface Setting {
-  readonly name: `CV_${string}`;
-  readonly kind: Kind<unknown>;
-  /** As an operator would write it; null when there is none, or when it follows from other settings. */
-  readonly default: string | null;
-  /** What a default of null means, for the docs. */
-  readonly fallback?: string;
-  readonly doc: string;
-  readonly secret: boolean;
-}
-
-const ROOT_KEY_BYTES = 32;
-const MIN_PASSPHRASE_LENGTH = 16;
-const MAX_LIST_ENTRIES = 256;
-const HOST_NAME = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
-
-const text: Kind<string> = {
-  expects: 'a text of at most 1,024 characters without control characters',
-  parse: (written) => (/^\P{Cc}{1,1024}$/u.test(written) ? written : undefined),
-};
-const host: Kind<string> = { expects: 'an IP address or a host name', parse: parseHost };
-const baseUrl: Kind<string> = {
-  expects: 'an http:// or https:// URL without user, path or query, such as https://coffer.example.com',
-  parse: parseBaseUrl,
-};
-const databaseUrl: Kind<string> = {
-  expects: 'a URL that starts with postgres:// or postgresql://',
-  parse: (written) => (/^postgres(?:ql)?:\/\/\S+$/.test(written) ? written : undefined),
-};
-const proxies: Kind<readonly string[]> = {
-  expects: `a comma-separated list of at most ${MAX_LIST_ENTRIES} IP addresses and CIDR ranges`,
-  parse: (written) => parseList(written, (entry) => parseCidr(entry)?.text),
-};
-const destinations: Kind<readonly string[]> = {
-  expects: `a comma-separated list of at most ${MAX_LIST_ENTRIES} host names, IP addresses and CIDR ranges`,
-  parse: (written) => parseList(written, (entry) => parseCidr(entry)?.text ?? parseHost(entry)?.toLowerCase()),
-};
-const rootKey: Kind<Buffer> = {
-  expects: `the base64 of ${ROOT_KEY_BYTES} random bytes, as \`openssl rand -base64 ${ROOT_KEY_BYTES}\` prints it`,
-  parse: parseKey,
-};
-const passphrase: Kind<string> = {
-  expects: `a passphrase of ${MIN_PASSPHRASE_LENGTH} to 1,024 characters`,
-  parse: (written) => (written.length < MIN_PASSPHRASE_LENGTH ? undefined : text.parse(written)),
-};
-const email: Kind<string> = {
-  expects: 'an e-mail address',
-  parse: (written) => (/^[^\s@]{1,64}@[^\s@]{1,189}$/.test(written) ? written : undefined),
-};
-
-/** Every setting there is. Parsing, defaults, the check for unknown names and the docs come from this table. */
-export const SETTINGS = [
-  { name: 'CV_HOST', kind: host, default: '127.0.0.1', doc: 'Address to listen on.', secret: false },
-  {
-    name: 'CV_PORT',
-    kind: whole(0, 65_535),
-    default: '7400',
-    doc: 'Port to listen on; 0 takes any free one.',
-    secret: false,
-  },
-  {
-    name: 'CV_DATA_DIR',
-    kind: text,
-    default: './data',
-    doc: 'Folder of the SQLite database, the root key and the first admin token.',
-    secret: false,
-  },
-  {
-    name: 'CV_DATABASE_URL',
-    kind: databaseUrl,
-    default: null,
-    fallback: 'none: SQLite in the data folder',
-    doc: 'PostgreSQL 15 or later, as `postgres://user:password@host/database`.',
-    secret: true,
-  },
-  {
-    name: 'CV_DATABASE_POOL',
-    kind: whole(1, 100),
-    default: '4',
-    doc: 'Connections to PostgreSQL per process. Only with `CV_DATABASE_URL`.',
-    secret: false,
-  },
-  {
-    name: 'CV_BASE_URL',
-    kind: baseUrl,
-    default: null,
-    fallback: 'scheme, host and port listened on',
-    doc: 'URL under which clients reach the service.',
-    secret: false,
-  },
-  {
-    name: 'CV_AUDIENCE',
-    kind: text,
-    default: null,
-    fallback: 'the base URL',
-    doc: 'Audience that tokens presented to the service must name.',
-    secret: false,
-  },
-  {
-    name: 'CV_TLS_CERT_FILE',
-    kind: text,
-    default: null,
-    fallback: 'none: plain HTTP',
-    doc: 'PEM file with the certificate chain. Together with `CV_TLS_KEY_FILE`.',
-    secret: false,
-  },
-  {
-    name: 'CV_TLS_KEY_FILE',
-    kind: text,
-    default: null,
-    doc: 'PEM file with the private key. Together with `CV_TLS_CERT_FILE`.',
-    secret: false,
-  },
-  {
-    name: 'CV_TRUSTED_PROXIES',
-    kind: proxies,
-    default: null,
-    doc: 'Addresses and CIDR ranges of the proxies whose `X-Forwarded-For` is believed.',
-    secret: false,
-  },
-  {
-    name: 'CV_LOG_LEVEL',
-    kind: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
-    default: 'info',
-    doc: 'Least severe level that is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
-    secret: false,
-  },
-  {
-    name: 'CV_LOG_FORMAT',
-    kind: choice('auto', 'json', 'pretty'),
-    default: 'auto',
-    doc: '`json`, `pretty`, or `auto`: pretty on a terminal, JSON elsewhere.',
-    secret: false,
-  },
-  {
-    name: 'CV_ROOT_KEY_PROVIDER',
-    kind: choice('file', 'env', 'passphrase'),
-    default: 'file',
-    doc: 'Where the root key comes from: `file`, `env` or `passphrase`.',
-    secret: false,
-  },
-  {
-    name: 'CV_ROOT_KEY_FILE',
-    kind: text,
-    default: null,
-    fallback: '`root.key` in the data folder',
-    doc: 'File of the root key, made at the first start. Only with provider `file`.',
-    secret: false,
-  },
-  {
-    name: 'CV_ROOT_KEY',
-    kind: rootKey,
-    default: null,
-    doc: 'The root key itself: base64 of 32 bytes. Only with provider `env`.',
-    secret: true,
-  },
-  {
-    name: 'CV_ROOT_PASSPHRASE',
-    kind: passphrase,
-    default: null,
-    doc: 'Passphrase the root key is derived from, at least 16 characters. Only with provider `passphrase`.',
-    secret: true,
-  },
-  {
-    name: 'CV_ROOT_PASSPHRASE_FILE',
-    kind: text,
-    default: null,
-    doc: 'File that holds the passphrase instead. Only with provider `passphrase`.',
-    secret: false,
-  },
-  {
-    name: 'CV_NEW_ROOT_KEY',
-    kind: rootKey,
-    default: null,
-    doc: 'The root key to change to. Only for `coffer server rekey` with provider `env`.',
-    secret: true,
-  },
-  {
-    name: 'CV_NEW_ROOT_PASSPHRASE',
-    kind: passphrase,
-    default: null,
-    doc: 'The passphrase to change to. Only for `coffer server rekey` with provider `passphrase`.',
-    secret: true,
-  },
-  {
-    name: 'CV_NEW_ROOT_PASSPHRASE_FILE',
-    kind: text,
-    default: null,
-    doc: 'File that holds the passphrase to change to instead. Only for `coffer server rekey` with provider `passphrase`.',
-    secret: false,
-  },
-  {
-    name: 'CV_ADMIN_EMAIL',
-    kind: email,
-    default: 'admin@localhost',
-    doc: 'E-mail address of the admin made at the first start.',
-    secret: false,
-  },
-  {
-    name: 'CV_OUTBOUND_ALLOW',
-    kind: destinations,
-    default: null,
-    doc: 'Hosts and CIDR ranges in private networks that outgoing calls may reach, also by plain http.',
-    secret: false,
-  },
-] as const satisfies readonly Setting[];
-
-type Row = (typeof SETTINGS)[number];
-type Name = Row['name'];
-type Read<R extends Row> =
-  | Exclude<ReturnType<R['kind']['parse']>, undefined>
-  | (R['default'] extends string ? never : null);
-type Values = { [R in Row as R['name']]: Read<R> };
-
 export type LogLevel = Values['CV_LOG_LEVEL'];
 export type LogFormat = Values['CV_LOG_FORMAT'];
 
@@ -263,7 +42,7 @@ export interface Config {
 }
 
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const values: Partial<Record<Name, unknown>> = {};
+  const values: Partial<Record<SettingName, unknown>> = {};
   const problems = unknownNames(env);
   for (const setting of SETTINGS) {
     const written = env[setting.name] || setting.default;
@@ -274,16 +53,6 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   if (problems.length > 0) throw new ConfigError(problems);
   return build(values as Values);
 }
-
-/** The table of settings for the docs. */
-export function configurationMarkdown(): string {
-  const rows = SETTINGS.map((setting: Setting) => {
-    const fallback = setting.default === null ? (setting.fallback ?? 'none') : `\`${setting.default}\``;
-    return `| \`${setting.name}\` | ${setting.doc}${setting.secret ? ' Secret.' : ''} | ${fallback} |`;
-  });
-  return ['| Name | Meaning | Default |', '|---|---|---|', ...rows, ''].join('\n');
-}
-
 function unknownNames(env: Readonly<Record<string, string | undefined>>): string[] {
   const known: readonly string[] = SETTINGS.map(({ name }) => name);
   return Object.keys(env)
@@ -292,11 +61,11 @@ function unknownNames(env: Readonly<Record<string, string | undefined>>): string
 }
 
 /** Settings that contradict or miss each other: a setting without effect is a mistake the operator should hear of. */
-function conflicts(given: ReadonlySet<Name>, values: Partial<Record<Name, unknown>>): string[] {
+function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<SettingName, unknown>>): string[] {
   const problems: string[] = [];
   const check = (wrong: boolean, problem: string) => wrong && problems.push(problem);
   const provider = values['CV_ROOT_KEY_PROVIDER'];
-  const only = (name: Name, wanted: string) =>
+  const only = (name: SettingName, wanted: string) =>
     check(
       given.has(name) && provider !== wanted && provider !== undefined,
       `${name} has no effect here: remove it, or set CV_ROOT_KEY_PROVIDER=${wanted}.`,
@@ -395,44 +164,6 @@ function hideSecrets<T extends object>(target: T): T {
 function isSecret(name: string, field: unknown): boolean {
   return SECRET_FIELDS.includes(name) && (typeof field === 'string' || Buffer.isBuffer(field));
 }
-
-function whole(min: number, max: number): Kind<number> {
-  return {
-    expects: `a whole number from ${min} to ${max}`,
-    parse: (written) => {
-      const number = /^(?:0|[1-9]\d{0,8})$/.test(written) ? Number(written) : -1;
-      return number >= min && number <= max ? number : undefined;
-    },
-  };
-}
-
-function choice<const C extends string>(...choices: readonly C[]): Kind<C> {
-  return { expects: `one of ${choices.join(', ')}`, parse: (written) => choices.find((known) => known === written) };
-}
-
-function parseHost(written: string): string | undefined {
-  if (isIP(written) !== 0) return written.includes('%') ? undefined : written;
-  // A last label of digits is an IPv4 address in a form that programs read differently (127.1, 0177.0.0.1).
-  return HOST_NAME.test(written) && !/(?:^|\.)(?:\d+|0x[\da-f]*)$/i.test(written) ? written : undefined;
-}
-
-function parseBaseUrl(written: string): string | undefined {
-  // URL repairs much of what it is given: spaces, backslashes, an empty query. What it would repair is refused.
-  if (!/^https?:\/\/[^\s/\\?#@]+\/?$/i.test(written) || !URL.canParse(written)) return undefined;
-  return new URL(written).origin;
-}
-
-function parseList(written: string, parse: (entry: string) => string | undefined): readonly string[] | undefined {
-  const entries = written.split(',', MAX_LIST_ENTRIES + 1).map((entry) => parse(entry.trim()));
-  const valid = entries.filter((entry) => entry !== undefined);
-  return valid.length === entries.length && entries.length <= MAX_LIST_ENTRIES ? valid : undefined;
-}
-
-function parseKey(written: string): Buffer | undefined {
-  const key = Buffer.from(written, 'base64');
-  return key.length === ROOT_KEY_BYTES && key.toString('base64') === written ? key : undefined;
-}
-
 function originOf(scheme: string, listenedOn: string, port: number): string {
   // A wildcard is no address a client can call.
   const reachable = listenedOn === '0.0.0.0' || listenedOn === '::' ? 'localhost' : listenedOn;
