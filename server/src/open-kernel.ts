@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, unlinkSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AuditLog } from './kernel/audit/audit-log.ts';
@@ -35,6 +35,8 @@ export const DATABASE_FILE = 'coffer.db';
 
 export interface OpenedStorage {
   database: Database;
+  /** The schema steps that this opening ran, in order. */
+  applied: readonly string[];
   close(): Promise<void>;
 }
 
@@ -42,19 +44,20 @@ export interface OpenedStorage {
 export async function openStorage(config: Config): Promise<OpenedStorage> {
   makeDataFolder(config.dataDir);
   const lock = config.databaseUrl === null ? lockDataFolder(config.dataDir) : null;
+  let database: Database | undefined;
+  const close = async () => {
+    await database?.close();
+    lock?.release();
+  };
   try {
-    const database =
+    database =
       config.databaseUrl === null
         ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))
         : new PostgresDatabase(config.databaseUrl, config.databasePool);
-    await migrate(database, await loadMigrations());
-    const close = async () => {
-      await database.close();
-      lock?.release();
-    };
-    return { database, close };
+    const { applied } = await migrate(database, await loadMigrations());
+    return { database, applied, close };
   } catch (error) {
-    lock?.release();
+    await close();
     throw error;
   }
 }
@@ -87,12 +90,13 @@ export function loadRootKey(config: Config, installation: Installation | null, s
 
 export const NEXT_KEY_SUFFIX = '.next';
 
-/** A rekey killed after its commit leaves the new key beside the old one: the database says which of them it is. */
+/**
+ * A rekey killed after its commit leaves the new key beside the old one: the database says which of them it is. A new key that is not
+ * the database's stays where it is: a rekey may be about to commit it at this very moment, and the next one replaces it.
+ */
 function finishRekey(file: string, installation: Installation): void {
   const next = `${file}${NEXT_KEY_SUFFIX}`;
-  if (!existsSync(next)) return;
-  if (readRootKeyFile(next).id === installation.rootKeyId) renameDurably(next, file);
-  else unlinkSync(next);
+  if (existsSync(next) && readRootKeyFile(next).id === installation.rootKeyId) renameDurably(next, file);
 }
 
 export async function openKernel(parts: {
@@ -104,9 +108,13 @@ export async function openKernel(parts: {
   const { config, clock, log, database } = parts;
   let installation = await findInstallation(database);
   const salt = installation?.salt ?? randomBytes(ROOT_SALT_BYTES);
-  const root = loadRootKey(config, installation, salt);
+  let root = loadRootKey(config, installation, salt);
+  if (installation === null) {
+    installation = await install(database, root, salt, clock);
+    // Another node was first: a passphrase makes its key only with the salt that is stored.
+    if (installation.rootKeyId !== root.id) root = loadRootKey(config, installation, installation.salt);
+  }
   const keyring = new Keyring(database, root, clock);
-  installation ??= await install(database, keyring, root, salt, clock);
 
   const heads = new Heads(keyring);
   const store =
@@ -135,13 +143,8 @@ export async function openKernel(parts: {
   return { kernel, heads };
 }
 
-async function install(
-  database: Database,
-  keyring: Keyring,
-  root: RootKey,
-  salt: Uint8Array,
-  clock: Clock,
-): Promise<Installation> {
+/** Of nodes that start together on an empty database one sets it up; the others find what it made. */
+async function install(database: Database, root: RootKey, salt: Uint8Array, clock: Clock): Promise<Installation> {
   const installationId = randomBytes(16).toString('hex');
   try {
     await database.transaction(async (tx) => {
@@ -155,13 +158,12 @@ async function install(
           created_at: clock.now(),
         })
         .execute();
-      await keyring.createTenantKey(tx, SYSTEM_TENANT);
+      await new Keyring(database, root, clock).createTenantKey(tx, SYSTEM_TENANT);
     });
   } catch (error) {
-    if (!(error instanceof UniqueViolation)) throw error;
-    throw new StartError(
-      'Another node set this database up at the same moment. Give this one the same root key and start it again.',
-    );
+    const other = error instanceof UniqueViolation ? await findInstallation(database) : null;
+    if (other === null) throw error;
+    return other;
   }
   return { installationId, rootKeyId: root.id, salt };
 }

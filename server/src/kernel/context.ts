@@ -55,7 +55,8 @@ export class Context {
     this.declaration = declaration;
     this.call = call;
     this.now = kernel.clock.now();
-    this.resource = call.url;
+    // Without the query: people put secrets there.
+    this.resource = call.url.split('?', 1)[0] ?? '';
     this.#commitWith = commitWith;
   }
 

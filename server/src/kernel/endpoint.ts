@@ -104,7 +104,7 @@ export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   if (e.rate !== 'none') codes.add('RATE_LIMIT_EXCEEDED');
   if (e.params !== NONE || e.query !== NONE || e.body !== NONE || e.effect === 'change') codes.add('VALIDATION_FAILED');
   if (e.query === NONE) codes.add('VALIDATION_FAILED');
-  if (e.body !== NONE) codes.add('PAYLOAD_TOO_LARGE');
+  if (e.method !== 'GET') codes.add('PAYLOAD_TOO_LARGE');
   if (e.effect === 'change') codes.add('IN_USE');
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code));
 }

@@ -65,6 +65,16 @@ export function idPattern(prefix: IdPrefix): string {
   return `^${prefix}_[${ALPHABET}]{${ID_LENGTH}}$`;
 }
 
+/** For cursors, which hold the id of the last row shown. */
+export function idForm(prefix: IdPrefix): RegExp {
+  return ID_FORMS[prefix];
+}
+
+const ID_FORMS = Object.fromEntries(ID_PREFIXES.map((prefix) => [prefix, new RegExp(idPattern(prefix))])) as Record<
+  IdPrefix,
+  RegExp
+>;
+
 const ID_BODY = new RegExp(`^[${ALPHABET}]{${ID_LENGTH}}$`);
 
 function encode(value: number, characters: number): string {

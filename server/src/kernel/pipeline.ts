@@ -66,7 +66,7 @@ export class Pipeline {
       if (ctx.committed === null && declaration.audit !== NONE) {
         await this.#kernel.audit.record(ctx.entry('allow', reply.status, ''));
       }
-      return { status: reply.status, body: reply.body, headers: replyHeaders(declaration, rate, isReplay) };
+      return { status: reply.status, body: reply.body || null, headers: replyHeaders(declaration, rate, isReplay) };
     } catch (error) {
       return this.#refuse(endpoint, ctx, error, rate);
     }

@@ -2,7 +2,7 @@ import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { invalidField } from '../../kernel/errors.ts';
-import { idAtTime } from '../../kernel/ids.ts';
+import { idAtTime, idForm } from '../../kernel/ids.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
@@ -13,7 +13,7 @@ const SCAN_MAX = 20_000;
 
 export async function list(ctx: Context, query: Query<typeof listAudit>) {
   const { from, to, cursor, limit, ...plain } = query;
-  const [after = null] = decodeCursor(cursor, 1) ?? [];
+  const [after = null] = decodeCursor(cursor, idForm('audit')) ?? [];
   const toId = to === undefined ? null : idAtTime('audit', parseTime(to, '/query/to'));
   const filter: store.AuditFilter = {
     ...plain,

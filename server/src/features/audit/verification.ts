@@ -20,7 +20,9 @@ export interface Verification {
 export async function verify(ctx: Context, heads: Heads): Promise<Verification> {
   await ctx.kernel.audit.seal();
   const head = await store.findHead(ctx.database.read, ctx.tenantId);
-  if (head === undefined) return { valid: true, entries: 0, first_broken: null };
+  if (head === undefined) {
+    return { valid: false, entries: 0, first_broken: { seq: 1, reason: 'the head of the chain was removed' } };
+  }
   const broken = (seq: number, reason: string): Verification => ({
     valid: false,
     entries: head.seq,

@@ -2,7 +2,7 @@ import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
+import { idForm, newId } from '../../kernel/ids.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -31,7 +31,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createGrou
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listGroups>) {
-  const [after = ''] = decodeCursor(query.cursor, 1) ?? [];
+  const [after = ''] = decodeCursor(query.cursor, idForm('group')) ?? [];
   const page = await store.listGroups(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
   return { groups: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
@@ -76,7 +76,7 @@ export async function addMember(ctx: Context, groupId: string, userId: string): 
 
 export async function listMembers(ctx: Context, groupId: string, query: Query<typeof contract.listGroupMembers>) {
   if ((await store.findGroup(ctx.database.read, ctx.tenantId, groupId)) === undefined) throw notFound('group');
-  const [after = ''] = decodeCursor(query.cursor, 1) ?? [];
+  const [after = ''] = decodeCursor(query.cursor, idForm('user')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const page = await store.listMembers(ctx.database.read, ctx.tenantId, groupId, after, limit);
   const members = page.rows.map((r) => ({ group_id: groupId, user_id: r.user_id, added_at: timestamp(r.added_at) }));

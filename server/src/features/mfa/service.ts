@@ -33,8 +33,7 @@ export async function enrol(ctx: Context) {
   const key = await kernel.keyring.purposeKey(tenantId, PURPOSE);
   const sealed = key.seal(place(principal.id), Buffer.from(secret.buffer));
   return ctx.change(async (tx) => {
-    await refuseIfConfirmed(tx, tenantId, principal.id);
-    await store.replacePending(tx, {
+    const isPending = await store.replacePending(tx, {
       tenant_id: tenantId,
       user_id: principal.id,
       sealed_secret: sealed,
@@ -42,6 +41,7 @@ export async function enrol(ctx: Context) {
       last_step: 0,
       created_at: ctx.now,
     });
+    if (!isPending) throw alreadyEnrolled();
     return { secret: secret.base32, otpauth_uri: totpOf(secret, principal.name).toString() };
   });
 }
@@ -53,8 +53,9 @@ export async function confirm(ctx: Context, otp: string) {
   const step = await matchingStep(kernel, row, otp, ctx.now);
   const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
   return ctx.change(async (tx) => {
-    await refuseIfConfirmed(tx, tenantId, principal.id);
-    if (step === null || !(await store.spendStep(tx, tenantId, principal.id, step, ctx.now))) {
+    const current = await store.findTotp(tx, tenantId, principal.id);
+    if (current !== undefined && current.confirmed_at !== null) throw alreadyEnrolled();
+    if (step === null || !(await store.confirmTotp(tx, row, step, ctx.now))) {
       throw new CofferError('LOGIN_DENIED', 'The code is not right, or was used before: take the next one.');
     }
     await store.replaceRecoveryCodes(tx, tenantId, principal.id, codes.map(hashOfCode));
@@ -62,10 +63,8 @@ export async function confirm(ctx: Context, otp: string) {
   });
 }
 
-async function refuseIfConfirmed(tx: Tx, tenantId: string, userId: string): Promise<void> {
-  const row = await store.findTotp(tx, tenantId, userId);
-  if (row === undefined || row.confirmed_at === null) return;
-  throw new CofferError('ALREADY_EXISTS', 'You have a second factor already.');
+function alreadyEnrolled(): CofferError {
+  return new CofferError('ALREADY_EXISTS', 'You have a second factor already.');
 }
 
 /** How a login asks about the second factor of an account. */

@@ -33,23 +33,38 @@ export function findTotp(db: Reader, tenantId: string, userId: string): Promise<
     .executeTakeFirst();
 }
 
-export async function replacePending(tx: Tx, row: TotpRow): Promise<void> {
-  const { tenant_id, user_id } = row;
-  await tx.deleteFrom('user_totp').where('tenant_id', '=', tenant_id).where('user_id', '=', user_id).execute();
-  await tx.insertInto('user_totp').values(row).execute();
+/** Begins an enrolment anew; false if there is a confirmed one, which nothing replaces. In one statement, so that none slips between. */
+export async function replacePending(tx: Tx, row: TotpRow): Promise<boolean> {
+  const { tenant_id: _, user_id: __, ...change } = row;
+  const { numInsertedOrUpdatedRows } = await tx
+    .insertInto('user_totp')
+    .values(row)
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'user_id']).doUpdateSet(change).where('user_totp.confirmed_at', 'is', null),
+    )
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n;
+}
+
+/** Confirms the very secret whose code was checked; false if it was replaced, confirmed or spent meanwhile. */
+export async function confirmTotp(tx: Tx, checked: TotpRow, step: number, confirmedAt: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('user_totp')
+    .set({ last_step: step, confirmed_at: confirmedAt })
+    .where('tenant_id', '=', checked.tenant_id)
+    .where('user_id', '=', checked.user_id)
+    .where('sealed_secret', '=', checked.sealed_secret)
+    .where('confirmed_at', 'is', null)
+    .where('last_step', '<', step)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
 }
 
 /** Spends a time step; false if it or a later one was spent already, by whichever request came first. */
-export async function spendStep(
-  tx: Tx,
-  tenantId: string,
-  userId: string,
-  step: number,
-  confirmedAt?: number,
-): Promise<boolean> {
+export async function spendStep(tx: Tx, tenantId: string, userId: string, step: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('user_totp')
-    .set({ last_step: step, ...(confirmedAt !== undefined && { confirmed_at: confirmedAt }) })
+    .set({ last_step: step })
     .where('tenant_id', '=', tenantId)
     .where('user_id', '=', userId)
     .where('last_step', '<', step)

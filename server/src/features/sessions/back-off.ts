@@ -16,9 +16,9 @@ export type Subject = { kind: keyof typeof FREE_TRIES; hash: Buffer };
  * The subjects of a try. The account is counted whether or not it exists, and under its canonical name, so that neither case nor
  * spaces make a new one.
  */
-export function subjectsOf(tenantName: string, email: string, address: string): Subject[] {
+export function subjectsOf(tenant: string, email: string, address: string): Subject[] {
   return [
-    { kind: 'account', hash: sha256(JSON.stringify(['account', tenantName, email])) },
+    { kind: 'account', hash: sha256(JSON.stringify(['account', tenant, email])) },
     { kind: 'address', hash: sha256(JSON.stringify(['address', address])) },
   ];
 }
@@ -37,8 +37,9 @@ export async function beginTry(database: Database, subjects: readonly Subject[],
         continue;
       }
       const failures = (row.forget_at > now ? row.failures : 0) + 1;
-      const blocked_until = now + delayMs(kind, failures);
-      const forget_at = blocked_until + FORGET_AFTER_MS;
+      const delay = delayMs(kind, failures);
+      const blocked_until = delay === 0 ? 0 : now + delay;
+      const forget_at = now + delay + FORGET_AFTER_MS;
       await store.saveFailures(tx, {
         tenant_id: SYSTEM_TENANT,
         subject_hash: hash,

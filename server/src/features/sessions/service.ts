@@ -9,7 +9,7 @@ import { findOperatorTenant, findTenantByName, type TenantRow } from '../../kern
 import { canonicalEmail } from '../../kernel/wire.ts';
 import { secondFactor } from '../mfa/index.ts';
 import { insertToken, issueToken, revokeOfUser, revokeTokens } from '../tokens/index.ts';
-import { findUser, findUserByEmail, updateUser } from '../users/index.ts';
+import { findUser, findUserByEmail, lockUser, updateUser } from '../users/index.ts';
 import { beginTry, forgiveAddress, subjectsOf, succeeded } from './back-off.ts';
 import type * as contract from './contract.ts';
 
@@ -23,7 +23,8 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
   const user = tenant && (await findUserByEmail(read, tenant.tenant_id, email));
   identify(ctx, tenant, user?.user_id ?? '', email);
 
-  const subjects = subjectsOf(body.tenant ?? '', email, ctx.call.address);
+  // By the tenant's id where there is one: naming the default tenant, or not, must not make two counters of one account.
+  const subjects = subjectsOf(tenant?.tenant_id ?? `no tenant ${body.tenant}`, email, ctx.call.address);
   await beginTry(ctx.database, subjects, ctx.now);
   const isPasswordRight = await verifyPassword(body.password, user?.password_hash || null);
   if (!isPasswordRight || tenant === undefined || user === undefined) throw denied('wrong e-mail address or password');
@@ -45,6 +46,9 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
   });
   ctx.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
   return ctx.change(async (tx) => {
+    // Asked again under a lock: a password changed while this one was examined must leave no session behind.
+    const current = await lockUser(tx, tenant.tenant_id, user.user_id);
+    if (current?.password_hash !== user.password_hash || current.status !== 'active') throw denied('the user changed');
     if (!(await factor.spend(tx))) throw denied('wrong or spent one-time code');
     await succeeded(tx, subjects);
     await insertToken(tx, issued.row);
@@ -101,7 +105,7 @@ export async function changePassword(ctx: Context, body: Body<typeof contract.ch
   const { principal, tenantId, now } = ctx;
   const user = await findUser(ctx.database.read, tenantId, principal.id);
   if (user === undefined) throw denied('the user is gone');
-  const subjects = subjectsOf(principal.tenantName, user.email, ctx.call.address);
+  const subjects = subjectsOf(tenantId, user.email, ctx.call.address);
   if (user.password_hash !== '') {
     if (body.current_password === undefined) throw invalidField('/body/current_password', 'is required');
     await beginTry(ctx.database, subjects, now);
@@ -110,6 +114,8 @@ export async function changePassword(ctx: Context, body: Body<typeof contract.ch
   }
   const password_hash = await hashPassword(body.new_password);
   return ctx.change(async (tx) => {
+    const current = await lockUser(tx, tenantId, principal.id);
+    if (current?.password_hash !== user.password_hash) throw denied('the password changed meanwhile');
     await succeeded(tx, subjects);
     await updateUser(tx, tenantId, principal.id, { password_hash });
     await revokeOfUser(tx, tenantId, principal.id, 'sessions', now, principal.credentialId);

@@ -1,8 +1,10 @@
+import { HEAD_PURPOSE } from '../../kernel/audit/heads.ts';
 import { DAY_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
+import type { PurposeKey } from '../../kernel/crypto/keyring.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
+import { idForm, newId } from '../../kernel/ids.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Plan, RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
@@ -23,10 +25,8 @@ export interface NewTenant {
   row: TenantRow;
   owner: UserRow;
   ownerToken: string;
-  /** Writes the tenant's key, without which nothing can be sealed or recorded for it … */
-  insertKey(tx: Tx): Promise<void>;
-  /** … and the tenant with its owner and the owner's token. */
-  insert(tx: Tx): Promise<void>;
+  /** Writes all of it: the tenant, its keys, the beginning of its audit log, its owner and the owner's token. */
+  insert(tx: Tx): Promise<{ headKey: PurposeKey }>;
 }
 
 /** Everything a tenant needs to be used, made ready outside a transaction. */
@@ -54,13 +54,16 @@ export async function prepareTenant(
     epoch: 1,
     created_at: now,
   };
-  const insertKey = (tx: Tx) => kernel.keyring.createTenantKey(tx, tenantId);
   const insert = async (tx: Tx) => {
     await store.insertTenant(tx, row);
+    const [headKey] = await kernel.keyring.createTenantKey(tx, tenantId, HEAD_PURPOSE);
+    if (headKey === undefined) throw new Error('no key was made');
+    await kernel.audit.beginChain(tx, tenantId, headKey);
     await insertNew(tx, owner);
     await insertToken(tx, issued.row);
+    return { headKey };
   };
-  return { row, owner, ownerToken: issued.token, insertKey, insert };
+  return { row, owner, ownerToken: issued.token, insert };
 }
 
 export async function create(ctx: Context, body: Body<typeof contract.createTenant>) {
@@ -75,7 +78,6 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
   ctx.describe({ tenant: made.row.tenant_id, name: body.name });
   return ctx.change(async (tx) => {
     try {
-      await made.insertKey(tx);
       await made.insert(tx);
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
@@ -89,7 +91,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listTenants>) {
-  const [after = ''] = decodeCursor(query.cursor, 1) ?? [];
+  const [after = ''] = decodeCursor(query.cursor, idForm('tenant')) ?? [];
   const page = await store.listTenants(ctx.database.read, after, query.limit ?? LIST_LIMIT_DEFAULT);
   return { tenants: page.rows.map(toWire), next_cursor: page.next_cursor };
 }

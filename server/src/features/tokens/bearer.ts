@@ -36,8 +36,8 @@ export class BearerScheme implements CredentialScheme {
 
   async resolve(credential: string): Promise<Resolved> {
     const isPat = credential.startsWith(PAT_PREFIX);
-    const claims = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
-    const { jti, sub, tid, kind } = claims ?? {};
+    const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
+    const { jti, sub, tid, kind } = verified?.claims ?? {};
     if (typeof jti !== 'string' || typeof sub !== 'string' || typeof tid !== 'string') {
       throw invalidToken('not a valid token of this installation');
     }
@@ -54,6 +54,7 @@ export class BearerScheme implements CredentialScheme {
     if (token === undefined || !equalBytes(token.token_hash, sha256(credential)))
       throw invalidToken('the token is not known');
     const owner = { tenantId: tid, id: sub, name: user?.email ?? '', key: jti };
+    if (verified?.isExpired) throw new RefusedCredential('the token has expired', owner);
     if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
     if (user === undefined || token.user_id !== sub) throw new RefusedCredential('the user is gone', owner);
     if (user.status !== 'active') throw new RefusedCredential('the user is disabled', owner);
@@ -88,8 +89,9 @@ export function ceilingsOf(token: TokenRow): CeilingInput[] {
 
 /** The row of a token, if this is one of ours and it is stored; whether it may be used is not asked. */
 export async function findTokenByText(kernel: Kernel, text: string): Promise<TokenRow | undefined> {
-  const claims = await kernel.signingKeys.verify(text.startsWith(PAT_PREFIX) ? text.slice(PAT_PREFIX.length) : text);
-  if (claims === null) return undefined;
+  const verified = await kernel.signingKeys.verify(text.startsWith(PAT_PREFIX) ? text.slice(PAT_PREFIX.length) : text);
+  if (verified === null) return undefined;
+  const { claims } = verified;
   const row = await findToken(kernel.database.read, String(claims['tid']), String(claims.jti));
   return row !== undefined && equalBytes(row.token_hash, sha256(text)) ? row : undefined;
 }

@@ -1,9 +1,11 @@
+import { invalidToken } from '../../kernel/auth/authentication.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import { PolicyError } from '../../kernel/authz/policy.ts';
 import { DAY_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { idForm } from '../../kernel/ids.ts';
 import { tighter } from '../../kernel/limits/rate-classes.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
@@ -45,6 +47,9 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
   });
   ctx.describe({ token: issued.row.token_id, name: body.name, expires_at: timestamp(issued.row.expires_at) });
   return ctx.change(async (tx) => {
+    // Asked again under a lock: a token made while its parent is being revoked would never be found by that revocation.
+    const current = await store.lockToken(tx, ctx.tenantId, principal.credentialId);
+    if (current === undefined || current.revoked_at !== null) throw invalidToken('the token is revoked', principal);
     await store.insertToken(tx, issued.row);
     return { ...toWire(issued.row, ctx.now), token: issued.token };
   });
@@ -62,7 +67,7 @@ function refuseBadCeiling(input: CeilingInput): void {
 export async function list(ctx: Context, query: Query<typeof listTokens>) {
   const userId = query.user_id ?? ctx.principal.id;
   ctx.authorize(userId === ctx.principal.id ? 'self/tokens' : `user/${userId}/tokens`);
-  const [before = null] = decodeCursor(query.cursor, 1) ?? [];
+  const [before = null] = decodeCursor(query.cursor, idForm('token')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const page = await store.listTokens(ctx.database.read, ctx.tenantId, userId, before, limit);
   return { tokens: page.rows.map((row) => toWire(row, ctx.now)), next_cursor: page.next_cursor };
@@ -77,7 +82,7 @@ export async function read(ctx: Context, tokenId: string): Promise<Token> {
 
 export async function revoke(ctx: Context, tokenId: string): Promise<undefined> {
   return ctx.change(async (tx) => {
-    const row = await store.findToken(tx, ctx.tenantId, tokenId);
+    const row = await store.lockToken(tx, ctx.tenantId, tokenId);
     ctx.authorize(resourceOf(ctx, tokenId, row));
     if (row === undefined) throw notFound('token');
     const all = await withDescendants(tx, ctx.tenantId, tokenId);

@@ -38,6 +38,17 @@ export function findToken(db: Reader, tenantId: string, tokenId: string): Promis
     .executeTakeFirst();
 }
 
+/** Locked, so that making a token with it and revoking it take turns. */
+export function lockToken(tx: Tx, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
+  return tx
+    .selectFrom('tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('token_id', '=', tokenId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
 /** Newest first. */
 export async function listTokens(
   db: Reader,
@@ -68,6 +79,7 @@ export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: 
     .execute();
 }
 
+/** Locked too: a child that is being used to make another one is waited for, and then its child is found. */
 export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]): Promise<string[]> {
   if (parentIds.length === 0) return [];
   const rows = await tx
@@ -76,6 +88,7 @@ export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]):
     .where('tenant_id', '=', tenantId)
     .where('parent_id', 'in', parentIds)
     .where('revoked_at', 'is', null)
+    .forUpdate()
     .execute();
   return rows.map((row) => row.token_id);
 }

@@ -4,7 +4,7 @@ import type { Context } from '../../kernel/context.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
+import { idForm, newId } from '../../kernel/ids.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
@@ -41,7 +41,7 @@ export class Users {
   }
 
   async list(ctx: Context, query: Query<typeof contract.listUsers>) {
-    const [after = ''] = decodeCursor(query.cursor, 1) ?? [];
+    const [after = ''] = decodeCursor(query.cursor, idForm('user')) ?? [];
     const page = await store.listUsers(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
     return { users: page.rows.map(toWire), next_cursor: page.next_cursor };
   }

@@ -5,7 +5,7 @@ import type { Tx } from '../storage/database.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { AuditEntry } from './entry.ts';
 import { GroupCommit } from './group-commit.ts';
-import type { Heads } from './heads.ts';
+import { genesis, type Heads } from './heads.ts';
 
 const BATCH_MAX = 1000;
 const WAITING_MAX = 50_000;
@@ -44,6 +44,14 @@ export class AuditLog {
   /** What `recordIn` needs, fetched before the transaction begins. */
   headKey(tenantId: string): Promise<PurposeKey> {
     return this.#heads.key(tenantId);
+  }
+
+  /**
+   * A tenant's log begins with a head and never gets another: without one, entries are kept but not linked, and the check says
+   * that the log was tampered with.
+   */
+  async beginChain(tx: Tx, tenantId: string, headKey: PurposeKey): Promise<void> {
+    await tx.insertInto('audit_heads').values(genesis(tenantId, headKey)).execute();
   }
 
   recordIn(tx: Tx, entry: AuditEntry, headKey: PurposeKey): Promise<void> {

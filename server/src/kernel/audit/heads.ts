@@ -2,7 +2,8 @@ import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
 import type { Tables } from '../storage/tables.ts';
 import { type ChainHead, GENESIS_HASH } from './chain.ts';
 
-const PURPOSE = 'audit-head';
+/** The purpose whose key seals the head; a tenant is made with its first one. */
+export const HEAD_PURPOSE = 'audit-head';
 
 /**
  * The head of a tenant's chain carries a MAC under a key the database holds only wrapped. Who can write to the database but has no
@@ -17,11 +18,17 @@ export class Heads {
 
   /** Call before a transaction: the key may have to be made. */
   key(tenantId: string): Promise<PurposeKey> {
-    return this.#keyring.purposeKey(tenantId, PURPOSE);
+    return this.#keyring.purposeKey(tenantId, HEAD_PURPOSE);
   }
 
   async isAuthentic(row: Tables['audit_heads']): Promise<boolean> {
-    return this.#keyring.verifyMac(row.tenant_id, PURPOSE, row.mac_key_version, macInput(row.tenant_id, row), row.mac);
+    return this.#keyring.verifyMac(
+      row.tenant_id,
+      HEAD_PURPOSE,
+      row.mac_key_version,
+      macInput(row.tenant_id, row),
+      row.mac,
+    );
   }
 }
 

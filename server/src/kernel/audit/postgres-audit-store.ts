@@ -4,7 +4,7 @@ import type { PostgresDatabase } from '../storage/postgres.ts';
 import { type AuditStore, COLUMNS } from './audit-store.ts';
 import { type LinkedEntry, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
-import { genesis, type Heads, headRow } from './heads.ts';
+import { type Heads, headRow } from './heads.ts';
 
 const TYPES: Partial<Record<(typeof COLUMNS)[number], string>> = { at: 'bigint', status: 'integer' };
 /** One statement of one shape whatever the size of the batch: prepared once, one round trip, one commit. */
@@ -55,11 +55,6 @@ export class PostgresAuditStore implements AuditStore {
   async #sealTenant(tenantId: string): Promise<number> {
     const key = await this.#heads.key(tenantId);
     return this.#database.transaction(async (tx) => {
-      await tx
-        .insertInto('audit_heads')
-        .values(genesis(tenantId, key))
-        .onConflict((c) => c.column('tenant_id').doNothing())
-        .execute();
       const head = await tx
         .selectFrom('audit_heads')
         .select(['seq', 'hash'])

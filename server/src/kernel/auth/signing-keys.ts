@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import { type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../clock.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { newId } from '../ids.ts';
@@ -52,8 +52,8 @@ export class SigningKeys {
       .sign(await this.#privateKey(key));
   }
 
-  /** The claims of a token that one of our keys signed, or null. Expiry is included; revocation is not: that is the store's. */
-  async verify(jwt: string): Promise<JWTPayload | null> {
+  /** The claims of a token that one of our keys signed, or null. Whether it was revoked is the store's to say. */
+  async verify(jwt: string): Promise<{ claims: JWTPayload; isExpired: boolean } | null> {
     try {
       const { payload } = await jwtVerify(jwt, ({ kid }) => this.#publicKey(kid), {
         // Pinned: what the token says of its own algorithm decides nothing (RFC 8725, 3.1).
@@ -63,8 +63,10 @@ export class SigningKeys {
         currentDate: new Date(this.#clock.now()),
         requiredClaims: ['jti', 'sub', 'exp', 'iat'],
       });
-      return payload;
+      return { claims: payload, isExpired: false };
     } catch (error) {
+      // Raised only after the signature was found good, so the log can name whose token it was.
+      if (error instanceof errors.JWTExpired) return { claims: error.payload, isExpired: true };
       if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) return null;
       throw error;
     }

@@ -48,9 +48,24 @@ export class Keyring {
     this.#clock = clock;
   }
 
-  /** A new tenant's own key, in the transaction that makes the tenant. */
-  async createTenantKey(tx: Tx, tenantId: string): Promise<void> {
-    await insertKey(tx, wrapByRoot(this.#root, tenantId, 1, randomBytes(KEY_BYTES), this.#clock.now()));
+  /**
+   * A new tenant's own key and its first keys for some purposes, in the transaction that makes the tenant. They are not cached: the
+   * transaction may yet fail.
+   */
+  async createTenantKey(tx: Tx, tenantId: string, ...purposes: string[]): Promise<PurposeKey[]> {
+    const now = this.#clock.now();
+    const tenantKey = randomBytes(KEY_BYTES);
+    await insertKey(tx, wrapByRoot(this.#root, tenantId, 1, tenantKey, now));
+    const made: PurposeKey[] = [];
+    for (const purpose of purposes) {
+      const key = randomBytes(KEY_BYTES);
+      await insertKey(
+        tx,
+        wrapByTenant({ key: createSecretKey(tenantKey), version: 1 }, tenantId, purpose, 1, key, now),
+      );
+      made.push(purposeKeyOf(createSecretKey(key), tenantId, { version: 1, usesLeft: 0 }));
+    }
+    return made;
   }
 
   async seal(purpose: string, place: Place, plaintext: Uint8Array): Promise<Buffer> {
@@ -78,15 +93,7 @@ export class Keyring {
    */
   async purposeKey(tenantId: string, purpose: string): Promise<PurposeKey> {
     const newest = await this.#newestOf(tenantId, purpose);
-    const key = await this.#key(tenantId, purpose, newest.version);
-    return {
-      version: newest.version,
-      seal: (place, plaintext) => {
-        newest.usesLeft--;
-        return seal(key, newest.version, { ...place, tenantId }, plaintext);
-      },
-      mac: (data) => macOf(key, data),
-    };
+    return purposeKeyOf(await this.#key(tenantId, purpose, newest.version), tenantId, newest);
   }
 
   async #newestOf(tenantId: string, purpose: string): Promise<Newest> {
@@ -129,15 +136,10 @@ export class Keyring {
   async #addVersion(tenantId: string, purpose: string, version: number): Promise<void> {
     const bytes = randomBytes(KEY_BYTES);
     const wrapping = await this.#tenantKey(tenantId);
-    const place = keyPlace(tenantId, purpose, version);
-    const wrapped = seal(wrapping.key, wrapping.version, place, bytes);
+    const row = wrapByTenant(wrapping, tenantId, purpose, version, bytes, this.#clock.now());
     bytes.fill(0);
-    const wrappedBy = `${TENANT_PURPOSE}:${wrapping.version}`;
-    const created_at = this.#clock.now();
     try {
-      await this.#database.transaction((tx) =>
-        insertKey(tx, { tenant_id: tenantId, purpose, version, wrapped_by: wrappedBy, wrapped, uses: 0, created_at }),
-      );
+      await this.#database.transaction((tx) => insertKey(tx, row));
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
     }
@@ -210,6 +212,30 @@ function wrapByRoot(root: RootKey, tenantId: string, version: number, bytes: Uin
   const wrapped = seal(root.key, 0, keyPlace(tenantId, TENANT_PURPOSE, version), bytes);
   const wrapped_by = `root:${root.id}`;
   return { tenant_id: tenantId, purpose: TENANT_PURPOSE, version, wrapped_by, wrapped, uses: 0, created_at: now };
+}
+
+function wrapByTenant(
+  wrapping: { key: KeyObject; version: number },
+  tenantId: string,
+  purpose: string,
+  version: number,
+  bytes: Uint8Array,
+  now: number,
+): Tables['keys'] {
+  const wrapped = seal(wrapping.key, wrapping.version, keyPlace(tenantId, purpose, version), bytes);
+  const wrapped_by = `${TENANT_PURPOSE}:${wrapping.version}`;
+  return { tenant_id: tenantId, purpose, version, wrapped_by, wrapped, uses: 0, created_at: now };
+}
+
+function purposeKeyOf(key: KeyObject, tenantId: string, counted: Pick<Newest, 'version' | 'usesLeft'>): PurposeKey {
+  return {
+    version: counted.version,
+    seal: (place, plaintext) => {
+      counted.usesLeft--;
+      return seal(key, counted.version, { ...place, tenantId }, plaintext);
+    },
+    mac: (data) => macOf(key, data),
+  };
 }
 
 function keyPlace(tenantId: string, purpose: string, version: number): Place {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { SECOND_MS } from '../clock.ts';
@@ -50,7 +50,12 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
     ...nodeServerOptions(config.tls),
   }) as unknown as FastifyInstance;
   fastify.server.maxConnections = CONNECTIONS_MAX;
-  if ('headersTimeout' in fastify.server) fastify.server.headersTimeout = HEADERS_TIMEOUT_MS;
+  fastify.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const error = new CofferError('INVALID_REQUEST', 'This service meets no expectation but "100-continue".');
+    const requestId = newId('req');
+    write(response, errorReply(error, requestId), { ...common, 'X-Request-Id': requestId, Connection: 'close' });
+    request.destroy();
+  });
 
   const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
   const common = securityHeaders(isHttps);
@@ -70,11 +75,13 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
   });
 
   const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
-    const found = match(
-      route,
-      request.method === 'HEAD' ? 'GET' : request.method,
-      request.params as Record<string, string>,
-    );
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      const error = new CofferError('INVALID_REQUEST', 'Send a Host header.');
+      send(reply, errorReply(error, requestIdOf(request)), headersFor(request));
+      return reply;
+    }
+    const method = request.method === 'HEAD' && answersHead(route) ? 'GET' : request.method;
+    const found = match(route, method, request.params as Record<string, string>);
     if (found.endpoint === null) {
       send(reply, notAllowed(found.allow, requestIdOf(request)), headersFor(request));
       return reply;
@@ -100,9 +107,8 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
   for (const route of routesOf(endpoints)) {
     const declared = route.endpoints.map((e) => e.endpoint.declaration);
     const bodyLimit = Math.max(1, ...declared.map((d) => d.bodyBytesMax));
-    const hasHead = declared.some((d) => d.rate === 'none' && d.method === 'GET');
     fastify.route({
-      method: hasHead ? [...METHODS, 'HEAD'] : [...METHODS],
+      method: [...METHODS, 'HEAD', 'OPTIONS'],
       url: route.url,
       bodyLimit,
       handler: (request, reply) => answer(route, request, reply),
@@ -118,10 +124,21 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
   };
 }
 
+const NODE_OPTIONS = {
+  maxHeaderSize: HEADER_BYTES_MAX,
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  // How often the time limits are looked at: without it a slow client lives half a minute longer.
+  connectionsCheckingInterval: SECOND_MS,
+  // Joined, a header given twice fits no form; by default the second would be dropped unseen.
+  joinDuplicateHeaders: true,
+  // Checked by us, so that the refusal looks like every other.
+  requireHostHeader: false,
+};
+
 function nodeServerOptions(tls: { certFile: string; keyFile: string } | null) {
-  if (tls === null) return { http: { maxHeaderSize: HEADER_BYTES_MAX, requireHostHeader: true } };
+  if (tls === null) return { http: NODE_OPTIONS };
   const files = { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
-  return { https: { maxHeaderSize: HEADER_BYTES_MAX, minVersion: 'TLSv1.2' as const, ...files } };
+  return { https: { ...NODE_OPTIONS, minVersion: 'TLSv1.2' as const, ...files } };
 }
 
 const REQUEST_ID = Symbol('request id');
@@ -179,6 +196,13 @@ function isParserError(error: unknown): boolean {
   return (code?.startsWith('FST_ERR_') ?? false) || (statusCode !== undefined && statusCode < 500);
 }
 
+/** Monitors ask with HEAD; everything else that can be read is worth its body. */
+function answersHead(route: Route): boolean {
+  return route.endpoints.some(
+    ({ endpoint: { declaration } }) => declaration.rate === 'none' && declaration.method === 'GET',
+  );
+}
+
 function notAllowed(allow: readonly string[], requestId: string): Reply {
   if (allow.length === 0) return errorReply(new CofferError('NOT_FOUND', 'There is no such route.'), requestId);
   const error = new CofferError('METHOD_NOT_ALLOWED', `Use ${allow.join(' or ')} here.`);
@@ -186,15 +210,19 @@ function notAllowed(allow: readonly string[], requestId: string): Reply {
 }
 
 /** Written straight to Node's response: by then there is nothing left for the framework to do but to cost time. */
-function send(reply: FastifyReply, { status, headers, body }: Reply, more: Record<string, string>): void {
+function send(reply: FastifyReply, result: Reply, more: Record<string, string>): void {
+  reply.hijack();
+  write(reply.raw, result, more);
+}
+
+function write(response: ServerResponse, { status, headers, body }: Reply, more: Record<string, string>): void {
   const all: Record<string, string | number> = { ...more, ...headers };
   if (body !== null) {
     all['Content-Type'] ??= JSON_CONTENT_TYPE;
     all['Content-Length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   }
-  reply.hijack();
-  reply.raw.writeHead(status, all);
-  reply.raw.end(body ?? undefined);
+  response.writeHead(status, all);
+  response.end(body ?? undefined);
 }
 
 /** Malformed HTTP has no request to answer to, only a socket. */

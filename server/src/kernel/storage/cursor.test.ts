@@ -9,10 +9,10 @@ test('a cursor comes back as it went out', () => {
   fc.assert(
     fc.property(key, (parts) => {
       const cursor = encodeCursor(parts);
-      if (cursor.length <= 512) assert.deepEqual(decodeCursor(cursor, parts.length), parts);
+      if (cursor.length <= 512) assert.deepEqual(decodeCursor(cursor, ...parts.map(() => /^/)), parts);
     }),
   );
-  assert.equal(decodeCursor(undefined, 1), null);
+  assert.equal(decodeCursor(undefined, /^/), null);
 });
 
 test('anything else is refused, never guessed at', () => {
@@ -31,11 +31,11 @@ test('anything else is refused, never guessed at', () => {
     Buffer.from('{"0":"a"}').toString('base64url'),
     'A'.repeat(600),
   );
-  for (const cursor of bad) assert.throws(() => decodeCursor(cursor, 1), CofferError, cursor);
+  for (const cursor of bad) assert.throws(() => decodeCursor(cursor, /^a$/), CofferError, cursor);
   fc.assert(
     fc.property(fc.string(), (text) => {
       try {
-        assert.equal(encodeCursor(decodeCursor(text, 1) ?? []), text);
+        assert.equal(encodeCursor(decodeCursor(text, /^/) ?? []), text);
       } catch (error) {
         assert.ok(error instanceof CofferError);
       }

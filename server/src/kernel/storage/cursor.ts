@@ -10,14 +10,19 @@ export function encodeCursor(key: readonly string[]): string {
   return Buffer.from(JSON.stringify(key), 'utf8').toString('base64url');
 }
 
-export function decodeCursor(cursor: string | undefined, parts: number): string[] | null {
+/** `forms` say what each part of this list's key looks like: a cursor of another list, or a made-up one, is refused. */
+export function decodeCursor(cursor: string | undefined, ...forms: RegExp[]): string[] | null {
   if (cursor === undefined) return null;
   const key = cursor.length <= CURSOR_LENGTH_MAX ? parse(cursor) : null;
-  const isKey = Array.isArray(key) && key.length === parts && key.every((part) => typeof part === 'string');
+  const isKey = Array.isArray(key) && key.length === forms.length && key.every((part, i) => isOfForm(part, forms[i]));
   if (!isKey || encodeCursor(key) !== cursor) {
     throw invalidField('/query/cursor', 'is not a cursor of this list: pass next_cursor of the page before, unchanged');
   }
   return key;
+}
+
+function isOfForm(part: unknown, form: RegExp | undefined): boolean {
+  return typeof part === 'string' && (form?.test(part) ?? false);
 }
 
 function parse(cursor: string): unknown {

@@ -1,0 +1,55 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { bringUpToDate, explainFailure, loadConfig, newAdminToken, rekey } from '../../server/src/operator/index.ts';
+import packageJson from '../package.json' with { type: 'json' };
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+// What is written here are keys and tokens: nobody else reads them, not even for a moment.
+process.umask(0o077);
+
+const program = new Command('coffer')
+  .description('The command line of Coffer, a service that keeps secrets.')
+  .version(packageJson.version)
+  .exitOverride()
+  .showHelpAfterError('Run coffer --help to see what there is.');
+
+const server = program
+  .command('server')
+  .description('Tend an installation from its own machine')
+  .addHelpText('after', '\nThe commands read the same CV_ environment variables as the service.');
+
+operatorCommand('rekey', 'Replace the root key; no value is touched', rekey).addHelpText(
+  'after',
+  `
+Stop the service first, on every node. With the provider "file" a new key is made. With "env" and "passphrase" give the new one in
+CV_NEW_ROOT_KEY, CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE, beside the present settings. A rekey that is interrupted
+either did not happen or is finished by the next start.`,
+);
+operatorCommand('migrate', 'Bring the schema of the database up to date', bringUpToDate);
+operatorCommand('new-admin-token', 'Make a token for the first owner, in place of one that is lost', newAdminToken);
+
+function operatorCommand(
+  name: string,
+  description: string,
+  act: (config: ReturnType<typeof loadConfig>) => Promise<string>,
+) {
+  return server
+    .command(name)
+    .description(description)
+    .action(async () => {
+      process.stdout.write(`${await act(loadConfig(process.env))}\n`);
+    });
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : EXIT_USAGE;
+  } else {
+    process.stderr.write(`${explainFailure(error)}\n`);
+    process.exitCode = EXIT_FAILED;
+  }
+}

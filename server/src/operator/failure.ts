@@ -1,0 +1,34 @@
+import { ConfigError } from '../kernel/config.ts';
+import { CofferError } from '../kernel/errors.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import { classifyPostgresError } from '../kernel/storage/postgres.ts';
+
+const UNREACHABLE = 'The database cannot be reached. Check CV_DATABASE_URL and that it is running.';
+
+/** Operators get a sentence that says what to do; only a defect of ours shows where it happened. */
+export function explainFailure(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof StartError) return error.message;
+  if (error instanceof CofferError) return UNREACHABLE;
+  const { name, code, message, stack, syscall, path } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return 'The address is in use: stop the other program, or set CV_PORT to another port.';
+  if (code === 'EADDRNOTAVAIL') return 'The address is not one of this machine: set CV_HOST to one that is.';
+  if (code === 'EACCES' && syscall === 'listen') {
+    return 'The port may not be used by this user: set CV_PORT to one above 1023, or put a proxy in front.';
+  }
+  if (syscall !== undefined && path !== undefined) {
+    return `The file or folder ${path} cannot be used (${code}). Check that it exists, who owns it, and that the disk has room.`;
+  }
+  if (classifyPostgresError(error) === 'unavailable') return UNREACHABLE;
+  if (name === 'PostgresError') return `PostgreSQL refused (${code}): ${firstLine(message)}. Check CV_DATABASE_URL.`;
+  if (code === 'ERR_SQLITE_ERROR') {
+    return `The database in the data folder cannot be used: ${firstLine(message)}. Check the disk, or restore a backup.`;
+  }
+  if (code?.startsWith('ERR_OSSL') === true || code?.startsWith('ERR_TLS') === true) {
+    return `The certificate or key for TLS cannot be used (${code}). Check CV_TLS_CERT_FILE and CV_TLS_KEY_FILE.`;
+  }
+  return stack ?? message;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}

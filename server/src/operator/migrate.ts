@@ -1,0 +1,10 @@
+import type { Config } from '../kernel/config.ts';
+import { withStorage } from './opened.ts';
+
+/** What every start does first, by itself: for whoever wants the schema changed before nodes of a new release start. */
+export function bringUpToDate(config: Config): Promise<string> {
+  return withStorage(config, async (_, applied) => {
+    if (applied.length === 0) return 'The schema is up to date; nothing was done.';
+    return `The schema is up to date; ${applied.length} ${applied.length === 1 ? 'step' : 'steps'} ran: ${applied.join(', ')}.`;
+  });
+}

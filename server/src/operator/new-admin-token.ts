@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../bootstrap.ts';
+import { insertToken, issueToken } from '../features/tokens/index.ts';
+import { DAY_MS, timestamp } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import { renameDurably, replaceDurably } from '../kernel/crypto/root-key.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Reader } from '../kernel/storage/database.ts';
+import { systemEntry } from '../system-entry.ts';
+import { withKernel } from './opened.ts';
+
+const TTL_MS = 365 * DAY_MS;
+const TOKEN_NAME = 'made by coffer server new-admin-token';
+
+/**
+ * For whoever lost the token but has the machine. As at the first start, the token is in a file before it is committed and gets its
+ * name after; a start in between finds the file and finishes.
+ */
+export function newAdminToken(config: Config): Promise<string> {
+  return withKernel(config, async ({ kernel, operator }) => {
+    const owner = await firstActiveOwner(kernel.database.read, operator.tenant_id);
+    if (owner === undefined) {
+      throw new StartError(`The tenant ${operator.name} has no active owner, so there is nobody to make a token for.`);
+    }
+    const now = kernel.clock.now();
+    const { token, row } = await issueToken(kernel, {
+      tenantId: operator.tenant_id,
+      userId: owner.user_id,
+      kind: 'pat',
+      name: TOKEN_NAME,
+      expiresAt: now + TTL_MS,
+    });
+    const headKey = await kernel.audit.headKey(operator.tenant_id);
+    const entry = systemEntry({
+      tenantId: operator.tenant_id,
+      actorId: 'operator',
+      action: 'tokens:create',
+      resource: `user/${owner.user_id}/tokens`,
+      status: 201,
+      details: { token: row.token_id, user: owner.user_id, name: row.name, expires_at: timestamp(row.expires_at) },
+      now,
+    });
+    const file = join(config.dataDir, ADMIN_TOKEN_FILE);
+    const pending = `${file}${PENDING_SUFFIX}`;
+    replaceDurably(pending, `${token}\n`);
+    await kernel.database.transaction(async (tx) => {
+      await insertToken(tx, row);
+      await kernel.audit.recordIn(tx, entry, headKey);
+    });
+    renameDurably(pending, file);
+    return (
+      `A new token of ${owner.email}, an owner of the tenant ${operator.name}, is in ${file}, which only you can read. It works until ` +
+      `${timestamp(row.expires_at)}. Earlier tokens still work: revoke those you lost with DELETE /auth/tokens/<id>.`
+    );
+  });
+}
+
+/** First by id, and ids are in order of time: as a rule the one the first start made. */
+function firstActiveOwner(db: Reader, tenantId: string) {
+  return db
+    .selectFrom('users')
+    .select(['user_id', 'email'])
+    .where('tenant_id', '=', tenantId)
+    .where('role', '=', 'owner')
+    .where('status', '=', 'active')
+    .orderBy('user_id')
+    .limit(1)
+    .executeTakeFirst();
+}

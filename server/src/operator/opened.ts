@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import { CofferError } from '../kernel/errors.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import { createLogger } from '../kernel/observability/log.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Database } from '../kernel/storage/database.ts';
+import { findOperatorTenant, type TenantRow } from '../kernel/storage/tenant-rows.ts';
+import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../open-kernel.ts';
+
+/** Runs `act` on storage that is there already: an operator's command must not make a new, empty one by a wrong setting. */
+export async function withStorage<T>(
+  config: Config,
+  act: (database: Database, applied: readonly string[]) => Promise<T>,
+): Promise<T> {
+  if (config.databaseUrl === null && !existsSync(join(config.dataDir, DATABASE_FILE))) {
+    throw new StartError(
+      `There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL as for the service.`,
+    );
+  }
+  const storage = await openStorage(config);
+  try {
+    return await act(storage.database, storage.applied);
+  } finally {
+    await storage.close();
+  }
+}
+
+export interface Opened {
+  kernel: Kernel;
+  installation: Installation;
+  operator: TenantRow;
+}
+
+/** Runs `act` with everything the service has but listens to nobody and runs no jobs. */
+export function withKernel<T>(config: Config, act: (opened: Opened) => Promise<T>): Promise<T> {
+  return withStorage(config, async (database) => {
+    const installation = await findInstallation(database);
+    const operator = await findOperatorTenant(database.read);
+    if (installation === null || operator === undefined) {
+      throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
+    }
+    const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
+    const { kernel } = await openKernel({ config, clock: systemClock, log, database });
+    kernel.operatorTenantId = operator.tenant_id;
+    return act({ kernel, installation, operator });
+  });
+}

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../kernel/config.ts';
+import { rewrapTenantKeys } from '../kernel/crypto/keyring.ts';
+import {
+  newRootKey,
+  ROOT_SALT_BYTES,
+  type RootKey,
+  renameDurably,
+  replaceDurably,
+  rootKeyProvider,
+} from '../kernel/crypto/root-key.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Tx } from '../kernel/storage/database.ts';
+import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
+import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../open-kernel.ts';
+import { systemEntry } from '../system-entry.ts';
+import { withKernel } from './opened.ts';
+import { refuseOtherNodes } from './other-nodes.ts';
+
+/** The key to change to, and what makes sure that it outlives a kill: `keep` before the commit, `settle` after it. */
+interface NextKey {
+  root: RootKey;
+  salt: Uint8Array;
+  keep(): void;
+  settle(): void;
+  whatNext: string;
+}
+
+/**
+ * Replaces the root key. Only tenant keys are wrapped by it, so they are all that is written; one transaction, so that at any
+ * instant one key opens everything, and that key is in its place or, by the name `….next`, beside it.
+ */
+export async function rekey(config: Config): Promise<string> {
+  requireNewKey(config);
+  await refuseOtherNodes(config);
+  return withKernel(config, async ({ kernel, installation, operator }) => {
+    const present = loadRootKey(config, installation, installation.salt);
+    const next = nextKey(config, installation, present);
+    const headKey = await kernel.audit.headKey(operator.tenant_id);
+    const count = await kernel.database.transaction(async (tx) => {
+      await lockInstallation(tx, present);
+      next.keep();
+      const rewrapped = await rewrapTenantKeys(tx, present, next.root);
+      await tx
+        .updateTable('installation')
+        .set({ root_key_id: next.root.id, root_key_salt: next.salt })
+        .where('tenant_id', '=', SYSTEM_TENANT)
+        .execute();
+      const entry = systemEntry({
+        tenantId: operator.tenant_id,
+        actorId: 'operator',
+        action: 'server:rekey',
+        resource: 'root-key',
+        status: 200,
+        details: { root_key: next.root.id, replaced: present.id, tenant_keys: rewrapped },
+        now: kernel.clock.now(),
+      });
+      await kernel.audit.recordIn(tx, entry, headKey);
+      return rewrapped;
+    });
+    next.settle();
+    return (
+      `The root key ${present.id} is replaced by ${next.root.id}; ${count} tenant keys are wrapped by the new one, and no value was ` +
+      `touched. ${next.whatNext} Database backups made before now open only with the old key: keep it with them, and nowhere else.`
+    );
+  });
+}
+
+/** Under its lock two rekeys take turns, and the second one finds that its key is no longer the present one. */
+async function lockInstallation(tx: Tx, present: RootKey): Promise<void> {
+  const row = await tx.selectFrom('installation').select('root_key_id').forUpdate().executeTakeFirstOrThrow();
+  if (row.root_key_id !== present.id) {
+    throw new StartError('Another rekey replaced the root key just now; this one changed nothing.');
+  }
+}
+
+function requireNewKey({ rootKey, newRootKey: given }: Config): void {
+  if (rootKey.provider === 'file' || given !== null) return;
+  const names =
+    rootKey.provider === 'env' ? 'CV_NEW_ROOT_KEY' : 'CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE';
+  throw new StartError(`Set ${names} to what the root key shall be from now on, beside the present settings.`);
+}
+
+function nextKey(config: Config, installation: Installation, present: RootKey): NextKey {
+  const { rootKey, newRootKey: given } = config;
+  if (rootKey.provider === 'file') return nextFile(rootKey.file, installation, nodesRestart(config));
+  if (given === null) throw new Error('the new key was asked for before');
+  const provider = rootKeyProvider(given);
+  // A passphrase gives another key with every salt: whether it is a new one shows with the old salt.
+  if (provider.load(installation.salt, false).id === present.id) {
+    throw new StartError('The new root key is the present one: give another one. Nothing was changed.');
+  }
+  const salt = given.provider === 'passphrase' ? randomBytes(ROOT_SALT_BYTES) : installation.salt;
+  const settings =
+    given.provider === 'env'
+      ? 'Set CV_ROOT_KEY to the value of CV_NEW_ROOT_KEY and remove CV_NEW_ROOT_KEY'
+      : 'Set CV_ROOT_PASSPHRASE (or the file it is in) to the new passphrase and remove CV_NEW_ROOT_PASSPHRASE';
+  return {
+    root: provider.load(salt, false),
+    salt,
+    keep: () => {},
+    settle: () => {},
+    whatNext: `${settings}, then start ${nodesRestart(config)}.`,
+  };
+}
+
+function nextFile(file: string, installation: Installation, nodes: string): NextKey {
+  const { root, text } = newRootKey();
+  const beside = `${file}${NEXT_KEY_SUFFIX}`;
+  return {
+    root,
+    salt: installation.salt,
+    // Whatever lies there is what a rekey left that never committed: the lock on the installation says so.
+    keep: () => replaceDurably(beside, text),
+    settle: () => renameDurably(beside, file),
+    whatNext: `The new key is in ${file}: back it up, then start ${nodes}.`,
+  };
+}
+
+function nodesRestart(config: Config): string {
+  return config.databaseUrl === null
+    ? 'the service'
+    : 'every node with the new key; none may still run with the old one';
+}

@@ -1,0 +1,33 @@
+import { type AuditEntry, detailsText } from './kernel/audit/entry.ts';
+import { newId } from './kernel/ids.ts';
+
+/** The audit entry of what the process itself does, or whoever has the machine: there is no request and no caller. */
+export function systemEntry(facts: {
+  tenantId: string;
+  actorId: 'first-start' | 'operator';
+  action: string;
+  resource: string;
+  status: number;
+  details: Record<string, unknown>;
+  now: number;
+}): AuditEntry {
+  return {
+    tenant_id: facts.tenantId,
+    id: newId('audit', facts.now),
+    at: facts.now,
+    actor_kind: 'system',
+    actor_id: facts.actorId,
+    actor_name: '',
+    actor_key: '',
+    action: facts.action,
+    resource: facts.resource,
+    vault: '',
+    decision: 'allow',
+    status: facts.status,
+    ip: '',
+    user_agent: '',
+    request_id: '',
+    reason: '',
+    details: detailsText(facts.details),
+  };
+}

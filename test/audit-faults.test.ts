@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import postgres from 'postgres';
+import { newPostgresDatabase } from './support/postgres.ts';
+import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+
+interface Fault {
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** The database itself refuses entries, by a trigger: what a full disk or a lost permission would do, for one table only. */
+async function auditFault(service: Service, databaseUrl: string | undefined): Promise<Fault> {
+  if (databaseUrl === undefined) {
+    const run = async (sql: string) => {
+      const database = new DatabaseSync(join(service.dataDir, 'coffer.db'), { timeout: 5000 });
+      database.exec(sql);
+      database.close();
+    };
+    return {
+      begin: () =>
+        run(`create trigger no_audit before insert on audit_entries begin select raise(abort, 'MARKER no audit'); end`),
+      end: () => run('drop trigger no_audit'),
+    };
+  }
+  const run = async (sql: string) => {
+    const connection = postgres(databaseUrl, { max: 1, onnotice: () => {} });
+    await connection.unsafe(sql);
+    await connection.end();
+  };
+  await run(`create function no_audit() returns trigger language plpgsql as $$ begin raise 'MARKER no audit'; end $$`);
+  return {
+    begin: () => run('create trigger no_audit before insert on audit_entries for each row execute function no_audit()'),
+    end: () => run('drop trigger no_audit on audit_entries'),
+  };
+}
+
+function assertUnavailable(answer: Answer, what: string): void {
+  assert.equal(answer.status, 503, `${what}: ${answer.text}`);
+  assert.equal(answer.body.error.code, 'UNAVAILABLE');
+  assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/, `${what}: Retry-After`);
+  assert.deepEqual(Object.keys(answer.body), ['error'], `${what}: nothing of the answer leaks`);
+  assert.doesNotMatch(answer.text, /MARKER|secret@example\.com/, what);
+}
+
+onBothDatabases('an audit log that cannot be written', (kind) => {
+  test('lets nothing out, changes nothing, and heals', async () => {
+    const databaseUrl = kind === 'postgres' ? await newPostgresDatabase() : undefined;
+    const service = await startService(kind, { ...(databaseUrl !== undefined && { databaseUrl }) });
+    service.expectErrorLogs(/no_audit|audit|SQLITE|unexpected error/i);
+    const made = await service.call('POST', '/v1/users', { body: { email: 'secret@example.com', role: 'member' } });
+    assert.equal(made.status, 201, made.text);
+    const userPath = `/v1/users/${made.body.id}`;
+    const weak = await service.call('POST', '/auth/tokens', {
+      body: { name: 'weak', scope: { actions: ['users:read'] } },
+    });
+    assert.equal(weak.status, 201, weak.text);
+    const fault = await auditFault(service, databaseUrl);
+
+    await fault.begin();
+    for (const path of ['/auth/me', '/v1/users', userPath, '/v1/audit', '/metrics']) {
+      assertUnavailable(await service.call('GET', path), `read ${path}`);
+    }
+    assertUnavailable(
+      await service.call('GET', '/v1/groups', { token: weak.body.token }),
+      'refusal for lack of a right',
+    );
+    assertUnavailable(await service.call('GET', '/auth/me', { token: 'nonsense' }), 'refusal of a bad token');
+    assertUnavailable(await service.call('GET', '/v1/users/user_nobody'), 'a missing row');
+    assertUnavailable(await service.call('POST', '/v1/users', { body: { email: 'not an address' } }), 'a wrong body');
+    const bad = { tenant: 'default', email: 'secret@example.com', password: 'a wrong password, long enough' };
+    assertUnavailable(await service.call('POST', '/auth/login', { token: null, body: bad }), 'a failed login');
+
+    assertUnavailable(await service.call('POST', '/v1/users', { body: { email: 'new@example.com' } }), 'creating');
+    assertUnavailable(await service.call('PATCH', userPath, { body: { name: 'changed' } }), 'changing');
+    assertUnavailable(await service.call('DELETE', userPath), 'deleting');
+    assertUnavailable(await service.call('DELETE', `/auth/tokens/${weak.body.id}`), 'revoking');
+    const headers = { 'idempotency-key': 'during-the-fault' };
+    const keyed = { body: { email: 'keyed@example.com' }, headers };
+    assertUnavailable(await service.call('POST', '/v1/users', keyed), 'creating with an Idempotency-Key');
+    assert.equal((await service.call('GET', '/health', { token: null })).status, 200);
+
+    await fault.end();
+    const { body } = await service.call('GET', '/v1/users');
+    const emails = body.users.map((user: { email: string; name: string }) => `${user.email} ${user.name}`);
+    assert.deepEqual(emails.sort(), ['admin@localhost ', 'secret@example.com '], 'nothing was changed');
+    assert.equal((await service.call('GET', '/auth/me', { token: weak.body.token })).status, 200, 'nor revoked');
+    const retried = await service.call('POST', '/v1/users', keyed);
+    assert.equal(retried.status, 201, retried.text);
+    assert.equal(retried.headers.get('idempotency-replayed'), null, 'the failed attempt left no answer behind');
+    const verified = await service.call('GET', '/v1/audit/verify');
+    assert.equal(verified.body.valid, true, verified.text);
+    assert.doesNotMatch(service.logs.join(''), /MARKER/, 'the database’s own words may hold a value');
+    await service.close();
+  });
+});

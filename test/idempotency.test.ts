@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
+import { addPerson, addToken, allPages, invalid, ok, type Person, refused, uniqueName } from './support/people.ts';
+import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+
+onBothDatabases('an Idempotency-Key', (database) => {
+  let service: Service;
+  let admin: Person;
+
+  before(async () => {
+    service = await startService(database);
+    admin = await addPerson(service, { role: 'admin' });
+  });
+  after(() => service.close());
+
+  const post = (path: string, key: string, body?: object, token = service.adminToken) =>
+    service.call('POST', path, { token, ...(body !== undefined && { body }), headers: { 'idempotency-key': key } });
+  const newEmail = () => `${uniqueName('idempotent')}@example.com`;
+  const usersWith = async (email: string) =>
+    (await allPages(service, '/v1/users', 'users')).filter((user) => user.email === email);
+  const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true';
+
+  test('makes the same request answer the same, once carried out', async () => {
+    const body = { email: newEmail() };
+    const first = await post('/v1/users', 'same', body);
+    const second = await post('/v1/users', 'same', body);
+    assert.deepEqual([first.status, isReplay(first)], [201, false]);
+    assert.deepEqual([second.status, isReplay(second), second.text], [201, true, first.text]);
+    assert.notEqual(second.headers.get('x-request-id'), first.headers.get('x-request-id'));
+    assert.equal((await usersWith(body.email)).length, 1);
+  });
+
+  test('also for requests that would not fail by themselves, and shows a credential again to its maker', async () => {
+    const first = await post('/auth/tokens', 'token', { name: 'once' });
+    const second = await post('/auth/tokens', 'token', { name: 'once' });
+    assert.equal(second.body.token, first.body.token);
+    assert.equal(second.text, first.text);
+  });
+
+  test('holds across both spellings of the path, whatever the order of the fields', async () => {
+    const email = newEmail();
+    const first = await ok(post('/v1/users', 'spelling', { email, name: 'A' }), 201);
+    assert.deepEqual(await ok(post('/users', 'spelling', { email, name: 'A' }), 201), first);
+  });
+
+  test('works for answers without a body', async () => {
+    const { id } = await addToken(service, service.adminToken);
+    const headers = { 'idempotency-key': 'gone' };
+    const first = await service.call('DELETE', `/auth/tokens/${id}`, { headers });
+    const second = await service.call('DELETE', `/auth/tokens/${id}`, { headers });
+    assert.deepEqual([first.status, second.status, second.text], [204, 204, '']);
+    assert.equal(second.headers.get('content-type'), null);
+    assert.ok(isReplay(second));
+  });
+
+  test('is refused for another body, endpoint or resource', async () => {
+    const email = newEmail();
+    await ok(post('/v1/users', 'other', { email }), 201);
+    await invalid(post('/v1/users', 'other', { email: newEmail() }), '/headers/idempotency-key');
+    await invalid(post('/v1/users', 'other', { email, name: 'more' }), '/headers/idempotency-key');
+    await invalid(post('/v1/groups', 'other', { name: uniqueName('group') }), '/headers/idempotency-key');
+  });
+
+  test('is forgotten after 24 hours and not before', async () => {
+    const body = { name: 'daily' };
+    const first = await ok(post('/auth/tokens', 'daily', body), 201);
+    service.clock.advance(DAY_MS - MINUTE_MS);
+    assert.equal((await ok(post('/auth/tokens', 'daily', body), 201)).id, first.id);
+    service.clock.advance(2 * MINUTE_MS);
+    const later = await ok(post('/auth/tokens', 'daily', body), 201);
+    assert.notEqual(later.id, first.id);
+    assert.equal((await ok(post('/auth/tokens', 'daily', body), 201)).id, later.id, 'a new day begins');
+  });
+
+  test('is each caller’s own: nobody is shown what another was answered', async () => {
+    const body = { name: 'mine' };
+    const mine = await ok(post('/auth/tokens', 'shared', body), 201);
+    const theirs = await ok(post('/auth/tokens', 'shared', body, admin.token), 201);
+    assert.notEqual(theirs.token, mine.token);
+    const sibling = (await addToken(service, service.adminToken)).token;
+    const again = await ok(post('/auth/tokens', 'shared', body, sibling), 201);
+    assert.notEqual(again.token, mine.token, 'another token of the same person is another caller');
+  });
+
+  test('is checked after permission: who lost it gets no replay', async () => {
+    const person = await addPerson(service, { role: 'admin' });
+    const body = { email: newEmail() };
+    await ok(post('/v1/users', 'demoted', body, person.token), 201);
+    await ok(service.call('PATCH', `/v1/users/${person.id}`, { body: { role: 'member' } }));
+    await refused(post('/v1/users', 'demoted', body, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+  });
+
+  test('does not keep a failure: the request can be mended or repeated', async () => {
+    const email = newEmail();
+    const { id } = await ok(service.call('POST', '/v1/users', { body: { email } }), 201);
+    await refused(post('/v1/users', 'failed', { email }), 409, 'ALREADY_EXISTS');
+    await ok(service.call('DELETE', `/v1/users/${id}`), 204);
+    await ok(post('/v1/users', 'failed', { email }), 201);
+    await refused(post('/v1/users', 'invalid', { email: 1 }), 422, 'VALIDATION_FAILED');
+    await ok(post('/v1/users', 'invalid', { email: newEmail() }), 201);
+  });
+
+  test('sent twenty times at once makes one user', async () => {
+    for (let round = 0; round < 3; round++) {
+      const body = { email: newEmail() };
+      const key = uniqueName('burst');
+      const answers = await Promise.all(Array.from({ length: 20 }, () => post('/v1/users', key, body)));
+      const made = answers.filter(({ status }) => status === 201);
+      assert.ok(made.length >= 1);
+      assert.equal(new Set(made.map(({ text }) => text)).size, 1);
+      for (const {
+        status,
+        body: { error },
+      } of answers) {
+        if (status !== 201) assert.deepEqual([status, error.code], [409, 'IN_USE']);
+      }
+      assert.equal((await usersWith(body.email)).length, 1);
+      assert.equal((await ok(post('/v1/users', key, body), 201)).id, made[0]?.body.id);
+    }
+  });
+
+  test('sent twenty times at once makes one token', async () => {
+    const name = uniqueName('burst');
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post('/auth/tokens', name, { name })));
+    const ids = new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id));
+    assert.equal(ids.size, 1);
+    const listed = (await allPages(service, '/auth/tokens', 'tokens')).filter((token) => token.name === name);
+    assert.equal(listed.length, 1);
+  });
+
+  test('has a form', async () => {
+    const body = { email: newEmail() };
+    for (const key of ['x'.repeat(256), 'with space', 'tab\tinside', 'ümlaut']) {
+      await invalid(post('/v1/users', key, body), '/headers/idempotency-key');
+    }
+    assert.deepEqual(await usersWith(body.email), []);
+    await ok(post('/v1/users', 'x'.repeat(255), body), 201);
+  });
+
+  test('means nothing to a read', async () => {
+    const headers = { 'idempotency-key': 'read' };
+    await ok(service.call('GET', '/v1/users?limit=1', { headers }));
+    assert.equal(isReplay(await service.call('GET', '/auth/me', { headers })), false);
+  });
+
+  test('leaves no readable answer in the database, and a replay is audited as one', async () => {
+    const body = { name: uniqueName('sealed') };
+    const first = await post('/auth/tokens', 'sealed', body);
+    const second = await post('/auth/tokens', 'sealed', body);
+    const rows = await service.app.kernel.database.read.selectFrom('idempotency_keys').selectAll().execute();
+    assert.ok(rows.length > 0);
+    assert.ok(rows.every((row) => !Buffer.from(row.sealed_body).includes(first.body.token)));
+    const { entries } = await ok(service.call('GET', '/v1/audit?action=tokens:create&limit=5'));
+    const replay = entries.find((e: Answer['body']) => e.request_id === second.headers.get('x-request-id'));
+    assert.equal(replay.details.idempotent_replay, true);
+  });
+});

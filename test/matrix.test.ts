@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import * as OTPAuth from 'otpauth';
+import { DECLARATIONS } from '../server/src/app.ts';
+import { DAY_MS } from '../server/src/kernel/clock.ts';
+import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
+import { bothSpellings } from '../server/src/kernel/http/routes.ts';
+import {
+  addPerson,
+  addTenant,
+  addToken,
+  logIn,
+  ok,
+  type Person,
+  refused,
+  type Tenant,
+  uniqueName,
+} from './support/people.ts';
+import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+
+/**
+ * Who asks. All but `foreign` are of the tenant that runs the installation, which also holds what is asked for; `foreign` is an admin
+ * of another tenant, with every right there.
+ */
+const CALLERS = ['none', 'wrong', 'expired', 'revoked', 'foreign', 'member', 'auditor', 'admin', 'owner'] as const;
+type CallerKind = (typeof CALLERS)[number];
+
+/** Every endpoint and what each caller gets, in the order of CALLERS. A new endpoint needs a row here. */
+const EXPECTED: Record<string, number[]> = {
+  'POST /auth/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'POST /auth/logout': [401, 401, 401, 401, 204, 204, 204, 204, 204],
+  'GET /auth/me': [401, 401, 401, 401, 200, 200, 200, 200, 200],
+  'POST /auth/password': [401, 401, 401, 401, 204, 204, 204, 204, 204],
+
+  'POST /auth/tokens': [401, 401, 401, 401, 201, 201, 201, 201, 201],
+  'GET /auth/tokens': [401, 401, 401, 401, 200, 200, 200, 200, 200],
+  'GET /auth/tokens/{token_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'DELETE /auth/tokens/{token_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'GET /.well-known/jwks.json': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+
+  'GET /auth/mfa': [401, 401, 401, 401, 200, 200, 200, 200, 200],
+  'POST /auth/mfa/totp': [401, 401, 401, 401, 201, 201, 201, 201, 201],
+  'POST /auth/mfa/totp/confirm': [401, 401, 401, 401, 200, 200, 200, 200, 200],
+
+  'POST /v1/users': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'GET /v1/users': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /v1/users/{user_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'PATCH /v1/users/{user_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /v1/users/{user_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+
+  'POST /v1/groups': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'GET /v1/groups': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /v1/groups/{group_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'PATCH /v1/groups/{group_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /v1/groups/{group_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'POST /v1/groups/{group_id}/members': [401, 401, 401, 401, 404, 403, 403, 201, 201],
+  'GET /v1/groups/{group_id}/members': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'DELETE /v1/groups/{group_id}/members/{user_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+
+  'POST /v1/tenants': [401, 401, 401, 401, 403, 403, 403, 201, 201],
+  'GET /v1/tenants': [401, 401, 401, 401, 403, 403, 200, 200, 200],
+  'GET /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
+  'PATCH /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
+
+  'GET /v1/audit': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /v1/audit/verify': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+
+  'GET /health': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /health/ready': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /metrics': [401, 401, 401, 401, 403, 403, 403, 200, 200],
+
+  'GET /openapi.json': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /docs': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /docs/style.css': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /docs/script.js': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+};
+
+/** Open to anyone. Each is a door without a lock: think twice before adding one. */
+const PUBLIC = [
+  'POST /auth/login',
+  'GET /.well-known/jwks.json',
+  'GET /health',
+  'GET /health/ready',
+  'GET /openapi.json',
+  'GET /docs',
+  'GET /docs/style.css',
+  'GET /docs/script.js',
+];
+
+/** Only for the tenant that runs the installation, whatever a tenant's own policies say. */
+const OPERATOR_ONLY = [
+  'POST /v1/tenants',
+  'GET /v1/tenants',
+  'GET /v1/tenants/{tenant_id}',
+  'PATCH /v1/tenants/{tenant_id}',
+  'GET /metrics',
+];
+
+/** Answers that are not held against a schema. */
+const RAW = ['GET /metrics', 'GET /openapi.json', 'GET /docs', 'GET /docs/style.css', 'GET /docs/script.js'];
+
+/** Endpoints that a personal access token cannot use. */
+const SESSION_ONLY = ['POST /auth/logout'];
+
+interface Caller {
+  kind: CallerKind;
+  token: string | null;
+  /** A session of the caller that has not been used up. */
+  session(): Promise<string | null>;
+  person: Person;
+}
+
+interface World {
+  service: Service;
+  owner: Person;
+  tenant: Tenant;
+}
+
+interface Input {
+  /** Values for the braces of the path. */
+  params?: Record<string, string>;
+  body?: unknown;
+}
+
+/** Valid input for each endpoint that needs any, made afresh for each call, in the tenant of the owner. */
+const INPUTS: Record<string, (world: World, caller: Caller) => Promise<Input>> = {
+  'POST /auth/login': async ({ service }, { person: { email, password, tenant } }) => {
+    await forgetSecondFactors(service);
+    return { body: { email, password, ...(tenant !== undefined && { tenant }) } };
+  },
+  'POST /auth/password': async (_, { person: { password } }) => ({
+    body: { current_password: password, new_password: password },
+  }),
+  'POST /auth/tokens': async () => ({ body: { name: 'for the matrix' } }),
+  'GET /auth/tokens/{token_id}': ownersToken,
+  'DELETE /auth/tokens/{token_id}': ownersToken,
+  'POST /auth/mfa/totp': async ({ service }) => {
+    await forgetSecondFactors(service);
+    return {};
+  },
+  'POST /auth/mfa/totp/confirm': async ({ service }, { kind, person }) => {
+    await forgetSecondFactors(service);
+    if (!isKnown(kind)) return { body: { otp: '123456' } };
+    const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token: person.token }), 201);
+    return { body: { otp: new OTPAuth.TOTP({ secret }).generate({ timestamp: service.clock.now() }) } };
+  },
+  'POST /v1/users': async () => ({ body: { email: `${uniqueName('user')}@example.com` } }),
+  'GET /v1/users/{user_id}': someUser,
+  'PATCH /v1/users/{user_id}': async (world) => ({ ...(await someUser(world)), body: { name: 'Changed' } }),
+  'DELETE /v1/users/{user_id}': someUser,
+  'POST /v1/groups': async () => ({ body: { name: uniqueName('group') } }),
+  'GET /v1/groups/{group_id}': someGroup,
+  'PATCH /v1/groups/{group_id}': async (world) => ({ ...(await someGroup(world)), body: { description: 'Changed' } }),
+  'DELETE /v1/groups/{group_id}': someGroup,
+  'GET /v1/groups/{group_id}/members': someGroup,
+  'POST /v1/groups/{group_id}/members': async (world) => ({
+    ...(await someGroup(world)),
+    body: { user_id: world.owner.id },
+  }),
+  'DELETE /v1/groups/{group_id}/members/{user_id}': async (world) => {
+    const { params } = await someGroup(world);
+    const user_id = world.owner.id;
+    await ok(world.service.call('POST', `/v1/groups/${params.group_id}/members`, { body: { user_id } }), 201);
+    return { params: { ...params, user_id } };
+  },
+  'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
+  'GET /v1/tenants/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
+  'PATCH /v1/tenants/{tenant_id}': async ({ tenant }) => ({
+    params: { tenant_id: tenant.id },
+    body: { plan: 'enterprise' },
+  }),
+};
+
+async function ownersToken({ service, owner }: World) {
+  return { params: { token_id: String((await addToken(service, owner.token)).id) } };
+}
+
+async function someUser({ service }: World) {
+  const body = { email: `${uniqueName('user')}@example.com` };
+  return { params: { user_id: String((await ok(service.call('POST', '/v1/users', { body }), 201)).id) } };
+}
+
+async function someGroup({ service }: World) {
+  const body = { name: uniqueName('group') };
+  return { params: { group_id: String((await ok(service.call('POST', '/v1/groups', { body }), 201)).id) } };
+}
+
+/** A person who has confirmed one cannot enrol again, and the endpoint to give one up does not exist yet. */
+async function forgetSecondFactors(service: Service): Promise<void> {
+  await service.app.kernel.database.transaction(async (tx) => {
+    await tx.deleteFrom('user_totp').execute();
+    await tx.deleteFrom('user_recovery_codes').execute();
+  });
+}
+
+function isKnown(kind: CallerKind): boolean {
+  return !['none', 'wrong', 'expired', 'revoked'].includes(kind);
+}
+
+const nameOf = ({ method, path }: EndpointDeclaration) => `${method} ${path}`;
+const named = (wanted: (e: EndpointDeclaration) => boolean) => DECLARATIONS.filter(wanted).map(nameOf).sort();
+
+test('every endpoint has a row of the matrix, and every row an endpoint', () => {
+  assert.deepEqual(Object.keys(EXPECTED).sort(), DECLARATIONS.map(nameOf).sort());
+  for (const [name, row] of Object.entries(EXPECTED)) assert.equal(row.length, CALLERS.length, name);
+  const surplus = Object.keys(INPUTS).filter((name) => EXPECTED[name] === undefined);
+  assert.deepEqual(surplus, [], 'input for endpoints that do not exist');
+});
+
+test('what is public, for the operator only, raw or for sessions only is what is written here', () => {
+  assert.deepEqual(
+    named((e) => e.credentials === 'public'),
+    [...PUBLIC].sort(),
+  );
+  assert.deepEqual(
+    named((e) => e.tenant === 'operator'),
+    [...OPERATOR_ONLY].sort(),
+  );
+  assert.deepEqual(
+    named((e) => e.raw !== 'none'),
+    [...RAW].sort(),
+  );
+  assert.deepEqual(
+    named((e) => e.credentials !== 'public' && !e.credentials.includes('pat')),
+    SESSION_ONLY,
+  );
+});
+
+onBothDatabases('the matrix', (database) => {
+  let world: World;
+  let callers: Record<CallerKind, Caller>;
+
+  before(async () => {
+    const service = await startService(database);
+    const tenant = await addTenant(service);
+    const owner = await addPerson(service, { role: 'owner' });
+    world = { service, tenant, owner };
+    callers = await makeCallers(world);
+  });
+  after(() => world.service.close());
+
+  async function ask(declaration: EndpointDeclaration, kind: CallerKind, pattern: string): Promise<Answer> {
+    const caller = callers[kind];
+    const { params = {}, body } = (await INPUTS[nameOf(declaration)]?.(world, caller)) ?? {};
+    const path = pattern.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
+      assert.ok(params[name] !== undefined, `${nameOf(declaration)} needs a row in INPUTS for {${name}}`);
+      return params[name];
+    });
+    const token = SESSION_ONLY.includes(nameOf(declaration)) ? await caller.session() : caller.token;
+    return world.service.call(declaration.method, path, { token, ...(body !== undefined && { body }) });
+  }
+
+  for (const declaration of DECLARATIONS) {
+    test(nameOf(declaration), async () => {
+      const actual: number[] = [];
+      for (const kind of CALLERS) actual.push((await ask(declaration, kind, declaration.path)).status);
+      assert.deepEqual(actual, EXPECTED[nameOf(declaration)], `in the order ${CALLERS}`);
+    });
+  }
+
+  test('every path answers the same with /v1 and without', async () => {
+    for (const declaration of DECLARATIONS) {
+      const [, other] = bothSpellings(declaration.path);
+      for (const kind of ['none', 'owner'] as const) {
+        const { status } = await ask(declaration, kind, other);
+        const expected = EXPECTED[nameOf(declaration)]?.[CALLERS.indexOf(kind)];
+        assert.equal(status, expected, `${declaration.method} ${other} for ${kind}`);
+      }
+    }
+  });
+
+  test('a wrong method answers 405 and says which are right', async () => {
+    const methodsOf = Map.groupBy(DECLARATIONS, (e) => e.path);
+    for (const [path, endpoints] of methodsOf) {
+      const allowed = endpoints.map((e) => e.method);
+      const url = path.replace(/\{[a-z_]+\}/g, 'some_id');
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+        if (allowed.includes(method)) continue;
+        for (const spelling of bothSpellings(url)) {
+          const answer = await world.service.call(method, spelling, { token: null });
+          assert.equal(answer.status, 405, `${method} ${spelling}`);
+          assert.equal(answer.body.error.code, 'METHOD_NOT_ALLOWED');
+          assert.deepEqual(answer.headers.get('allow')?.split(', ').sort(), [...allowed].sort());
+        }
+      }
+    }
+  });
+
+  test('a method that no endpoint has answers 405 too, on a path that exists', async () => {
+    const answer = await world.service.call('OPTIONS', '/auth/me', { token: null });
+    assert.equal(answer.status, 405);
+    assert.equal(answer.headers.get('allow'), 'GET');
+  });
+
+  test('an unknown route answers 404', async () => {
+    for (const path of ['/', '/v1', '/v1/', '/v1/nothing', '/nothing/at/all', '/v1/v1/users', '/auth', '/v2/users']) {
+      await refused(world.service.call('GET', path, { token: null }), 404, 'NOT_FOUND');
+    }
+  });
+});
+
+/** Makes them in an order that lets some expire: everyone who shall not gets a token after the clock has moved. */
+async function makeCallers({ service, tenant, owner }: World): Promise<Record<CallerKind, Caller>> {
+  const leaver = await addPerson(service);
+  const [expiredToken, expiredSession] = [
+    (await addToken(service, leaver.token, { ttl_days: 1 })).token,
+    await logIn(service, leaver),
+  ];
+  service.clock.advance(2 * DAY_MS);
+
+  const revokedToken = await addToken(service, leaver.token);
+  await ok(service.call('DELETE', `/auth/tokens/${revokedToken.id}`, { token: leaver.token }), 204);
+  const revokedSession = await logIn(service, leaver);
+  await ok(service.call('POST', '/auth/logout', { token: revokedSession }), 204);
+
+  const fixed = (kind: CallerKind, token: string | null, session: string | null): Caller => {
+    return { kind, token, session: async () => session, person: leaver };
+  };
+  const live = (kind: CallerKind, person: Person): Caller => {
+    const session = async () => {
+      await forgetSecondFactors(service);
+      return logIn(service, person);
+    };
+    return { kind, token: person.token, session, person };
+  };
+  const forged = `${expiredToken.slice(0, -8)}AAAAAAAA`;
+  return {
+    none: fixed('none', null, null),
+    wrong: fixed('wrong', forged, forged.slice('cv_pat_'.length)),
+    expired: fixed('expired', expiredToken, expiredSession),
+    revoked: fixed('revoked', revokedToken.token, revokedSession),
+    foreign: live('foreign', await addPerson(service, { tenant, role: 'admin' })),
+    member: live('member', await addPerson(service, { role: 'member' })),
+    auditor: live('auditor', await addPerson(service, { role: 'auditor' })),
+    admin: live('admin', await addPerson(service, { role: 'admin' })),
+    owner: live('owner', owner),
+  };
+}

@@ -1,0 +1,400 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { before, describe, test } from 'node:test';
+import { freePort, newPostgresDatabase } from './support/postgres.ts';
+import {
+  type Exit,
+  killService,
+  newDataDir,
+  pause,
+  randomBetween,
+  runService,
+  type ServiceProcess,
+  spawnService,
+  startServiceProcess,
+  stopService,
+} from './support/process.ts';
+import { call, onBothDatabases } from './support/service.ts';
+
+const KEY = Buffer.alloc(32, 3).toString('base64');
+
+/** One sentence or two that say what to do, no stack, exit 1. */
+function assertRefused(exit: Exit, expected: RegExp): void {
+  assert.equal(exit.code, 1, exit.stdout);
+  assert.match(exit.stderr, expected);
+  assert.match(exit.stderr, /^Coffer cannot start\. [^\n]+\n$/);
+  assert.doesNotMatch(exit.stderr, /\bat .*:\d+:\d+/, 'a stack trace');
+  assert.equal(exit.stdout, '');
+}
+
+async function assertWorks(service: ServiceProcess, token = service.adminToken()): Promise<void> {
+  const { status, text } = await call(service.url, 'GET', '/auth/me', { token });
+  assert.equal(status, 200, text);
+}
+
+function modeOf(file: string): string {
+  return (statSync(file).mode & 0o777).toString(8);
+}
+
+/** What every file holds, but for those that SQLite makes and removes as it likes. */
+function contentOf(folder: string): Record<string, string> {
+  const files = readdirSync(folder).filter((name) => !/^(lock|.*-wal|.*-shm)$/.test(name));
+  return Object.fromEntries(
+    files.sort().map((name) => [
+      name,
+      `${modeOf(join(folder, name))} ${createHash('sha256')
+        .update(readFileSync(join(folder, name)))
+        .digest('hex')}`,
+    ]),
+  );
+}
+
+describe('a first start', () => {
+  test('makes a folder that only its owner can use, and says how to go on', async () => {
+    const service = await spawnService();
+    assert.equal(modeOf(service.dataDir), '700');
+    for (const name of readdirSync(service.dataDir)) assert.equal(modeOf(join(service.dataDir, name)), '600', name);
+    for (const name of ['root.key', 'admin.token', 'coffer.db'])
+      assert.ok(existsSync(join(service.dataDir, name)), name);
+    assertCurlLineWorks(service);
+    assert.equal(service.stdout().includes(service.adminToken()), false, 'the token itself is not printed');
+    await stopService(service);
+
+    const again = await spawnService({ dataDir: service.dataDir });
+    assert.equal(again.stdout(), `Coffer is ready at ${again.url}\n`);
+    await assertWorks(again);
+    await stopService(again);
+  });
+
+  test('prints a line that works whatever the folder is called', async () => {
+    const service = await spawnService({ dataDir: `${newDataDir()} it's "$HOME"` });
+    assertCurlLineWorks(service);
+    await stopService(service);
+  });
+
+  function assertCurlLineWorks(service: ServiceProcess): void {
+    const line =
+      service
+        .stdout()
+        .split('\n')
+        .find((text) => text.includes('curl')) ?? '';
+    const answer = execFileSync('sh', ['-c', `${line} -w ' %{http_code}'`], { encoding: 'utf8', timeout: 10_000 });
+    assert.match(answer, / 200$/);
+    assert.equal(JSON.parse(answer.replace(/ 200$/, '')).user.role, 'owner');
+  }
+});
+
+describe('one process has the folder', () => {
+  test('a second one is refused, and the first goes on', async () => {
+    const first = await spawnService();
+    const content = contentOf(first.dataDir);
+    assertRefused(await runService({ dataDir: first.dataDir }), /Another Coffer process uses the data folder/);
+    assert.deepEqual(contentOf(first.dataDir), content);
+    await assertWorks(first);
+    await killService(first);
+    const next = await spawnService({ dataDir: first.dataDir });
+    await assertWorks(next);
+    await stopService(next);
+  });
+});
+
+describe('a start that cannot go on', () => {
+  let dataDir: string;
+  before(async () => {
+    const service = await spawnService();
+    dataDir = service.dataDir;
+    await stopService(service);
+  });
+
+  /** Breaks something, sees the refusal, mends it again, and finds everything as it was. */
+  async function refuses(
+    expected: RegExp,
+    parts: { damage?(): void; repair?(): void; env?: Record<string, string> },
+  ): Promise<void> {
+    const whole = contentOf(dataDir);
+    parts.damage?.();
+    const damaged = contentOf(dataDir);
+    assertRefused(await runService({ dataDir, ...(parts.env && { env: parts.env }) }), expected);
+    assert.deepEqual(contentOf(dataDir), damaged, 'the refused start changed something');
+    parts.repair?.();
+    assert.deepEqual(contentOf(dataDir), whole);
+  }
+
+  test('settings: every wrong and unknown one is named, each on a line', async () => {
+    const folder = newDataDir();
+    const { code, stderr } = await runService({
+      dataDir: folder,
+      env: { CV_PORT: 'http', CV_LOG_LEVEL: 'loud', CV_DATABSE_URL: 'postgres://user:MARKER@db/x' },
+    });
+    assert.equal(code, 1);
+    assert.match(stderr, /^Coffer cannot start\. CV_DATABSE_URL is not a setting\. .*CV_DATABASE_URL/);
+    assert.match(stderr, /^CV_PORT must be /m);
+    assert.match(stderr, /^CV_LOG_LEVEL must be /m);
+    assert.doesNotMatch(stderr, /MARKER/);
+    assert.equal(existsSync(folder), false);
+  });
+
+  test('the root key file is missing', async () => {
+    const key = readFileSync(join(dataDir, 'root.key'));
+    await refuses(/root key file \S+ is missing.*Put it back from your backup/, {
+      damage: () => rmSync(join(dataDir, 'root.key')),
+      repair: () => writeFileSync(join(dataDir, 'root.key'), key, { mode: 0o600 }),
+    });
+  });
+
+  test('the root key is another one', async () => {
+    const key = readFileSync(join(dataDir, 'root.key'));
+    await refuses(/does not open this database.*Give the key it was made or last rekeyed with/, {
+      damage: () => writeFileSync(join(dataDir, 'root.key'), `${KEY}\n`),
+      repair: () => writeFileSync(join(dataDir, 'root.key'), key),
+    });
+    await refuses(/The root key from CV_ROOT_KEY .*does not open this database/, {
+      env: { CV_ROOT_KEY_PROVIDER: 'env', CV_ROOT_KEY: KEY },
+    });
+    await refuses(/The root key from the root passphrase .*does not open this database/, {
+      env: { CV_ROOT_KEY_PROVIDER: 'passphrase', CV_ROOT_PASSPHRASE: 'not what it was made with' },
+    });
+  });
+
+  test('the root key file holds no key', async () => {
+    const key = readFileSync(join(dataDir, 'root.key'));
+    await refuses(/does not hold a key.*Restore it from your backup/, {
+      damage: () => writeFileSync(join(dataDir, 'root.key'), key.subarray(0, 20)),
+      repair: () => writeFileSync(join(dataDir, 'root.key'), key),
+    });
+  });
+
+  test('others can read the root key file', async () => {
+    await refuses(/can be read by others \(mode 640\)\. Run: chmod 600/, {
+      damage: () => chmodSync(join(dataDir, 'root.key'), 0o640),
+      repair: () => chmodSync(join(dataDir, 'root.key'), 0o600),
+    });
+  });
+
+  test('others can write to the folder', async () => {
+    await refuses(/Others can write to the data folder .*\(mode 770\)\. Run: chmod go-w/, {
+      damage: () => chmodSync(dataDir, 0o770),
+      repair: () => chmodSync(dataDir, 0o700),
+    });
+  });
+
+  test('the folder is a file', async () => {
+    const file = join(dataDir, 'admin.token');
+    assertRefused(await runService({ dataDir: file }), /cannot be used \((EEXIST|ENOTDIR)\)/);
+  });
+
+  test('the schema is newer', async () => {
+    const file = join(dataDir, 'coffer.db');
+    const whole = readFileSync(file);
+    await refuses(/has schema \d+, newer than this release knows \(\d+\)\. Start a newer release/, {
+      damage: () => {
+        const database = new DatabaseSync(file);
+        database.exec('update schema_version set version = version + 100');
+        database.close();
+      },
+      repair: () => writeFileSync(file, whole),
+    });
+  });
+
+  test('the database file is damaged', async () => {
+    const file = join(dataDir, 'coffer.db');
+    const whole = readFileSync(file);
+    await refuses(/The database in the data folder cannot be used: .*restore a backup/, {
+      damage: () => writeFileSync(file, Buffer.concat([Buffer.alloc(4096, 0x41), whole.subarray(4096)])),
+      repair: () => writeFileSync(file, whole),
+    });
+  });
+
+  test('the port is in use', async () => {
+    const blocker = createServer();
+    const port = await freePort();
+    await new Promise<void>((resolve) => blocker.listen(port, '127.0.0.1', resolve));
+    await refuses(/The address is in use: stop the other program, or set CV_PORT/, { env: { CV_PORT: String(port) } });
+    blocker.close();
+  });
+
+  test('a file it is told to read is not there', async () => {
+    await refuses(/The root passphrase file \/nowhere\/phrase cannot be read \(ENOENT\)/, {
+      env: { CV_ROOT_KEY_PROVIDER: 'passphrase', CV_ROOT_PASSPHRASE_FILE: '/nowhere/phrase' },
+    });
+    await refuses(/\/nowhere\/cert\.pem cannot be used \(ENOENT\)/, {
+      env: { CV_TLS_CERT_FILE: '/nowhere/cert.pem', CV_TLS_KEY_FILE: '/nowhere/key.pem' },
+    });
+    await refuses(/The certificate or key for TLS cannot be used/, {
+      env: { CV_TLS_CERT_FILE: join(dataDir, 'root.key'), CV_TLS_KEY_FILE: join(dataDir, 'root.key') },
+    });
+  });
+
+  test('PostgreSQL is not there, or does not let it in', async () => {
+    const port = await freePort();
+    assertRefused(
+      await runService({ databaseUrl: `postgres://nobody:MARKER@127.0.0.1:${port}/none` }),
+      /The database cannot be reached\. Check CV_DATABASE_URL/,
+    );
+    const url = new URL(await newPostgresDatabase());
+    url.password = 'MARKER';
+    const wrongPassword = await runService({ databaseUrl: url.href });
+    assertRefused(wrongPassword, /PostgreSQL refused \(28P01\).*Check CV_DATABASE_URL/);
+    url.password = 'coffer';
+    url.pathname = '/no_such_database';
+    assertRefused(await runService({ databaseUrl: url.href }), /PostgreSQL refused \(3D000\)/);
+    assert.doesNotMatch(wrongPassword.stderr, /MARKER/);
+  });
+
+  test('after all of that it starts as before', async (t) => {
+    const service = await spawnService({ dataDir });
+    t.diagnostic(`ready on existing data after ${Math.round(service.readyMs)} ms`);
+    assert.ok(service.readyMs < 5000);
+    await assertWorks(service);
+    await stopService(service);
+  });
+});
+
+describe('SIGTERM', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`${signal}: a request under way is answered, and the process ends well`, async () => {
+      const service = await spawnService();
+      // As pooling clients do: the connection stays open after the answer for as long as the service lets it.
+      const agent = new Agent({ keepAlive: true });
+      const body = JSON.stringify({ email: 'late@example.com' });
+      const answer = new Promise<number | undefined>((resolve, reject) => {
+        const sent = request(`${service.url}/v1/users`, {
+          method: 'POST',
+          agent,
+          headers: {
+            authorization: `Bearer ${service.adminToken()}`,
+            'content-type': 'application/json',
+            'content-length': body.length,
+          },
+        });
+        sent.once('response', (response) => {
+          response.resume().once('end', () => resolve(response.statusCode));
+        });
+        sent.once('error', reject);
+        sent.write(body.slice(0, 10));
+        setTimeout(() => service.kill(signal), 200);
+        setTimeout(() => sent.end(body.slice(10)), 700);
+      });
+      assert.equal(await answer, 201);
+      const answeredAt = performance.now();
+      const { code } = await service.exited;
+      assert.equal(code, 0);
+      assert.ok(
+        performance.now() - answeredAt < 3000,
+        'it waited for a connection on which nothing was asked any more',
+      );
+      const again = await spawnService({ dataDir: service.dataDir });
+      const { body: users } = await call(again.url, 'GET', '/v1/users', { token: again.adminToken() });
+      assert.ok(users.users.some((user: { email: string }) => user.email === 'late@example.com'));
+      await stopService(again);
+    });
+  }
+
+  test('an idle connection that is kept alive does not hold it up', async () => {
+    const service = await spawnService();
+    await assertWorks(service);
+    const started = performance.now();
+    await stopService(service);
+    assert.ok(performance.now() - started < 5000);
+  });
+});
+
+onBothDatabases('a first start killed at any instant', (database) => {
+  test('is made good by the next one', async (t) => {
+    const usual = await spawnService();
+    await stopService(usual);
+    let [kills, beforeReady] = [0, 0];
+    for (let folder = 0; folder < 3; folder++) {
+      const databaseUrl = database === 'postgres' ? await newPostgresDatabase() : undefined;
+      const dataDir = newDataDir();
+      for (let kill = 0; kill < 3; kill++) {
+        const started = startServiceProcess({ dataDir, databaseUrl });
+        // The last third of a start is where things are made; the rest of it loads code.
+        await pause(randomBetween(usual.readyMs * (kill === 0 ? 0.1 : 0.6), usual.readyMs * 1.05));
+        if (started.stdout() === '') beforeReady++;
+        kills++;
+        await killService(started);
+      }
+      const service = await spawnService({ dataDir, databaseUrl });
+      await assertWorks(service);
+      const { body } = await call(service.url, 'GET', '/v1/tenants', { token: service.adminToken() });
+      assert.equal(body.tenants.length, 1);
+      await stopService(service);
+      const expected = ['admin.token', 'coffer.db', 'lock', 'root.key'];
+      for (const name of readdirSync(dataDir)) {
+        assert.ok(expected.includes(name), `${name} was left behind`);
+        assert.equal(modeOf(join(dataDir, name)), '600', name);
+      }
+    }
+    t.diagnostic(`${kills} kills, ${beforeReady} of them before it was ready`);
+  });
+});
+
+describe('TLS', () => {
+  test('a certificate from files serves https', async () => {
+    const folder = newDataDir();
+    mkdirSync(folder);
+    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+    execFileSync('openssl', ['req', '-x509', ...curve, '-keyout', key, '-out', cert, '-days', '2', ...subject], {
+      stdio: 'ignore',
+    });
+    const service = await spawnService({ env: { CV_TLS_CERT_FILE: cert, CV_TLS_KEY_FILE: key } });
+    assert.match(service.url, /^https:\/\/127\.0\.0\.1:\d+$/);
+    const status = await new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${service.adminToken()}` };
+      const sent = secureRequest(`${service.url}/auth/me`, { ca: readFileSync(cert), headers }, (response) => {
+        assert.match(String(response.headers['strict-transport-security']), /max-age=/);
+        response.resume().once('end', () => resolve(response.statusCode));
+      });
+      sent.once('error', reject).end();
+    });
+    assert.equal(status, 200);
+    await stopService(service);
+  });
+});
+
+describe('root keys from elsewhere', () => {
+  const providers: [string, Record<string, string>][] = [
+    ['env', { CV_ROOT_KEY_PROVIDER: 'env', CV_ROOT_KEY: KEY }],
+    ['passphrase', { CV_ROOT_KEY_PROVIDER: 'passphrase', CV_ROOT_PASSPHRASE: 'sixteen letters or more' }],
+  ];
+  for (const [name, env] of providers) {
+    test(`${name}: works across a restart, and leaves no key in the folder`, async () => {
+      const first = await spawnService({ env });
+      await assertWorks(first);
+      await killService(first);
+      assert.equal(existsSync(join(first.dataDir, 'root.key')), false);
+      const again = await spawnService({ env, dataDir: first.dataDir });
+      await assertWorks(again);
+      const made = await call(again.url, 'POST', '/auth/tokens', {
+        token: again.adminToken(),
+        body: { name: 'signed' },
+      });
+      assert.equal(made.status, 201, made.text);
+      await stopService(again);
+    });
+  }
+
+  test('passphrase: from a file as from the variable', async () => {
+    const [, env] = providers[1] ?? [];
+    const first = await spawnService({ ...(env && { env }) });
+    await stopService(first);
+    const file = join(first.dataDir, 'phrase');
+    writeFileSync(file, 'sixteen letters or more\n', { mode: 0o600 });
+    const again = await spawnService({
+      dataDir: first.dataDir,
+      env: { CV_ROOT_KEY_PROVIDER: 'passphrase', CV_ROOT_PASSPHRASE_FILE: file },
+    });
+    await assertWorks(again);
+    await stopService(again);
+  });
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import type { Role } from '../../server/src/kernel/authz/roles.ts';
+import type { Answer, CallOptions, Service } from './service.ts';
+
+/** Somebody of a tenant, with a password and a personal access token without limits. */
+export interface Person {
+  id: string;
+  email: string;
+  password: string;
+  token: string;
+  /** Undefined for the tenant that runs the installation, which a login need not name. */
+  tenant: string | undefined;
+}
+
+export interface Tenant {
+  id: string;
+  name: string;
+  owner: { id: string; email: string; token: string };
+}
+
+let made = 0;
+
+/** A name nobody has yet, whatever ran before in this process. */
+export function uniqueName(prefix: string): string {
+  made++;
+  return `${prefix}-${process.pid}-${made}`;
+}
+
+/** On the Enterprise plan unless told, so that no limit gets in the way of a test about something else. */
+export async function addTenant(service: Service, more: Record<string, unknown> = {}): Promise<Tenant> {
+  const name = uniqueName('tenant');
+  const body = { name, plan: 'enterprise', owner_email: `owner@${name}.example`, ...more };
+  const { id, owner } = await ok(service.call('POST', '/v1/tenants', { body }), 201);
+  return { id, name, owner };
+}
+
+export interface NewPerson {
+  role?: Role;
+  /** Whose tenant they join; the installation's own unless given. */
+  tenant?: Tenant;
+  email?: string;
+}
+
+/** Costs two rounds of argon2: one for the password, one for the login that makes the token. */
+export async function addPerson(service: Service, { role = 'member', tenant, email }: NewPerson = {}): Promise<Person> {
+  const address = email ?? `${uniqueName(role)}@example.com`;
+  const password = `password of ${address}`;
+  const by = tenant?.owner.token ?? service.adminToken;
+  const body = { email: address, role, password };
+  const user = await ok(service.call('POST', '/v1/users', { token: by, body }), 201);
+  const person = { id: user.id, email: address, password, tenant: tenant?.name, token: '' };
+  const session = await logIn(service, person);
+  return { ...person, token: (await addToken(service, session)).token };
+}
+
+/** A session token. */
+export async function logIn(service: Service, person: Omit<Person, 'token'>, more: object = {}): Promise<string> {
+  return (await ok(tryLogIn(service, person, more), 200)).token;
+}
+
+export function tryLogIn(
+  service: Service,
+  { email, password, tenant }: Pick<Person, 'email' | 'password' | 'tenant'>,
+  more: object = {},
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const body = { email, password, ...(tenant !== undefined && { tenant }), ...more };
+  return service.call('POST', '/auth/login', { token: null, body, headers });
+}
+
+/** A personal access token made with another token or a session. */
+export async function addToken(service: Service, by: string, more: object = {}): Promise<Answer['body']> {
+  return ok(service.call('POST', '/auth/tokens', { token: by, body: { name: uniqueName('token'), ...more } }), 201);
+}
+
+/** The body of an answer that must have this status. */
+export async function ok(answer: Promise<Answer>, status = 200): Promise<Answer['body']> {
+  const { status: actual, body, text } = await answer;
+  assert.equal(actual, status, text);
+  return body;
+}
+
+/** Asserts a refusal by its status and code; answers the error for a closer look. */
+export async function refused(answer: Promise<Answer>, status: number, code: string): Promise<Answer['body']> {
+  const { status: actual, body, text } = await answer;
+  assert.equal(actual, status, text);
+  assert.equal(body.error.code, code);
+  return body.error;
+}
+
+/** Asserts a 422 that points at this field. */
+export async function invalid(answer: Promise<Answer>, pointer: string): Promise<void> {
+  const error = await refused(answer, 422, 'VALIDATION_FAILED');
+  const pointers: string[] = error.details.fields.map((field: { pointer: string }) => field.pointer);
+  assert.ok(pointers.includes(pointer), `${pointer} is not among ${pointers}`);
+}
+
+/** Every row of a list, page by page; fails if a row comes twice. */
+export async function allPages(
+  service: Service,
+  path: string,
+  noun: string,
+  options: CallOptions = {},
+): Promise<Answer['body'][]> {
+  const rows: Answer['body'][] = [];
+  let cursor: string | null = null;
+  do {
+    const url: string = cursor === null ? path : `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`;
+    const page: Answer['body'] = await ok(service.call('GET', url, options));
+    rows.push(...page[noun]);
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  const ids = rows.map((row) => row.id ?? row.user_id);
+  assert.equal(new Set(ids).size, ids.length, 'a row came twice');
+  return rows;
+}
+
+/** What the service's clock moves on by in `holdClock`: enough never to run backwards, too little to end a back-off. */
+const HELD_STEP_MS = 50;
+
+/** Waits with the service's clock all but standing still: how long a hash takes here must not decide what is blocked. */
+export async function holdClock<T>(service: Service, work: Promise<T>): Promise<T> {
+  const started = performance.now();
+  const result = await work;
+  service.clock.advance(Math.min(0, HELD_STEP_MS - Math.round(performance.now() - started)));
+  return result;
+}
