@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import postgres from 'postgres';
-import { newPostgresDatabase } from './support/postgres.ts';
+import { newPostgresDatabase, query } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 
 interface Fault {
@@ -26,9 +25,7 @@ async function auditFault(service: Service, databaseUrl: string | undefined): Pr
     };
   }
   const run = async (sql: string) => {
-    const connection = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-    await connection.unsafe(sql);
-    await connection.end();
+    await query(databaseUrl, sql);
   };
   await run(`create function no_audit() returns trigger language plpgsql as $$ begin raise 'MARKER no audit'; end $$`);
   return {

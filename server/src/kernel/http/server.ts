@@ -19,6 +19,7 @@ const HEADERS_TIMEOUT_MS = 10 * SECOND_MS;
 const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
 const KEEP_ALIVE_TIMEOUT_MS = 65 * SECOND_MS;
 const CONNECTIONS_MAX = 20_000;
+const CLOSE_SWEEP_MS = 50;
 /** Longer than the longest secret path (1,024 bytes), each byte of which may be written as three. */
 const PARAMETER_LENGTH_MAX = 4096;
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
@@ -120,7 +121,12 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
       const address = fastify.server.address();
       return typeof address === 'object' && address !== null ? address.port : config.port;
     },
-    close: () => fastify.close(),
+    /** A connection whose last answer ends while we wait would otherwise be kept open for its next request. */
+    async close() {
+      const sweep = setInterval(() => fastify.server.closeIdleConnections(), CLOSE_SWEEP_MS);
+      await fastify.close();
+      clearInterval(sweep);
+    },
   };
 }
 

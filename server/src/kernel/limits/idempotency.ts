@@ -62,8 +62,8 @@ export class Idempotency {
     try {
       return { result: await act() };
     } catch (error) {
-      // Another node may have committed the same key first; then its answer is the answer.
-      const other = error instanceof CofferError ? null : await this.#find(request);
+      // Another node may have committed the same key first, which made this one fail; then its answer is the answer.
+      const other = await this.#find(request);
       if (other === null) throw error;
       return { saved: other };
     } finally {
