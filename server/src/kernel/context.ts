@@ -56,7 +56,8 @@ export class Context {
     this.call = call;
     this.now = kernel.clock.now();
     // Without the query: people put secrets there.
-    this.resource = call.url.split('?', 1)[0] ?? '';
+    const query = call.url.indexOf('?');
+    this.resource = query === -1 ? call.url : call.url.slice(0, query);
     this.#commitWith = commitWith;
   }
 
