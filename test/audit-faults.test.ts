@@ -20,7 +20,9 @@ async function auditFault(service: Service, databaseUrl: string | undefined): Pr
     };
     return {
       begin: () =>
-        run(`create trigger no_audit before insert on audit_entries begin select raise(abort, 'MARKER no audit'); end`),
+        run(
+          `create trigger no_audit before insert on audit_segments begin select raise(abort, 'MARKER no audit'); end`,
+        ),
       end: () => run('drop trigger no_audit'),
     };
   }
@@ -29,8 +31,9 @@ async function auditFault(service: Service, databaseUrl: string | undefined): Pr
   };
   await run(`create function no_audit() returns trigger language plpgsql as $$ begin raise 'MARKER no audit'; end $$`);
   return {
-    begin: () => run('create trigger no_audit before insert on audit_entries for each row execute function no_audit()'),
-    end: () => run('drop trigger no_audit on audit_entries'),
+    begin: () =>
+      run('create trigger no_audit before insert on audit_segments for each row execute function no_audit()'),
+    end: () => run('drop trigger no_audit on audit_segments'),
   };
 }
 
