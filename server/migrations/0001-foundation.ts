@@ -90,7 +90,6 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, b
     .addColumn('tenant_id', text, (c) => c.notNull())
     .addColumn('actor_id', text, (c) => c.notNull())
     .addColumn('key_hash', blob, (c) => c.notNull())
-    .addColumn('request_hash', blob, (c) => c.notNull())
     .addColumn('status', integer, (c) => c.notNull())
     .addColumn('sealed_body', blob, (c) => c.notNull())
     .addColumn('expires_at', bigint, (c) => c.notNull())

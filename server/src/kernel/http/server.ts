@@ -20,6 +20,8 @@ const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
 const KEEP_ALIVE_TIMEOUT_MS = 65 * SECOND_MS;
 const CONNECTIONS_MAX = 20_000;
 const CLOSE_SWEEP_MS = 50;
+/** Whoever has not sent their request, or taken their answer, by then would hold up the end for everyone. */
+const CLOSE_GRACE_MS = 10 * SECOND_MS;
 /** Longer than the longest secret path (1,024 bytes), each byte of which may be written as three. */
 const PARAMETER_LENGTH_MAX = 4096;
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
@@ -125,8 +127,10 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
     /** A connection whose last answer ends while we wait would otherwise be kept open for its next request. */
     async close() {
       const sweep = setInterval(() => fastify.server.closeIdleConnections(), CLOSE_SWEEP_MS);
+      const cutOff = setTimeout(() => fastify.server.closeAllConnections(), CLOSE_GRACE_MS);
       await fastify.close();
       clearInterval(sweep);
+      clearTimeout(cutOff);
     },
   };
 }
@@ -161,6 +165,9 @@ function acceptOnlyJson(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (body.length === 0) return done(null, undefined);
+    if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
+      return done(new CofferError('INVALID_REQUEST', 'Send the body as it is, without Content-Encoding.'));
+    }
     if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
       return done(new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".'));
     }

@@ -87,7 +87,6 @@ export interface IdempotencyKeysTable {
   tenant_id: string;
   actor_id: string;
   key_hash: Uint8Array;
-  request_hash: Uint8Array;
   status: number;
   sealed_body: Uint8Array;
   expires_at: number;
