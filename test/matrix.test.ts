@@ -35,7 +35,7 @@ const EXPECTED: Record<string, number[]> = {
   'POST /auth/tokens': [401, 401, 401, 401, 201, 201, 201, 201, 201],
   'GET /auth/tokens': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   'GET /auth/tokens/{token_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
-  'DELETE /auth/tokens/{token_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'DELETE /auth/tokens/{token_id}': [401, 401, 401, 401, 404, 403, 403, 403, 204],
   'GET /.well-known/jwks.json': [200, 200, 200, 200, 200, 200, 200, 200, 200],
 
   'GET /auth/mfa': [401, 401, 401, 401, 200, 200, 200, 200, 200],

@@ -72,24 +72,30 @@ describe('two nodes on one PostgreSQL', () => {
     }
   });
 
-  test('a person disabled through one is refused by the other on the next request, and let in again likewise', async () => {
+  test('a person disabled through one is refused by the other on the next request, and their tokens stay revoked', async () => {
     const password = 'a long enough passphrase for a test';
     const email = 'disabled@example.com';
     const made = await send(a, 'POST', '/v1/users', { body: { email, password, role: 'auditor' } });
     assert.equal(made.status, 201, made.text);
-    const login = await send(b, 'POST', '/auth/login', { token: null, body: { tenant: 'default', email, password } });
-    assert.equal(login.status, 200, login.text);
-    const own = await send(b, 'POST', '/auth/tokens', { token: login.body.token, body: { name: 'mine' } });
-    assert.equal(own.status, 201, own.text);
-    for (let round = 0; round < 15; round++) {
+    const logIn = async (node: ServiceProcess) => {
+      const login = await send(node, 'POST', '/auth/login', {
+        token: null,
+        body: { tenant: 'default', email, password },
+      });
+      assert.equal(login.status, 200, login.text);
+      return String(login.body.token);
+    };
+    for (let round = 0; round < 6; round++) {
       const [one, other] = round % 2 === 0 ? [a, b] : [b, a];
+      const own = await logIn(other);
+      const me = () => send(other, 'GET', '/auth/me', { token: own });
+      assert.equal((await me()).status, 200);
       const set = (status: string) => send(one, 'PATCH', `/v1/users/${made.body.id}`, { body: { status } });
       assert.equal((await set('disabled')).status, 200);
-      assert.equal((await send(other, 'GET', '/auth/me', { token: own.body.token })).status, 401, `round ${round}`);
+      assert.equal((await me()).status, 401, `round ${round}`);
       assert.equal((await set('active')).status, 200);
-      assert.equal((await send(other, 'GET', '/auth/me', { token: own.body.token })).status, 200, `round ${round}`);
+      assert.equal((await me()).status, 401, `round ${round}`);
     }
-    assert.equal((await send(a, 'GET', '/auth/me', { token: login.body.token })).status, 401, 'the session has ended');
   });
 
   test('an Idempotency-Key used on both at once makes one token, and both get its answer', async () => {

@@ -15,7 +15,7 @@ const rows = [
   [admin, 'vault/other/x', '192.0.2.1', 'ip_not_allowed', 'ceiling_ip'],
   [admin, 'vault/app/x', undefined, 'ip_not_allowed', 'ceiling_ip'],
   [member, 'vault/app/x', '10.0.0.1', 'no_match', 'policy'],
-  [member, 'self/tokens', '10.0.0.1', 'allowed', null],
+  [member, 'self/tokens', '10.0.0.1', 'out_of_scope', 'ceiling_scope'],
   [{ ceilings: [], policies: [] }, 'vault/app/x', '10.0.0.1', 'no_match', 'policy'],
   [{ ceilings: [], policies: rolePolicies('auditor') }, 'vault/app/x', '10.0.0.1', 'explicit_deny', 'policy'],
 ] as const;
