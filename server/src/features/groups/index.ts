@@ -4,7 +4,7 @@ import * as contract from './contract.ts';
 import * as groups from './service.ts';
 
 export { GROUP_ENDPOINTS } from './contract.ts';
-export { forgetUser as forgetGroupMember } from './store.ts';
+export { findGroupByIdOrName, forgetUser as forgetGroupMember, groupsOfUser } from './store.ts';
 
 export function groupsFeature(): Feature {
   return {
