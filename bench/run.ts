@@ -27,7 +27,7 @@ try {
   const answer = await fetch(`http://127.0.0.1:${sqlite.port}/auth/me`, {
     headers: { authorization: sqlite.authorization },
   });
-  const bare = await startBare((await answer.text()).length);
+  const bare = await startBare((await answer.text()).length, sqlite.request);
   const subjects: Subject[] = [bare, sqlite, onPostgres];
 
   const idle = subjects.map((subject) => memoryMiB(subject.pid));
@@ -55,11 +55,12 @@ async function startCoffer(name: string, env: Record<string, string>): Promise<S
   return { name, port, request, pid: Number(child.pid), stop, authorization: `Bearer ${token}` };
 }
 
-async function startBare(bodyBytes: number): Promise<Subject> {
+/** It gets the very bytes the service gets, and answers as many. */
+async function startBare(bodyBytes: number, request: Buffer): Promise<Subject> {
   const { child, port } = await startProcess('bench/bare-process.ts', [String(bodyBytes)], {});
   const stop = () => stopProcess(child);
   cleanUp.push(stop);
-  return { name: 'bare node:http', port, request: getRequest('/', null), pid: Number(child.pid), stop };
+  return { name: 'bare node:http', port, request, pid: Number(child.pid), stop };
 }
 
 async function once(subject: Subject): Promise<Row> {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import postgres from 'postgres';
-import { newPostgresDatabase } from './support/postgres.ts';
+import { newPostgresDatabase, query } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 
 interface Fault {
@@ -21,19 +20,20 @@ async function auditFault(service: Service, databaseUrl: string | undefined): Pr
     };
     return {
       begin: () =>
-        run(`create trigger no_audit before insert on audit_entries begin select raise(abort, 'MARKER no audit'); end`),
+        run(
+          `create trigger no_audit before insert on audit_segments begin select raise(abort, 'MARKER no audit'); end`,
+        ),
       end: () => run('drop trigger no_audit'),
     };
   }
   const run = async (sql: string) => {
-    const connection = postgres(databaseUrl, { max: 1, onnotice: () => {} });
-    await connection.unsafe(sql);
-    await connection.end();
+    await query(databaseUrl, sql);
   };
   await run(`create function no_audit() returns trigger language plpgsql as $$ begin raise 'MARKER no audit'; end $$`);
   return {
-    begin: () => run('create trigger no_audit before insert on audit_entries for each row execute function no_audit()'),
-    end: () => run('drop trigger no_audit on audit_entries'),
+    begin: () =>
+      run('create trigger no_audit before insert on audit_segments for each row execute function no_audit()'),
+    end: () => run('drop trigger no_audit on audit_segments'),
   };
 }
 

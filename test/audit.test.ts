@@ -233,7 +233,7 @@ onBothDatabases('the audit log', (database) => {
     await service.call('POST', '/v1/users', { body: '{"password": "Secret-Field-Value' });
     await service.call('GET', '/auth/me', { headers: { 'x-client-secret': 'Secret-Field-Value' } });
     await service.call('GET', '/auth/me', { token: null, headers: { authorization: 'Basic Secret-Field-Value' } });
-    const rows = await service.app.kernel.database.read.selectFrom('audit_entries').selectAll().execute();
+    const rows = await service.app.kernel.database.read.selectFrom('audit_segments').selectAll().execute();
     const text = JSON.stringify(rows);
     for (const hidden of secrets) assert.ok(!text.includes(hidden), `an entry holds ${hidden.slice(0, 24)}…`);
     assert.ok(!service.logs.some((line) => secrets.some((hidden) => line.includes(hidden))));
@@ -276,34 +276,54 @@ onBothDatabases('tampering with the audit log', (database) => {
   }
   const at = (seq: number) => ({ seq });
 
+  /** Requests here come one after another, so each entry has a segment to itself. */
+  async function rewrite(tx: Tx, seq: number, change: (entries: string) => string): Promise<void> {
+    const segment = tx.selectFrom('audit_segments').select('entries').where('first_seq', '=', seq);
+    const { entries } = await segment.executeTakeFirstOrThrow();
+    assert.notEqual(change(entries), entries);
+    await tx
+      .updateTable('audit_segments')
+      .set({ entries: change(entries) })
+      .where('first_seq', '=', seq)
+      .execute();
+  }
+
+  test('what cannot even be read is found', async () => {
+    for (const spoiled of ['', '{', '[]', '[[]]', '[1]', '{"a":1}', 'null']) {
+      const broken = await verifyAfter((tx) => rewrite(tx, 3, () => spoiled));
+      assert.equal(broken.seq, 3, spoiled);
+    }
+  });
+
   test('a changed entry is found', async () => {
     const broken = await verifyAfter((tx) =>
-      tx.updateTable('audit_entries').set({ actor_name: 'somebody else' }).where('seq', '=', 3).execute(),
+      rewrite(tx, 3, (entries) => entries.replace('admin@localhost', 'somebody@else')),
     );
     assert.deepEqual({ seq: broken.seq }, at(3));
   });
 
   test('a changed entry with a hash to fit is found', async () => {
     const broken = await verifyAfter(async (tx) => {
+      await rewrite(tx, 3, (entries) => entries.replace('"allow",200', '"allow",500'));
       await tx
-        .updateTable('audit_entries')
-        .set({ status: 500, hash: Buffer.alloc(32, 7) })
-        .where('seq', '=', 3)
+        .updateTable('audit_segments')
+        .set({ hashes: Buffer.alloc(32, 7) })
+        .where('first_seq', '=', 3)
         .execute();
     });
     assert.deepEqual({ seq: broken.seq }, at(3));
   });
 
   test('a deleted entry is found', async () => {
-    const broken = await verifyAfter((tx) => tx.deleteFrom('audit_entries').where('seq', '=', 4).execute());
+    const broken = await verifyAfter((tx) => tx.deleteFrom('audit_segments').where('first_seq', '=', 4).execute());
     assert.deepEqual(broken, { seq: 4, reason: 'the entry is missing' });
   });
 
   test('a log with its end cut off is found', async () => {
     await verifyAfter((tx, _, last) =>
       tx
-        .deleteFrom('audit_entries')
-        .where('seq', '>', last - 2)
+        .deleteFrom('audit_segments')
+        .where('first_seq', '>', last - 2)
         .execute(),
     );
   });
@@ -311,25 +331,25 @@ onBothDatabases('tampering with the audit log', (database) => {
   test('a log with its end cut off and the head moved back is found', async () => {
     await verifyAfter(async (tx, tenantId, last) => {
       const row = await tx
-        .selectFrom('audit_entries')
+        .selectFrom('audit_segments')
         .selectAll()
-        .where('seq', '=', last - 2)
+        .where('first_seq', '=', last - 2)
         .executeTakeFirstOrThrow();
       await tx
-        .deleteFrom('audit_entries')
+        .deleteFrom('audit_segments')
         .where('tenant_id', '=', tenantId)
-        .where('seq', '>', last - 2)
+        .where('first_seq', '>', last - 2)
         .execute();
       // An entry that waits for its place would only hide what happened behind a later seal.
-      await tx.deleteFrom('audit_entries').where('tenant_id', '=', tenantId).where('seq', 'is', null).execute();
-      const head = { seq: last - 2, hash: row.hash ?? Buffer.alloc(0) };
+      await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('first_seq', 'is', null).execute();
+      const head = { seq: last - 2, hash: row.hashes ?? Buffer.alloc(0) };
       await tx.updateTable('audit_heads').set(head).where('tenant_id', '=', tenantId).execute();
     });
   });
 
   test('a log that was emptied, head and all, is found', async () => {
     await verifyAfter(async (tx, tenantId) => {
-      await tx.deleteFrom('audit_entries').where('tenant_id', '=', tenantId).execute();
+      await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).execute();
       await tx.deleteFrom('audit_heads').where('tenant_id', '=', tenantId).execute();
     });
   });
@@ -341,7 +361,7 @@ onBothDatabases('tampering with the audit log', (database) => {
         [4, 3],
         [1_000_003, 4],
       ] as const) {
-        await tx.updateTable('audit_entries').set({ seq: to }).where('seq', '=', from).execute();
+        await tx.updateTable('audit_segments').set({ first_seq: to }).where('first_seq', '=', from).execute();
       }
     });
   });

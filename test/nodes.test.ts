@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import postgres from 'postgres';
+import { before, describe, test } from 'node:test';
 import { assertChainValid, readAll } from './support/load.ts';
-import { newPostgresDatabase } from './support/postgres.ts';
+import { newPostgresDatabase, query } from './support/postgres.ts';
 import { newDataDir, pause, type ServiceProcess, spawnService, stopService } from './support/process.ts';
 import { type CallOptions, call } from './support/service.ts';
 
@@ -19,7 +18,6 @@ function folderWithKey(write: (file: string) => void): string {
 
 describe('two nodes on one PostgreSQL', () => {
   let databaseUrl: string;
-  let sql: postgres.Sql;
   let a: ServiceProcess;
   let b: ServiceProcess;
   let token: string;
@@ -29,13 +27,11 @@ describe('two nodes on one PostgreSQL', () => {
 
   before(async () => {
     databaseUrl = await newPostgresDatabase();
-    sql = postgres(databaseUrl, { max: 1, onnotice: () => {} });
     a = await spawnService({ databaseUrl });
     const dataDir = folderWithKey((file) => copyFileSync(join(a.dataDir, 'root.key'), file));
     b = await spawnService({ databaseUrl, dataDir });
     token = a.adminToken();
   });
-  after(() => sql.end());
 
   test('the second one makes nothing of its own', async () => {
     assert.match(b.stdout(), /^Coffer is ready at \S+\n$/);
@@ -46,7 +42,7 @@ describe('two nodes on one PostgreSQL', () => {
 
   test('every job that is due at the start runs once', async () => {
     await pause(3000);
-    const leases = await sql`select job, runs, last_outcome from job_leases order by job`;
+    const leases = await query(databaseUrl, 'select job, runs, last_outcome from job_leases order by job');
     assert.ok(leases.length >= 3, JSON.stringify(leases));
     for (const { job, runs, last_outcome } of leases) {
       assert.deepEqual([Number(runs), last_outcome], [1, 'success'], String(job));
@@ -55,9 +51,9 @@ describe('two nodes on one PostgreSQL', () => {
 
   test('a job that becomes due again runs once more', async () => {
     for (let runs = 2; runs <= 4; runs++) {
-      await sql`update job_leases set next_run_at = 0 where job = 'forget-expired-tokens'`;
+      await query(databaseUrl, `update job_leases set next_run_at = 0 where job = 'forget-expired-tokens'`);
       await pause(2500);
-      const [lease] = await sql`select runs from job_leases where job = 'forget-expired-tokens'`;
+      const [lease] = await query(databaseUrl, `select runs from job_leases where job = 'forget-expired-tokens'`);
       assert.equal(Number(lease?.['runs']), runs);
     }
   });
@@ -102,7 +98,7 @@ describe('two nodes on one PostgreSQL', () => {
       const post = (node: ServiceProcess) => idempotent(node, '/auth/tokens', `token-${round}`, { name });
       const bodies = await Promise.all([post(a), post(b)]);
       assert.deepEqual(bodies[0], bodies[1]);
-      const [row] = await sql`select count(*)::integer as made from tokens where name = ${name}`;
+      const [row] = await query(databaseUrl, 'select count(*)::integer as made from tokens where name = $1', [name]);
       assert.equal(row?.['made'], 1);
     }
   });
@@ -113,7 +109,7 @@ describe('two nodes on one PostgreSQL', () => {
       const post = (node: ServiceProcess) => idempotent(node, '/v1/users', `user-${round}`, { email });
       const bodies = await Promise.all([post(a), post(b)]);
       assert.deepEqual(bodies[0], bodies[1]);
-      const [row] = await sql`select count(*)::integer as made from users where email = ${email}`;
+      const [row] = await query(databaseUrl, 'select count(*)::integer as made from users where email = $1', [email]);
       assert.equal(row?.['made'], 1);
     }
   });

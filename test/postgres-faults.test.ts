@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
-import postgres from 'postgres';
 import { assertChainValid, assertNothingLost, Load } from './support/load.ts';
-import { newPostgresDatabase, type PostgresServer, startPostgres } from './support/postgres.ts';
+import { newPostgresDatabase, type PostgresServer, query, startPostgres } from './support/postgres.ts';
 import { pause, type ServiceProcess, spawnService, stopService } from './support/process.ts';
 import { call } from './support/service.ts';
 
@@ -91,10 +90,8 @@ describe('PostgreSQL goes away under load and comes back', () => {
   });
 
   test('it is killed', async (t) => {
-    const sql = postgres(server.url, { max: 1, onnotice: () => {} });
-    const [row] = await sql`select pg_read_file('postmaster.pid') as text`;
+    const [row] = await query(server.url, "select pg_read_file('postmaster.pid') as text");
     const pid = Number(String(row?.['text']).split('\n')[0]);
-    await sql.end();
     const killed = async () => {
       const down = server.stop();
       process.kill(pid, 'SIGKILL');
@@ -116,13 +113,14 @@ describe('PostgreSQL goes away under load and comes back', () => {
   }
 
   test('its sessions are cut off, again and again', async (t) => {
-    const sql = postgres(server.url, { max: 1, onnotice: () => {} });
     load.start(service.url, service.adminToken());
     for (let cut = 0; cut < 8; cut++) {
       await pause(150);
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'coffer'`;
+      await query(
+        server.url,
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'coffer'",
+      );
     }
-    await sql.end();
     assert.equal(load.broken, 0, `every request got an answer: ${service.stderr()}`);
     await untilReady();
     await load.stop();
@@ -133,9 +131,7 @@ describe('PostgreSQL goes away under load and comes back', () => {
   });
 
   test('a server that has gone silent holds no request for ever', async (t) => {
-    const sql = postgres(server.url, { max: 1, onnotice: () => {} });
-    const sessions = await sql`select pid from pg_stat_activity where application_name = 'coffer'`;
-    await sql.end();
+    const sessions = await query(server.url, "select pid from pg_stat_activity where application_name = 'coffer'");
     const pids = sessions.map(({ pid }) => Number(pid));
     const started = performance.now();
     for (const pid of pids) process.kill(pid, 'SIGSTOP');

@@ -53,40 +53,26 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, b
     .execute();
 
   await schema
-    .createTable('audit_entries')
+    .createTable('audit_segments')
     .addColumn('tenant_id', text, (c) => c.notNull())
     .addColumn('id', text, (c) => c.notNull())
-    .addColumn('at', bigint, (c) => c.notNull())
-    .addColumn('actor_kind', text, (c) => c.notNull())
-    .addColumn('actor_id', text, (c) => c.notNull())
-    .addColumn('actor_name', text, (c) => c.notNull())
-    .addColumn('actor_key', text, (c) => c.notNull())
-    .addColumn('action', text, (c) => c.notNull())
-    .addColumn('resource', text, (c) => c.notNull())
-    .addColumn('vault', text, (c) => c.notNull())
-    .addColumn('decision', text, (c) => c.notNull())
-    .addColumn('status', integer, (c) => c.notNull())
-    .addColumn('ip', text, (c) => c.notNull())
-    .addColumn('user_agent', text, (c) => c.notNull())
-    .addColumn('request_id', text, (c) => c.notNull())
-    .addColumn('reason', text, (c) => c.notNull())
-    .addColumn('details', text, (c) => c.notNull())
-    .addColumn('seq', bigint)
-    .addColumn('hash', blob)
-    .addPrimaryKeyConstraint('audit_entries_key', ['tenant_id', 'id'])
+    .addColumn('entries', text, (c) => c.notNull())
+    .addColumn('first_seq', bigint)
+    .addColumn('hashes', blob)
+    .addPrimaryKeyConstraint('audit_segments_key', ['tenant_id', 'id'])
     .modifyEnd(byPrimaryKey)
     .execute();
   await schema
-    .createIndex('audit_entries_chain')
-    .on('audit_entries')
-    .columns(['tenant_id', 'seq'])
-    .where(sql.ref('seq'), 'is not', null)
+    .createIndex('audit_segments_chain')
+    .on('audit_segments')
+    .columns(['tenant_id', 'first_seq'])
+    .where(sql.ref('first_seq'), 'is not', null)
     .execute();
   await schema
-    .createIndex('audit_entries_unsealed')
-    .on('audit_entries')
+    .createIndex('audit_segments_unsealed')
+    .on('audit_segments')
     .columns(['tenant_id', 'id'])
-    .where(sql.ref('seq'), 'is', null)
+    .where(sql.ref('first_seq'), 'is', null)
     .execute();
 
   await schema
@@ -104,7 +90,6 @@ export async function up(schema: SchemaBuilder, { text, integer, bigint, blob, b
     .addColumn('tenant_id', text, (c) => c.notNull())
     .addColumn('actor_id', text, (c) => c.notNull())
     .addColumn('key_hash', blob, (c) => c.notNull())
-    .addColumn('request_hash', blob, (c) => c.notNull())
     .addColumn('status', integer, (c) => c.notNull())
     .addColumn('sealed_body', blob, (c) => c.notNull())
     .addColumn('expires_at', bigint, (c) => c.notNull())

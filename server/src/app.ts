@@ -95,8 +95,8 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
-    const background = startBackground(kernel, jobs);
     state.port = await server.listen();
+    const background = startBackground(kernel, jobs);
     const close = async () => {
       state.isStopping = true;
       await server.close();

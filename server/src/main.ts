@@ -16,8 +16,9 @@ try {
   const config = loadConfig(process.env);
   const log = createLogger({ level: config.logLevel, format: config.logFormat, ownErrors: [CofferError, StartError] });
   const app = await startApp(config, log);
-  process.stdout.write(app.isFirstStart ? welcome(app) : `Coffer is ready at ${app.baseUrl}\n`);
+  // Before it says that it is ready: whoever reads that may end it in the same moment.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(app));
+  process.stdout.write(app.isFirstStart ? welcome(app) : `Coffer is ready at ${app.baseUrl}\n`);
 } catch (error) {
   process.stderr.write(`Coffer cannot start. ${explainFailure(error)}\n`);
   process.exit(1);

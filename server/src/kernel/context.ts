@@ -56,7 +56,8 @@ export class Context {
     this.call = call;
     this.now = kernel.clock.now();
     // Without the query: people put secrets there.
-    this.resource = call.url.split('?', 1)[0] ?? '';
+    const query = call.url.indexOf('?');
+    this.resource = query === -1 ? call.url : call.url.slice(0, query);
     this.#commitWith = commitWith;
   }
 
@@ -113,6 +114,19 @@ export class Context {
     this.isAuthorized = true;
   }
 
+  /**
+   * For what outlives the credential or reaches beyond it: a password, a second factor, an account with rights. A token with a
+   * ceiling that could do these would lift its own ceiling.
+   */
+  requireUnrestricted(): void {
+    const isRestricted = this.principal.ceilings.some(
+      (c) => c.vaults !== null || c.actions !== null || c.cidrs !== null,
+    );
+    if (!isRestricted) return;
+    const message = 'A token with a scope or an address list cannot do this: use a session, or a token without them.';
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'the credential is restricted' });
+  }
+
   /** Decides on a resource that had to be loaded first; refuses by throwing. */
   authorize(resource: string, attributes: ResourceAttributes = {}): void {
     this.resource = resource;
@@ -156,6 +170,20 @@ export class Context {
     });
     this.committed = { result };
     return result;
+  }
+
+  /** The same, for the log of a tenant that the change is about: by whom is told, from where is not theirs to know. */
+  entryFor(tenantId: string): AuditEntry {
+    const entry = this.entry('allow', this.declaration.status, '');
+    return {
+      ...entry,
+      tenant_id: tenantId,
+      actor_kind: 'operator',
+      actor_name: '',
+      actor_key: '',
+      ip: '',
+      user_agent: '',
+    };
   }
 
   entry(decision: AuditDecision, status: number, reason: string): AuditEntry {

@@ -25,6 +25,8 @@ const COUNTER_END = 32 ** COUNTER_CHARACTERS;
 /** Time (50 bits), a counter within the millisecond (15) and chance (65), in Crockford's base 32. */
 export const ID_LENGTH = TIME_CHARACTERS + COUNTER_CHARACTERS + RANDOM_CHARACTERS;
 
+/** Every two characters, so that an id is put together in half the steps: each request makes two of them. */
+const PAIRS = Array.from({ length: 1024 }, (_, i) => `${ALPHABET[i >> 5]}${ALPHABET[i & 31]}`);
 const POOL_BYTES = 4096;
 const pool = Buffer.alloc(POOL_BYTES);
 let poolOffset = POOL_BYTES;
@@ -46,9 +48,11 @@ export function newId(prefix: IdPrefix, now: number = Date.now()): string {
     randomFillSync(pool);
     poolOffset = 0;
   }
-  let id = `${prefix}_${lastTimeText}${encode(counter++ % COUNTER_END, COUNTER_CHARACTERS)}`;
-  for (let i = 0; i < RANDOM_CHARACTERS; i++) id += ALPHABET[(pool[poolOffset++] as number) & 31];
-  return id;
+  let id = `${prefix}_${lastTimeText}${counterText(counter++ % COUNTER_END)}`;
+  for (let i = 0; i < RANDOM_CHARACTERS - 1; i += 2) {
+    id += PAIRS[(((pool[poolOffset++] as number) & 31) << 5) | ((pool[poolOffset++] as number) & 31)];
+  }
+  return id + ALPHABET[(pool[poolOffset++] as number) & 31];
 }
 
 /** The smallest id that `newId` could have made at that time: a bound for time ranges over ids. */
@@ -76,6 +80,10 @@ const ID_FORMS = Object.fromEntries(ID_PREFIXES.map((prefix) => [prefix, new Reg
 >;
 
 const ID_BODY = new RegExp(`^[${ALPHABET}]{${ID_LENGTH}}$`);
+
+function counterText(value: number): string {
+  return `${ALPHABET[value >> 10]}${PAIRS[value & 1023]}`;
+}
 
 function encode(value: number, characters: number): string {
   let text = '';

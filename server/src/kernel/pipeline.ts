@@ -46,7 +46,8 @@ export class Pipeline {
     let idempotent: IdempotentRequest | null = null;
     let rate: RateState | null = null;
     const ctx = new Context(this.#kernel, declaration, call, async (_, tx, result) => {
-      if (idempotent !== null) await this.#kernel.idempotency.save(tx, idempotent, jsonAnswer(endpoint, result));
+      if (idempotent !== null)
+        await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, ctx.resource, result));
     });
     try {
       rate = limitByAddress(ctx);
@@ -61,7 +62,7 @@ export class Pipeline {
       const act = () => endpoint.handler(ctx, input);
       const done = idempotent === null ? { result: await act() } : await this.#kernel.idempotency.once(idempotent, act);
       const isReplay = 'saved' in done;
-      if (isReplay) ctx.describe({ idempotent_replay: true });
+      if (isReplay) replay(ctx, done.saved);
       const reply = isReplay ? done.saved : finishedReply(endpoint, ctx, done.result);
       if (ctx.committed === null && declaration.audit !== NONE) {
         await this.#kernel.audit.record(ctx.entry('allow', reply.status, ''));
@@ -164,9 +165,15 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   return { status: declaration.status, body: endpoint.serialize(result) };
 }
 
-function jsonAnswer(endpoint: ReadyEndpoint, result: unknown): SavedAnswer {
+function keptAnswer(endpoint: ReadyEndpoint, resource: string, result: unknown): SavedAnswer {
   const { output, status } = endpoint.declaration;
-  return { status, body: output === NONE ? '' : endpoint.serialize(result) };
+  return { status, resource, body: output === NONE ? '' : endpoint.serialize(result) };
+}
+
+/** What had to be loaded to be decided on is decided on again: rights may have changed since the answer was made. */
+function replay(ctx: Context, saved: SavedAnswer): void {
+  if (ctx.declaration.resource === 'loaded') ctx.authorize(saved.resource);
+  ctx.describe({ idempotent_replay: true });
 }
 
 export function errorReply(error: CofferError, requestId: string, headers: Record<string, string> = {}): Reply {

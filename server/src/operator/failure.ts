@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { ConfigError } from '../kernel/config.ts';
 import { CofferError } from '../kernel/errors.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
@@ -9,7 +10,7 @@ const UNREACHABLE = 'The database cannot be reached. Check CV_DATABASE_URL and t
 export function explainFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StartError) return error.message;
   if (error instanceof CofferError) return UNREACHABLE;
-  const { name, code, message, stack, syscall, path } = error as NodeJS.ErrnoException;
+  const { code, message, stack, syscall, path } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return 'The address is in use: stop the other program, or set CV_PORT to another port.';
   if (code === 'EADDRNOTAVAIL') return 'The address is not one of this machine: set CV_HOST to one that is.';
   if (code === 'EACCES' && syscall === 'listen') {
@@ -19,7 +20,8 @@ export function explainFailure(error: unknown): string {
     return `The file or folder ${path} cannot be used (${code}). Check that it exists, who owns it, and that the disk has room.`;
   }
   if (classifyPostgresError(error) === 'unavailable') return UNREACHABLE;
-  if (name === 'PostgresError') return `PostgreSQL refused (${code}): ${firstLine(message)}. Check CV_DATABASE_URL.`;
+  if (error instanceof pg.DatabaseError)
+    return `PostgreSQL refused (${code}): ${firstLine(message)}. Check CV_DATABASE_URL.`;
   if (code === 'ERR_SQLITE_ERROR') {
     return `The database in the data folder cannot be used: ${firstLine(message)}. Check the disk, or restore a backup.`;
   }

@@ -1,6 +1,8 @@
-import postgres from 'postgres';
+import pg from 'pg';
 import type { Config } from '../kernel/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
+
+const CONNECT_TIMEOUT_MS = 5000;
 
 /**
  * A node that goes on with the old root key would wrap the key of a new tenant with it, and nothing would open that tenant again.
@@ -8,31 +10,32 @@ import { StartError } from '../kernel/storage/data-folder.ts';
  */
 export async function refuseOtherNodes(config: Config): Promise<void> {
   if (config.databaseUrl === null) return;
-  const sql = postgres(config.databaseUrl, {
-    max: 1,
-    connect_timeout: 5,
-    onnotice: () => {},
-    connection: { application_name: 'coffer rekey' },
+  const client = new pg.Client({
+    connectionString: config.databaseUrl,
+    application_name: 'coffer rekey',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
+  await client.connect();
   try {
-    const sessions = await sessionsOf(sql);
+    const sessions = await sessionsOf(client);
     if (sessions === 0) return;
     throw new StartError(
       `Coffer still runs on this database (${sessions} connections). Stop every node first, then repeat; nothing was changed.`,
     );
   } finally {
-    await sql.end({ timeout: 1 });
+    await client.end();
   }
 }
 
 /** Compatible engines may have no such view, and hosted ones may hide it: then it is up to the operator alone. */
 const VIEW_ABSENT = new Set(['42P01', '42501', '0A000']);
+const COUNT_SESSIONS = `select count(*)::integer as sessions from pg_stat_activity
+  where datname = current_database() and application_name = 'coffer'`;
 
-async function sessionsOf(sql: postgres.Sql): Promise<number> {
+async function sessionsOf(client: pg.Client): Promise<number> {
   try {
-    const [row] = await sql`select count(*)::integer as sessions from pg_stat_activity
-      where datname = current_database() and application_name = 'coffer'`;
-    return Number(row?.['sessions'] ?? 0);
+    const { rows } = await client.query<{ sessions: number }>(COUNT_SESSIONS);
+    return rows[0]?.sessions ?? 0;
   } catch (error) {
     if (VIEW_ABSENT.has((error as { code?: string }).code ?? '')) return 0;
     throw error;

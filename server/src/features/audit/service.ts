@@ -1,4 +1,6 @@
-import { timestamp } from '../../kernel/clock.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { entriesOf, type StoredEntry } from '../../kernel/audit/segment.ts';
+import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { invalidField } from '../../kernel/errors.ts';
@@ -8,23 +10,65 @@ import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
 
-/** Entries one request may look at: a hundredth of a second or so on SQLite, during which nothing else runs. */
+/** Entries one request may look at; between pages of segments other requests get their turn. */
 const SCAN_MAX = 20_000;
+const SEGMENTS_PER_PAGE = 64;
+/** How long after an entry's time its segment may have been written: longer than any request takes. */
+const WRITTEN_WITHIN_MS = MINUTE_MS;
+
+/** Where a page ended: in which segment, and after which of its entries, counted from its end. */
+interface Position {
+  segment: string;
+  shown: number;
+}
 
 export async function list(ctx: Context, query: Query<typeof listAudit>) {
-  const { from, to, cursor, limit, ...plain } = query;
-  const [after = null] = decodeCursor(cursor, idForm('audit')) ?? [];
-  const toId = to === undefined ? null : idAtTime('audit', parseTime(to, '/query/to'));
-  const filter: store.AuditFilter = {
-    ...plain,
-    fromId: from === undefined ? null : idAtTime('audit', parseTime(from, '/query/from')),
-    beforeId: after !== null && toId !== null ? (after < toId ? after : toId) : (after ?? toId),
-  };
-  const found = await store.scan(ctx.database.read, ctx.tenantId, filter, limit ?? LIST_LIMIT_DEFAULT, SCAN_MAX);
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const from = query.from === undefined ? null : parseTime(query.from, '/query/from');
+  const to = query.to === undefined ? null : parseTime(query.to, '/query/to');
+  const start = decodeCursor(query.cursor, idForm('audit'), /^(?:0|[1-9]\d{0,8})$/);
+  let position: Position | null = start === null ? null : { segment: String(start[0]), shown: Number(start[1]) };
+  let nextSegment = position?.segment ?? (to === null ? null : idAtTime('audit', to + WRITTEN_WITHIN_MS));
+
+  const found: StoredEntry[] = [];
+  let looked = 0;
+  for (;;) {
+    const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, nextSegment, SEGMENTS_PER_PAGE);
+    for (const segment of segments) {
+      // A segment's id is as late as its latest entry, so every later page is older still.
+      if (from !== null && segment.id < idAtTime('audit', from)) return page(found, null);
+      const newestFirst = entriesOf(segment).reverse();
+      let shown = position?.segment === segment.id ? position.shown : 0;
+      for (const entry of newestFirst.slice(shown)) {
+        if (found.length === limit || looked === SCAN_MAX) return page(found, { segment: segment.id, shown });
+        shown++;
+        looked++;
+        if (isWanted(entry, query, from, to)) found.push(entry);
+      }
+      position = { segment: segment.id, shown };
+    }
+    if (segments.length < SEGMENTS_PER_PAGE || position === null) return page(found, null);
+    nextSegment = position.segment;
+    await nextTurn();
+  }
+}
+
+function page(found: StoredEntry[], end: Position | null) {
   return {
-    entries: found.rows.map(toWire),
-    next_cursor: found.lastId === null ? null : encodeCursor([found.lastId]),
+    entries: found.map(toWire),
+    next_cursor: end === null ? null : encodeCursor([end.segment, String(end.shown)]),
   };
+}
+
+function isWanted(e: StoredEntry, query: Query<typeof listAudit>, from: number | null, to: number | null): boolean {
+  const { vault, actor, action, resource, decision } = query;
+  if ((from !== null && e.at < from) || (to !== null && e.at >= to)) return false;
+  if (vault !== undefined && e.vault !== vault) return false;
+  if (action !== undefined && e.action !== action) return false;
+  if (decision !== undefined && e.decision !== decision) return false;
+  if (actor !== undefined && e.actor_id !== actor && e.actor_name !== actor && e.actor_key !== actor) return false;
+  if (resource === undefined) return true;
+  return resource.endsWith('*') ? e.resource.startsWith(resource.slice(0, -1)) : e.resource === resource;
 }
 
 function parseTime(text: string, pointer: string): number {
@@ -33,22 +77,22 @@ function parseTime(text: string, pointer: string): number {
   return time;
 }
 
-function toWire(row: store.AuditRow): AuditRecord {
+function toWire(e: StoredEntry): AuditRecord {
   return {
-    id: row.id,
-    timestamp: timestamp(row.at),
-    actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name, key: row.actor_key },
-    action: row.action,
-    resource: row.resource,
-    vault: row.vault === '' ? null : row.vault,
-    decision: row.decision,
-    status: row.status,
-    ip: row.ip,
-    user_agent: row.user_agent,
-    request_id: row.request_id,
-    reason: row.reason === '' ? null : row.reason,
-    details: row.details === '' ? {} : (JSON.parse(row.details) as Record<string, unknown>),
-    seq: row.seq,
-    hash: row.hash === null ? null : Buffer.from(row.hash).toString('hex'),
+    id: e.id,
+    timestamp: timestamp(e.at),
+    actor: { kind: e.actor_kind, id: e.actor_id, name: e.actor_name, key: e.actor_key },
+    action: e.action,
+    resource: e.resource,
+    vault: e.vault === '' ? null : e.vault,
+    decision: e.decision,
+    status: e.status,
+    ip: e.ip,
+    user_agent: e.user_agent,
+    request_id: e.request_id,
+    reason: e.reason === '' ? null : e.reason,
+    details: e.details === '' ? {} : (JSON.parse(e.details) as Record<string, unknown>),
+    seq: e.seq,
+    hash: e.hash === null ? null : Buffer.from(e.hash).toString('hex'),
   };
 }

@@ -28,6 +28,7 @@ export async function read(ctx: Context) {
 }
 
 export async function enrol(ctx: Context) {
+  ctx.requireUnrestricted();
   const { tenantId, principal, kernel } = ctx;
   const secret = new OTPAuth.Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer });
   const key = await kernel.keyring.purposeKey(tenantId, PURPOSE);
@@ -47,6 +48,7 @@ export async function enrol(ctx: Context) {
 }
 
 export async function confirm(ctx: Context, otp: string) {
+  ctx.requireUnrestricted();
   const { tenantId, principal, kernel } = ctx;
   const row = await store.findTotp(ctx.database.read, tenantId, principal.id);
   if (row === undefined) throw notFound('enrolment: begin one with POST /auth/mfa/totp');

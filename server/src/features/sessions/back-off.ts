@@ -1,6 +1,7 @@
 import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { CofferError } from '../../kernel/errors.ts';
+import { addressGroup } from '../../kernel/limits/address-group.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import * as store from './store.ts';
@@ -19,7 +20,7 @@ export type Subject = { kind: keyof typeof FREE_TRIES; hash: Buffer };
 export function subjectsOf(tenant: string, email: string, address: string): Subject[] {
   return [
     { kind: 'account', hash: sha256(JSON.stringify(['account', tenant, email])) },
-    { kind: 'address', hash: sha256(JSON.stringify(['address', address])) },
+    { kind: 'address', hash: sha256(JSON.stringify(['address', addressGroup(address)])) },
   ];
 }
 
@@ -66,6 +67,19 @@ export async function succeeded(tx: Tx, subjects: readonly Subject[]): Promise<v
   }
 }
 
+/** The try was not examined after all: it counts for nobody. */
+export function takeBack(database: Database, subjects: readonly Subject[]): Promise<void> {
+  return database.transaction(async (tx) => {
+    for (const { kind, hash } of subjects) {
+      if (kind === 'address') await forgive(tx, hash);
+      else {
+        const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
+        await store.saveFailures(tx, { ...row, failures: Math.max(0, row.failures - 1), blocked_until: 0 });
+      }
+    }
+  });
+}
+
 /** The password was right and only the code is missing: the address did nothing wrong. */
 export function forgiveAddress(database: Database, subjects: readonly Subject[]): Promise<void> {
   return database.transaction(async (tx) => {
@@ -75,7 +89,10 @@ export function forgiveAddress(database: Database, subjects: readonly Subject[])
 
 async function forgive(tx: Tx, hash: Buffer): Promise<void> {
   const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
-  await store.saveFailures(tx, { ...row, failures: Math.max(0, row.failures - 1), blocked_until: 0 });
+  const failures = Math.max(0, row.failures - 1);
+  // A block that other tries have earned stays: a good login must not lift it for the guesses around it.
+  const blocked_until = failures < FREE_TRIES.address ? 0 : row.blocked_until;
+  await store.saveFailures(tx, { ...row, failures, blocked_until });
 }
 
 function delayMs(kind: Subject['kind'], failures: number): number {

@@ -10,7 +10,7 @@ import { canonicalEmail } from '../../kernel/wire.ts';
 import { secondFactor } from '../mfa/index.ts';
 import { insertToken, issueToken, revokeOfUser, revokeTokens } from '../tokens/index.ts';
 import { findUser, findUserByEmail, lockUser, updateUser } from '../users/index.ts';
-import { beginTry, forgiveAddress, subjectsOf, succeeded } from './back-off.ts';
+import { beginTry, forgiveAddress, subjectsOf, succeeded, takeBack } from './back-off.ts';
 import type * as contract from './contract.ts';
 
 export const SESSION_TTL_MS = 12 * HOUR_MS;
@@ -26,7 +26,10 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
   // By the tenant's id where there is one: naming the default tenant, or not, must not make two counters of one account.
   const subjects = subjectsOf(tenant?.tenant_id ?? `no tenant ${body.tenant}`, email, ctx.call.address);
   await beginTry(ctx.database, subjects, ctx.now);
-  const isPasswordRight = await verifyPassword(body.password, user?.password_hash || null);
+  const isPasswordRight = await verifyPassword(body.password, user?.password_hash || null).catch(async (error) => {
+    await takeBack(ctx.database, subjects);
+    throw error;
+  });
   if (!isPasswordRight || tenant === undefined || user === undefined) throw denied('wrong e-mail address or password');
   if (user.status !== 'active') throw denied('the user is disabled');
   if (tenant.status !== 'active') throw denied('the tenant is suspended');
@@ -102,6 +105,7 @@ function describePrincipal(p: Principal): Me {
 }
 
 export async function changePassword(ctx: Context, body: Body<typeof contract.changePassword>): Promise<undefined> {
+  ctx.requireUnrestricted();
   const { principal, tenantId, now } = ctx;
   const user = await findUser(ctx.database.read, tenantId, principal.id);
   if (user === undefined) throw denied('the user is gone');

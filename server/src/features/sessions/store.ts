@@ -15,19 +15,15 @@ export interface LoginFailuresRow {
   forget_at: number;
 }
 
-/** The row is made first if need be: a row that is not there cannot be locked, and tries at once would each count as the first. */
+/** Made if need be, locked and returned by one statement: between two, another login may remove the row. */
 export async function lockFailures(tx: Tx, tenantId: string, subject: Uint8Array): Promise<LoginFailuresRow> {
-  await tx
+  return tx
     .insertInto('login_failures')
     .values({ tenant_id: tenantId, subject_hash: subject, failures: 0, blocked_until: 0, forget_at: 0 })
-    .onConflict((c) => c.columns(['tenant_id', 'subject_hash']).doNothing())
-    .execute();
-  return tx
-    .selectFrom('login_failures')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('subject_hash', '=', subject)
-    .forUpdate()
+    .onConflict((c) =>
+      c.columns(['tenant_id', 'subject_hash']).doUpdateSet((eb) => ({ tenant_id: eb.ref('excluded.tenant_id') })),
+    )
+    .returningAll()
     .executeTakeFirstOrThrow();
 }
 

@@ -108,6 +108,8 @@ export async function update(
   body: Body<typeof contract.updateTenant>,
 ): Promise<Tenant> {
   ctx.describe({ changed: Object.keys(body) });
+  if ((await findTenant(ctx.database.read, tenantId)) === undefined) throw notFound('tenant');
+  const headKey = await ctx.kernel.audit.headKey(tenantId);
   return ctx.change(async (tx) => {
     const row = await store.lockTenant(tx, tenantId);
     if (row === undefined) throw notFound('tenant');
@@ -119,6 +121,8 @@ export async function update(
     const { tenant_id: _, epoch: __, ...columns } = changed;
     await store.updateTenant(tx, tenantId, columns);
     await raiseEpoch(tx, tenantId);
+    // Whose limits or access changed finds it in their own log too.
+    if (tenantId !== ctx.tenantId) await ctx.kernel.audit.recordIn(tx, ctx.entryFor(tenantId), headKey);
     return toWire(changed);
   });
 }

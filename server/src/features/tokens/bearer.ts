@@ -16,7 +16,8 @@ import { findUser } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
 import { findToken, type TokenRow } from './store.ts';
 
-const BEARER = /^Bearer ([A-Za-z0-9_.-]+)$/i;
+const SCHEME = 'Bearer ';
+const TOKEN_FORM = /^[A-Za-z0-9_.-]+$/;
 
 /** `Authorization: Bearer <token>`, for personal access tokens and sessions. */
 export class BearerScheme implements CredentialScheme {
@@ -29,12 +30,15 @@ export class BearerScheme implements CredentialScheme {
   detect({ authorization }: IncomingHttpHeaders): string | null {
     if (authorization === undefined) return null;
     if (authorization.length > TOKEN_LENGTH_MAX) throw invalidToken('the token is too long');
-    const credential = BEARER.exec(authorization)?.[1];
-    if (credential === undefined) throw invalidToken('the Authorization header is not a bearer token');
-    return credential;
+    const scheme = authorization.slice(0, SCHEME.length);
+    if (scheme !== SCHEME && scheme.toLowerCase() !== SCHEME.toLowerCase()) {
+      throw invalidToken('the Authorization header is not a bearer token');
+    }
+    return authorization.slice(SCHEME.length);
   }
 
   async resolve(credential: string): Promise<Resolved> {
+    if (!TOKEN_FORM.test(credential)) throw invalidToken('the token has a form that no token has');
     const isPat = credential.startsWith(PAT_PREFIX);
     const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
     const { jti, sub, tid, kind } = verified?.claims ?? {};

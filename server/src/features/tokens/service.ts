@@ -11,6 +11,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { findUser } from '../users/index.ts';
 import { ceilingsOf } from './bearer.ts';
 import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, type Token } from './contract.ts';
 import { issueToken } from './issuer.ts';
@@ -85,6 +86,7 @@ export async function revoke(ctx: Context, tokenId: string): Promise<undefined> 
     const row = await store.lockToken(tx, ctx.tenantId, tokenId);
     ctx.authorize(resourceOf(ctx, tokenId, row));
     if (row === undefined) throw notFound('token');
+    await keepFromAdmins(ctx, row);
     const all = await withDescendants(tx, ctx.tenantId, tokenId);
     ctx.describe({ user: row.user_id, name: row.name, revoked: all.length });
     await store.revoke(tx, ctx.tenantId, all, ctx.now);
@@ -96,6 +98,16 @@ export async function revoke(ctx: Context, tokenId: string): Promise<undefined> 
 /** One's own token is one's own; any other, existing or not, is asked for by its id, so that the answer tells nothing. */
 function resourceOf(ctx: Context, tokenId: string, row: store.TokenRow | undefined): string {
   return row?.user_id === ctx.principal.id ? `self/tokens/${tokenId}` : `token/${tokenId}`;
+}
+
+/** An admin who could revoke an owner's last token could lock the owner out for good. */
+async function keepFromAdmins(ctx: Context, row: store.TokenRow): Promise<void> {
+  if (row.user_id === ctx.principal.id || ctx.may('users:grant_owner', 'user')) return;
+  const user = await findUser(ctx.database.read, ctx.tenantId, row.user_id);
+  if (user?.role !== 'owner') return;
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only an owner can revoke the token of an owner.', {
+    auditReason: 'users:grant_owner: not an owner',
+  });
 }
 
 async function withDescendants(tx: Tx, tenantId: string, tokenId: string): Promise<string[]> {

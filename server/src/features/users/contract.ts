@@ -115,7 +115,7 @@ export const updateUser = endpoint({
   path: '/v1/users/{user_id}',
   summary: 'Change a person’s name, role, status or password',
   description:
-    'Takes effect on the next request, on every node. A new password or status `disabled` ends their sessions. The last active owner ' +
+    'Takes effect on the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner ' +
     'cannot be demoted or disabled, and only an owner can change an owner.',
   permission: 'users:update',
   resource: 'user/{user_id}',

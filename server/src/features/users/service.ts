@@ -3,7 +3,7 @@ import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, notFound } from '../../kernel/errors.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, newId } from '../../kernel/ids.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -30,6 +30,7 @@ export class Users {
 
   async create(ctx: Context, body: Body<typeof contract.createUser>): Promise<User> {
     const role = body.role ?? 'member';
+    if (role !== 'member') ctx.requireUnrestricted();
     requireOwnerFor(ctx, role);
     const password_hash = body.password === undefined ? '' : await hashPassword(body.password);
     const row = newUser(ctx.tenantId, { email: body.email, name: body.name ?? '', role, password_hash }, ctx.now);
@@ -53,6 +54,13 @@ export class Users {
   }
 
   async update(ctx: Context, userId: string, body: Body<typeof contract.updateUser>): Promise<User> {
+    if (body.role !== undefined || body.password !== undefined) ctx.requireUnrestricted();
+    if (body.password !== undefined && userId === ctx.principal.id) {
+      throw invalidField(
+        '/body/password',
+        'is your own: change it with POST /auth/password, which asks for the current one',
+      );
+    }
     const password_hash = body.password === undefined ? undefined : await hashPassword(body.password);
     ctx.describe({ changed: Object.keys(body) });
     return ctx.change(async (tx) => {
@@ -63,7 +71,7 @@ export class Users {
       if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
       await store.updateUser(tx, ctx.tenantId, userId, changed);
       if (password_hash !== undefined || changed.status === 'disabled') {
-        await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'sessions', ctx.now);
+        await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'all', ctx.now);
       }
       await raiseEpoch(tx, ctx.tenantId);
       return toWire(changed);

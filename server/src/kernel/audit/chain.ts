@@ -1,55 +1,39 @@
 import { sha256 } from '../crypto/digest.ts';
-import type { AuditEntry } from './entry.ts';
 
 /** The hash before the first entry of every chain. */
 export const GENESIS_HASH = Buffer.alloc(32);
+export const HASH_BYTES = 32;
 
 export interface ChainHead {
   seq: number;
   hash: Uint8Array;
 }
 
-export interface LinkedEntry extends AuditEntry {
-  seq: number;
-  hash: Buffer;
+export interface Links {
+  firstSeq: number;
+  /** Of each entry, 32 bytes each, in order. */
+  hashes: Buffer;
+  head: ChainHead;
 }
 
-/** Links entries after the head, in the order given. Entries are of one tenant. */
-export function link(head: ChainHead, entries: readonly AuditEntry[]): LinkedEntry[] {
+/** Links entries (as `entryText` writes them) after the head, in the order given. They are of one tenant. */
+export function link(head: ChainHead, tenantId: string, texts: readonly string[]): Links {
+  const hashes = Buffer.allocUnsafe(texts.length * HASH_BYTES);
   let { seq, hash } = head;
-  return entries.map((entry) => {
+  for (const [i, text] of texts.entries()) {
     seq++;
-    const next = linkHash(hash, seq, entry);
+    const next = linkHash(hash, tenantId, seq, text);
+    next.copy(hashes, i * HASH_BYTES);
     hash = next;
-    return { ...entry, seq, hash: next };
-  });
+  }
+  return { firstSeq: head.seq + 1, hashes, head: { seq, hash } };
 }
 
 /**
- * SHA-256 over the previous hash, in hexadecimal, and the entry as a JSON array of its fields in this order. Unkeyed, so that an export can be
+ * SHA-256 over four lines: the previous hash in hexadecimal, the tenant, the place, and the entry. Unkeyed, so that an export can be
  * verified anywhere; the head is what is protected (see heads.ts).
  */
-export function linkHash(previous: Uint8Array, seq: number, e: AuditEntry): Buffer {
-  const fields = [
-    e.tenant_id,
-    seq,
-    e.id,
-    e.at,
-    e.actor_kind,
-    e.actor_id,
-    e.actor_name,
-    e.actor_key,
-    e.action,
-    e.resource,
-    e.vault,
-    e.decision,
-    e.status,
-    e.ip,
-    e.user_agent,
-    e.request_id,
-    e.reason,
-    e.details,
-  ];
+export function linkHash(previous: Uint8Array, tenantId: string, seq: number, text: string): Buffer {
   const before = Buffer.from(previous.buffer, previous.byteOffset, previous.byteLength).toString('hex');
-  return sha256(before + JSON.stringify(fields));
+  return sha256(`${before}\n${tenantId}\n${seq}\n${text}`);
 }

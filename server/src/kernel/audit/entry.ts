@@ -1,9 +1,78 @@
-import type { Tables } from '../storage/tables.ts';
+/** One entry of the audit log. */
+export interface AuditEntry {
+  tenant_id: string;
+  id: string;
+  at: number;
+  actor_kind: string;
+  actor_id: string;
+  actor_name: string;
+  actor_key: string;
+  action: string;
+  resource: string;
+  vault: string;
+  decision: AuditDecision;
+  status: number;
+  ip: string;
+  user_agent: string;
+  request_id: string;
+  reason: string;
+  /** JSON object, or empty. */
+  details: string;
+}
 
-/** One entry of the audit log before it has its place in the chain. */
-export type AuditEntry = Omit<Tables['audit_entries'], 'seq' | 'hash'>;
+export type AuditDecision = 'allow' | 'deny' | 'error';
 
-export type AuditDecision = AuditEntry['decision'];
+/**
+ * An entry as it is stored and hashed: a JSON list of its fields in this order, which never changes, since logs already written must go
+ * on verifying. The tenant is not part of it: the segment has it, and the hash covers it.
+ */
+export function entryText(e: AuditEntry): string {
+  return JSON.stringify([
+    e.id,
+    e.at,
+    e.actor_kind,
+    e.actor_id,
+    e.actor_name,
+    e.actor_key,
+    e.action,
+    e.resource,
+    e.vault,
+    e.decision,
+    e.status,
+    e.ip,
+    e.user_agent,
+    e.request_id,
+    e.reason,
+    e.details,
+  ]);
+}
+
+const FIELDS = [
+  'id',
+  'at',
+  'actor_kind',
+  'actor_id',
+  'actor_name',
+  'actor_key',
+  'action',
+  'resource',
+  'vault',
+  'decision',
+  'status',
+  'ip',
+  'user_agent',
+  'request_id',
+  'reason',
+  'details',
+] as const satisfies readonly (keyof AuditEntry)[];
+
+export function entryOf(tenantId: string, fields: readonly unknown[]): AuditEntry {
+  const entry: Record<string, unknown> = { tenant_id: tenantId };
+  FIELDS.forEach((name, i) => {
+    entry[name] = fields[i];
+  });
+  return entry as unknown as AuditEntry;
+}
 
 /** Longest texts the log keeps: what a caller sends (paths, agents) is cut, never refused, since refusals are logged too. */
 const TEXT_MAX = 1200;

@@ -1,20 +1,22 @@
 import { CompiledQuery } from 'kysely';
+import type { PurposeKey } from '../crypto/keyring.ts';
 import type { Tx } from '../storage/database.ts';
 import type { PostgresDatabase } from '../storage/postgres.ts';
-import { type AuditStore, COLUMNS } from './audit-store.ts';
-import { type LinkedEntry, link } from './chain.ts';
+import type { AuditStore } from './audit-store.ts';
+import { type ChainHead, type Links, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
+import { newSegment, segmentRow, segmentText, textsOf } from './segment.ts';
 
-const TYPES: Partial<Record<(typeof COLUMNS)[number], string>> = { at: 'bigint', status: 'integer' };
-/** One statement of one shape whatever the size of the batch: prepared once, one round trip, one commit. */
-const INSERT = `insert into audit_entries (${COLUMNS.join(', ')})
-  select * from unnest(${COLUMNS.map((column, i) => `$${i + 1}::${TYPES[column] ?? 'text'}[]`).join(', ')})`;
-const UPDATE_LINKS = `update audit_entries e set seq = v.seq, hash = decode(v.hash, 'hex')
-  from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, seq, hash) where e.tenant_id = $1 and e.id = v.id`;
-const SEAL_BATCH = 2000;
+/** One statement of one shape however many tenants a batch has: prepared once, one round trip, one commit. */
+const INSERT = `insert into audit_segments (tenant_id, id, entries)
+  select * from unnest($1::text[], $2::text[], $3::text[])`;
+const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashes = decode(v.hashes, 'hex')
+  from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes) where s.tenant_id = $1 and s.id = v.id`;
+const SEAL_BATCH = 500;
 const SEAL_TENANTS = 100;
 
+/** Several nodes insert, so the order is known only after commit: entries are linked then. */
 export class PostgresAuditStore implements AuditStore {
   readonly #database: PostgresDatabase;
   readonly #heads: Heads;
@@ -25,25 +27,29 @@ export class PostgresAuditStore implements AuditStore {
   }
 
   async append(entries: AuditEntry[]): Promise<void> {
-    await this.#database.write(
-      INSERT,
-      COLUMNS.map((column) => entries.map((entry) => entry[column])),
-    );
+    const columns: [string[], string[], string[]] = [[], [], []];
+    for (const [tenantId, group] of Map.groupBy(entries, (entry) => entry.tenant_id)) {
+      const { id, texts } = newSegment(group);
+      columns[0].push(tenantId);
+      columns[1].push(id);
+      columns[2].push(segmentText(texts));
+    }
+    await this.#database.write(INSERT, columns);
   }
 
   async appendIn(tx: Tx, entry: AuditEntry): Promise<void> {
     await tx
-      .insertInto('audit_entries')
-      .values({ ...entry, seq: null, hash: null })
+      .insertInto('audit_segments')
+      .values(segmentRow(entry.tenant_id, newSegment([entry]), null))
       .execute();
   }
 
   async seal(): Promise<number> {
     const tenants = await this.#database.read
-      .selectFrom('audit_entries')
+      .selectFrom('audit_segments')
       .select('tenant_id')
       .distinct()
-      .where('seq', 'is', null)
+      .where('first_seq', 'is', null)
       .limit(SEAL_TENANTS)
       .execute();
     let sealed = 0;
@@ -63,29 +69,37 @@ export class PostgresAuditStore implements AuditStore {
         .skipLocked()
         .executeTakeFirst();
       if (head === undefined) return 0;
-      const entries = await tx
-        .selectFrom('audit_entries')
-        .select(COLUMNS)
+      const segments = await tx
+        .selectFrom('audit_segments')
+        .select(['id', 'entries'])
         .where('tenant_id', '=', tenantId)
-        .where('seq', 'is', null)
+        .where('first_seq', 'is', null)
         .orderBy('id')
         .limit(SEAL_BATCH)
         .execute();
-      if (entries.length === 0) return 0;
-      await this.#writeLinks(tx, tenantId, link(head, entries), key);
-      return entries.length;
+      if (segments.length > 0) await writeLinks(tx, tenantId, head, segments, key);
+      return segments.length;
     });
   }
+}
 
-  async #writeLinks(
-    tx: Tx,
-    tenantId: string,
-    linked: LinkedEntry[],
-    key: Parameters<typeof headRow>[2],
-  ): Promise<void> {
-    const columns = [linked.map((e) => e.id), linked.map((e) => e.seq), linked.map((e) => e.hash.toString('hex'))];
-    await tx.executeQuery(CompiledQuery.raw(UPDATE_LINKS, [tenantId, ...columns]));
-    const { tenant_id: _, ...change } = headRow(tenantId, linked[linked.length - 1] as LinkedEntry, key);
-    await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
-  }
+async function writeLinks(
+  tx: Tx,
+  tenantId: string,
+  head: ChainHead,
+  segments: { id: string; entries: string }[],
+  key: PurposeKey,
+): Promise<void> {
+  let end = head;
+  const linked = segments.map((segment): Links => {
+    const links = link(end, tenantId, textsOf(segment));
+    end = links.head;
+    return links;
+  });
+  const ids = segments.map((segment) => segment.id);
+  const places = linked.map((links) => links.firstSeq);
+  const hashes = linked.map((links) => links.hashes.toString('hex'));
+  await tx.executeQuery(CompiledQuery.raw(UPDATE_LINKS, [tenantId, ids, places, hashes]));
+  const { tenant_id: _, ...change } = headRow(tenantId, end, key);
+  await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
 }

@@ -6,8 +6,9 @@ import { Refusals } from './refusals.ts';
 
 const START = 1_794_715_860_000 - (1_794_715_860_000 % (60 * MINUTE_MS));
 
-function refusal(at: number, tenant = 'tenant_a'): AuditEntry {
-  return { tenant_id: tenant, id: `audit_${at}`, at, reason: 'no', details: '' } as AuditEntry;
+function refusal(at: number, tenant = 'tenant_a', more: Partial<AuditEntry> = {}): AuditEntry {
+  const fixed = { action: 'auth:me', actor_id: '', actor_name: '', ip: '203.0.113.9', reason: 'no', details: '' };
+  return { tenant_id: tenant, id: `audit_${at}`, at, ...fixed, ...more } as AuditEntry;
 }
 
 test('a flood is written as a few entries and a count', async () => {
@@ -41,4 +42,43 @@ test('one tenant’s flood leaves another tenant’s budget alone', async () => 
   for (let i = 0; i < 100; i++) await refusals.record(refusal(START + i, 'tenant_a'));
   await refusals.record(refusal(START + 100, 'tenant_b'));
   assert.equal(written.filter((entry) => entry.tenant_id === 'tenant_b').length, 1);
+});
+
+test('noise of one kind, or from one address, hides neither a guessed password nor other addresses', async () => {
+  const written: AuditEntry[] = [];
+  const refusals = new Refusals(async (entry) => void written.push(entry));
+  for (let i = 0; i < 1000; i++) await refusals.record(refusal(START + i));
+  const guess = { action: 'auth:login', actor_name: 'ann@example.com' };
+  await refusals.record(refusal(START + 1000, 'tenant_a', guess));
+  await refusals.record(refusal(START + 1001, 'tenant_a', { ip: '198.51.100.7' }));
+  assert.deepEqual(
+    written.slice(20).map((entry) => [entry.action, entry.ip]),
+    [
+      ['auth:login', '203.0.113.9'],
+      ['auth:me', '198.51.100.7'],
+    ],
+  );
+  for (let i = 0; i < 100; i++) await refusals.record(refusal(START + 1002 + i, 'tenant_a', guess));
+  await refusals.flush();
+  const summary = written.find((entry) => entry.action === 'auth:login' && entry.details !== '');
+  assert.deepEqual(JSON.parse(String(summary?.details)), {
+    suppressed: 81,
+    accounts: ['ann@example.com'],
+    addresses: ['203.0.113.9'],
+  });
+});
+
+test('a count that could not be written is not lost', async () => {
+  let isBroken = false;
+  const written: AuditEntry[] = [];
+  const refusals = new Refusals(async (entry) => {
+    if (isBroken) throw new Error('disk full');
+    written.push(entry);
+  });
+  for (let i = 0; i < 30; i++) await refusals.record(refusal(START + i));
+  isBroken = true;
+  await assert.rejects(refusals.flush());
+  isBroken = false;
+  await refusals.flush();
+  assert.equal(JSON.parse(String(written.at(-1)?.details)).suppressed, 10);
 });

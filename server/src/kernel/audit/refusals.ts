@@ -1,23 +1,30 @@
 import { HOUR_MS, MINUTE_MS } from '../clock.ts';
 import { newId } from '../ids.ts';
+import { addressGroup } from '../limits/address-group.ts';
 import type { AuditEntry } from './entry.ts';
 
-/** Entries that callers can cause without a valid credential, or faster than their limit allows, for each tenant. */
-const PER_MINUTE_MAX = 20;
+/** Entries that callers can cause without a valid credential, or faster than their limit allows. */
+const PER_MINUTE_AND_ADDRESS_MAX = 20;
 const PER_HOUR_MAX = 600;
+/** Addresses told apart in a minute, and names and addresses told in a summary. */
+const ADDRESSES_MAX = 1000;
+const NAMED_MAX = 10;
 
 interface Budget {
   minute: number;
-  usedInMinute: number;
+  usedByAddress: Map<string, number>;
   hour: number;
   usedInHour: number;
   suppressed: number;
+  accounts: Set<string>;
+  addresses: Set<string>;
   last: AuditEntry;
 }
 
 /**
- * Keeps a flood of refused calls from filling the disk: beyond the budget they are counted, and the count is written as one entry
- * when the minute is over.
+ * Keeps a flood of refused calls from filling the disk: beyond the budget they are counted, and the count is written as one entry when
+ * the minute is over. Logins, known callers and strangers have a budget each, and every address a share of it, so that noise of
+ * one kind does not hide another.
  */
 export class Refusals {
   readonly #record: (entry: AuditEntry) => Promise<void>;
@@ -30,51 +37,63 @@ export class Refusals {
   async record(entry: AuditEntry): Promise<void> {
     const budget = this.#budget(entry);
     if (budget.minute !== minuteOf(entry)) {
-      const summary = takeSummary(budget, entry);
+      await this.#summarize(budget, entry);
       budget.minute = minuteOf(entry);
-      budget.usedInMinute = 0;
-      if (summary !== null) await this.#record(summary);
+      budget.usedByAddress.clear();
     }
     if (budget.hour !== hourOf(entry)) {
       budget.hour = hourOf(entry);
       budget.usedInHour = 0;
     }
     budget.last = entry;
-    if (budget.usedInMinute >= PER_MINUTE_MAX || budget.usedInHour >= PER_HOUR_MAX) {
+    const group = addressGroup(entry.ip);
+    const address = budget.usedByAddress.size < ADDRESSES_MAX || budget.usedByAddress.has(group) ? group : 'others';
+    const used = budget.usedByAddress.get(address) ?? 0;
+    if (used >= PER_MINUTE_AND_ADDRESS_MAX || budget.usedInHour >= PER_HOUR_MAX) {
       budget.suppressed++;
+      if (budget.accounts.size < NAMED_MAX && entry.actor_name !== '') budget.accounts.add(entry.actor_name);
+      if (budget.addresses.size < NAMED_MAX) budget.addresses.add(entry.ip);
       return;
     }
-    budget.usedInMinute++;
+    budget.usedByAddress.set(address, used + 1);
     budget.usedInHour++;
     await this.#record(entry);
   }
 
   #budget(entry: AuditEntry): Budget {
-    let budget = this.#budgets.get(entry.tenant_id);
+    const kind = entry.action === 'auth:login' ? 'login' : entry.actor_id === '' ? 'stranger' : 'known';
+    const key = `${entry.tenant_id} ${kind}`;
+    let budget = this.#budgets.get(key);
     if (budget === undefined) {
+      const sets = { usedByAddress: new Map(), accounts: new Set<string>(), addresses: new Set<string>() };
       const [minute, hour] = [minuteOf(entry), hourOf(entry)];
-      budget = { minute, usedInMinute: 0, hour, usedInHour: 0, suppressed: 0, last: entry };
-      this.#budgets.set(entry.tenant_id, budget);
+      budget = { minute, hour, usedInHour: 0, suppressed: 0, last: entry, ...sets };
+      this.#budgets.set(key, budget);
     }
     return budget;
   }
 
+  /** The last of the suppressed calls stands for all of them; the details say for how many, of whom and from where. */
+  async #summarize(budget: Budget, now: AuditEntry): Promise<void> {
+    if (budget.suppressed === 0) return;
+    const { suppressed, last, accounts, addresses } = budget;
+    const details = JSON.stringify({ suppressed, accounts: [...accounts], addresses: [...addresses] });
+    const reason = 'further refused calls, counted only';
+    budget.suppressed = 0;
+    try {
+      await this.#record({ ...last, id: newId('audit', now.at), reason, details });
+    } catch (error) {
+      budget.suppressed += suppressed;
+      throw error;
+    }
+    accounts.clear();
+    addresses.clear();
+  }
+
   /** Writes the counts that no later refusal has written yet. */
   async flush(): Promise<void> {
-    for (const budget of this.#budgets.values()) {
-      const summary = takeSummary(budget, budget.last);
-      if (summary !== null) await this.#record(summary);
-    }
+    for (const budget of this.#budgets.values()) await this.#summarize(budget, budget.last);
   }
-}
-
-/** The last suppressed call stands for all of them; its details say for how many. */
-function takeSummary(budget: Budget, now: AuditEntry): AuditEntry | null {
-  if (budget.suppressed === 0) return null;
-  const { suppressed, last } = budget;
-  budget.suppressed = 0;
-  const details = JSON.stringify({ suppressed });
-  return { ...last, id: newId('audit', now.at), reason: 'further refused calls, counted only', details };
 }
 
 const minuteOf = (entry: AuditEntry) => Math.floor(entry.at / MINUTE_MS);

@@ -1,16 +1,17 @@
-import type { StatementSync } from 'node:sqlite';
 import type { PurposeKey } from '../crypto/keyring.ts';
 import type { Tx } from '../storage/database.ts';
 import type { Connection, SqliteDatabase } from '../storage/sqlite.ts';
-import { type AuditStore, COLUMNS } from './audit-store.ts';
-import { type ChainHead, type LinkedEntry, link } from './chain.ts';
+import type { AuditStore } from './audit-store.ts';
+import { type ChainHead, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
+import { newSegment, segmentRow } from './segment.ts';
 
-const INSERT = `insert into audit_entries (${COLUMNS.join(', ')}, seq, hash) values (${'?, '.repeat(COLUMNS.length)}?, ?)`;
+const INSERT = 'insert into audit_segments (tenant_id, id, entries, first_seq, hashes) values (?, ?, ?, ?, ?)';
 const SELECT_HEAD = 'select seq, hash from audit_heads where tenant_id = ?';
 const UPDATE_HEAD = 'update audit_heads set seq = ?, hash = ?, mac = ?, mac_key_version = ? where tenant_id = ?';
 
+/** One writer, so the order is known at once: entries are linked as they are inserted. */
 export class SqliteAuditStore implements AuditStore {
   readonly #database: SqliteDatabase;
   readonly #heads: Heads;
@@ -30,21 +31,20 @@ export class SqliteAuditStore implements AuditStore {
   }
 
   async appendIn(tx: Tx, entry: AuditEntry, headKey: PurposeKey): Promise<void> {
+    const tenantId = entry.tenant_id;
+    const segment = newSegment([entry]);
     const head = await tx
       .selectFrom('audit_heads')
       .select(['seq', 'hash'])
-      .where('tenant_id', '=', entry.tenant_id)
+      .where('tenant_id', '=', tenantId)
       .executeTakeFirst();
-    if (head === undefined) {
-      await tx
-        .insertInto('audit_entries')
-        .values({ ...entry, seq: null, hash: null })
-        .execute();
-      return;
-    }
-    const linked = link(head, [entry])[0] as LinkedEntry;
-    await tx.insertInto('audit_entries').values(linked).execute();
-    const { tenant_id, ...change } = headRow(entry.tenant_id, linked, headKey);
+    const links = head === undefined ? null : link(head, tenantId, segment.texts);
+    await tx
+      .insertInto('audit_segments')
+      .values(segmentRow(tenantId, segment, links))
+      .execute();
+    if (links === null) return;
+    const { tenant_id, ...change } = headRow(tenantId, links.head, headKey);
     await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenant_id).execute();
   }
 
@@ -54,38 +54,12 @@ export class SqliteAuditStore implements AuditStore {
 }
 
 function appendLinked(writer: Connection, tenantId: string, entries: AuditEntry[], key: PurposeKey): void {
-  const insert = writer.prepare(INSERT);
+  const segment = newSegment(entries);
   const head = writer.all(SELECT_HEAD, [tenantId])[0] as ChainHead | undefined;
-  if (head === undefined) {
-    for (const entry of entries) insertEntry(insert, entry, null, null);
-    return;
-  }
-  const linked = link(head, entries);
-  for (const entry of linked) insertEntry(insert, entry, entry.seq, entry.hash);
-  const { seq, hash, mac, mac_key_version } = headRow(tenantId, linked[linked.length - 1] as LinkedEntry, key);
+  const links = head === undefined ? null : link(head, tenantId, segment.texts);
+  const row = segmentRow(tenantId, segment, links);
+  writer.run(INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
+  if (links === null) return;
+  const { seq, hash, mac, mac_key_version } = headRow(tenantId, links.head, key);
   writer.run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
-}
-
-function insertEntry(insert: StatementSync, e: AuditEntry, seq: number | null, hash: Buffer | null): void {
-  insert.run(
-    e.tenant_id,
-    e.id,
-    e.at,
-    e.actor_kind,
-    e.actor_id,
-    e.actor_name,
-    e.actor_key,
-    e.action,
-    e.resource,
-    e.vault,
-    e.decision,
-    e.status,
-    e.ip,
-    e.user_agent,
-    e.request_id,
-    e.reason,
-    e.details,
-    seq,
-    hash,
-  );
 }

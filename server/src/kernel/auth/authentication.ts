@@ -43,7 +43,11 @@ export class Authentication {
     const [scheme, credential] = this.#detect(headers);
     let resolved = this.#cache.get(credential);
     if (resolved === undefined) admit();
-    else if (!(await this.#isCurrent(resolved))) resolved = undefined;
+    else {
+      const current = this.#epochs.current(resolved.principal.tenantId);
+      const epoch = current instanceof Promise ? await current : current;
+      if (epoch !== resolved.epoch) resolved = undefined;
+    }
     if (resolved === undefined) {
       this.#cache.delete(credential);
       resolved = await scheme.resolve(credential);
@@ -55,10 +59,6 @@ export class Authentication {
       throw invalidToken(`a ${principal.credential} is not accepted here`, principal);
     }
     return principal;
-  }
-
-  async #isCurrent({ principal, epoch }: Resolved): Promise<boolean> {
-    return (await this.#epochs.current(principal.tenantId)) === epoch;
   }
 
   #detect(headers: IncomingHttpHeaders): [CredentialScheme, string] {

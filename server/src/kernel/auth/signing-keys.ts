@@ -34,6 +34,8 @@ export class SigningKeys {
   readonly #issuer: string;
   #keys: LoadedKey[] = [];
   #loadedAt = Number.NEGATIVE_INFINITY;
+  /** When an unknown key id last made this node look again. */
+  #searchedAt = Number.NEGATIVE_INFINITY;
   readonly #privateKeys = new Map<string, KeyObject>();
 
   constructor(database: Database, keyring: Keyring, clock: Clock, installationId: string) {
@@ -138,7 +140,8 @@ export class SigningKeys {
 
   async #publicKey(kid: string | undefined): Promise<KeyObject> {
     let key = this.#keys.find((candidate) => candidate.kid === kid);
-    if (key === undefined && this.#clock.now() - this.#loadedAt > RELOAD_COOLDOWN_MS) {
+    if (key === undefined && this.#clock.now() - this.#searchedAt > RELOAD_COOLDOWN_MS) {
+      this.#searchedAt = this.#clock.now();
       await this.#load();
       key = this.#keys.find((candidate) => candidate.kid === kid);
     }

@@ -71,7 +71,8 @@ test('what cannot be compiled is refused with its place', () => {
     [{ scope: { vaults: ['ok', 'a/b'] } }, '/scope/vaults/1'],
     [{ scope: { vaults: ['**'] } }, '/scope/vaults/0'],
     [{ scope: { actions: ['Secrets:read'] } }, '/scope/actions/0'],
-    [{ ip_allowlist: ['10.0.0.0/8', '10.0.0.1'] }, '/ip_allowlist/1'],
+    [{ ip_allowlist: ['10.0.0.0/8', '10.0.0.1/8'] }, '/ip_allowlist/1'],
+    [{ ip_allowlist: ['10.0.0.1', '10.1'] }, '/ip_allowlist/1'],
   ];
   for (const [input, pointer] of refused) {
     assert.throws(

@@ -64,9 +64,15 @@ function withinScope({ vaults, actions }: Ceiling, { action, resource }: AccessR
   if (actions !== null && !anyMatches(actions, action)) return false;
   if (vaults === null) return true;
   if (!isResource(resource)) return false;
-  if (resource === 'self' || resource.startsWith('self/')) return true;
+  if (resource === 'self' || resource.startsWith('self/')) return OWN_ACTIONS.has(action);
   return resource.startsWith(VAULT) && anyMatches(vaults, vaultName(resource));
 }
+
+/**
+ * What a token bound to some vaults may still do with its owner's own things: look, and make a token, which inherits the bound. Anything
+ * that changes the account would reach beyond those vaults.
+ */
+const OWN_ACTIONS = new Set(['self:read', 'mfa:read', 'tokens:create', 'tokens:list', 'tokens:read']);
 
 const VAULT = 'vault/';
 

@@ -67,8 +67,20 @@ export function compileCidrs(texts: readonly string[], pointer: string): readonl
     const cidr = parseCidr(text);
     if (cidr === null)
       throw new PolicyError(`${pointer}/${index}`, 'Write an address, or a range such as 203.0.113.0/24.');
+    // `10.0.0.1/8` says two things at once: one address, or sixteen million.
+    const [address] = text.split('/', 1);
+    if (text.includes('/') && !isNetwork(cidr, address ?? '')) {
+      throw new PolicyError(
+        `${pointer}/${index}`,
+        'Clear the address bits beyond the prefix, or write the address alone.',
+      );
+    }
     return cidr;
   });
+}
+
+function isNetwork(cidr: Cidr, address: string): boolean {
+  return parseAddress(address)?.bytes.every((byte, i) => byte === cidr.bytes[i]) ?? false;
 }
 
 /** Also the answer for a credential's allow-list, so that an address means the same in both. */

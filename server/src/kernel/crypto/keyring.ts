@@ -1,6 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BoundedCache } from '../bounded-cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
+import { unavailable } from '../errors.ts';
 import { type Database, type Tx, UniqueViolation } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import type { RootKey } from './root-key.ts';
@@ -53,6 +54,7 @@ export class Keyring {
    * transaction may yet fail.
    */
   async createTenantKey(tx: Tx, tenantId: string, ...purposes: string[]): Promise<PurposeKey[]> {
+    await this.#refuseIfReplaced(tx);
     const now = this.#clock.now();
     const tenantKey = randomBytes(KEY_BYTES);
     await insertKey(tx, wrapByRoot(this.#root, tenantId, 1, tenantKey, now));
@@ -66,6 +68,14 @@ export class Keyring {
       made.push(purposeKeyOf(createSecretKey(key), tenantId, { version: 1, usesLeft: 0 }));
     }
     return made;
+  }
+
+  /** A node that missed a rekey would wrap the new tenant's key with a root key that nobody keeps: the tenant would be lost. */
+  async #refuseIfReplaced(tx: Tx): Promise<void> {
+    const row = await tx.selectFrom('installation').select('root_key_id').forShare().executeTakeFirst();
+    if (row !== undefined && row.root_key_id !== this.#root.id) {
+      throw unavailable('The root key was replaced while this node was running: restart it with the new one.');
+    }
   }
 
   async seal(purpose: string, place: Place, plaintext: Uint8Array): Promise<Buffer> {

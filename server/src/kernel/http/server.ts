@@ -19,6 +19,9 @@ const HEADERS_TIMEOUT_MS = 10 * SECOND_MS;
 const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
 const KEEP_ALIVE_TIMEOUT_MS = 65 * SECOND_MS;
 const CONNECTIONS_MAX = 20_000;
+const CLOSE_SWEEP_MS = 50;
+/** Whoever has not sent their request, or taken their answer, by then would hold up the end for everyone. */
+const CLOSE_GRACE_MS = 10 * SECOND_MS;
 /** Longer than the longest secret path (1,024 bytes), each byte of which may be written as three. */
 const PARAMETER_LENGTH_MAX = 4096;
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
@@ -98,9 +101,10 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
       address: clientAddress(request.raw.socket.remoteAddress ?? '', request.headers['x-forwarded-for'], trusted),
     });
     observe(kernel, endpoint, result.status, started);
-    const headers: Record<string, string> = { ...common, 'X-Request-Id': requestId };
-    if (endpoint.declaration.raw.startsWith('text/html')) headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
-    send(reply, result, headers);
+    if (endpoint.declaration.raw.startsWith('text/html'))
+      result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
+    result.headers['X-Request-Id'] = requestId;
+    send(reply, result, common);
     return reply;
   };
 
@@ -120,7 +124,14 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
       const address = fastify.server.address();
       return typeof address === 'object' && address !== null ? address.port : config.port;
     },
-    close: () => fastify.close(),
+    /** A connection whose last answer ends while we wait would otherwise be kept open for its next request. */
+    async close() {
+      const sweep = setInterval(() => fastify.server.closeIdleConnections(), CLOSE_SWEEP_MS);
+      const cutOff = setTimeout(() => fastify.server.closeAllConnections(), CLOSE_GRACE_MS);
+      await fastify.close();
+      clearInterval(sweep);
+      clearTimeout(cutOff);
+    },
   };
 }
 
@@ -154,6 +165,9 @@ function acceptOnlyJson(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (body.length === 0) return done(null, undefined);
+    if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
+      return done(new CofferError('INVALID_REQUEST', 'Send the body as it is, without Content-Encoding.'));
+    }
     if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
       return done(new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".'));
     }
@@ -216,12 +230,15 @@ function send(reply: FastifyReply, result: Reply, more: Record<string, string>):
 }
 
 function write(response: ServerResponse, { status, headers, body }: Reply, more: Record<string, string>): void {
-  const all: Record<string, string | number> = { ...more, ...headers };
+  // A flat list, which Node writes without looking at each name again.
+  const flat: string[] = [];
+  for (const name in more) if (!(name in headers)) flat.push(name, more[name] as string);
+  for (const name in headers) flat.push(name, headers[name] as string);
   if (body !== null) {
-    all['Content-Type'] ??= JSON_CONTENT_TYPE;
-    all['Content-Length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    if (!('Content-Type' in headers)) flat.push('Content-Type', JSON_CONTENT_TYPE);
+    flat.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
   }
-  response.writeHead(status, all);
+  response.writeHead(status, flat);
   response.end(body ?? undefined);
 }
 
@@ -244,7 +261,5 @@ function refuseConnection(error: Error & { code?: string }, socket: Duplex): voi
 }
 
 function observe(kernel: Kernel, endpoint: ReadyEndpoint, status: number, started: number): void {
-  const { name } = endpoint.declaration;
-  kernel.metrics.requests.labels(name, String(status)).inc();
-  kernel.metrics.requestSeconds.labels(name).observe((performance.now() - started) / SECOND_MS);
+  kernel.metrics.observeRequest(endpoint.declaration.name, status, (performance.now() - started) / SECOND_MS);
 }

@@ -1,5 +1,5 @@
 import { type Clock, DAY_MS } from '../clock.ts';
-import { equalBytes, sha256 } from '../crypto/digest.ts';
+import { sha256 } from '../crypto/digest.ts';
 import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
 import { CofferError, invalidField } from '../errors.ts';
 import type { Database, Tx } from '../storage/database.ts';
@@ -11,6 +11,8 @@ const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 export interface SavedAnswer {
   status: number;
   body: string;
+  /** What was authorized when it was made; a replay is authorized again. */
+  resource: string;
 }
 
 /** One use of an Idempotency-Key: whose it is and what was asked. */
@@ -19,7 +21,8 @@ export interface IdempotentRequest {
   /** The credential, not the person: an answer may hold a credential that is shown once, to whoever asked for it. */
   actorId: string;
   keyHash: Buffer;
-  requestHash: Buffer;
+  /** Of what was asked. Kept only sealed: it would let who has the database guess a password in the body. */
+  requestDigest: string;
   /** Taken before the transaction, in which the answer is sealed with it. */
   sealingKey: PurposeKey;
 }
@@ -45,7 +48,8 @@ export class Idempotency {
       throw invalidField('/headers/idempotency-key', 'must be 1 to 255 visible ASCII characters');
     }
     const sealingKey = await this.#keyring.purposeKey(tenantId, PURPOSE);
-    return { tenantId, actorId, keyHash: sha256(key), requestHash: sha256(JSON.stringify(asked)), sealingKey };
+    const requestDigest = sha256(JSON.stringify(asked)).toString('base64');
+    return { tenantId, actorId, keyHash: sha256(key), requestDigest, sealingKey };
   }
 
   /** Runs `act` unless the answer is known or being made on this node; `act` saves it with `save`. */
@@ -62,8 +66,8 @@ export class Idempotency {
     try {
       return { result: await act() };
     } catch (error) {
-      // Another node may have committed the same key first; then its answer is the answer.
-      const other = error instanceof CofferError ? null : await this.#find(request);
+      // Another node may have committed the same key first, which made this one fail; then its answer is the answer.
+      const other = await this.#find(request);
       if (other === null) throw error;
       return { saved: other };
     } finally {
@@ -72,7 +76,7 @@ export class Idempotency {
   }
 
   async save(tx: Tx, request: IdempotentRequest, answer: SavedAnswer): Promise<void> {
-    const { tenantId, actorId, keyHash, requestHash, sealingKey } = request;
+    const { tenantId, actorId, keyHash, requestDigest, sealingKey } = request;
     const now = this.#clock.now();
     await tx
       .deleteFrom('idempotency_keys')
@@ -87,9 +91,8 @@ export class Idempotency {
         tenant_id: tenantId,
         actor_id: actorId,
         key_hash: keyHash,
-        request_hash: requestHash,
         status: answer.status,
-        sealed_body: sealingKey.seal(place(request), Buffer.from(answer.body, 'utf8')),
+        sealed_body: sealingKey.seal(place(request), sealedText([requestDigest, answer.resource, answer.body])),
         expires_at: now + KEPT_MS,
       })
       .execute();
@@ -98,18 +101,20 @@ export class Idempotency {
   async #find(request: IdempotentRequest): Promise<SavedAnswer | null> {
     const row = await this.#database.read
       .selectFrom('idempotency_keys')
-      .select(['request_hash', 'status', 'sealed_body'])
+      .select(['status', 'sealed_body'])
       .where('tenant_id', '=', request.tenantId)
       .where('actor_id', '=', request.actorId)
       .where('key_hash', '=', request.keyHash)
       .where('expires_at', '>', this.#clock.now())
       .executeTakeFirst();
     if (row === undefined) return null;
-    if (!equalBytes(row.request_hash, request.requestHash)) {
+    const at = { tenantId: request.tenantId, ...place(request) };
+    const text = (await this.#keyring.unseal(PURPOSE, at, row.sealed_body)).toString('utf8');
+    const [digest, resource, body] = JSON.parse(text) as Kept;
+    if (digest !== request.requestDigest) {
       throw invalidField('/headers/idempotency-key', 'was used for another request: use a new key for a new request');
     }
-    const at = { tenantId: request.tenantId, ...place(request) };
-    return { status: row.status, body: (await this.#keyring.unseal(PURPOSE, at, row.sealed_body)).toString('utf8') };
+    return { status: row.status, resource, body };
   }
 
   /** Answers older than a day are forgotten. */
@@ -124,7 +129,12 @@ export class Idempotency {
   }
 }
 
-function place({ actorId, keyHash, requestHash }: IdempotentRequest) {
-  const row = `${actorId} ${keyHash.toString('hex')} ${requestHash.toString('hex')}`;
-  return { table: 'idempotency_keys', row };
+type Kept = [requestDigest: string, resource: string, body: string];
+
+function sealedText(kept: Kept): Buffer {
+  return Buffer.from(JSON.stringify(kept), 'utf8');
+}
+
+function place({ actorId, keyHash }: IdempotentRequest) {
+  return { table: 'idempotency_keys', row: `${actorId} ${keyHash.toString('hex')}` };
 }

@@ -1,6 +1,6 @@
 import { MINUTE_MS, SECOND_MS } from '../clock.ts';
 
-/** Keys counted at a time; beyond it, callers share one counter, so that a flood of addresses costs no memory. */
+/** Keys counted at a time; beyond it, callers with the same limit share one counter, so that a flood of addresses costs no memory. */
 const KEYS_MAX = 100_000;
 const OVERFLOW_KEY = 'overflow';
 /** A counter is worth telling other nodes about once it has used this share of its limit. */
@@ -43,22 +43,27 @@ export class RateLimiter {
 
   /** The state without counting this request. */
   peek(key: string, limit: number, now: number): RateState {
-    return this.#state(this.#counter(key, limit, now), now);
+    this.#openWindow(now);
+    return this.#state(this.#counters.get(key) ?? { used: 0, usedElsewhere: 0, limit }, now);
   }
 
   #counter(key: string, limit: number, now: number): Counter {
-    if (now - this.#windowStart >= MINUTE_MS || now < this.#windowStart) {
-      this.#windowStart = now - (now % MINUTE_MS);
-      this.#counters.clear();
-    }
+    this.#openWindow(now);
     let counter = this.#counters.get(key);
     if (counter === undefined) {
-      if (this.#counters.size >= KEYS_MAX && key !== OVERFLOW_KEY) return this.#counter(OVERFLOW_KEY, limit, now);
+      const overflow = `${OVERFLOW_KEY} ${limit}`;
+      if (this.#counters.size >= KEYS_MAX && key !== overflow) return this.#counter(overflow, limit, now);
       counter = { used: 0, usedElsewhere: 0, limit };
       this.#counters.set(key, counter);
     }
     counter.limit = limit;
     return counter;
+  }
+
+  #openWindow(now: number): void {
+    if (now - this.#windowStart < MINUTE_MS && now >= this.#windowStart) return;
+    this.#windowStart = now - (now % MINUTE_MS);
+    this.#counters.clear();
   }
 
   #state(counter: Counter, now: number): RateState {

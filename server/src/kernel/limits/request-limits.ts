@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts';
 import { CofferError } from '../errors.ts';
+import { addressGroup } from './address-group.ts';
 import { AUTH_LIMIT_PER_ADDRESS, FAILED_AUTH_LIMIT_PER_ADDRESS, limitFor } from './rate-classes.ts';
 import type { RateState } from './rate-limiter.ts';
 
@@ -50,14 +51,4 @@ function enforced(state: RateState): RateState {
     retryAfterSeconds: state.retryAfterSeconds,
     headers: rateHeaders(state),
   });
-}
-
-/** One subscriber usually holds a whole IPv6 /64: counting single addresses there would count nothing. */
-function addressGroup(address: string): string {
-  if (!address.includes(':')) return address;
-  const [head = '', tail] = address.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? [] : Array(Math.max(0, 8 - left.length - right.length)).fill('0');
-  return [...left, ...zeros, ...right].slice(0, 4).join(':');
 }

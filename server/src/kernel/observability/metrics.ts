@@ -39,7 +39,25 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #requestLabels = new Map<string, Counter.Internal>();
+  readonly #secondsLabels = new Map<string, Histogram.Internal<'endpoint'>>();
+
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'cv_' });
+  }
+
+  /** Labels are looked up once for each endpoint and status, of which there are few, and not on every request. */
+  observeRequest(endpoint: string, status: number, seconds: number): void {
+    const key = `${endpoint} ${status}`;
+    let requests = this.#requestLabels.get(key);
+    let duration = this.#secondsLabels.get(endpoint);
+    if (requests === undefined || duration === undefined) {
+      requests = this.requests.labels(endpoint, String(status));
+      duration = this.requestSeconds.labels(endpoint);
+      this.#requestLabels.set(key, requests);
+      this.#secondsLabels.set(endpoint, duration);
+    }
+    requests.inc();
+    duration.observe(seconds);
   }
 }

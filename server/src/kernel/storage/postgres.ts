@@ -1,17 +1,16 @@
 import type { Kysely } from 'kysely';
-import postgres from 'postgres';
+import pg from 'pg';
 import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
+import { PostgresLane } from './postgres-lane.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
-type Sql = postgres.Sql<Record<string, never>> | postgres.TransactionSql<Record<string, never>>;
-
-const CONNECT_TIMEOUT_SECONDS = 5;
+const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Longer than the server's own limit, so that this one only speaks when the server does not answer at all. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
-const BACKOFF_SECONDS_MAX = 1;
+const INT8 = 20;
 
 /**
  * PostgreSQL 15 or later. READ COMMITTED: a rule that reads and then writes locks the row it decides on
@@ -21,123 +20,137 @@ export class PostgresDatabase implements Database {
   readonly kind = 'postgres';
   readonly version = null;
   readonly read: Kysely<Tables>;
-  readonly #reading: postgres.Sql<Record<string, never>>;
-  readonly #writing: postgres.Sql<Record<string, never>>;
+  /** Statements that stand alone share connections; a transaction has one to itself. */
+  readonly #reading: PostgresLane;
+  readonly #writing: PostgresLane;
+  readonly #transactions: pg.Pool;
 
   constructor(url: string, pool: number) {
-    const readers = Math.max(1, Math.floor(pool / 2));
-    this.#reading = connect(url, readers, { default_transaction_read_only: true });
-    this.#writing = connect(url, Math.max(1, pool - readers), {});
+    const settings = connectionSettings(url);
+    this.#reading = new PostgresLane({ ...settings, options: '-c default_transaction_read_only=on' });
+    this.#writing = new PostgresLane(settings);
+    this.#transactions = new pg.Pool({ ...settings, max: Math.max(1, pool - 2), idleTimeoutMillis: 0 });
+    // An idle connection that breaks is replaced when one is next needed; without a listener it would end the process.
+    this.#transactions.on('error', () => {});
     this.read = kyselyOver('postgres', executeOn(this.#reading));
   }
 
   async query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
     const { sql, bind } = prepared.compile('postgres', this.read);
-    const rows = await answered(this.#reading.unsafe(sql, bind(parameters) as never[], { prepare: true }));
-    return rows as unknown as R[];
+    return (await understood(this.#reading.queryPrepared(sql, bind(parameters)))).rows as R[];
   }
 
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    return runTransaction(async () => {
-      let open = true;
-      const begun = this.#writing.begin(async (sql) => {
-        const execute = executeOn(sql);
-        const tx = kyselyOver('postgres', async (text, parameters) => {
-          if (!open) throw new Error('the transaction has ended');
-          return execute(text, parameters);
-        });
-        try {
-          return await fn(tx as Tx);
-        } finally {
-          open = false;
-        }
-      });
-      return (await begun) as T;
-    }, classifyPostgresError);
+    return runTransaction(() => this.#attempt(fn), classifyPostgresError);
+  }
+
+  async #attempt<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await this.#transactions.connect();
+    let broken: Error | undefined;
+    const noteBreak = (error: Error) => {
+      broken = error;
+    };
+    client.on('error', noteBreak);
+    let isOpen = true;
+    const execute = executeOn(client);
+    const tx = kyselyOver('postgres', async (sql, parameters) => {
+      if (!isOpen) throw new Error('the transaction has ended');
+      return execute(sql, parameters);
+    });
+    try {
+      await client.query('begin');
+      const result = await fn(tx as Tx);
+      isOpen = false;
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      isOpen = false;
+      // A connection that cannot even roll back is thrown away with whatever it was doing.
+      await client.query('rollback').catch(noteBreak);
+      throw error;
+    } finally {
+      client.off('error', noteBreak);
+      client.release(broken);
+    }
   }
 
   /** One writing statement, committed by itself: what the audit log's group commit needs. */
-  write(sql: string, parameters: readonly unknown[]): Promise<unknown> {
-    return answered(this.#writing.unsafe(sql, parameters as never[], { prepare: true }));
+  async write(sql: string, parameters: readonly unknown[]): Promise<void> {
+    await understood(this.#writing.queryPrepared(sql, [...parameters]));
   }
 
   async ping(): Promise<void> {
-    await answered(this.#reading.unsafe('select 1', [], { prepare: true }));
+    await understood(this.#reading.queryPrepared('select 1', []));
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#reading.end({ timeout: 5 }), this.#writing.end({ timeout: 5 })]);
+    await Promise.all([this.#reading.close(), this.#writing.close(), this.#transactions.end()]);
   }
 }
 
-function connect(url: string, max: number, settings: Record<string, unknown>): postgres.Sql<Record<string, never>> {
-  return postgres(url, {
-    max,
-    connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    backoff: (attempt) => Math.min(BACKOFF_SECONDS_MAX, 0.05 * 2 ** attempt),
-    idle_timeout: 0,
-    max_lifetime: null,
-    onnotice: () => {},
-    connection: {
-      application_name: 'coffer',
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      lock_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
-      ...settings,
-    } as never,
-    // 64-bit integers hold epoch milliseconds and counters, all below 2^53.
-    types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } } as never,
-  });
-}
-
-function executeOn(sql: Sql): Execute {
-  return async (text, parameters) => {
-    const rows = await answered(sql.unsafe(text, parameters as never[], { prepare: true }));
-    return { rows: rows as unknown as unknown[], affected: rows.count ?? 0 };
+function connectionSettings(url: string): pg.ClientConfig {
+  return {
+    connectionString: url,
+    application_name: 'coffer',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    keepAlive: true,
+    types: {
+      // 64-bit integers hold epoch milliseconds and counters, all below 2^53.
+      getTypeParser: ((oid: number, format: 'text') =>
+        oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as never,
+    },
   };
 }
 
-/** A query whose server has gone silent would otherwise hold its request, and the caller, for ever. */
-async function answered<T>(query: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(Object.assign(new Error('no answer'), { code: 'CONNECT_TIMEOUT' })),
-      ANSWER_TIMEOUT_MS,
-    );
-  });
+interface Queryable {
+  query(sql: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>;
+}
+
+function executeOn(connection: Queryable): Execute {
+  return async (sql, parameters) => {
+    const { rows, rowCount } = await understood(connection.query(sql, [...parameters]));
+    return { rows, affected: rowCount ?? 0 };
+  };
+}
+
+/** Failures in our own words; what may be retried stays as it is, for the transaction to see. */
+async function understood<T>(query: Promise<T>): Promise<T> {
   try {
-    return await Promise.race([query, silence]);
+    return await query;
   } catch (error) {
     const kind = classifyPostgresError(error);
     throw kind === 'retry' ? error : translate(error, kind);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
 const RETRY_STATES = new Set(['40001', '40P01']);
+/** Connection, resources, shutting down, system error, read-only standby, cancelled by a time limit. */
 const UNAVAILABLE_STATES = /^(08|53|57P|58|25006|57014|55P03)/;
 const UNAVAILABLE_CODES = new Set([
-  'CONNECTION_CLOSED',
-  'CONNECTION_ENDED',
-  'CONNECTION_DESTROYED',
-  'CONNECT_TIMEOUT',
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ENOENT',
   'ENOTFOUND',
+  'EAI_AGAIN',
   'EHOSTUNREACH',
   'ENETUNREACH',
   'ETIMEDOUT',
 ]);
+/** The driver's own failures carry no code. */
+const UNAVAILABLE_MESSAGES =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|Query read timeout|the lane is closed)/;
 
 export function classifyPostgresError(error: unknown): FailureKind {
-  const code = (error as { code?: unknown } | null)?.code;
-  if (typeof code !== 'string') return 'other';
-  if (RETRY_STATES.has(code)) return 'retry';
-  if (code === '23505') return 'unique';
-  if (UNAVAILABLE_CODES.has(code) || UNAVAILABLE_STATES.test(code)) return 'unavailable';
-  return 'other';
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (typeof code === 'string') {
+    if (RETRY_STATES.has(code)) return 'retry';
+    if (code === '23505') return 'unique';
+    return UNAVAILABLE_CODES.has(code) || UNAVAILABLE_STATES.test(code) ? 'unavailable' : 'other';
+  }
+  return typeof message === 'string' && UNAVAILABLE_MESSAGES.test(message) ? 'unavailable' : 'other';
 }

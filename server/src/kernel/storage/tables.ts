@@ -8,7 +8,7 @@ export interface Tables {
   tenants: TenantsTable;
   keys: KeysTable;
   signing_keys: SigningKeysTable;
-  audit_entries: AuditEntriesTable;
+  audit_segments: AuditSegmentsTable;
   audit_heads: AuditHeadsTable;
   idempotency_keys: IdempotencyKeysTable;
   rate_windows: RateWindowsTable;
@@ -61,28 +61,17 @@ export interface SigningKeysTable {
   created_at: number;
 }
 
-export interface AuditEntriesTable {
+/** Entries that were committed together. */
+export interface AuditSegmentsTable {
   tenant_id: string;
+  /** Sorts by the time of its latest entry. */
   id: string;
-  at: number;
-  actor_kind: string;
-  actor_id: string;
-  actor_name: string;
-  actor_key: string;
-  action: string;
-  resource: string;
-  vault: string;
-  decision: 'allow' | 'deny' | 'error';
-  status: number;
-  ip: string;
-  user_agent: string;
-  request_id: string;
-  reason: string;
-  /** JSON object, or empty. */
-  details: string;
-  /** Place in the tenant's chain; null until sealed. */
-  seq: number | null;
-  hash: Uint8Array | null;
+  /** JSON: a list of entries, each a list of its fields (audit/entry.ts). */
+  entries: string;
+  /** Place of its first entry in the tenant's chain; null until sealed. */
+  first_seq: number | null;
+  /** The hash of each entry, 32 bytes each, in order; null until sealed. */
+  hashes: Uint8Array | null;
 }
 
 export interface AuditHeadsTable {
@@ -98,7 +87,6 @@ export interface IdempotencyKeysTable {
   tenant_id: string;
   actor_id: string;
   key_hash: Uint8Array;
-  request_hash: Uint8Array;
   status: number;
   sealed_body: Uint8Array;
   expires_at: number;

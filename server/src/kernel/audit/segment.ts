@@ -1,0 +1,56 @@
+import { newId } from '../ids.ts';
+import type { AuditSegmentsTable } from '../storage/tables.ts';
+import { HASH_BYTES, type Links } from './chain.ts';
+import { type AuditEntry, entryOf, entryText } from './entry.ts';
+
+/**
+ * Entries that are committed together are stored together, in one row: a row for each would cost each request three times as much, in
+ * the insert, its indexes and the pages every commit writes.
+ */
+export interface NewSegment {
+  id: string;
+  texts: string[];
+}
+
+export function newSegment(entries: readonly AuditEntry[]): NewSegment {
+  let latest = 0;
+  for (const entry of entries) if (entry.at > latest) latest = entry.at;
+  return { id: newId('audit', latest), texts: entries.map(entryText) };
+}
+
+export function segmentText(texts: readonly string[]): string {
+  return `[${texts.join(',')}]`;
+}
+
+export function segmentRow(tenantId: string, segment: NewSegment, links: Links | null): AuditSegmentsTable {
+  return {
+    tenant_id: tenantId,
+    id: segment.id,
+    entries: segmentText(segment.texts),
+    first_seq: links?.firstSeq ?? null,
+    hashes: links?.hashes ?? null,
+  };
+}
+
+/** An entry with its place and hash, if it has them yet. */
+export interface StoredEntry extends AuditEntry {
+  seq: number | null;
+  hash: Uint8Array | null;
+}
+
+export function entriesOf(row: AuditSegmentsTable): StoredEntry[] {
+  return parseEntries(row.entries).map((fields, i) => ({
+    ...entryOf(row.tenant_id, fields),
+    seq: row.first_seq === null ? null : row.first_seq + i,
+    hash: row.hashes === null ? null : row.hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
+  }));
+}
+
+/** The text of each entry as it was hashed: JSON of our own making comes back the same. */
+export function textsOf(row: Pick<AuditSegmentsTable, 'entries'>): string[] {
+  return parseEntries(row.entries).map((fields) => JSON.stringify(fields));
+}
+
+function parseEntries(text: string): unknown[][] {
+  return JSON.parse(text) as unknown[][];
+}
