@@ -20,7 +20,9 @@ export const Policy = object({
   name: Type.String(),
   description: Type.String(),
   document: PolicyDocument,
-  version: Type.Integer({ description: 'Grows with every change; send it as expected_version to change only what you read.' }),
+  version: Type.Integer({
+    description: 'Grows with every change; send it as expected_version to change only what you read.',
+  }),
   created_at: timestampText,
   updated_at: timestampText,
 });
@@ -212,7 +214,9 @@ export const simulatePolicy = endpoint({
   output: object({
     decision: oneOf(['allow', 'deny']),
     reason: Type.String(),
-    matched: Type.Array(object({ policy: Type.String(), sid: nullable(Type.String()), effect: oneOf(['allow', 'deny']) })),
+    matched: Type.Array(
+      object({ policy: Type.String(), sid: nullable(Type.String()), effect: oneOf(['allow', 'deny']) }),
+    ),
   }),
   errors: ['NOT_FOUND'],
 });

@@ -1,5 +1,5 @@
-import { compilePolicy, type CompiledPolicy, type PolicyDocument, PolicyError } from '../../kernel/authz/policy.ts';
 import { evaluate } from '../../kernel/authz/evaluate.ts';
+import { type CompiledPolicy, compilePolicy, type PolicyDocument, PolicyError } from '../../kernel/authz/policy.ts';
 import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -20,6 +20,7 @@ import * as store from './store.ts';
 const NAME_FORM = new RegExp(NAME_PATTERN);
 
 export async function create(ctx: Context, body: Body<typeof contract.createPolicy>): Promise<Policy> {
+  ctx.requireUnrestricted();
   if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
   refuseBadDocument(body.name, body.document);
   const row: store.PolicyRow = {
@@ -37,7 +38,9 @@ export async function create(ctx: Context, body: Body<typeof contract.createPoli
     try {
       await store.insertPolicy(tx, row);
     } catch (error) {
-      throw error instanceof UniqueViolation ? new CofferError('ALREADY_EXISTS', 'A policy with this name exists.') : error;
+      throw error instanceof UniqueViolation
+        ? new CofferError('ALREADY_EXISTS', 'A policy with this name exists.')
+        : error;
     }
     return toWire(row);
   });
@@ -63,6 +66,7 @@ export async function read(ctx: Context, name: string) {
 }
 
 export async function update(ctx: Context, name: string, body: Body<typeof contract.updatePolicy>): Promise<Policy> {
+  ctx.requireUnrestricted();
   refuseBadDocument(name, body.document);
   return ctx.change(async (tx) => {
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
@@ -95,7 +99,9 @@ export async function remove(ctx: Context, name: string): Promise<undefined> {
   });
 }
 
+/** Rights that outlive the credential: a token with a ceiling that could grant them would lift its own. */
 export async function attach(ctx: Context, name: string, wanted: PolicyPrincipal) {
+  ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
     const principal = await principalOf(tx, ctx.tenantId, wanted);
     ctx.describe({ principal });

@@ -35,7 +35,12 @@ export async function insertPolicy(tx: Tx, row: PolicyRow): Promise<void> {
 }
 
 export function findPolicy(db: Reader, tenantId: string, name: string): Promise<PolicyRow | undefined> {
-  return db.selectFrom('policies').selectAll().where('tenant_id', '=', tenantId).where('name', '=', name).executeTakeFirst();
+  return db
+    .selectFrom('policies')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('name', '=', name)
+    .executeTakeFirst();
 }
 
 export function lockPolicy(tx: Tx, tenantId: string, name: string): Promise<PolicyRow | undefined> {
@@ -48,7 +53,12 @@ export function lockPolicy(tx: Tx, tenantId: string, name: string): Promise<Poli
     .executeTakeFirst();
 }
 
-export async function listPolicies(db: Reader, tenantId: string, after: string, limit: number): Promise<Page<PolicyRow>> {
+export async function listPolicies(
+  db: Reader,
+  tenantId: string,
+  after: string,
+  limit: number,
+): Promise<Page<PolicyRow>> {
   const rows = await db
     .selectFrom('policies')
     .selectAll()
@@ -113,7 +123,9 @@ export async function policiesFor(
         .where('a.tenant_id', '=', tenantId)
         .where((or) =>
           or.or(
-            principals.map(({ kind, id }) => or.and([or('a.principal_kind', '=', kind), or('a.principal_id', '=', id)])),
+            principals.map(({ kind, id }) =>
+              or.and([or('a.principal_kind', '=', kind), or('a.principal_id', '=', id)]),
+            ),
           ),
         ),
     )
