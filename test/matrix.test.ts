@@ -57,6 +57,15 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/groups/{group_id}/members': [401, 401, 401, 401, 404, 403, 200, 200, 200],
   'DELETE /v1/groups/{group_id}/members/{user_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
 
+  'POST /v1/policies': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'GET /v1/policies': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'POST /v1/policies/simulate': [401, 401, 401, 401, 200, 403, 403, 200, 200],
+  'GET /v1/policies/{name}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'PUT /v1/policies/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /v1/policies/{name}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'POST /v1/policies/{name}/attach': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /v1/policies/{name}/detach': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+
   'POST /v1/tenants': [401, 401, 401, 401, 403, 403, 403, 201, 201],
   'GET /v1/tenants': [401, 401, 401, 401, 403, 403, 200, 200, 200],
   'GET /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
@@ -163,6 +172,21 @@ const INPUTS: Record<string, (world: World, caller: Caller) => Promise<Input>> =
     await ok(world.service.call('POST', `/v1/groups/${params.group_id}/members`, { body: { user_id } }), 201);
     return { params: { ...params, user_id } };
   },
+  'POST /v1/policies': async () => ({ body: { name: uniqueName('policy'), document: DOCUMENT } }),
+  'POST /v1/policies/simulate': async () => ({ body: { document: DOCUMENT, action: 'audit:read', resource: 'audit' } }),
+  'GET /v1/policies/{name}': somePolicy,
+  'PUT /v1/policies/{name}': async (world) => ({ ...(await somePolicy(world)), body: { document: DOCUMENT } }),
+  'DELETE /v1/policies/{name}': somePolicy,
+  'POST /v1/policies/{name}/attach': async (world) => ({
+    ...(await somePolicy(world)),
+    body: { principal: { user: world.owner.id } },
+  }),
+  'POST /v1/policies/{name}/detach': async (world) => {
+    const made = await somePolicy(world);
+    const body = { principal: { user: world.owner.id } };
+    await ok(world.service.call('POST', `/v1/policies/${made.params.name}/attach`, { body }));
+    return { ...made, body };
+  },
   'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
   'GET /v1/tenants/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'PATCH /v1/tenants/{tenant_id}': async ({ tenant }) => ({
@@ -170,6 +194,17 @@ const INPUTS: Record<string, (world: World, caller: Caller) => Promise<Input>> =
     body: { plan: 'enterprise' },
   }),
 };
+
+const DOCUMENT = {
+  version: '2026-01-01',
+  statement: [{ effect: 'allow', action: ['audit:read'], resource: ['audit'] }],
+};
+
+async function somePolicy({ service }: World) {
+  const name = uniqueName('policy');
+  await ok(service.call('POST', '/v1/policies', { body: { name, document: DOCUMENT } }), 201);
+  return { params: { name } };
+}
 
 async function ownersToken({ service, owner }: World) {
   return { params: { token_id: String((await addToken(service, owner.token)).id) } };

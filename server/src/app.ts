@@ -5,6 +5,7 @@ import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
+import { forgetPrincipal, POLICY_ENDPOINTS, policiesFeature } from './features/policies/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
@@ -32,6 +33,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...MFA_ENDPOINTS,
   ...USER_ENDPOINTS,
   ...GROUP_ENDPOINTS,
+  ...POLICY_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -48,9 +50,11 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
       forget: async (tx, tenantId, userId) => {
         await forgetGroupMember(tx, tenantId, userId);
         await forgetSecondFactor(tx, tenantId, userId);
+        await forgetPrincipal(tx, tenantId, 'user', userId);
       },
     }),
-    groupsFeature(),
+    groupsFeature({ forget: (tx, tenantId, groupId) => forgetPrincipal(tx, tenantId, 'group', groupId) }),
+    policiesFeature(),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

@@ -2,7 +2,7 @@ import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { idForm, newId } from '../../kernel/ids.ts';
+import { idForm, isId, newId } from '../../kernel/ids.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -14,7 +14,10 @@ import type { Group, GroupMember } from './contract.ts';
 import * as store from './store.ts';
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
-  if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
+  // A name in the form of an id could be mistaken for another group's, where either is taken.
+  if (isReservedName(body.name) || isId('group', body.name)) {
+    throw invalidField('/body/name', 'is reserved: choose another name');
+  }
   const group_id = newId('group', ctx.now);
   ctx.describe({ group: group_id, name: body.name });
   return ctx.change(async (tx) => {
@@ -52,10 +55,15 @@ export async function update(ctx: Context, groupId: string, body: Body<typeof co
   });
 }
 
-export async function remove(ctx: Context, groupId: string): Promise<undefined> {
+export async function remove(
+  ctx: Context,
+  groupId: string,
+  observers: { forget(tx: Tx, tenantId: string, groupId: string): Promise<void> },
+): Promise<undefined> {
   return ctx.change(async (tx) => {
     const row = await lockedGroup(ctx, tx, groupId);
     ctx.describe({ name: row.name });
+    await observers.forget(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
     await raiseEpoch(tx, ctx.tenantId);
     return undefined;

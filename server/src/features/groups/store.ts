@@ -1,3 +1,4 @@
+import { isId } from '../../kernel/ids.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 
@@ -119,6 +120,26 @@ export async function deleteMember(tx: Tx, tenantId: string, groupId: string, us
     .where('user_id', '=', userId)
     .executeTakeFirst();
   return numDeletedRows === 1n;
+}
+
+/** A group is named by people and known by its id; an id never has the form of a name that could be another's. */
+export function findGroupByIdOrName(db: Reader, tenantId: string, idOrName: string): Promise<GroupRow | undefined> {
+  return db
+    .selectFrom('groups')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where(isId('group', idOrName) ? 'group_id' : 'name', '=', idOrName)
+    .executeTakeFirst();
+}
+
+export async function groupsOfUser(db: Reader, tenantId: string, userId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('group_members')
+    .select('group_id')
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', '=', userId)
+    .execute();
+  return rows.map((row) => row.group_id);
 }
 
 export async function forgetUser(tx: Tx, tenantId: string, userId: string): Promise<void> {

@@ -6,12 +6,12 @@ import {
   type Resolved,
 } from '../../kernel/auth/authentication.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
-import { rolePolicies } from '../../kernel/authz/roles.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { policiesOfUser } from '../policies/index.ts';
 import { findUser } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
 import { findToken, type TokenRow } from './store.ts';
@@ -79,7 +79,7 @@ export class BearerScheme implements CredentialScheme {
       credentialId: jti,
       tokenRates: JSON.parse(token.rate_overrides) as RateOverrides,
       ceilings: ceilingsOf(token).map(compileCeiling),
-      policies: rolePolicies(user.role),
+      policies: await policiesOfUser(read, user),
       mfaAt: token.mfa_at,
       expiresAt: token.expires_at,
     };

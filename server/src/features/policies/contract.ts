@@ -1,0 +1,233 @@
+import Type, { type Static } from 'typebox';
+import { PolicyDocument } from '../../kernel/authz/policy.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { id, nextCursor, nullable, object, oneOf, pageQuery, resourceName, timestampText } from '../../kernel/wire.ts';
+
+/** Exactly one of them says who. */
+export const PolicyPrincipal = object({
+  group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
+  user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
+});
+export type PolicyPrincipal = Static<typeof PolicyPrincipal>;
+
+const Attachment = object({
+  principal: object({ kind: oneOf(['group', 'user']), id: Type.String() }),
+  attached_at: timestampText,
+});
+
+export const Policy = object({
+  id: id('policy'),
+  name: Type.String(),
+  description: Type.String(),
+  document: PolicyDocument,
+  version: Type.Integer({
+    description: 'Grows with every change; send it as expected_version to change only what you read.',
+  }),
+  created_at: timestampText,
+  updated_at: timestampText,
+});
+export type Policy = Static<typeof Policy>;
+
+const PolicyDetail = object({ ...Policy.properties, attachments: Type.Array(Attachment) });
+
+const description = Type.String({ maxLength: 512 });
+const nameParam = object({ name: idParamOrName() });
+
+function idParamOrName() {
+  return Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' });
+}
+
+const common = {
+  noun: 'policies',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  query: NONE,
+} as const;
+
+export const createPolicy = endpoint({
+  ...common,
+  name: 'createPolicy',
+  method: 'POST',
+  path: '/v1/policies',
+  summary: 'Write a policy',
+  description: 'It grants nothing until it is attached to a group or a user.',
+  permission: 'policies:create',
+  resource: 'policy',
+  rate: 'write',
+  audit: 'policies:create',
+  effect: 'change',
+  params: NONE,
+  body: object({ name: resourceName, description: Type.Optional(description), document: PolicyDocument }),
+  status: 201,
+  output: Policy,
+  errors: ['ALREADY_EXISTS'],
+});
+
+export const listPolicies = endpoint({
+  ...common,
+  name: 'listPolicies',
+  method: 'GET',
+  path: '/v1/policies',
+  summary: 'List the policies of the tenant',
+  permission: 'policies:list',
+  resource: 'policy',
+  rate: 'read',
+  audit: 'policies:list',
+  effect: 'read',
+  params: NONE,
+  query: object(pageQuery),
+  body: NONE,
+  status: 200,
+  output: object({ policies: Type.Array(Policy), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readPolicy = endpoint({
+  ...common,
+  name: 'readPolicy',
+  method: 'GET',
+  path: '/v1/policies/{name}',
+  summary: 'Read a policy and what it is attached to',
+  permission: 'policies:read',
+  resource: 'policy/{name}',
+  rate: 'read',
+  audit: 'policies:read',
+  effect: 'read',
+  params: nameParam,
+  body: NONE,
+  status: 200,
+  output: PolicyDetail,
+  errors: ['NOT_FOUND'],
+});
+
+export const updatePolicy = endpoint({
+  ...common,
+  name: 'updatePolicy',
+  method: 'PUT',
+  path: '/v1/policies/{name}',
+  summary: 'Replace a policy’s document',
+  description: 'Takes effect on the next request of everyone it is attached to, on every node.',
+  permission: 'policies:update',
+  resource: 'policy/{name}',
+  rate: 'write',
+  audit: 'policies:update',
+  effect: 'change',
+  params: nameParam,
+  body: object({
+    description: Type.Optional(description),
+    document: PolicyDocument,
+    expected_version: Type.Optional(Type.Integer({ minimum: 1 })),
+  }),
+  status: 200,
+  output: Policy,
+  errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
+});
+
+export const deletePolicy = endpoint({
+  ...common,
+  name: 'deletePolicy',
+  method: 'DELETE',
+  path: '/v1/policies/{name}',
+  summary: 'Remove a policy that is attached to nobody',
+  permission: 'policies:delete',
+  resource: 'policy/{name}',
+  rate: 'write',
+  audit: 'policies:delete',
+  effect: 'change',
+  params: nameParam,
+  body: NONE,
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+const attachmentChange = {
+  ...common,
+  method: 'POST',
+  resource: 'policy/{name}',
+  rate: 'write',
+  effect: 'change',
+  params: nameParam,
+  body: object({ principal: PolicyPrincipal }),
+  status: 200,
+} as const;
+
+export const attachPolicy = endpoint({
+  ...attachmentChange,
+  name: 'attachPolicy',
+  path: '/v1/policies/{name}/attach',
+  summary: 'Let a policy count for a group or a user',
+  permission: 'policies:attach',
+  audit: 'policies:attach',
+  output: object({ policy: Type.String(), ...Attachment.properties }),
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
+});
+
+export const detachPolicy = endpoint({
+  ...attachmentChange,
+  name: 'detachPolicy',
+  path: '/v1/policies/{name}/detach',
+  summary: 'Let a policy count no longer',
+  permission: 'policies:detach',
+  audit: 'policies:detach',
+  output: object({ policy: Type.String(), principal: Attachment.properties.principal }),
+  errors: ['NOT_FOUND'],
+});
+
+export const simulatePolicy = endpoint({
+  ...common,
+  name: 'simulatePolicy',
+  method: 'POST',
+  path: '/v1/policies/simulate',
+  summary: 'Ask what would be decided, without doing it',
+  description:
+    'With `principal`, all that counts for them is asked; with `policy` or `document`, that alone. The very evaluator that guards requests answers.',
+  permission: 'policies:simulate',
+  resource: 'policy',
+  rate: 'read',
+  audit: 'policies:simulate',
+  effect: 'read',
+  params: NONE,
+  body: object({
+    policy: Type.Optional(resourceName),
+    document: Type.Optional(PolicyDocument),
+    principal: Type.Optional(PolicyPrincipal),
+    action: Type.String({ minLength: 3, maxLength: 128 }),
+    resource: Type.String({ minLength: 1, maxLength: 1200 }),
+    context: Type.Optional(
+      object({
+        ip: Type.Optional(Type.String({ maxLength: 64 })),
+        mfa: Type.Optional(Type.Boolean()),
+        time: Type.Optional(Type.String({ format: 'date-time', maxLength: 40 })),
+        environment: Type.Optional(Type.String({ maxLength: 32 })),
+        tags: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 64 })),
+      }),
+    ),
+  }),
+  status: 200,
+  output: object({
+    decision: oneOf(['allow', 'deny']),
+    reason: Type.String(),
+    matched: Type.Array(
+      object({ policy: Type.String(), sid: nullable(Type.String()), effect: oneOf(['allow', 'deny']) }),
+    ),
+  }),
+  errors: ['NOT_FOUND'],
+});
+
+export const POLICY_ENDPOINTS = [
+  createPolicy,
+  listPolicies,
+  readPolicy,
+  updatePolicy,
+  deletePolicy,
+  attachPolicy,
+  detachPolicy,
+  simulatePolicy,
+];

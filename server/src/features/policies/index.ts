@@ -1,0 +1,24 @@
+import { bind } from '../../kernel/endpoint.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import * as contract from './contract.ts';
+import * as policies from './service.ts';
+
+export { POLICY_ENDPOINTS } from './contract.ts';
+export { policiesOfUser } from './service.ts';
+export { forgetPrincipal } from './store.ts';
+
+export function policiesFeature(): Feature {
+  return {
+    name: 'policies',
+    endpoints: [
+      bind(contract.createPolicy, (ctx, { body }) => policies.create(ctx, body)),
+      bind(contract.listPolicies, (ctx, { query }) => policies.list(ctx, query)),
+      bind(contract.readPolicy, (ctx, { params }) => policies.read(ctx, params.name)),
+      bind(contract.updatePolicy, (ctx, { params, body }) => policies.update(ctx, params.name, body)),
+      bind(contract.deletePolicy, (ctx, { params }) => policies.remove(ctx, params.name)),
+      bind(contract.attachPolicy, (ctx, { params, body }) => policies.attach(ctx, params.name, body.principal)),
+      bind(contract.detachPolicy, (ctx, { params, body }) => policies.detach(ctx, params.name, body.principal)),
+      bind(contract.simulatePolicy, (ctx, { body }) => policies.simulate(ctx, body)),
+    ],
+  };
+}

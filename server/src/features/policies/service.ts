@@ -1,0 +1,220 @@
+import { evaluate } from '../../kernel/authz/evaluate.ts';
+import { type CompiledPolicy, compilePolicy, type PolicyDocument, PolicyError } from '../../kernel/authz/policy.ts';
+import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { isReservedName } from '../../kernel/reserved-names.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
+import { findGroupByIdOrName, groupsOfUser } from '../groups/index.ts';
+import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
+import type * as contract from './contract.ts';
+import type { Policy, PolicyPrincipal } from './contract.ts';
+import * as store from './store.ts';
+
+const NAME_FORM = new RegExp(NAME_PATTERN);
+
+export async function create(ctx: Context, body: Body<typeof contract.createPolicy>): Promise<Policy> {
+  ctx.requireUnrestricted();
+  if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
+  refuseBadDocument(body.name, body.document);
+  const row: store.PolicyRow = {
+    tenant_id: ctx.tenantId,
+    name: body.name,
+    policy_id: newId('policy', ctx.now),
+    description: body.description ?? '',
+    document: JSON.stringify(body.document),
+    version: 1,
+    created_at: ctx.now,
+    updated_at: ctx.now,
+  };
+  ctx.resource = `policy/${body.name}`;
+  return ctx.change(async (tx) => {
+    try {
+      await store.insertPolicy(tx, row);
+    } catch (error) {
+      throw error instanceof UniqueViolation
+        ? new CofferError('ALREADY_EXISTS', 'A policy with this name exists.')
+        : error;
+    }
+    return toWire(row);
+  });
+}
+
+export async function list(ctx: Context, query: Query<typeof contract.listPolicies>) {
+  const [after = ''] = decodeCursor(query.cursor, NAME_FORM) ?? [];
+  const page = await store.listPolicies(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+  return { policies: page.rows.map(toWire), next_cursor: page.next_cursor };
+}
+
+export async function read(ctx: Context, name: string) {
+  const row = await store.findPolicy(ctx.database.read, ctx.tenantId, name);
+  if (row === undefined) throw notFound('policy');
+  const attachments = await store.attachmentsOf(ctx.database.read, ctx.tenantId, name);
+  return {
+    ...toWire(row),
+    attachments: attachments.map((a) => ({
+      principal: { kind: a.principal_kind, id: a.principal_id },
+      attached_at: timestamp(a.attached_at),
+    })),
+  };
+}
+
+export async function update(ctx: Context, name: string, body: Body<typeof contract.updatePolicy>): Promise<Policy> {
+  ctx.requireUnrestricted();
+  refuseBadDocument(name, body.document);
+  return ctx.change(async (tx) => {
+    const row = await store.lockPolicy(tx, ctx.tenantId, name);
+    if (row === undefined) throw notFound('policy');
+    if (body.expected_version !== undefined && body.expected_version !== row.version) {
+      throw new CofferError('VERSION_CONFLICT', `The policy is at version ${row.version}: read it again and repeat.`);
+    }
+    const changed: store.PolicyRow = {
+      ...row,
+      description: body.description ?? row.description,
+      document: JSON.stringify(body.document),
+      version: row.version + 1,
+      updated_at: ctx.now,
+    };
+    ctx.describe({ version: changed.version });
+    await store.updatePolicy(tx, changed);
+    await raiseEpoch(tx, ctx.tenantId);
+    return toWire(changed);
+  });
+}
+
+/** Attached, it would take rights away from people nobody thought of: detach it first, knowingly. */
+export async function remove(ctx: Context, name: string): Promise<undefined> {
+  return ctx.change(async (tx) => {
+    if ((await store.lockPolicy(tx, ctx.tenantId, name)) === undefined) throw notFound('policy');
+    const { length } = await store.attachmentsOf(tx, ctx.tenantId, name);
+    if (length > 0) throw new CofferError('IN_USE', `The policy is attached ${length} times: detach it first.`);
+    await store.deletePolicy(tx, ctx.tenantId, name);
+    return undefined;
+  });
+}
+
+/** Rights that outlive the credential: a token with a ceiling that could grant them would lift its own. */
+export async function attach(ctx: Context, name: string, wanted: PolicyPrincipal) {
+  ctx.requireUnrestricted();
+  return ctx.change(async (tx) => {
+    const principal = await principalOf(tx, ctx.tenantId, wanted);
+    ctx.describe({ principal });
+    if ((await store.lockPolicy(tx, ctx.tenantId, name)) === undefined) throw notFound('policy');
+    try {
+      await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
+    } catch (error) {
+      throw error instanceof UniqueViolation ? new CofferError('ALREADY_EXISTS', 'It is attached already.') : error;
+    }
+    await raiseEpoch(tx, ctx.tenantId);
+    return { policy: name, principal, attached_at: timestamp(ctx.now) };
+  });
+}
+
+export async function detach(ctx: Context, name: string, wanted: PolicyPrincipal) {
+  return ctx.change(async (tx) => {
+    const principal = await principalOf(tx, ctx.tenantId, wanted);
+    ctx.describe({ principal });
+    if (!(await store.deleteAttachment(tx, attachmentKey(ctx.tenantId, principal, name)))) throw notFound('attachment');
+    await raiseEpoch(tx, ctx.tenantId);
+    return { policy: name, principal };
+  });
+}
+
+export async function simulate(ctx: Context, body: Body<typeof contract.simulatePolicy>) {
+  const policies = await simulatedPolicies(ctx, body);
+  const { ip, mfa, environment, tags, time } = body.context ?? {};
+  const at = time === undefined ? ctx.now : Date.parse(time);
+  if (!Number.isFinite(at)) throw invalidField('/body/context/time', 'must be a time such as 2026-11-14T10:00:00.000Z');
+  const context = { ip, mfa, environment, tags, time: at };
+  const { decision, reason, matched } = evaluate(policies, { action: body.action, resource: body.resource, context });
+  return { decision, reason, matched };
+}
+
+async function simulatedPolicies(ctx: Context, body: Body<typeof contract.simulatePolicy>): Promise<CompiledPolicy[]> {
+  const { read } = ctx.database;
+  const asked = [body.policy, body.document, body.principal].filter((part) => part !== undefined);
+  if (asked.length !== 1) throw invalidField('/body', 'needs exactly one of policy, document and principal');
+  if (body.document !== undefined) return [refuseBadDocument('document', body.document)];
+  if (body.policy !== undefined) {
+    const row = await store.findPolicy(read, ctx.tenantId, body.policy);
+    if (row === undefined) throw notFound('policy');
+    return [compileRow(row)];
+  }
+  const principal = await principalOf(read, ctx.tenantId, body.principal ?? {});
+  if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compileRow);
+  const user = await findUser(read, ctx.tenantId, principal.id);
+  if (user === undefined) throw notFound('user');
+  return policiesOfUser(read, user);
+}
+
+/** All that counts for a person: their role, what is attached to them, and what is attached to their groups. */
+export async function policiesOfUser(db: Reader, user: UserRow): Promise<CompiledPolicy[]> {
+  const groups = await groupsOfUser(db, user.tenant_id, user.user_id);
+  const principals = [
+    { kind: 'user' as const, id: user.user_id },
+    ...groups.map((id) => ({ kind: 'group' as const, id })),
+  ];
+  const rows = await store.policiesFor(db, user.tenant_id, principals);
+  return [...rolePolicies(user.role as Role), ...rows.map(compileRow)];
+}
+
+function compileRow(row: store.PolicyRow): CompiledPolicy {
+  return compilePolicy(row.name, JSON.parse(row.document) as PolicyDocument);
+}
+
+function refuseBadDocument(name: string, document: PolicyDocument): CompiledPolicy {
+  try {
+    return compilePolicy(name, document);
+  } catch (error) {
+    if (error instanceof PolicyError) throw invalidField(`/body/document${error.pointer}`, error.reason);
+    throw error;
+  }
+}
+
+interface FoundPrincipal {
+  kind: store.PrincipalKind;
+  id: string;
+}
+
+async function principalOf(db: Reader | Tx, tenantId: string, wanted: PolicyPrincipal): Promise<FoundPrincipal> {
+  const { group, user } = wanted;
+  if ((group === undefined) === (user === undefined)) {
+    throw invalidField('/body/principal', 'needs exactly one of group and user');
+  }
+  if (group !== undefined) {
+    const found = await findGroupByIdOrName(db, tenantId, group);
+    if (found === undefined) throw notFound('group');
+    return { kind: 'group', id: found.group_id };
+  }
+  const name = user ?? '';
+  const found = (await findUser(db, tenantId, name)) ?? (await findUserByEmail(db, tenantId, name.toLowerCase()));
+  if (found === undefined) throw notFound('user');
+  return { kind: 'user', id: found.user_id };
+}
+
+function attachmentKey(tenantId: string, principal: FoundPrincipal, policyName: string) {
+  return {
+    tenant_id: tenantId,
+    principal_kind: principal.kind,
+    principal_id: principal.id,
+    policy_name: policyName,
+  };
+}
+
+function toWire(row: store.PolicyRow): Policy {
+  return {
+    id: row.policy_id,
+    name: row.name,
+    description: row.description,
+    document: JSON.parse(row.document) as PolicyDocument,
+    version: row.version,
+    created_at: timestamp(row.created_at),
+    updated_at: timestamp(row.updated_at),
+  };
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { addPerson, addTenant, addToken, allPages, invalid, ok, refused, uniqueName } from './support/people.ts';
+import { onBothDatabases, type Service, startService } from './support/service.ts';
+
+const allow = (action: string, resource: string, more: object = {}) => ({
+  version: '2026-01-01',
+  statement: [{ effect: 'allow', action: [action], resource: [resource], ...more }],
+});
+const deny = (action: string, resource: string) => ({
+  version: '2026-01-01',
+  statement: [{ sid: 'no', effect: 'deny', action: [action], resource: [resource] }],
+});
+
+onBothDatabases('policies', (database) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(database);
+  });
+  after(() => service.close());
+
+  const write = async (document: object) => {
+    const name = uniqueName('policy');
+    await ok(service.call('POST', '/v1/policies', { body: { name, document } }), 201);
+    return name;
+  };
+  const attach = (name: string, principal: object) =>
+    ok(service.call('POST', `/v1/policies/${name}/attach`, { body: { principal } }));
+  const detach = (name: string, principal: object) =>
+    ok(service.call('POST', `/v1/policies/${name}/detach`, { body: { principal } }));
+  const readAudit = (token: string) => service.call('GET', '/v1/audit?limit=1', { token });
+
+  test('attached to a user, a policy counts from the very next request, and detached no longer', async () => {
+    const person = await addPerson(service);
+    const name = await write(allow('audit:read', 'audit'));
+    await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+    await attach(name, { user: person.email.toUpperCase() });
+    await ok(readAudit(person.token));
+    await detach(name, { user: person.id });
+    await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+  });
+
+  test('attached to a group, it counts for who is in the group, while they are', async () => {
+    const person = await addPerson(service);
+    const group = await ok(service.call('POST', '/v1/groups', { body: { name: uniqueName('group') } }), 201);
+    await attach(await write(allow('audit:read', 'audit')), { group: group.name });
+    await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+    const members = `/v1/groups/${group.id}/members`;
+    await ok(service.call('POST', members, { body: { user_id: person.id } }), 201);
+    await ok(readAudit(person.token));
+    await ok(service.call('DELETE', `${members}/${person.id}`), 204);
+    await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+    await ok(service.call('POST', members, { body: { user_id: person.id } }), 201);
+    await ok(service.call('DELETE', `/v1/groups/${group.id}`), 204);
+    await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+  });
+
+  test('a changed document counts at once; a stale change is refused', async () => {
+    const person = await addPerson(service);
+    const name = await write(allow('audit:read', 'audit'));
+    await attach(name, { user: person.id });
+    await ok(readAudit(person.token));
+    const change = (expected_version: number) =>
+      service.call('PUT', `/v1/policies/${name}`, {
+        body: { document: allow('audit:verify', 'audit'), expected_version },
+      });
+    assert.equal((await ok(change(1))).version, 2);
+    await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+    await refused(change(1), 409, 'VERSION_CONFLICT');
+  });
+
+  test('deny wins, also over a role', async () => {
+    const admin = await addPerson(service, { role: 'admin' });
+    const name = await write(deny('audit:read', 'audit'));
+    await ok(readAudit(admin.token));
+    await attach(name, { user: admin.id });
+    await refused(readAudit(admin.token), 403, 'INSUFFICIENT_PRIVILEGE');
+  });
+
+  test('no policy makes a member an owner', async () => {
+    const person = await addPerson(service);
+    await attach(await write(allow('*', '*')), { user: person.id });
+    const body = { email: `${uniqueName('x')}@example.com`, role: 'owner' };
+    await refused(service.call('POST', '/v1/users', { token: person.token, body }), 403, 'INSUFFICIENT_PRIVILEGE');
+  });
+
+  test('a condition on the address holds for the address alone', async () => {
+    const person = await addPerson(service);
+    const elsewhere = allow('audit:read', 'audit', { condition: { ip_cidr: ['203.0.113.0/24'] } });
+    await attach(await write(elsewhere), { user: person.id });
+    await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+    const here = allow('audit:read', 'audit', { condition: { ip_cidr: ['127.0.0.0/8'] } });
+    await attach(await write(here), { user: person.id });
+    await ok(readAudit(person.token));
+  });
+
+  test('simulating asks the evaluator that guards requests, and changes nothing', async () => {
+    const person = await addPerson(service);
+    const name = await write(allow('secrets:read', 'vault/app/*'));
+    const ask = (body: object) => ok(service.call('POST', '/v1/policies/simulate', { body }));
+    const question = { action: 'secrets:read', resource: 'vault/app/db' };
+    assert.deepEqual(await ask({ policy: name, ...question }), {
+      decision: 'allow',
+      reason: 'allowed',
+      matched: [{ policy: name, sid: null, effect: 'allow' }],
+    });
+    assert.equal((await ask({ principal: { user: person.id }, ...question })).decision, 'deny');
+    await attach(name, { user: person.id });
+    assert.equal((await ask({ principal: { user: person.id }, ...question })).decision, 'allow');
+    const denied = await ask({ document: deny('secrets:*', 'vault/**'), ...question });
+    assert.deepEqual([denied.decision, denied.reason, denied.matched[0].sid], ['deny', 'explicit_deny', 'no']);
+    await invalid(service.call('POST', '/v1/policies/simulate', { body: question }), '/body');
+  });
+
+  test('bad documents are refused with the place, and nothing is written', async () => {
+    const name = uniqueName('bad');
+    const rows: [object, string][] = [
+      [allow('secrets', '*'), '/body/document/statement/0/action/0'],
+      [allow('secrets:read', 'vault/app/'), '/body/document/statement/0/resource/0'],
+      [
+        allow('secrets:read', '*', { condition: { ip_cidr: ['10.0.0.1/8'] } }),
+        '/body/document/statement/0/condition/ip_cidr/0',
+      ],
+      [allow('secrets:read', '*', { extra: true }), '/body/document/statement/0/extra'],
+    ];
+    for (const [document, pointer] of rows) {
+      await invalid(service.call('POST', '/v1/policies', { body: { name, document } }), pointer);
+    }
+    await refused(service.call('GET', `/v1/policies/${name}`), 404, 'NOT_FOUND');
+    for (const reserved of ['simulate', 'ROOT', 'default']) {
+      await invalid(
+        service.call('POST', '/v1/policies', { body: { name: reserved, document: allow('*', '*') } }),
+        '/body/name',
+      );
+    }
+  });
+
+  test('a policy in use stays; a name exists once; a list is paged by name', async () => {
+    const person = await addPerson(service);
+    const name = await write(allow('audit:read', 'audit'));
+    await attach(name, { user: person.id });
+    await refused(service.call('DELETE', `/v1/policies/${name}`), 409, 'IN_USE');
+    const again = { name, document: allow('*', '*') };
+    await refused(service.call('POST', '/v1/policies', { body: again }), 409, 'ALREADY_EXISTS');
+    const twice = { principal: { user: person.id } };
+    await refused(service.call('POST', `/v1/policies/${name}/attach`, { body: twice }), 409, 'ALREADY_EXISTS');
+    const { attachments } = await ok(service.call('GET', `/v1/policies/${name}`));
+    assert.deepEqual(attachments[0].principal, { kind: 'user', id: person.id });
+    await ok(service.call('DELETE', `/v1/users/${person.id}`), 204);
+    await ok(service.call('DELETE', `/v1/policies/${name}`), 204);
+    const names = (await allPages(service, '/v1/policies?limit=2', 'policies')).map((p: { name: string }) => p.name);
+    assert.deepEqual(names, names.toSorted());
+    assert.equal(new Set(names).size, names.length);
+  });
+
+  test('a token with a ceiling grants nothing', async () => {
+    const { token } = await addToken(service, service.adminToken, { scope: { actions: ['policies:*'] } });
+    const name = await write(allow('*', '*'));
+    const person = await addPerson(service);
+    const calls: [string, string, object][] = [
+      ['POST', '/v1/policies', { name: uniqueName('x'), document: allow('*', '*') }],
+      ['PUT', `/v1/policies/${name}`, { document: allow('*', '*') }],
+      ['POST', `/v1/policies/${name}/attach`, { principal: { user: person.id } }],
+    ];
+    for (const [method, path, body] of calls) {
+      await refused(service.call(method, path, { token, body }), 403, 'INSUFFICIENT_PRIVILEGE');
+    }
+  });
+
+  test('another tenant’s policies, users and groups do not exist', async () => {
+    const tenant = await addTenant(service);
+    const name = await write(allow('*', '*'));
+    const { token, id } = tenant.owner;
+    await refused(service.call('GET', `/v1/policies/${name}`, { token }), 404, 'NOT_FOUND');
+    await refused(
+      service.call('POST', `/v1/policies/${name}/attach`, { body: { principal: { user: id } } }),
+      404,
+      'NOT_FOUND',
+    );
+    assert.deepEqual((await ok(service.call('GET', '/v1/policies', { token }))).policies, []);
+  });
+});
