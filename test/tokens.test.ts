@@ -235,15 +235,17 @@ onBothDatabases('personal access tokens', (database) => {
       await ok(get(person.token, '/v1/users'));
     });
 
-    test('who is disabled can do nothing until enabled again', async () => {
+    test('who is disabled can do nothing, and has to log in anew once enabled again', async () => {
       const person = await addPerson(service, { role: 'admin' });
       const session = await logIn(service, person);
       await patchUser(person.id, { status: 'disabled' });
       await isDead(person.token);
       await isDead(session);
       await patchUser(person.id, { status: 'active' });
-      await works(person.token);
+      // What was made before may be in other hands: that is often why somebody was disabled.
+      await isDead(person.token);
       await isDead(session);
+      await works(await logIn(service, person));
     });
 
     test('who is deleted takes every token along', async () => {
