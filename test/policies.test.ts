@@ -126,6 +126,8 @@ onBothDatabases('policies', (database) => {
     for (const [document, pointer] of rows) {
       await invalid(service.call('POST', '/v1/policies', { body: { name, document } }), pointer);
     }
+    const odd = { name, description: 'a\0b', document: allow('*', '*') };
+    await invalid(service.call('POST', '/v1/policies', { body: odd }), '/body/description');
     await refused(service.call('GET', `/v1/policies/${name}`), 404, 'NOT_FOUND');
     for (const reserved of ['simulate', 'ROOT', 'default']) {
       await invalid(

@@ -53,6 +53,16 @@ export const resourceName = Type.String({
   description: 'Letters, digits, dot, underscore, hyphen; at most 63.',
 });
 
+/** A line of text people write. PostgreSQL stores no NUL, and control characters could forge lines wherever it is shown. */
+export function lineOfText(limits: { minLength?: number; maxLength: number }, description: string) {
+  return Type.String({ ...limits, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description });
+}
+
+/** Text of several lines. */
+export function freeText(maxLength: number, description: string) {
+  return Type.String({ maxLength, pattern: '^[^\\u0000]*$', description });
+}
+
 /** One e-mail address has one spelling here: lower case. Anything but plain ASCII could look like another one. */
 export const emailText = Type.String({
   minLength: 3,

@@ -1,6 +1,15 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { id, idParam, nextCursor, object, pageQuery, resourceName, timestampText } from '../../kernel/wire.ts';
+import {
+  freeText,
+  id,
+  idParam,
+  nextCursor,
+  object,
+  pageQuery,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
 
 export const Group = object({
   id: id('group'),
@@ -15,7 +24,7 @@ export const GroupMember = object({ group_id: id('group'), user_id: id('user'), 
 export type GroupMember = Static<typeof GroupMember>;
 
 /** PostgreSQL cannot store NUL. */
-const description = Type.String({ maxLength: 512, pattern: '^[^\\u0000]*$' });
+const description = freeText(512, 'What it is for.');
 
 const common = {
   noun: 'groups',

@@ -1,7 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { PolicyDocument } from '../../kernel/authz/policy.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { id, nextCursor, nullable, object, oneOf, pageQuery, resourceName, timestampText } from '../../kernel/wire.ts';
+import {
+  freeText,
+  id,
+  nextCursor,
+  nullable,
+  object,
+  oneOf,
+  pageQuery,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
 
 /** Exactly one of them says who. */
 export const PolicyPrincipal = object({
@@ -30,7 +40,7 @@ export type Policy = Static<typeof Policy>;
 
 const PolicyDetail = object({ ...Policy.properties, attachments: Type.Array(Attachment) });
 
-const description = Type.String({ maxLength: 512 });
+const description = freeText(512, 'What it is for.');
 const nameParam = object({ name: idParamOrName() });
 
 function idParamOrName() {

@@ -1,7 +1,17 @@
 import Type, { type Static } from 'typebox';
 import { IpAllowlist, Scope } from '../../kernel/authz/ceiling.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { id, idParam, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
+import {
+  id,
+  idParam,
+  lineOfText,
+  nextCursor,
+  nullable,
+  object,
+  oneOf,
+  pageQuery,
+  timestampText,
+} from '../../kernel/wire.ts';
 
 export const PAT_TTL_DAYS_MAX = 365;
 export const PAT_TTL_DAYS_DEFAULT = 90;
@@ -51,13 +61,7 @@ export const createToken = endpoint({
   params: NONE,
   query: NONE,
   body: object({
-    name: Type.String({
-      minLength: 1,
-      maxLength: 128,
-      // Control characters would forge lines where the name is shown, and PostgreSQL cannot store NUL at all.
-      pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-      description: 'What it is for.',
-    }),
+    name: lineOfText({ minLength: 1, maxLength: 128 }, 'What it is for.'),
     ttl_days: Type.Optional(
       Type.Integer({ minimum: 1, maximum: PAT_TTL_DAYS_MAX, description: `${PAT_TTL_DAYS_DEFAULT} unless given.` }),
     ),

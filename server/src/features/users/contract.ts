@@ -5,6 +5,7 @@ import {
   emailText,
   id,
   idParam,
+  lineOfText,
   newPassword,
   nextCursor,
   object,
@@ -26,12 +27,7 @@ export const User = object({
 });
 export type User = Static<typeof User>;
 
-/** No control characters: they forge lines where the name is shown, and PostgreSQL cannot store NUL at all. */
-const displayName = Type.String({
-  maxLength: 128,
-  pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-  description: 'What people call them.',
-});
+const displayName = lineOfText({ maxLength: 128 }, 'What people call them.');
 
 const common = {
   noun: 'users',
