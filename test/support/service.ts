@@ -174,8 +174,9 @@ function validatorOf(declaration: EndpointDeclaration): Validator {
 /** Static routes win over parameters, as in the router. */
 export function declarationOf(method: string, path: string): EndpointDeclaration | undefined {
   const bare = stripVersion(path.split('?')[0] ?? '');
-  const fits = DECLARATIONS.filter((d) => d.method === method && patternOf(d).test(bare));
-  return fits.sort((a, b) => a.path.split('{').length - b.path.split('{').length)[0];
+  const fits = DECLARATIONS.filter((d) => patternOf(d).test(bare));
+  const [best] = fits.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length);
+  return fits.find((d) => d.method === method && d.path === best?.path);
 }
 
 function patternOf({ path }: EndpointDeclaration): RegExp {
