@@ -39,7 +39,3 @@ export interface Actor {
   name: string;
   key: string;
 }
-
-export function actorOf(principal: Principal): Actor {
-  return { kind: principal.kind, id: principal.id, name: principal.name, key: principal.credentialId };
-}

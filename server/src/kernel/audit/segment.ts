@@ -4,8 +4,8 @@ import { HASH_BYTES, type Links } from './chain.ts';
 import { type AuditEntry, entryOf, entryText } from './entry.ts';
 
 /**
- * Entries that are committed together are stored together, in one row: a row for each would cost each request three times as much, in
- * the insert, its indexes and the pages every commit writes.
+ * Entries that are committed together are stored together, in one row: a row for each costs more in the insert, its indexes and the pages
+ * every commit writes, and on PostgreSQL a second write of each when it is sealed (docs/decisions/0008).
  */
 export interface NewSegment {
   id: string;

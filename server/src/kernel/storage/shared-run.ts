@@ -11,10 +11,6 @@ export class SharedRun<T> {
     this.#task = task;
   }
 
-  get isIdle(): boolean {
-    return this.#running === null;
-  }
-
   run(): Promise<T> {
     if (this.#running === null) return this.#start();
     this.#next ??= this.#running.then(
