@@ -5,12 +5,14 @@ import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
-import { forgetPrincipal, POLICY_ENDPOINTS, policiesFeature } from './features/policies/index.ts';
+import { forgetPrincipal, POLICY_ENDPOINTS, policiesFeature, policiesTouching } from './features/policies/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
+import { purgeSecrets, SECRET_ENDPOINTS, secretIds, secretsFeature } from './features/secrets/index.ts';
 import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
 import { revokeOfUser, TOKEN_ENDPOINTS, tokensFeature } from './features/tokens/index.ts';
 import { USER_ENDPOINTS, usersFeature } from './features/users/index.ts';
+import { forgetMember, VAULT_ENDPOINTS, vaultsFeature } from './features/vaults/index.ts';
 import type { Heads } from './kernel/audit/heads.ts';
 import { Authentication } from './kernel/auth/authentication.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, systemClock } from './kernel/clock.ts';
@@ -34,6 +36,8 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...USER_ENDPOINTS,
   ...GROUP_ENDPOINTS,
   ...POLICY_ENDPOINTS,
+  ...VAULT_ENDPOINTS,
+  ...SECRET_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -51,10 +55,18 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
         await forgetGroupMember(tx, tenantId, userId);
         await forgetSecondFactor(tx, tenantId, userId);
         await forgetPrincipal(tx, tenantId, 'user', userId);
+        await forgetMember(tx, tenantId, 'user', userId);
       },
     }),
-    groupsFeature({ forget: (tx, tenantId, groupId) => forgetPrincipal(tx, tenantId, 'group', groupId) }),
+    groupsFeature({
+      forget: async (tx, tenantId, groupId) => {
+        await forgetPrincipal(tx, tenantId, 'group', groupId);
+        await forgetMember(tx, tenantId, 'group', groupId);
+      },
+    }),
     policiesFeature(),
+    vaultsFeature(kernel, { secretIds, policiesTouching, purgeContents: purgeSecrets }),
+    secretsFeature(),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

@@ -38,6 +38,7 @@ export interface Config {
   /** What `coffer server rekey` changes to; a new key file is made by it, not given. */
   readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
   readonly adminEmail: string;
+  readonly vaultRetentionDays: number;
   readonly outboundAllow: readonly string[];
 }
 
@@ -126,6 +127,7 @@ function build(values: Values): Config {
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
       newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),
       adminEmail: values.CV_ADMIN_EMAIL,
+      vaultRetentionDays: values.CV_VAULT_RETENTION_DAYS,
       outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
     }),
   );

@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText } from './audit/entry.ts';
+import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
 import { authorize } from './authz/authorize.ts';
-import { withinCeiling } from './authz/ceiling.ts';
+import { mayAsk, withinCeiling } from './authz/ceiling.ts';
+import type { PathRange } from './authz/path-ranges.ts';
+import { vaultResource } from './authz/pattern.ts';
+import { reachInVault } from './authz/reach.ts';
 import type { EndpointDeclaration } from './endpoint.ts';
 import { CofferError } from './errors.ts';
 import { newId } from './ids.ts';
@@ -42,6 +45,11 @@ export class Context {
   /** The resource last decided on, or being asked for. */
   resource: string;
   isAuthorized = false;
+  /** Headers the rule adds to a successful answer. */
+  readonly replyHeaders: Record<string, string> = {};
+  /** What else will be recorded with this request: see `alsoRecord`. */
+  readonly alsoRecorded: AuditEntry[] = [];
+  isUnrecorded = false;
   /** Set once the change is committed, and with it its audit entry. */
   committed: { result: unknown } | null = null;
   #principal: Principal | null = null;
@@ -100,6 +108,25 @@ export class Context {
     this.#details = { ...this.#details, ...details };
   }
 
+  /** One entry more for each thing that a request about many reads or changes, so that each can be found by its own name. */
+  alsoRecord(action: string, resource: string, details?: Record<string, unknown>): void {
+    const entry = this.entry('allow', this.declaration.status, '');
+    this.alsoRecorded.push({
+      ...entry,
+      id: newId('audit', this.now),
+      action,
+      resource: cleanText(resource),
+      vault: vaultOf(resource),
+      details: detailsText(details),
+    });
+  }
+
+  /** A vault may ask that successful reads of its ordinary secrets are not kept. Refusals always are, and so is any change. */
+  leaveUnrecorded(): void {
+    if (this.declaration.effect !== 'read') throw new Error('a change is always recorded');
+    this.isUnrecorded = true;
+  }
+
   get isMfaFresh(): boolean {
     const mfaAt = this.#principal?.mfaAt ?? null;
     return mfaAt !== null && this.now - mfaAt < MFA_FRESH_MS;
@@ -140,6 +167,30 @@ export class Context {
     return this.#refusal(action, resource, attributes) === null;
   }
 
+  /** Where in a vault the caller may do this: what lies elsewhere need not be looked at, what lies there is still decided on. */
+  reach(action: string, vault: string): PathRange[] {
+    const request = { action, resource: vaultResource(vault), context: { ip: this.call.address, time: this.now } };
+    if (withinCeiling(this.principal.ceilings, request) !== 'ok') return [];
+    return reachInVault(this.principal.policies, action, vault);
+  }
+
+  /** For what answers with as much as the caller may see: it is refused only to who may see nothing at all. */
+  authorizeWithin(resource: string, ranges: readonly PathRange[], attributes: ResourceAttributes = {}): void {
+    if (ranges.length === 0) this.authorize(resource, attributes);
+    this.resource = resource;
+    this.isAuthorized = true;
+  }
+
+  /** For a list that shows what the caller may see, be it nothing: only the credential itself can forbid to ask. */
+  authorizeListing(resource: string): void {
+    const verdict = mayAsk(this.principal.ceilings, this.declaration.permission, this.call.address);
+    if (verdict === 'ip') throw ipNotAllowed('ip_not_allowed');
+    if (verdict === 'scope')
+      throw new CofferError('INSUFFICIENT_PRIVILEGE', OUT_OF_SCOPE, { auditReason: 'out_of_scope' });
+    this.resource = resource;
+    this.isAuthorized = true;
+  }
+
   #refusal(action: string, resource: string, attributes: ResourceAttributes): CofferError | null {
     const { environment, tags } = attributes;
     const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now, environment, tags };
@@ -160,12 +211,14 @@ export class Context {
     if (this.committed !== null) throw new Error('one request makes one change');
     const headKey = await this.kernel.audit.headKey(this.tenantId);
     const result = await this.database.transaction(async (tx) => {
+      this.alsoRecorded.length = 0;
       const outcome = await fn(tx);
       if (this.declaration.resource === 'loaded' && !this.isAuthorized) {
         throw new Error(`${this.declaration.name} never called ctx.authorize`);
       }
       await this.#commitWith(this, tx, outcome);
-      await this.kernel.audit.recordIn(tx, this.entry('allow', this.declaration.status, ''), headKey);
+      const entries = [this.entry('allow', this.declaration.status, ''), ...this.alsoRecorded];
+      await this.kernel.audit.recordIn(tx, entries, headKey);
       return outcome;
     });
     this.committed = { result };
@@ -211,12 +264,8 @@ export class Context {
   }
 }
 
+const OUT_OF_SCOPE = 'The scope of your credential does not include this.';
+
 function ipNotAllowed(auditReason: string): CofferError {
   return new CofferError('IP_NOT_ALLOWED', 'This token may not be used from this address.', { auditReason });
-}
-
-function vaultOf(resource: string): string {
-  if (!resource.startsWith('vault/')) return '';
-  const end = resource.indexOf('/', 6);
-  return end === -1 ? resource.slice(6) : resource.slice(6, end);
 }

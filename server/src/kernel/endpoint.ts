@@ -83,7 +83,15 @@ export interface Input<E extends EndpointDeclaration = EndpointDeclaration> {
   body: Body<E>;
 }
 
-export type Handler<E extends EndpointDeclaration> = (ctx: Context, input: Input<E>) => Promise<Output<E>>;
+/** An answer too large to hold: it is written piece by piece, after everything about it is decided and recorded. */
+export class Streamed {
+  readonly pieces: AsyncIterable<string>;
+  constructor(pieces: AsyncIterable<string>) {
+    this.pieces = pieces;
+  }
+}
+
+export type Handler<E extends EndpointDeclaration> = (ctx: Context, input: Input<E>) => Promise<Output<E> | Streamed>;
 
 /** A declaration with the code that answers it. */
 export interface BoundEndpoint {

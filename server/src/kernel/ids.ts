@@ -11,6 +11,8 @@ export const ID_PREFIXES = [
   'req',
   'vault',
   'sec',
+  'rotation',
+  'tok',
   'approval',
   'key',
   'node',

@@ -1,6 +1,6 @@
 import { type Authentication, RefusedCredential } from './auth/authentication.ts';
 import { type Call, Context } from './context.ts';
-import { type BoundEndpoint, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
+import { type BoundEndpoint, type EndpointDeclaration, errorCodes, NONE, Streamed } from './endpoint.ts';
 import { CofferError, type ErrorCode } from './errors.ts';
 import { type InputValidator, inputValidator } from './http/validation.ts';
 import type { Kernel } from './kernel.ts';
@@ -11,7 +11,7 @@ import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './lim
 export interface Reply {
   status: number;
   headers: Record<string, string>;
-  body: string | Uint8Array | null;
+  body: string | Uint8Array | AsyncIterable<string> | null;
 }
 
 /** An endpoint with everything that can be worked out before the first request. */
@@ -65,12 +65,21 @@ export class Pipeline {
       if (isReplay) replay(ctx, done.saved);
       const reply = isReplay ? done.saved : finishedReply(endpoint, ctx, done.result);
       if (ctx.committed === null && declaration.audit !== NONE) {
-        await this.#kernel.audit.record(ctx.entry('allow', reply.status, ''));
+        await this.#recordRead(ctx, reply.status);
       }
-      return { status: reply.status, body: reply.body || null, headers: replyHeaders(declaration, rate, isReplay) };
+      const headers = { ...replyHeaders(declaration, rate, isReplay), ...ctx.replyHeaders };
+      return { status: reply.status, body: reply.body || null, headers };
     } catch (error) {
       return this.#refuse(endpoint, ctx, error, rate);
     }
+  }
+
+  async #recordRead(ctx: Context, status: number): Promise<void> {
+    if (ctx.isUnrecorded) return;
+    const { audit } = this.#kernel;
+    const own = audit.record(ctx.entry('allow', status, ''));
+    if (ctx.alsoRecorded.length === 0) await own;
+    else await Promise.all([own, ...ctx.alsoRecorded.map((entry) => audit.record(entry))]);
   }
 
   async #authenticate(ctx: Context, accepted: Exclude<EndpointDeclaration['credentials'], 'public'>) {
@@ -160,6 +169,7 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   if (declaration.resource === 'loaded' && !ctx.isAuthorized) {
     throw new Error(`${declaration.name} never called ctx.authorize`);
   }
+  if (result instanceof Streamed) return { status: declaration.status, body: result.pieces };
   if (declaration.raw !== NONE) return { status: declaration.status, body: result as string | Uint8Array };
   if (declaration.output === NONE) return { status: declaration.status, body: null };
   return { status: declaration.status, body: endpoint.serialize(result) };

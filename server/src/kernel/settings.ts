@@ -205,6 +205,13 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'CV_VAULT_RETENTION_DAYS',
+    kind: whole(1, 3650),
+    default: '30',
+    doc: 'Days a deleted vault can be restored before it is destroyed.',
+    secret: false,
+  },
+  {
     name: 'CV_OUTBOUND_ALLOW',
     kind: destinations,
     default: null,

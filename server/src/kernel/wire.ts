@@ -1,5 +1,6 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox';
 import { type IdPrefix, idPattern } from './ids.ts';
+import { CURSOR_LENGTH_MAX } from './storage/cursor.ts';
 
 /** Pieces of wire schemas that every contract uses. */
 
@@ -41,7 +42,9 @@ export const pageQuery = {
       description: `At most so many; ${LIST_LIMIT_DEFAULT} unless given.`,
     }),
   ),
-  cursor: Type.Optional(Type.String({ maxLength: 512, description: '`next_cursor` of the page before.' })),
+  cursor: Type.Optional(
+    Type.String({ maxLength: CURSOR_LENGTH_MAX, description: '`next_cursor` of the page before.' }),
+  ),
 };
 export const PageQuery = object(pageQuery);
 export type PageQuery = Static<typeof PageQuery>;

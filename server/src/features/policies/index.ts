@@ -4,7 +4,7 @@ import * as contract from './contract.ts';
 import * as policies from './service.ts';
 
 export { POLICY_ENDPOINTS } from './contract.ts';
-export { policiesOfUser } from './service.ts';
+export { policiesOfUser, policiesTouching } from './service.ts';
 export { forgetPrincipal } from './store.ts';
 
 export function policiesFeature(): Feature {

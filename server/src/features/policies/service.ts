@@ -1,6 +1,8 @@
 import { evaluate } from '../../kernel/authz/evaluate.ts';
 import { type CompiledPolicy, compilePolicy, type PolicyDocument, PolicyError } from '../../kernel/authz/policy.ts';
+import { touchesVault } from '../../kernel/authz/reach.ts';
 import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
+import { membershipPolicy } from '../../kernel/authz/vault-roles.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
@@ -13,6 +15,7 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, groupsOfUser } from '../groups/index.ts';
 import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
+import { membershipsOf } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import type { Policy, PolicyPrincipal } from './contract.ts';
 import * as store from './store.ts';
@@ -161,7 +164,16 @@ export async function policiesOfUser(db: Reader, user: UserRow): Promise<Compile
     ...groups.map((id) => ({ kind: 'group' as const, id })),
   ];
   const rows = await store.policiesFor(db, user.tenant_id, principals);
-  return [...rolePolicies(user.role as Role), ...rows.map(compileRow)];
+  const memberships = await membershipsOf(db, user.tenant_id, principals);
+  const attached = rows.map(compileRow);
+  if (memberships.length > 0) attached.push(membershipPolicy(memberships));
+  return [...rolePolicies(user.role as Role), ...attached];
+}
+
+/** Names of the policies that count for somebody and say something about this vault or what is in it. */
+export async function policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]> {
+  const rows = await store.attachedPolicies(db, tenantId);
+  return rows.filter((row) => touchesVault(compileRow(row), vault)).map((row) => row.name);
 }
 
 function compileRow(row: store.PolicyRow): CompiledPolicy {

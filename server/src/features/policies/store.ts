@@ -132,6 +132,25 @@ export async function policiesFor(
     .execute();
 }
 
+/** Every policy that is attached to somebody, by name. */
+export function attachedPolicies(db: Reader, tenantId: string): Promise<PolicyRow[]> {
+  return db
+    .selectFrom('policies as p')
+    .selectAll('p')
+    .where('p.tenant_id', '=', tenantId)
+    .where((eb) =>
+      eb.exists(
+        eb
+          .selectFrom('policy_attachments as a')
+          .select('a.policy_name')
+          .whereRef('a.tenant_id', '=', 'p.tenant_id')
+          .whereRef('a.policy_name', '=', 'p.name'),
+      ),
+    )
+    .orderBy('p.name')
+    .execute();
+}
+
 /** A principal that is gone keeps nothing: a later one could not be mistaken for it, but the list would be. */
 export async function forgetPrincipal(tx: Tx, tenantId: string, kind: PrincipalKind, id: string): Promise<void> {
   await tx

@@ -3,7 +3,8 @@ import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
-import { Generator, generateValue, generatorProblem } from './generators.ts';
+import { Generator } from './contract.ts';
+import { generateValue, generatorProblem } from './generators.ts';
 import { KNOWN_TYPES, valueProblem } from './secret-types.ts';
 
 const ALPHABETS = {

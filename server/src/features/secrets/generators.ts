@@ -1,6 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import Type, { type Static } from 'typebox';
-import { object, oneOf } from '../../kernel/wire.ts';
+import type { Generator } from './contract.ts';
 import { newOpenSshKey } from './openssh-key.ts';
 
 const LOWER = 'abcdefghijklmnopqrstuvwxyz';
@@ -17,38 +16,8 @@ const CHARSETS = {
   hex: [DIGITS, 'abcdef'],
   base64url: [LOWER, UPPER, DIGITS, '-_'],
   digits: [DIGITS],
-} as const satisfies Record<string, readonly string[]>;
+} as const satisfies Record<NonNullable<Generator['charset']>, readonly string[]>;
 type Charset = keyof typeof CHARSETS;
-const CHARSET_NAMES = Object.keys(CHARSETS) as Charset[];
-
-const GENERATED_LENGTH_MIN = 8;
-const GENERATED_LENGTH_MAX = 512;
-const PREFIX_LENGTH_MAX = 32;
-
-/** How a new value is made. What is left out is as the secret's type has it. */
-export const Generator = object({
-  length: Type.Optional(
-    Type.Integer({
-      minimum: GENERATED_LENGTH_MIN,
-      maximum: GENERATED_LENGTH_MAX,
-      description: 'Random characters, not counting the prefix.',
-    }),
-  ),
-  charset: Type.Optional(
-    oneOf(CHARSET_NAMES, 'Which characters; `ascii` is letters, digits and `-._~`, beginning with a letter or digit.'),
-  ),
-  prefix: Type.Optional(
-    Type.String({
-      maxLength: PREFIX_LENGTH_MAX,
-      pattern: '^[A-Za-z0-9_.-]*$',
-      description: 'What the value begins with.',
-    }),
-  ),
-  require_each_class: Type.Optional(
-    Type.Boolean({ description: 'At least one of each class of the charset: lower case, upper case, digit, symbol.' }),
-  ),
-});
-export type Generator = Static<typeof Generator>;
 
 interface Recipe {
   readonly length: number;

@@ -122,7 +122,7 @@ export async function update(
     await store.updateTenant(tx, tenantId, columns);
     await raiseEpoch(tx, tenantId);
     // Whose limits or access changed finds it in their own log too.
-    if (tenantId !== ctx.tenantId) await ctx.kernel.audit.recordIn(tx, ctx.entryFor(tenantId), headKey);
+    if (tenantId !== ctx.tenantId) await ctx.kernel.audit.recordIn(tx, [ctx.entryFor(tenantId)], headKey);
     return toWire(changed);
   });
 }

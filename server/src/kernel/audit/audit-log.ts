@@ -54,8 +54,9 @@ export class AuditLog {
     await tx.insertInto('audit_heads').values(genesis(tenantId, headKey)).execute();
   }
 
-  recordIn(tx: Tx, entry: AuditEntry, headKey: PurposeKey): Promise<void> {
-    return this.#store.appendIn(tx, entry, headKey);
+  /** The entries are of one tenant. */
+  recordIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void> {
+    return this.#store.appendIn(tx, entries, headKey);
   }
 
   /** Links everything committed so far, by this node or another. */

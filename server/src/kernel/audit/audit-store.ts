@@ -9,8 +9,8 @@ import type { AuditEntry } from './entry.ts';
 export interface AuditStore {
   /** Durable when it resolves. */
   append(entries: AuditEntry[]): Promise<void>;
-  /** Commits or not with the change it describes. `headKey` is the tenant's, taken before the transaction. */
-  appendIn(tx: Tx, entry: AuditEntry, headKey: PurposeKey): Promise<void>;
+  /** Commits or not with the change they describe, of one tenant. `headKey` is the tenant's, taken before the transaction. */
+  appendIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void>;
   /** Links every entry that is committed and has no place yet; says how many. */
   seal(): Promise<number>;
 }

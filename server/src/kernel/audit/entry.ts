@@ -102,3 +102,10 @@ export function detailsText(details: Record<string, unknown> | undefined): strin
   const text = JSON.stringify(details, (_, value) => (typeof value === 'string' ? cleanText(value) : value));
   return text.length > DETAILS_MAX ? '{"truncated":true}' : text;
 }
+
+/** The vault a resource is in, by which the log can be filtered. */
+export function vaultOf(resource: string): string {
+  if (!resource.startsWith('vault/')) return '';
+  const end = resource.indexOf('/', 6);
+  return end === -1 ? resource.slice(6) : resource.slice(6, end);
+}

@@ -6,7 +6,7 @@ import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, type Links, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { newSegment, segmentRow, segmentText, textsOf } from './segment.ts';
+import { newSegment, segmentRow, segmentText, tenantOf, textsOf } from './segment.ts';
 
 /** One statement of one shape however many tenants a batch has: prepared once, one round trip, one commit. */
 const INSERT = `insert into audit_segments (tenant_id, id, entries)
@@ -37,10 +37,10 @@ export class PostgresAuditStore implements AuditStore {
     await this.#database.write(INSERT, columns);
   }
 
-  async appendIn(tx: Tx, entry: AuditEntry): Promise<void> {
+  async appendIn(tx: Tx, entries: AuditEntry[]): Promise<void> {
     await tx
       .insertInto('audit_segments')
-      .values(segmentRow(entry.tenant_id, newSegment([entry]), null))
+      .values(segmentRow(tenantOf(entries), newSegment(entries), null))
       .execute();
   }
 

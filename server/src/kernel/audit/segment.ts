@@ -18,6 +18,14 @@ export function newSegment(entries: readonly AuditEntry[]): NewSegment {
   return { id: newId('audit', latest), texts: entries.map(entryText) };
 }
 
+/** A segment is of one tenant: entries of another would be linked into a chain that is not theirs. */
+export function tenantOf(entries: readonly AuditEntry[]): string {
+  const tenants = new Set(entries.map((entry) => entry.tenant_id));
+  const [tenantId] = tenants;
+  if (tenants.size !== 1 || tenantId === undefined) throw new Error('entries of one tenant are recorded together');
+  return tenantId;
+}
+
 export function segmentText(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
 }

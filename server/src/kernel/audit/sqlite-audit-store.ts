@@ -5,7 +5,7 @@ import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { newSegment, segmentRow } from './segment.ts';
+import { newSegment, segmentRow, tenantOf } from './segment.ts';
 
 const INSERT = 'insert into audit_segments (tenant_id, id, entries, first_seq, hashes) values (?, ?, ?, ?, ?)';
 const SELECT_HEAD = 'select seq, hash from audit_heads where tenant_id = ?';
@@ -30,9 +30,9 @@ export class SqliteAuditStore implements AuditStore {
     });
   }
 
-  async appendIn(tx: Tx, entry: AuditEntry, headKey: PurposeKey): Promise<void> {
-    const tenantId = entry.tenant_id;
-    const segment = newSegment([entry]);
+  async appendIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void> {
+    const tenantId = tenantOf(entries);
+    const segment = newSegment(entries);
     const head = await tx
       .selectFrom('audit_heads')
       .select(['seq', 'hash'])

@@ -60,6 +60,12 @@ export function withinCeiling(ceilings: readonly Ceiling[], request: AccessReque
   return 'ok';
 }
 
+/** Whether the action can be asked at all, on whatever vault. */
+export function mayAsk(ceilings: readonly Ceiling[], action: string, ip: string): 'ok' | 'scope' | 'ip' {
+  for (const { cidrs } of ceilings) if (cidrs !== null && addressIsIn(cidrs, ip) !== true) return 'ip';
+  return ceilings.every(({ actions }) => actions === null || anyMatches(actions, action)) ? 'ok' : 'scope';
+}
+
 function withinScope({ vaults, actions }: Ceiling, { action, resource }: AccessRequest): boolean {
   if (actions !== null && !anyMatches(actions, action)) return false;
   if (vaults === null) return true;

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../cidr.ts';
+import { ENVIRONMENTS } from './environment.ts';
 import { MAX_CIDR_CHARS, MAX_CONDITION_MEMBERS, MAX_TAG_CHARS } from './limits.ts';
 import { PolicyError } from './policy-error.ts';
 
@@ -12,7 +13,6 @@ export interface AccessContext {
   readonly tags?: readonly string[] | undefined;
 }
 
-const ENVIRONMENTS = ['development', 'homologation', 'staging', 'production'] as const;
 const KNOWN_ENVIRONMENTS: ReadonlySet<string> = new Set(ENVIRONMENTS);
 
 const TimeOfDay = Type.String({ maxLength: 5, pattern: '^(?:[01][0-9]|2[0-3]):[0-5][0-9]$' });

@@ -6,6 +6,7 @@ import {
   MAX_RESOURCE_PATTERN_CHARS,
   MAX_VAULT_NAME_CHARS,
 } from './limits.ts';
+import { type Reach, reachOfPattern } from './reach.ts';
 
 /** The text of a pattern or resource is not well formed. Messages say what to write and never repeat the text. */
 export class PatternError extends Error {
@@ -20,6 +21,8 @@ export interface Pattern {
 export interface ResourcePattern extends Pattern {
   /** For callers that asked `isResource` once and now try many patterns. */
   matchesResource(resource: string): boolean;
+  /** Where in a vault of this name it can match. */
+  reach(vault: string): Reach;
 }
 
 const HALF = `[a-z][a-z0-9_]{0,${MAX_ACTION_HALF_CHARS - 1}}`;
@@ -77,7 +80,12 @@ export function compileResourcePattern(text: string): ResourcePattern {
   const segments = text.split('/');
   segments.forEach(refuseBadSegment);
   const matchesResource = matcherOf(segments);
-  return { text, matchesResource, matches: (value) => isResource(value) && matchesResource(value) };
+  return {
+    text,
+    matchesResource,
+    matches: (value) => isResource(value) && matchesResource(value),
+    reach: (vault) => reachOfPattern(segments, vault),
+  };
 }
 
 function refuseBadSegment(segment: string): void {

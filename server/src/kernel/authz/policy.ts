@@ -69,6 +69,7 @@ export interface StatementsByEffect {
 
 export interface CompiledPolicy {
   readonly name: string;
+  readonly statements: readonly CompiledStatement[];
   statementsFor(action: string): StatementsByEffect;
 }
 
@@ -84,7 +85,7 @@ export function compilePolicy(name: string, document: PolicyDocument): CompiledP
     throw new PolicyError('', `Keep the document within ${MAX_POLICY_DOCUMENT_BYTES} bytes; split it into policies.`);
   }
   const statements = document.statement.map((statement, index) => compileStatement(statement, `/statement/${index}`));
-  return { name, statementsFor: indexByAction(statements) };
+  return { name, statements, statementsFor: indexByAction(statements) };
 }
 
 function refuseBadShape(document: unknown): void {

@@ -101,23 +101,23 @@ export class Keyring {
    * The newest key of a purpose, made or rotated first if that is due. Call it before a transaction, never inside: making a
    * key is a transaction of its own.
    */
-  async purposeKey(tenantId: string, purpose: string): Promise<PurposeKey> {
-    const newest = await this.#newestOf(tenantId, purpose);
+  async purposeKey(tenantId: string, purpose: string, maxAgeMs: number = KEY_AGE_MAX_MS): Promise<PurposeKey> {
+    const newest = await this.#newestOf(tenantId, purpose, maxAgeMs);
     return purposeKeyOf(await this.#key(tenantId, purpose, newest.version), tenantId, newest);
   }
 
-  async #newestOf(tenantId: string, purpose: string): Promise<Newest> {
+  async #newestOf(tenantId: string, purpose: string, maxAgeMs: number): Promise<Newest> {
     const slot = `${tenantId}\0${purpose}`;
     const now = this.#clock.now();
     const known = this.#newest.get(slot);
     const isFresh = known !== undefined && known.usesLeft > 0 && now - known.checkedAt < NEWEST_TRUSTED_MS;
-    if (isFresh && now - known.createdAt < KEY_AGE_MAX_MS) return known;
+    if (isFresh && now - known.createdAt < maxAgeMs) return known;
 
     const usesLeft = known?.usesLeft ?? 0;
     const row = await this.#newestRow(tenantId, purpose);
-    if (row === undefined || now - row.created_at >= KEY_AGE_MAX_MS || row.uses >= KEY_USES_MAX) {
+    if (row === undefined || now - row.created_at >= maxAgeMs || row.uses >= KEY_USES_MAX) {
       await this.#addVersion(tenantId, purpose, (row?.version ?? 0) + 1);
-      return this.#newestOf(tenantId, purpose);
+      return this.#newestOf(tenantId, purpose, maxAgeMs);
     }
     const stillReserved = known?.version === row.version && usesLeft > 0;
     if (!stillReserved) await this.#reserveUses(tenantId, purpose, row.version);
@@ -198,6 +198,12 @@ export class Keyring {
     this.#keys.set(slot, key);
     return key;
   }
+}
+
+/** Without its keys, whatever a purpose sealed is noise, also in backups of the rows it sealed. */
+export async function destroyKeys(tx: Tx, tenantId: string, purpose: string): Promise<void> {
+  if (purpose === TENANT_PURPOSE) throw new Error('a tenant keeps its own key');
+  await tx.deleteFrom('keys').where('tenant_id', '=', tenantId).where('purpose', '=', purpose).execute();
 }
 
 /** Replaces the root key: only tenant keys are wrapped by it, so no purpose key and no value is touched. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Duplex } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
+import { pipeline as pipe } from 'node:stream/promises';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { SECOND_MS } from '../clock.ts';
 
@@ -104,7 +105,12 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
     if (endpoint.declaration.raw.startsWith('text/html'))
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     result.headers['X-Request-Id'] = requestId;
-    send(reply, result, common);
+    send(reply, result, common, (error) => {
+      // A reader that leaves half-way is no failure of ours.
+      const { code } = error as { code?: string };
+      if (code !== 'ERR_STREAM_PREMATURE_CLOSE')
+        kernel.log.error({ err: error, request_id: requestId }, 'an answer was cut off');
+    });
     return reply;
   };
 
@@ -224,22 +230,46 @@ function notAllowed(allow: readonly string[], requestId: string): Reply {
 }
 
 /** Written straight to Node's response: by then there is nothing left for the framework to do but to cost time. */
-function send(reply: FastifyReply, result: Reply, more: Record<string, string>): void {
+function send(
+  reply: FastifyReply,
+  result: Reply,
+  more: Record<string, string>,
+  onFailure: (error: unknown) => void = () => {},
+): void {
   reply.hijack();
-  write(reply.raw, result, more);
+  write(reply.raw, result, more, onFailure);
 }
 
-function write(response: ServerResponse, { status, headers, body }: Reply, more: Record<string, string>): void {
+function write(
+  response: ServerResponse,
+  { status, headers, body }: Reply,
+  more: Record<string, string>,
+  onFailure: (error: unknown) => void = () => {},
+): void {
   // A flat list, which Node writes without looking at each name again.
   const flat: string[] = [];
   for (const name in more) if (!(name in headers)) flat.push(name, more[name] as string);
   for (const name in headers) flat.push(name, headers[name] as string);
   if (body !== null) {
     if (!('Content-Type' in headers)) flat.push('Content-Type', JSON_CONTENT_TYPE);
-    flat.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
+    if (!isStream(body))
+      flat.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
   }
   response.writeHead(status, flat);
-  response.end(body ?? undefined);
+  if (isStream(body)) stream(response, body, onFailure);
+  else response.end(body ?? undefined);
+}
+
+function isStream(body: Reply['body']): body is AsyncIterable<string> {
+  return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
+}
+
+/** At the pace of the reader. What fails half-way is cut off, so that nobody takes a part for the whole. */
+function stream(response: ServerResponse, pieces: AsyncIterable<string>, onFailure: (error: unknown) => void): void {
+  pipe(Readable.from(pieces), response).catch((error: unknown) => {
+    response.destroy();
+    onFailure(error);
+  });
 }
 
 /** Malformed HTTP has no request to answer to, only a socket. */

@@ -1,6 +1,7 @@
 import { invalidField } from '../errors.ts';
 
-const CURSOR_LENGTH_MAX = 512;
+/** Holds the longest path (1,024 bytes), sealed, in base64 twice. */
+export const CURSOR_LENGTH_MAX = 2048;
 
 /**
  * A keyset cursor holds the key of the last row a caller was shown, and nothing else: it is no secret, needs no state, and

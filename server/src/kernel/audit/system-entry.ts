@@ -1,10 +1,11 @@
-import { type AuditEntry, detailsText } from './kernel/audit/entry.ts';
-import { newId } from './kernel/ids.ts';
+import { newId } from '../ids.ts';
+import { type AuditEntry, detailsText, vaultOf } from './entry.ts';
 
 /** The audit entry of what the process itself does, or whoever has the machine: there is no request and no caller. */
 export function systemEntry(facts: {
   tenantId: string;
-  actorId: 'first-start' | 'operator';
+  /** `job:<name>` for background work. */
+  actorId: 'first-start' | 'operator' | `job:${string}`;
   action: string;
   resource: string;
   status: number;
@@ -21,7 +22,7 @@ export function systemEntry(facts: {
     actor_key: '',
     action: facts.action,
     resource: facts.resource,
-    vault: '',
+    vault: vaultOf(facts.resource),
     decision: 'allow',
     status: facts.status,
     ip: '',

@@ -1,0 +1,125 @@
+import type { Context, ResourceAttributes } from '../../kernel/context.ts';
+import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { parseSecretPath } from '../../kernel/http/secret-path.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
+import * as store from './store.ts';
+import type { Author } from './versions.ts';
+
+/** Both parts were checked to be of an alphabet in which a resource is spelt as it is. */
+export function secretResource(vault: string, path: string): string {
+  return `vault/${vault}/${path}`;
+}
+
+export function secretNotFound(): CofferError {
+  return new CofferError('SECRET_NOT_FOUND', 'There is no such secret in this vault.');
+}
+
+export function attributesOf(row: Pick<store.SecretRow, 'environment' | 'tags'>): ResourceAttributes {
+  return { environment: row.environment, tags: row.tags === '[]' ? NO_TAGS : (JSON.parse(row.tags) as string[]) };
+}
+const NO_TAGS: readonly string[] = [];
+
+export function authorOf(ctx: Context): Author {
+  const { kind, id, name } = ctx.principal;
+  return { kind, id, name };
+}
+
+/** A vault in which a secret is used or made. What may not be asked is refused before it is told whether there is such a vault. */
+export async function vaultForSecrets(ctx: Context, name: string, authorize: (vault?: VaultRow) => void) {
+  const row = await findVault(ctx.database.read, ctx.tenantId, name);
+  const known = isLive(row) ? row : undefined;
+  authorize(known);
+  if (known === undefined) throw vaultNotFound();
+  return known;
+}
+
+/** The secret, decided on and there. */
+export async function authorizedSecret(ctx: Context, vault: string, path: string) {
+  const [found] = await ctx.database.query(store.READ_SECRET, { tenantId: ctx.tenantId, vault, path });
+  const live = found === undefined || found.status === 'deleted' ? undefined : found;
+  const row = live === undefined || live.secret_id === null ? undefined : live;
+  ctx.authorize(
+    secretResource(vault, path),
+    row === undefined ? { environment: live?.vault_environment } : attributesOf(row),
+  );
+  if (live === undefined) throw vaultNotFound();
+  if (row === undefined) throw secretNotFound();
+  return row;
+}
+
+/** The secret, decided on as it is before the change begins; `lockForChange` decides again on what is then locked. */
+export async function secretForChange(ctx: Context, vaultName: string, path: string): Promise<VaultRow> {
+  const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
+  const vault = isLive(row) ? row : undefined;
+  const secret = vault && (await store.findSecret(ctx.database.read, ctx.tenantId, vault.vault_id, path));
+  authorizeSecret(ctx, vaultName, path, vault, secret);
+  if (vault === undefined) throw vaultNotFound();
+  if (secret === undefined) throw secretNotFound();
+  return vault;
+}
+
+export async function lockForChange(ctx: Context, tx: Tx, vault: VaultRow, path: string): Promise<store.SecretRow> {
+  const row = await store.lockSecret(tx, ctx.tenantId, vault.vault_id, path);
+  authorizeSecret(ctx, vault.name, path, vault, row);
+  if (row === undefined) throw secretNotFound();
+  requireProof(ctx, row);
+  return row;
+}
+
+function authorizeSecret(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  vault: VaultRow | undefined,
+  secret: store.SecretRow | undefined,
+): void {
+  const attributes = secret === undefined ? { environment: vault?.environment } : attributesOf(secret);
+  ctx.authorize(secretResource(vaultName, path), attributes);
+}
+
+/** A fortress secret is used only by who has just shown a second factor. */
+export function requireProof(ctx: Context, row: Pick<store.SecretRow, 'protection'>): void {
+  if (row.protection !== 'fortress' || ctx.isMfaFresh) return;
+  throw new CofferError(
+    'MFA_REQUIRED',
+    'This secret needs a second factor shown within 15 minutes: log in with a one-time code and use that session.',
+  );
+}
+
+export function refuseWhileRotating(row: Pick<store.SecretRow, 'rotation_id'>): void {
+  if (row.rotation_id === null) return;
+  throw new CofferError('ROTATION_IN_PROGRESS', 'The secret is being rotated: repeat when that has ended.', {
+    details: { rotation_id: row.rotation_id },
+  });
+}
+
+const IF_MATCH = /^"v([1-9]\d{0,8})"$/;
+
+/** `expected_version` and `If-Match` say the same; who gives both must mean one. */
+export function requireVersion(
+  ctx: Context,
+  row: Pick<store.SecretRow, 'version'>,
+  expected: number | undefined,
+): void {
+  const header = ctx.call.headers['if-match'];
+  const matched = header === undefined ? null : IF_MATCH.exec(header);
+  if (header !== undefined && matched === null) {
+    throw invalidField('/headers/if-match', 'must be a version in quotes, such as "v3"');
+  }
+  const wanted = matched === null ? expected : Number(matched[1]);
+  if (expected !== undefined && wanted !== expected) {
+    throw invalidField('/body/expected_version', 'differs from If-Match: send one of them');
+  }
+  if (wanted === undefined || wanted === row.version) return;
+  throw new CofferError('VERSION_CONFLICT', `The secret is at version ${row.version}: read it again and repeat.`, {
+    details: { version: row.version },
+  });
+}
+
+/** A path in a body has the same one spelling as in a URL. */
+export function pathIn(text: string, pointer: string): string {
+  const parsed = parseSecretPath(text);
+  if (!parsed.ok) throw invalidField(pointer, parsed.reason);
+  return parsed.path;
+}

@@ -1,0 +1,27 @@
+import type { EnvironmentName } from '../../kernel/authz/environment.ts';
+import { CofferError } from '../../kernel/errors.ts';
+
+/**
+ * The environment a secret gets in a vault, or why it cannot go there. Production takes only production, and what says nothing only when
+ * told so; staging and homologation take only their own; development takes all but production.
+ */
+export function environmentIn(
+  vault: EnvironmentName,
+  secret: EnvironmentName | undefined,
+  promote: boolean,
+): { environment: EnvironmentName; isPromoted: boolean } {
+  if (secret === vault) return { environment: vault, isPromoted: false };
+  if (vault === 'production' && secret === undefined) {
+    if (promote) return { environment: 'production', isPromoted: true };
+    throw new CofferError(
+      'VAULT_ENV_PROMOTE_REQUIRED',
+      'The vault is for production: send "promote": true, or "environment": "production".',
+    );
+  }
+  if (secret === undefined) return { environment: vault, isPromoted: false };
+  if (vault === 'development' && secret !== 'production') return { environment: secret, isPromoted: false };
+  throw new CofferError(
+    'VAULT_ENV_CONFLICT',
+    `A ${secret} secret does not belong in a ${vault} vault: choose another vault, or another environment.`,
+  );
+}

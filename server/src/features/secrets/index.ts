@@ -1,0 +1,32 @@
+import { bind } from '../../kernel/endpoint.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import * as contract from './contract.ts';
+import { list, listVersions } from './listing.ts';
+import { copy, move } from './relocation.ts';
+import { rotate } from './rotation.ts';
+import * as secrets from './service.ts';
+
+export { SECRET_ENDPOINTS } from './contract.ts';
+export { secretIds } from './listing.ts';
+export { purgeSecrets } from './store.ts';
+
+export function secretsFeature(): Feature {
+  return {
+    name: 'secrets',
+    endpoints: [
+      bind(contract.listSecrets, (ctx, { params, query }) => list(ctx, params.vault, query)),
+      bind(contract.createSecret, (ctx, { params, body }) => secrets.create(ctx, params.vault, body)),
+      bind(contract.readSecret, (ctx, { params, query }) =>
+        secrets.read(ctx, params.vault, params.path, query.version),
+      ),
+      bind(contract.updateSecret, (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body)),
+      bind(contract.deleteSecret, (ctx, { params }) => secrets.remove(ctx, params.vault, params.path)),
+      bind(contract.restoreSecret, (ctx, { params }) => secrets.restore(ctx, params.vault, params.path)),
+      bind(contract.listVersions, (ctx, { params, query }) => listVersions(ctx, params.vault, params.path, query)),
+      bind(contract.rotateSecret, (ctx, { params, body }) => rotate(ctx, params.vault, params.path, body)),
+      bind(contract.rollbackSecret, (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body)),
+      bind(contract.moveSecret, (ctx, { params, body }) => move(ctx, params.vault, params.path, body)),
+      bind(contract.copySecret, (ctx, { params, body }) => copy(ctx, params.vault, params.path, body)),
+    ],
+  };
+}

@@ -1,0 +1,198 @@
+import { intersection, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import { UnsealError } from '../../kernel/crypto/sealing.ts';
+import type { Query } from '../../kernel/endpoint.ts';
+import { invalidField } from '../../kernel/errors.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { findVault, isLive, SECRET_IDS_MAX, type VaultRow, vaultNotFound } from '../vaults/index.ts';
+import { attributesOf, authorizedSecret, secretResource } from './access.ts';
+import type * as contract from './contract.ts';
+import * as store from './store.ts';
+import { metadataOf, summaryOf } from './wire.ts';
+
+/** Rows looked at for one page, at most: what lies among rows the caller may not see is found on a later page. */
+const SCAN_MAX = 5000;
+const CHUNK_MAX = 500;
+/** A path, or one that is sealed. */
+const PATH_FORM = /^[A-Za-z0-9._@+=/-]{1,1500}$/;
+const PREFIX_FORM = /^[A-Za-z0-9._@+=-][A-Za-z0-9._@+=/-]*$/;
+/** Enough for as many of each kind as a detail names. */
+const PAGES_FOR_IDS_MAX = 3;
+const CURSOR_PURPOSE = 'cursors';
+
+/** What the caller wants to do with each secret found: all of `every`, and at least one of `some`. */
+export interface Wanted {
+  every: readonly string[];
+  some: readonly string[];
+}
+
+/** To be listed a secret must be listable, and readable or at least describable. */
+export const SEEN: Wanted = { every: ['secrets:list'], some: ['secrets:read', 'secrets:read_metadata'] };
+
+export function reachOf(ctx: Context, vault: string, { every, some }: Wanted): PathRange[] {
+  let ranges = union(some.flatMap((action) => ctx.reach(action, vault)));
+  for (const action of every) ranges = intersection(ranges, ctx.reach(action, vault));
+  return ranges;
+}
+
+export function isWithin(ctx: Context, vault: string, row: store.SummaryRow, { every, some }: Wanted): boolean {
+  const resource = secretResource(vault, row.path);
+  const attributes = attributesOf(row);
+  const may = (action: string) => ctx.may(action, resource, attributes);
+  return every.every(may) && some.some(may);
+}
+
+/** The vault, if the caller may find anything in it; refused before it is told whether there is such a vault. */
+export async function vaultWithin(ctx: Context, name: string, ranges: readonly PathRange[]): Promise<VaultRow> {
+  const row = await findVault(ctx.database.read, ctx.tenantId, name);
+  const known = isLive(row) ? row : undefined;
+  ctx.authorizeWithin(`vault/${name}`, ranges, known && { environment: known.environment });
+  if (known === undefined) throw vaultNotFound();
+  return known;
+}
+
+export function prefixRange(prefix: string | undefined): PathRange {
+  if (prefix !== undefined && !PREFIX_FORM.test(prefix)) {
+    throw invalidField('/query/prefix', 'must be the beginning of a path: letters, digits, . _ @ + = - and /');
+  }
+  return startingWith(prefix ?? '');
+}
+
+export interface PageRequest {
+  vault: VaultRow;
+  ranges: readonly PathRange[];
+  filter: store.ListFilter;
+  cursor: string | undefined;
+  limit: number;
+  isShown(row: store.SummaryRow): boolean;
+}
+
+/**
+ * A page of what may be seen, reading only where it may lie. The cost is bounded by rows looked at, not by the size of the vault; when
+ * the bound is met first, the page is short and its cursor says, sealed, how far the search came.
+ */
+export async function visiblePage(
+  ctx: Context,
+  request: PageRequest,
+): Promise<{ rows: store.SummaryRow[]; next_cursor: string | null }> {
+  const { vault, limit } = request;
+  const after = await startOf(ctx, vault, request.cursor);
+  const rows: store.SummaryRow[] = [];
+  let scanned = 0;
+  for (const range of request.ranges) {
+    let from = after !== null && after >= range.from ? `${after}\0` : range.from;
+    while (from < range.to) {
+      const chunk = Math.min(CHUNK_MAX, Math.max(limit + 1 - rows.length, 20));
+      const found = await store.summariesIn(
+        ctx.database.read,
+        ctx.tenantId,
+        vault.vault_id,
+        { from, to: range.to },
+        request.filter,
+        chunk,
+      );
+      for (const row of found) {
+        if (!request.isShown(row)) continue;
+        if (rows.length === limit) return { rows, next_cursor: encodeCursor(['at', rows.at(-1)?.path ?? '']) };
+        rows.push(row);
+      }
+      const last = found.at(-1);
+      if (last === undefined || found.length < chunk) break;
+      scanned += found.length;
+      if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, vault, last.path) };
+      from = `${last.path}\0`;
+    }
+  }
+  return { rows, next_cursor: null };
+}
+
+/** A cursor that names a path the caller may not see is sealed. */
+async function sealedCursor(ctx: Context, vault: VaultRow, path: string): Promise<string> {
+  const key = await ctx.kernel.keyring.purposeKey(ctx.tenantId, CURSOR_PURPOSE);
+  const sealed = key.seal(cursorPlace(vault), Buffer.from(path, 'utf8'));
+  return encodeCursor(['sealed', sealed.toString('base64url')]);
+}
+
+async function startOf(ctx: Context, vault: VaultRow, cursor: string | undefined): Promise<string | null> {
+  const [kind, text] = decodeCursor(cursor, /^(?:at|sealed)$/, PATH_FORM) ?? [];
+  if (kind === undefined || text === undefined) return null;
+  if (kind === 'at') return text;
+  try {
+    const place = { tenantId: ctx.tenantId, ...cursorPlace(vault) };
+    return (await ctx.kernel.keyring.unseal(CURSOR_PURPOSE, place, Buffer.from(text, 'base64url'))).toString('utf8');
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    throw invalidField('/query/cursor', 'is not a cursor of this list: pass next_cursor of the page before, unchanged');
+  }
+}
+
+function cursorPlace(vault: VaultRow) {
+  return { table: 'cursors', row: vault.vault_id };
+}
+
+export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.listSecrets>) {
+  const ranges = reachOf(ctx, vaultName, SEEN);
+  const vault = await vaultWithin(ctx, vaultName, ranges);
+  const page = await visiblePage(ctx, {
+    vault,
+    ranges: intersection(ranges, [prefixRange(query.prefix)]),
+    filter: { type: query.type, tags: query.tags },
+    cursor: query.cursor,
+    limit: query.limit ?? LIST_LIMIT_DEFAULT,
+    isShown: (row) => isWithin(ctx, vaultName, row, SEEN),
+  });
+  return { secrets: page.rows.map(summaryOf), next_cursor: page.next_cursor };
+}
+
+/** For a vault's detail. */
+export async function secretIds(ctx: Context, vault: VaultRow) {
+  const ids = { standard: [] as string[], fortress: [] as string[] };
+  let isTruncated = false;
+  const ranges = reachOf(ctx, vault.name, SEEN);
+  const isShown = (row: store.SummaryRow) => isWithin(ctx, vault.name, row, SEEN);
+  let cursor: string | undefined;
+  for (let pages = 0; pages < PAGES_FOR_IDS_MAX && !isTruncated; pages++) {
+    const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: SECRET_IDS_MAX, isShown });
+    for (const row of page.rows) {
+      const list = ids[row.protection];
+      if (list.length < SECRET_IDS_MAX) list.push(row.secret_id);
+      else isTruncated = true;
+    }
+    if (page.next_cursor === null) break;
+    cursor = page.next_cursor;
+    isTruncated ||= pages === PAGES_FOR_IDS_MAX - 1;
+  }
+  return { secret_ids: ids.standard, fortress_secret_ids: ids.fortress, secret_ids_truncated: isTruncated };
+}
+
+export async function listVersions(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  query: Query<typeof contract.listVersions>,
+) {
+  const row = await authorizedSecret(ctx, vaultName, path);
+  const [before] = decodeCursor(query.cursor, /^[1-9]\d{0,8}$/) ?? [];
+  const page = await store.listVersions(
+    ctx.database.read,
+    ctx.tenantId,
+    row.secret_id,
+    before === undefined ? Number.MAX_SAFE_INTEGER : Number(before),
+    query.limit ?? LIST_LIMIT_DEFAULT,
+  );
+  return {
+    versions: page.rows.map((version) => ({
+      version: version.version,
+      operation: version.operation,
+      reason: version.reason,
+      restored_from: version.restored_from,
+      author: { kind: version.author_kind, id: version.author_id, name: version.author_name },
+      metadata: metadataOf(version),
+      created_at: timestamp(version.created_at),
+      is_current: version.version === row.version,
+    })),
+    next_cursor: page.next_cursor,
+  };
+}

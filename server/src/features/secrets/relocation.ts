@@ -1,0 +1,178 @@
+import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/environment.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { countSecrets, findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
+import { attributesOf, lockForChange, pathIn, refuseWhileRotating, secretForChange, secretResource } from './access.ts';
+import type * as contract from './contract.ts';
+import type { Secret } from './contract.ts';
+import { environmentIn } from './fitting.ts';
+import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
+import { addSecret, alreadyExists, lockLive, newSecretNo } from './service.ts';
+import * as store from './store.ts';
+import { sealedValue, tagPlace } from './versions.ts';
+import { secretOf } from './wire.ts';
+
+const VERSIONS_AT_ONCE = 50;
+
+interface Relocation {
+  from: VaultRow;
+  to: VaultRow;
+  toPath: string;
+  sealer: Sealer;
+}
+
+/** Permission is needed on both ends, and neither end is told of before it. */
+async function relocationOf(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.moveSecret>,
+): Promise<Relocation> {
+  const toPath = pathIn(body.to_path, '/body/to_path');
+  const toName = body.to_vault ?? vaultName;
+  if (toName === vaultName && toPath === path) throw invalidField('/body/to_path', 'is where the secret is already');
+  const from = await secretForChange(ctx, vaultName, path);
+  const found = toName === vaultName ? from : await findVault(ctx.database.read, ctx.tenantId, toName);
+  const to = isLive(found) ? found : undefined;
+  requireCreate(ctx, toName, toPath, { environment: to?.environment });
+  if (to === undefined) throw vaultNotFound();
+  if (from.is_zero_knowledge !== to.is_zero_knowledge) {
+    throw new CofferError(
+      'ZkBoundaryViolation',
+      'A value cannot cross into or out of a zero-knowledge vault by itself.',
+    );
+  }
+  return { from, to, toPath, sealer: await sealerFor(ctx.kernel, to) };
+}
+
+function requireCreate(ctx: Context, vault: string, path: string, attributes: Parameters<Context['may']>[2]): void {
+  const resource = secretResource(vault, path);
+  if (ctx.may('secrets:create', resource, attributes)) return;
+  ctx.describe({ to: resource });
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Your credential does not permit secrets:create where it is to go.', {
+    auditReason: 'secrets:create at the destination',
+  });
+}
+
+/** The environment it has stays, if the other vault takes it; one it only had from its vault is that of the new one. */
+function fittedEnvironment(
+  { from, to }: Relocation,
+  row: store.SecretRow,
+  promote: boolean | undefined,
+): EnvironmentName {
+  const own = canonicalEnvironment(row.environment);
+  const asked = own === from.environment && own !== 'production' && promote === true ? undefined : own;
+  return environmentIn(canonicalEnvironment(to.environment), asked, promote === true).environment;
+}
+
+/** Two vaults are locked in one order, whichever way secrets go between them: otherwise two moves could wait for each other. */
+async function lockBoth(tx: Tx, { from, to }: Relocation): Promise<void> {
+  const vaults = from.vault_id === to.vault_id ? [from] : [from, to].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  for (const vault of vaults) await lockLive(tx, vault);
+}
+
+export async function move(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.moveSecret>,
+): Promise<Secret> {
+  const relocation = await relocationOf(ctx, vaultName, path, body);
+  const { from, to, toPath } = relocation;
+  return ctx.change(async (tx) => {
+    await lockBoth(tx, relocation);
+    const row = await lockForChange(ctx, tx, from, path);
+    refuseWhileRotating(row);
+    requireCreate(ctx, to.name, toPath, attributesOf(row));
+    const environment = fittedEnvironment(relocation, row, body.promote);
+    const isElsewhere = from.vault_id !== to.vault_id;
+    const resealed = isElsewhere ? await resealAll(ctx, tx, relocation, row) : {};
+    const change = { ...resealed, vault_id: to.vault_id, path: toPath, environment, updated_at: ctx.now };
+    const tags = JSON.parse(row.tags) as string[];
+    await store.replaceTags(tx, tagPlace(row), tags, []);
+    try {
+      await store.updateSecret(tx, row, change);
+    } catch (error) {
+      throw error instanceof UniqueViolation ? alreadyExists() : error;
+    }
+    const moved = { ...row, ...change };
+    await store.replaceTags(tx, tagPlace(moved), [], tags);
+    if (isElsewhere) {
+      await countSecrets(tx, ctx.tenantId, from.vault_id, -1);
+      await countSecrets(tx, ctx.tenantId, to.vault_id, 1);
+    }
+    ctx.describe({ secret: row.secret_id, to: secretResource(to.name, toPath) });
+    ctx.alsoRecord('secrets:create', secretResource(to.name, toPath), {
+      secret: row.secret_id,
+      moved_from: secretResource(vaultName, path),
+    });
+    return secretOf(to.name, moved);
+  });
+}
+
+/** Under the other vault's key: left under the old one's, its values would be destroyed with that vault. */
+async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row: store.SecretRow) {
+  const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, from.vault_id, row);
+  // A fortress secret's values are under its own key, and only that key is under the vault's.
+  if (dataKey !== null) return { data_key: sealer.wrapDataKey(row.secret_id, dataKey) };
+  const reseal = async (at: Pick<store.SecretRow, 'sealed' | 'sealed_version'>) => {
+    const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, { ...row, ...at });
+    return { sealed: sealer.seal(row.secret_id, at.sealed_version, value, null) };
+  };
+  for (let after = 0; ; ) {
+    const versions = await store.versionsFrom(tx, ctx.tenantId, row.secret_id, after, VERSIONS_AT_ONCE);
+    for (const version of versions) await store.replaceSealed(tx, { ...version, ...(await reseal(version)) });
+    const last = versions.at(-1);
+    if (last === undefined) return reseal(row);
+    after = last.version;
+  }
+}
+
+export async function copy(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.copySecret>,
+): Promise<Secret> {
+  const relocation = await relocationOf(ctx, vaultName, path, body);
+  const { from, to, toPath, sealer } = relocation;
+  return ctx.change(async (tx) => {
+    await lockLive(tx, to);
+    const row = await lockForChange(ctx, tx, from, path);
+    refuseWhileRotating(row);
+    requireCreate(ctx, to.name, toPath, attributesOf(row));
+    const environment = fittedEnvironment(relocation, row, body.promote);
+    const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, row);
+    const identity = { secret_id: newId('sec', ctx.now), protection: row.protection };
+    const data_key = row.protection === 'fortress' ? sealer.newDataKey(identity.secret_id) : null;
+    const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, to.vault_id, { ...identity, data_key });
+    const made: store.SecretRow = {
+      ...row,
+      ...identity,
+      vault_id: to.vault_id,
+      path: toPath,
+      secret_no: newSecretNo(),
+      environment,
+      version: 1,
+      // Two secrets that rotate the same thing outside would undo each other.
+      rotation: null,
+      rotation_id: null,
+      rotated_at: null,
+      next_rotation_at: null,
+      created_at: ctx.now,
+      updated_at: ctx.now,
+      data_key,
+      ...sealedValue(identity, 1, value, sealer, dataKey),
+    };
+    await addSecret(tx, made, { operation: 'copy', reason: `copied from ${secretResource(vaultName, path)}` }, ctx);
+    ctx.describe({ secret: row.secret_id, to: secretResource(to.name, toPath), copy: made.secret_id });
+    ctx.alsoRecord('secrets:create', secretResource(to.name, toPath), {
+      secret: made.secret_id,
+      copied_from: secretResource(vaultName, path),
+    });
+    return secretOf(to.name, made);
+  });
+}

@@ -1,0 +1,85 @@
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { VaultRow } from '../vaults/index.ts';
+import { authorOf, lockForChange, refuseWhileRotating, requireVersion, secretForChange } from './access.ts';
+import type * as contract from './contract.ts';
+import type { Generator, Rotation, Secret } from './contract.ts';
+import { generateValue, generatorProblem } from './generators.ts';
+import { nextRotation } from './schedule.ts';
+import { openDataKey, sealerFor } from './sealing.ts';
+import type * as store from './store.ts';
+import { refuseBadValue, refuseInZeroKnowledge } from './values.ts';
+import { appendVersion } from './versions.ts';
+
+/** A value made by the service, for a secret of this type in this vault. */
+export function newValue(
+  vault: VaultRow,
+  type: string,
+  generator: Generator | undefined,
+  pointer = '/body/generator',
+): string {
+  refuseInZeroKnowledge(vault, 'Making a value');
+  const problem = generatorProblem(type, generator ?? null);
+  if (problem !== null) throw invalidField(pointer, problem);
+  const value = generateValue(type, generator ?? null);
+  if (value !== null) return value;
+  throw new CofferError(
+    'ROTATION_NOT_CONFIGURED',
+    `Nothing says how to make a value of type ${type}: send "value", or a "generator".`,
+  );
+}
+
+/** A schedule that could not be kept is refused when it is made: when it is due, nobody is there to read why. */
+export function refuseBadRotation(vault: VaultRow, type: string, rotation: Rotation, pointer: string): void {
+  refuseInZeroKnowledge(vault, 'Rotation by the service');
+  if (rotation.backend !== undefined) {
+    if (rotation.generator !== undefined) throw invalidField(`${pointer}/generator`, 'has no effect beside a backend');
+    if (type !== 'database') throw invalidField(`${pointer}/backend`, 'rotates secrets of type database only');
+    return;
+  }
+  newValue(vault, type, rotation.generator, `${pointer}/generator`);
+}
+
+export async function rotate(ctx: Context, vaultName: string, path: string, body: Body<typeof contract.rotateSecret>) {
+  const vault = await secretForChange(ctx, vaultName, path);
+  const sealer = await sealerFor(ctx.kernel, vault);
+  return ctx.change(async (tx) => {
+    const row = await lockForChange(ctx, tx, vault, path);
+    refuseWhileRotating(row);
+    requireVersion(ctx, row, body.expected_version);
+    const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
+    const value = body.value ?? newValue(vault, row.type, body.generator ?? rotation?.generator);
+    refuseBadValue(vault, row.type, value, '/body/value');
+    const rotation_id = newId('rotation', ctx.now);
+    const changed = await appendVersion(
+      tx,
+      row,
+      {
+        operation: 'rotate',
+        reason: body.reason ?? '',
+        author: authorOf(ctx),
+        value,
+        more: { rotated_at: ctx.now, next_rotation_at: nextRotation(rotation, ctx.now) },
+      },
+      ctx.now,
+      sealer,
+      await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
+    );
+    ctx.describe({ secret: row.secret_id, version: changed.version, rotation: rotation_id });
+    return {
+      rotation_id,
+      status: 'completed' as const,
+      version: changed.version,
+      rotated_at: timestamp(ctx.now),
+      next_rotation: changed.next_rotation_at === null ? null : timestamp(changed.next_rotation_at),
+    };
+  });
+}
+
+/** How the latest rotation through a backend went. */
+export async function lastRotation(_ctx: Context, _row: store.ReadRow): Promise<Secret['rotation_status']> {
+  return null;
+}

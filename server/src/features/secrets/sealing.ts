@@ -1,0 +1,71 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { DAY_MS } from '../../kernel/clock.ts';
+import type { PurposeKey } from '../../kernel/crypto/keyring.ts';
+import { seal, unseal } from '../../kernel/crypto/sealing.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { type VaultRow, vaultKeyPurpose } from '../vaults/index.ts';
+import type { SecretRow } from './store.ts';
+
+const DATA_KEY_BYTES = 32;
+const FINGERPRINT_PURPOSE = 'fingerprints';
+
+/** The row a value is bound to. It does not change when a secret moves, so its history moves with it. */
+function place(secretId: string, version: number) {
+  return { table: 'secret_versions', row: secretId, version };
+}
+
+function dataKeyPlace(secretId: string) {
+  return { table: 'secrets', row: `${secretId} data key` };
+}
+
+/** What is needed to open a value. */
+export type Sealed = Pick<SecretRow, 'secret_id' | 'sealed_version' | 'sealed' | 'data_key'>;
+
+export interface Sealer {
+  /** A fortress secret's own key, wrapped; null for an ordinary one. */
+  newDataKey(secretId: string): Uint8Array;
+  seal(secretId: string, version: number, value: string, dataKey: Buffer | null): Uint8Array;
+  fingerprint(value: string): Uint8Array;
+  wrapDataKey(secretId: string, dataKey: Uint8Array): Uint8Array;
+}
+
+/** Made before the transaction in which it seals: a key may have to be made or rotated first. */
+export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer> {
+  const maxAgeMs = vault.rotation_days * DAY_MS;
+  const key = await kernel.keyring.purposeKey(vault.tenant_id, vaultKeyPurpose(vault.vault_id), maxAgeMs);
+  // Equal values must stay equal: this key only ever makes keyed digests, and is never replaced.
+  const fingerprints = await kernel.keyring.purposeKey(vault.tenant_id, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
+  return {
+    newDataKey: (secretId) => wrap(key, secretId, randomBytes(DATA_KEY_BYTES)),
+    wrapDataKey: (secretId, dataKey) => wrap(key, secretId, dataKey),
+    seal(secretId, version, value, dataKey) {
+      const bytes = Buffer.from(value, 'utf8');
+      if (dataKey === null) return key.seal(place(secretId, version), bytes);
+      const at = { tenantId: vault.tenant_id, ...place(secretId, version) };
+      return seal(createSecretKey(dataKey), 0, at, bytes);
+    },
+    fingerprint: (value) => fingerprints.mac(Buffer.from(value, 'utf8')),
+  };
+}
+
+function wrap(key: PurposeKey, secretId: string, dataKey: Uint8Array): Uint8Array {
+  return key.seal(dataKeyPlace(secretId), dataKey);
+}
+
+export async function openDataKey(
+  kernel: Kernel,
+  tenantId: string,
+  vaultId: string,
+  secret: Pick<SecretRow, 'secret_id' | 'data_key'>,
+): Promise<Buffer | null> {
+  if (secret.data_key === null) return null;
+  const at = { tenantId, ...dataKeyPlace(secret.secret_id) };
+  return kernel.keyring.unseal(vaultKeyPurpose(vaultId), at, secret.data_key);
+}
+
+export async function openValue(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): Promise<string> {
+  const at = { tenantId, ...place(secret.secret_id, secret.sealed_version) };
+  const dataKey = await openDataKey(kernel, tenantId, vaultId, secret);
+  if (dataKey !== null) return unseal(createSecretKey(dataKey), at, secret.sealed).toString('utf8');
+  return (await kernel.keyring.unseal(vaultKeyPurpose(vaultId), at, secret.sealed)).toString('utf8');
+}

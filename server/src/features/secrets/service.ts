@@ -1,0 +1,281 @@
+import { randomInt } from 'node:crypto';
+import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { countSecrets, isLive, lockVault, type VaultRow, vaultNotFound } from '../vaults/index.ts';
+import {
+  attributesOf,
+  authorizedSecret,
+  authorOf,
+  lockForChange,
+  pathIn,
+  refuseWhileRotating,
+  requireProof,
+  requireVersion,
+  secretForChange,
+  secretNotFound,
+  secretResource,
+  vaultForSecrets,
+} from './access.ts';
+import type * as contract from './contract.ts';
+import type { Rotation, Secret } from './contract.ts';
+import { environmentIn } from './fitting.ts';
+import { keptMs } from './retention.ts';
+import { lastRotation, newValue, refuseBadRotation } from './rotation.ts';
+import { nextRotation } from './schedule.ts';
+import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
+import * as store from './store.ts';
+import { refuseBadValue } from './values.ts';
+import { appendVersion, insertFirst, sealedValue, tagPlace } from './versions.ts';
+import { secretOf, storedMetadata } from './wire.ts';
+
+const TYPE_DEFAULT = 'generic';
+/** Integer ids are drawn by lot: no counter that writers would queue for, and nothing to count up. */
+const SECRET_NO_MAX = 2 ** 48 - 1;
+
+export function newSecretNo(): number {
+  return randomInt(1, SECRET_NO_MAX);
+}
+
+export async function create(
+  ctx: Context,
+  vaultName: string,
+  body: Body<typeof contract.createSecret>,
+): Promise<Secret> {
+  const path = pathIn(body.path, '/body/path');
+  const { metadata, tags } = storedMetadata(body.metadata);
+  const asked = body.environment === undefined ? undefined : canonicalEnvironment(body.environment);
+  const vault = await vaultForSecrets(ctx, vaultName, (known) =>
+    ctx.authorize(secretResource(vaultName, path), { environment: asked ?? known?.environment, tags }),
+  );
+  const { environment, isPromoted } = environmentIn(
+    canonicalEnvironment(vault.environment),
+    asked,
+    body.promote === true,
+  );
+  const type = body.type ?? TYPE_DEFAULT;
+  const protection = body.protection ?? 'standard';
+  requireProof(ctx, { protection });
+  const value = body.value ?? newValue(vault, type, body.generator ?? body.rotation?.generator);
+  refuseBadValue(vault, type, value, '/body/value');
+  if (body.rotation !== undefined) refuseBadRotation(vault, type, body.rotation, '/body/rotation');
+
+  const sealer = await sealerFor(ctx.kernel, vault);
+  const identity = { secret_id: newId('sec', ctx.now), protection };
+  const data_key = protection === 'fortress' ? sealer.newDataKey(identity.secret_id) : null;
+  const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, { ...identity, data_key });
+  const row: store.SecretRow = {
+    tenant_id: ctx.tenantId,
+    vault_id: vault.vault_id,
+    deleted_no: 0,
+    path,
+    ...identity,
+    secret_no: newSecretNo(),
+    type,
+    environment,
+    version: 1,
+    metadata,
+    tags: JSON.stringify(tags),
+    rotation: body.rotation === undefined ? null : JSON.stringify(body.rotation),
+    rotation_id: null,
+    rotated_at: null,
+    next_rotation_at: nextRotation(body.rotation ?? null, ctx.now),
+    created_at: ctx.now,
+    updated_at: ctx.now,
+    deleted_at: null,
+    data_key,
+    ...sealedValue(identity, 1, value, sealer, dataKey),
+  };
+  ctx.describe({ secret: row.secret_id, type, version: 1 });
+  return ctx.change(async (tx) => {
+    await lockLive(tx, vault);
+    const operation = isPromoted ? 'promote' : 'create';
+    await addSecret(tx, row, { operation, reason: body.reason ?? '' }, ctx);
+    return secretOf(vaultName, row);
+  });
+}
+
+/** Also for what is copied, moved or imported into a vault. The vault is locked. */
+export async function addSecret(
+  tx: Tx,
+  row: store.SecretRow,
+  how: { operation: 'create' | 'promote' | 'copy'; reason: string },
+  ctx: Context,
+): Promise<void> {
+  try {
+    await insertFirst(tx, row, { ...how, author: authorOf(ctx) }, ctx.now);
+  } catch (error) {
+    throw error instanceof UniqueViolation ? alreadyExists() : error;
+  }
+  await countSecrets(tx, row.tenant_id, row.vault_id, 1);
+}
+
+export function alreadyExists(): CofferError {
+  return new CofferError('SECRET_ALREADY_EXISTS', 'There is a secret at this path: change it with PUT.');
+}
+
+/** The vault as it is now; one that was deleted, or purged and made anew, since it was looked up is not the one that was decided on. */
+export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
+  const now = await lockVault(tx, vault.tenant_id, vault.name);
+  if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
+}
+
+export async function read(ctx: Context, vault: string, path: string, version: number | undefined) {
+  const row = await authorizedSecret(ctx, vault, path);
+  requireProof(ctx, row);
+  if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded();
+  const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
+  const value = await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown);
+  ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
+  const status = row.rotation === null ? null : await lastRotation(ctx, row);
+  return { ...secretOf(vault, shown, status), value };
+}
+
+async function atVersion(ctx: Context, row: store.ReadRow, version: number): Promise<store.ReadRow> {
+  const older = await store.findVersion(ctx.database.read, ctx.tenantId, row.secret_id, version);
+  if (older === undefined) throw versionNotFound();
+  const { metadata, tags, sealed, sealed_version, created_at: updated_at } = older;
+  return { ...row, version, metadata, tags, sealed, sealed_version, updated_at };
+}
+
+function versionNotFound(): CofferError {
+  return new CofferError('VERSION_NOT_FOUND', 'The secret has no such version, or it is no longer kept.');
+}
+
+export async function update(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.updateSecret>,
+): Promise<Secret> {
+  if (body.value === undefined && body.metadata === undefined && body.rotation === undefined) {
+    throw invalidField('/body', 'needs value, metadata or rotation');
+  }
+  const stored = body.metadata === undefined ? undefined : storedMetadata(body.metadata);
+  const vault = await secretForChange(ctx, vaultName, path);
+  const sealer = await sealerFor(ctx.kernel, vault);
+  return ctx.change(async (tx) => {
+    const row = await lockForChange(ctx, tx, vault, path);
+    refuseWhileRotating(row);
+    requireVersion(ctx, row, body.expected_version);
+    if (body.value !== undefined) refuseBadValue(vault, row.type, body.value, '/body/value');
+    if (body.rotation != null) refuseBadRotation(vault, row.type, body.rotation, '/body/rotation');
+    const changed = await appendVersion(
+      tx,
+      row,
+      {
+        operation: 'update',
+        reason: body.reason ?? '',
+        author: authorOf(ctx),
+        ...(body.value !== undefined && { value: body.value }),
+        ...stored,
+        ...(body.rotation !== undefined && { more: rotationColumns(body.rotation, row, ctx.now) }),
+      },
+      ctx.now,
+      sealer,
+      await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
+    );
+    ctx.describe({ secret: row.secret_id, version: changed.version, changed: Object.keys(body).filter(isPart) });
+    return secretOf(vaultName, changed);
+  });
+}
+
+function isPart(name: string): boolean {
+  return name === 'value' || name === 'metadata' || name === 'rotation';
+}
+
+function rotationColumns(rotation: Rotation | null, row: store.SecretRow, now: number) {
+  return {
+    rotation: rotation === null ? null : JSON.stringify(rotation),
+    next_rotation_at: nextRotation(rotation, row.rotated_at ?? now),
+  };
+}
+
+/** Soft: it stays for as long as the plan keeps old versions, and its path is free at once. */
+export async function remove(ctx: Context, vaultName: string, path: string) {
+  const vault = await secretForChange(ctx, vaultName, path);
+  return ctx.change(async (tx) => {
+    await lockLive(tx, vault);
+    const row = await lockForChange(ctx, tx, vault, path);
+    refuseWhileRotating(row);
+    await store.updateSecret(tx, row, { deleted_no: row.secret_no, deleted_at: ctx.now, next_rotation_at: null });
+    await store.replaceTags(tx, tagPlace(row), JSON.parse(row.tags) as string[], []);
+    await countSecrets(tx, ctx.tenantId, vault.vault_id, -1);
+    ctx.describe({ secret: row.secret_id, version: row.version });
+    const purge_at = timestamp(ctx.now + keptMs(ctx.principal.plan));
+    return { id: row.secret_id, path, deleted_at: timestamp(ctx.now), purge_at };
+  });
+}
+
+export async function restore(ctx: Context, vaultName: string, path: string): Promise<Secret> {
+  const vault = await vaultForSecrets(ctx, vaultName, (known) =>
+    ctx.authorize(secretResource(vaultName, path), { environment: known?.environment }),
+  );
+  return ctx.change(async (tx) => {
+    await lockLive(tx, vault);
+    const row = await store.lockDeleted(tx, ctx.tenantId, vault.vault_id, path);
+    if (row === undefined) throw secretNotFound();
+    ctx.authorize(secretResource(vaultName, path), attributesOf(row));
+    const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
+    const change = { deleted_no: 0, deleted_at: null, next_rotation_at: nextRotation(rotation, ctx.now) };
+    try {
+      await store.updateSecret(tx, row, change);
+    } catch (error) {
+      throw error instanceof UniqueViolation ? alreadyExists() : error;
+    }
+    await store.replaceTags(tx, tagPlace(row), [], JSON.parse(row.tags) as string[]);
+    await countSecrets(tx, ctx.tenantId, vault.vault_id, 1);
+    ctx.describe({ secret: row.secret_id, version: row.version });
+    return secretOf(vaultName, { ...row, ...change });
+  });
+}
+
+/** The older value is sealed already, for the version it came with: it is taken as it is, together with what described it. */
+export async function rollback(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.rollbackSecret>,
+) {
+  const vault = await secretForChange(ctx, vaultName, path);
+  const sealer = await sealerFor(ctx.kernel, vault);
+  return ctx.change(async (tx) => {
+    const row = await lockForChange(ctx, tx, vault, path);
+    refuseWhileRotating(row);
+    requireVersion(ctx, row, body.expected_version);
+    const older = await store.findVersion(tx, ctx.tenantId, row.secret_id, body.to_version);
+    if (older === undefined) throw versionNotFound();
+    const next = {
+      operation: 'rollback' as const,
+      reason: body.reason ?? '',
+      author: authorOf(ctx),
+      restoredFrom: older.version,
+      sealed: await sealedAgain(ctx, vault, row, older, sealer),
+      metadata: older.metadata,
+      tags: JSON.parse(older.tags) as string[],
+    };
+    const changed = await appendVersion(tx, row, next, ctx.now, sealer, null);
+    ctx.describe({ secret: row.secret_id, version: changed.version, restored_from: older.version });
+    return { ...secretOf(vaultName, changed), restored_from: older.version };
+  });
+}
+
+async function sealedAgain(
+  ctx: Context,
+  vault: VaultRow,
+  row: store.SecretRow,
+  older: store.SecretVersionRow,
+  sealer: Sealer,
+) {
+  const { sealed, sealed_version } = older;
+  const at = { ...row, sealed, sealed_version };
+  const fingerprint =
+    row.protection === 'fortress'
+      ? null
+      : sealer.fingerprint(await openValue(ctx.kernel, ctx.tenantId, vault.vault_id, at));
+  return { sealed, sealed_version, fingerprint };
+}

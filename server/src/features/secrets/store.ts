@@ -1,0 +1,440 @@
+import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
+import type { PathRange } from '../../kernel/authz/path-ranges.ts';
+import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
+import type { Tables } from '../../kernel/storage/tables.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    secrets: SecretRow;
+    secret_tags: SecretTagRow;
+    secret_versions: SecretVersionRow;
+    rotations: RotationRow;
+  }
+}
+
+/** A secret with its newest version. */
+export interface SecretRow {
+  tenant_id: string;
+  vault_id: string;
+  /** 0 for what exists; its own number for what is deleted, so that the path is free again. */
+  deleted_no: number;
+  path: string;
+  secret_id: string;
+  secret_no: number;
+  type: string;
+  environment: string;
+  protection: 'standard' | 'fortress';
+  version: number;
+  /** JSON object of texts, without the tags. */
+  metadata: string;
+  /** JSON list. */
+  tags: string;
+  /** JSON, or null. */
+  rotation: string | null;
+  /** The rotation under way, or the last one that went through a backend. */
+  rotation_id: string | null;
+  rotated_at: number | null;
+  next_rotation_at: number | null;
+  created_at: number;
+  updated_at: number;
+  deleted_at: number | null;
+  /** Keyed digest of the value: finds equal values without telling what they are. */
+  fingerprint: Uint8Array | null;
+  /** A fortress secret's own key, wrapped by the vault's. */
+  data_key: Uint8Array | null;
+  /** The version the value was sealed for: a change of metadata leaves the value as it was. */
+  sealed_version: number;
+  sealed: Uint8Array;
+}
+
+export interface SecretTagRow {
+  tenant_id: string;
+  vault_id: string;
+  tag: string;
+  path: string;
+}
+
+export interface SecretVersionRow {
+  tenant_id: string;
+  secret_id: string;
+  version: number;
+  operation: 'create' | 'update' | 'rotate' | 'rollback' | 'promote' | 'copy';
+  reason: string;
+  restored_from: number | null;
+  author_kind: string;
+  author_id: string;
+  author_name: string;
+  type: string;
+  metadata: string;
+  tags: string;
+  created_at: number;
+  sealed_version: number;
+  sealed: Uint8Array;
+}
+
+/** A rotation through a backend: what was tried, until it is known how it ended. */
+export interface RotationRow {
+  tenant_id: string;
+  rotation_id: string;
+  secret_id: string;
+  status: 'in_progress' | 'completed' | 'failed';
+  backend: string;
+  reason: string;
+  author_kind: string;
+  author_id: string;
+  author_name: string;
+  /** The value being brought in, sealed; gone once it is known whether it counts. */
+  sealed_next: Uint8Array | null;
+  failure: string;
+  started_at: number;
+  lease_until: number;
+  finished_at: number | null;
+}
+
+/** What a list shows: everything but the value and its keys. */
+const SUMMARY = [
+  'secret_id',
+  'secret_no',
+  'path',
+  'type',
+  'environment',
+  'protection',
+  'version',
+  'metadata',
+  'tags',
+  'created_at',
+  'updated_at',
+  'rotated_at',
+  'next_rotation_at',
+] as const;
+export type SummaryRow = Pick<SecretRow, (typeof SUMMARY)[number]>;
+
+/** A secret as it is read: all of its row that an answer needs. */
+export type ReadRow = SummaryRow &
+  Pick<SecretRow, 'rotation' | 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'>;
+
+/** A vault, and a secret in it: of a vault without the secret, everything about the secret is null. */
+export type FoundSecret = Pick<Tables['vaults'], 'vault_id' | 'status' | 'log_reads'> & {
+  vault_environment: string;
+} & ({ [K in keyof ReadRow]: ReadRow[K] } | { [K in keyof ReadRow]: null });
+
+/** The hot path: vault and secret in one question. */
+export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; path: string }, FoundSecret>(
+  (db, parameter) =>
+    db
+      .selectFrom('vaults as v')
+      .leftJoin('secrets as s', (join) =>
+        join
+          .onRef('s.tenant_id', '=', 'v.tenant_id')
+          .onRef('s.vault_id', '=', 'v.vault_id')
+          .on('s.deleted_no', '=', 0)
+          .on('s.path', '=', parameter('path')),
+      )
+      .select([
+        'v.vault_id',
+        'v.status',
+        'v.environment as vault_environment',
+        'v.log_reads',
+        's.path',
+        's.secret_id',
+        's.secret_no',
+        's.type',
+        's.environment',
+        's.protection',
+        's.version',
+        's.metadata',
+        's.tags',
+        's.rotation',
+        's.rotation_id',
+        's.rotated_at',
+        's.next_rotation_at',
+        's.created_at',
+        's.updated_at',
+        's.data_key',
+        's.sealed_version',
+        's.sealed',
+      ])
+      .where('v.tenant_id', '=', parameter('tenantId'))
+      .where('v.name', '=', parameter('vault'))
+      .$castTo<FoundSecret>(),
+);
+
+export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
+  await tx.insertInto('secrets').values(row).execute();
+}
+
+export function findSecret(
+  db: Reader,
+  tenantId: string,
+  vaultId: string,
+  path: string,
+): Promise<SecretRow | undefined> {
+  return byPath(db, tenantId, vaultId, path).executeTakeFirst();
+}
+
+export function lockSecret(tx: Tx, tenantId: string, vaultId: string, path: string): Promise<SecretRow | undefined> {
+  return byPath(tx, tenantId, vaultId, path).forUpdate().executeTakeFirst();
+}
+
+function byPath(db: Reader, tenantId: string, vaultId: string, path: string) {
+  return db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .where('deleted_no', '=', 0)
+    .where('path', '=', path);
+}
+
+export function lockSecretById(tx: Tx, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
+  return tx
+    .selectFrom('secrets')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '=', secretId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** The latest of those that were deleted at this path. */
+export function lockDeleted(tx: Tx, tenantId: string, vaultId: string, path: string): Promise<SecretRow | undefined> {
+  return tx
+    .selectFrom('secrets')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .where('deleted_no', '>', 0)
+    .where('path', '=', path)
+    .orderBy('deleted_at', 'desc')
+    .limit(1)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export async function updateSecret(
+  tx: Tx,
+  { tenant_id, secret_id }: Pick<SecretRow, 'tenant_id' | 'secret_id'>,
+  change: Partial<Omit<SecretRow, 'tenant_id' | 'secret_id'>>,
+): Promise<void> {
+  await tx
+    .updateTable('secrets')
+    .set(change)
+    .where('tenant_id', '=', tenant_id)
+    .where('secret_id', '=', secret_id)
+    .execute();
+}
+
+/** The tags of what exists, for finding secrets by them; deleted secrets have none. */
+export async function replaceTags(
+  tx: Tx,
+  at: Omit<SecretTagRow, 'tag'>,
+  from: readonly string[],
+  to: readonly string[],
+): Promise<void> {
+  const gone = from.filter((tag) => !to.includes(tag));
+  const added = to.filter((tag) => !from.includes(tag));
+  if (gone.length > 0) {
+    await tx
+      .deleteFrom('secret_tags')
+      .where('tenant_id', '=', at.tenant_id)
+      .where('vault_id', '=', at.vault_id)
+      .where('tag', 'in', gone)
+      .where('path', '=', at.path)
+      .execute();
+  }
+  if (added.length > 0) {
+    await tx
+      .insertInto('secret_tags')
+      .values(added.map((tag) => ({ ...at, tag })))
+      .execute();
+  }
+}
+
+export interface ListFilter {
+  type?: string | undefined;
+  tags?: readonly string[] | undefined;
+}
+
+/** Summaries in a range of paths, in order. With tags, found by the first of them. */
+export function summariesIn(
+  db: Reader,
+  tenantId: string,
+  vaultId: string,
+  range: PathRange,
+  filter: ListFilter,
+  limit: number,
+): Promise<SummaryRow[]> {
+  const [first, ...others] = filter.tags ?? [];
+  if (first === undefined) {
+    let query = db
+      .selectFrom('secrets')
+      .select(SUMMARY)
+      .where('tenant_id', '=', tenantId)
+      .where('vault_id', '=', vaultId)
+      .where('deleted_no', '=', 0);
+    if (filter.type !== undefined) query = query.where('type', '=', filter.type);
+    return query.where('path', '>=', range.from).where('path', '<', range.to).orderBy('path').limit(limit).execute();
+  }
+  let query = db
+    .selectFrom('secret_tags as t')
+    .innerJoin('secrets as s', (join) =>
+      join
+        .onRef('s.tenant_id', '=', 't.tenant_id')
+        .onRef('s.vault_id', '=', 't.vault_id')
+        .on('s.deleted_no', '=', 0)
+        .onRef('s.path', '=', 't.path'),
+    )
+    .select(SUMMARY.map((column) => `s.${column}` as const))
+    .where('t.tenant_id', '=', tenantId)
+    .where('t.vault_id', '=', vaultId)
+    .where('t.tag', '=', first)
+    .where('t.path', '>=', range.from)
+    .where('t.path', '<', range.to);
+  for (const tag of others) query = query.where(hasTag(tag));
+  if (filter.type !== undefined) query = query.where('s.type', '=', filter.type);
+  return query.orderBy('t.path').limit(limit).execute() as Promise<SummaryRow[]>;
+}
+
+type TagJoin = Tables & { t: SecretTagRow; s: SecretRow };
+
+function hasTag(tag: string) {
+  return (eb: ExpressionBuilder<TagJoin, 't' | 's'>) =>
+    eb.exists(
+      eb
+        .selectFrom('secret_tags as o')
+        .select('o.tag')
+        .whereRef('o.tenant_id', '=', 't.tenant_id')
+        .whereRef('o.vault_id', '=', 't.vault_id')
+        .where('o.tag', '=', tag)
+        .whereRef('o.path', '=', 't.path'),
+    );
+}
+
+export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void> {
+  await tx.insertInto('secret_versions').values(row).execute();
+}
+
+export function findVersion(
+  db: Reader,
+  tenantId: string,
+  secretId: string,
+  version: number,
+): Promise<SecretVersionRow | undefined> {
+  return db
+    .selectFrom('secret_versions')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '=', secretId)
+    .where('version', '=', version)
+    .executeTakeFirst();
+}
+
+export async function listVersions(
+  db: Reader,
+  tenantId: string,
+  secretId: string,
+  before: number,
+  limit: number,
+): Promise<Page<Omit<SecretVersionRow, 'sealed'>>> {
+  const rows = await versionsBelow(db, tenantId, secretId, before)
+    .limit(limit + 1)
+    .execute();
+  return pageOf(rows, limit, (row) => [String(row.version)]);
+}
+
+function versionsBelow(
+  db: Reader,
+  tenantId: string,
+  secretId: string,
+  before: number,
+): SelectQueryBuilder<Tables, 'secret_versions', Omit<SecretVersionRow, 'sealed'>> {
+  return db
+    .selectFrom('secret_versions')
+    .select([
+      'tenant_id',
+      'secret_id',
+      'version',
+      'operation',
+      'reason',
+      'restored_from',
+      'author_kind',
+      'author_id',
+      'author_name',
+      'type',
+      'metadata',
+      'tags',
+      'created_at',
+      'sealed_version',
+    ])
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '=', secretId)
+    .where('version', '<', before)
+    .orderBy('version', 'desc');
+}
+
+/** Every version with its value, oldest first: for moving them under another vault's key. */
+export function versionsFrom(
+  db: Reader,
+  tenantId: string,
+  secretId: string,
+  after: number,
+  limit: number,
+): Promise<SecretVersionRow[]> {
+  return db
+    .selectFrom('secret_versions')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '=', secretId)
+    .where('version', '>', after)
+    .orderBy('version')
+    .limit(limit)
+    .execute();
+}
+
+export async function replaceSealed(tx: Tx, row: SecretVersionRow): Promise<void> {
+  await tx
+    .updateTable('secret_versions')
+    .set({ sealed: row.sealed })
+    .where('tenant_id', '=', row.tenant_id)
+    .where('secret_id', '=', row.secret_id)
+    .where('version', '=', row.version)
+    .execute();
+}
+
+/** Destroys some of a vault's secrets, with all their versions; says how many it found. Secrets are locked before their versions go. */
+export async function purgeSecrets(tx: Tx, tenantId: string, vaultId: string, limit: number): Promise<number> {
+  const rows = await tx
+    .selectFrom('secrets')
+    .select(['secret_id', 'path', 'deleted_no'])
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .limit(limit)
+    .forUpdate()
+    .execute();
+  await destroySecrets(tx, tenantId, vaultId, rows);
+  return rows.length;
+}
+
+export async function destroySecrets(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  rows: readonly Pick<SecretRow, 'secret_id' | 'path' | 'deleted_no'>[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const ids = rows.map((row) => row.secret_id);
+  const paths = rows.filter((row) => row.deleted_no === 0).map((row) => row.path);
+  await tx.deleteFrom('secret_versions').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
+  await tx.deleteFrom('rotations').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
+  if (paths.length > 0) {
+    await tx
+      .deleteFrom('secret_tags')
+      .where('tenant_id', '=', tenantId)
+      .where('vault_id', '=', vaultId)
+      .where('path', 'in', paths)
+      .execute();
+  }
+  await tx.deleteFrom('secrets').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
+}

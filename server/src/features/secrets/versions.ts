@@ -1,0 +1,107 @@
+import type { Tx } from '../../kernel/storage/database.ts';
+import type { Sealer } from './sealing.ts';
+import * as store from './store.ts';
+
+/** Who a version is by. */
+export interface Author {
+  kind: string;
+  id: string;
+  name: string;
+}
+
+export interface NewVersion {
+  operation: store.SecretVersionRow['operation'];
+  reason: string;
+  author: Author;
+  restoredFrom?: number;
+  /** A new value; without one, or with one that is sealed already, the value is not touched. */
+  value?: string;
+  sealed?: Pick<store.SecretRow, 'sealed' | 'sealed_version' | 'fingerprint'>;
+  metadata?: string;
+  tags?: string[];
+  /** What else of the secret's row changes with it. */
+  more?: Partial<Pick<store.SecretRow, 'rotation' | 'rotation_id' | 'rotated_at' | 'next_rotation_at'>>;
+}
+
+/** Every change of a secret goes through here: the next version is written, and the secret's row becomes it. The row is locked. */
+export async function appendVersion(
+  tx: Tx,
+  row: store.SecretRow,
+  next: NewVersion,
+  now: number,
+  sealer: Sealer,
+  dataKey: Buffer | null,
+): Promise<store.SecretRow> {
+  const version = row.version + 1;
+  const changed: store.SecretRow = {
+    ...row,
+    ...next.more,
+    ...next.sealed,
+    ...(next.value !== undefined && sealedValue(row, version, next.value, sealer, dataKey)),
+    version,
+    metadata: next.metadata ?? row.metadata,
+    tags: next.tags === undefined ? row.tags : JSON.stringify(next.tags),
+    updated_at: now,
+  };
+  await store.insertVersion(tx, versionRow(changed, next, now));
+  const { tenant_id: _, secret_id: __, vault_id: ___, deleted_no: ____, path: _____, ...columns } = changed;
+  await store.updateSecret(tx, row, columns);
+  if (next.tags !== undefined) {
+    await store.replaceTags(tx, tagPlace(row), JSON.parse(row.tags) as string[], next.tags);
+  }
+  return changed;
+}
+
+/** A secret's first version. */
+export async function insertFirst(
+  tx: Tx,
+  row: store.SecretRow,
+  next: Pick<NewVersion, 'operation' | 'reason' | 'author'>,
+  now: number,
+): Promise<void> {
+  await store.insertSecret(tx, row);
+  await store.insertVersion(tx, versionRow(row, next, now));
+  await store.replaceTags(tx, tagPlace(row), [], JSON.parse(row.tags) as string[]);
+}
+
+export function sealedValue(
+  row: Pick<store.SecretRow, 'secret_id' | 'protection'>,
+  version: number,
+  value: string,
+  sealer: Sealer,
+  dataKey: Buffer | null,
+): Pick<store.SecretRow, 'sealed' | 'sealed_version' | 'fingerprint'> {
+  const sealed = sealer.seal(row.secret_id, version, value, dataKey);
+  // Not even a keyed digest of a fortress secret is kept.
+  const fingerprint = row.protection === 'fortress' ? null : sealer.fingerprint(value);
+  return { sealed, sealed_version: version, fingerprint };
+}
+
+export function tagPlace(row: Pick<store.SecretRow, 'tenant_id' | 'vault_id' | 'path'>) {
+  const { tenant_id, vault_id, path } = row;
+  return { tenant_id, vault_id, path };
+}
+
+function versionRow(
+  row: store.SecretRow,
+  next: Pick<NewVersion, 'operation' | 'reason' | 'author' | 'restoredFrom'>,
+  now: number,
+): store.SecretVersionRow {
+  return {
+    tenant_id: row.tenant_id,
+    secret_id: row.secret_id,
+    version: row.version,
+    operation: next.operation,
+    reason: next.reason,
+    restored_from: next.restoredFrom ?? null,
+    author_kind: next.author.kind,
+    author_id: next.author.id,
+    author_name: next.author.name,
+    type: row.type,
+    metadata: row.metadata,
+    tags: row.tags,
+    created_at: now,
+    sealed_version: row.sealed_version,
+    sealed: row.sealed,
+  };
+}

@@ -1,0 +1,53 @@
+import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { timestamp } from '../../kernel/clock.ts';
+import { invalidField } from '../../kernel/errors.ts';
+import {
+  METADATA_BYTES_MAX,
+  type Metadata,
+  type MetadataInput,
+  type Rotation,
+  type Secret,
+  type SecretSummary,
+} from './contract.ts';
+import type { SecretRow, SummaryRow } from './store.ts';
+
+export function summaryOf(row: SummaryRow): SecretSummary {
+  return {
+    id: row.secret_id,
+    secret_id: row.secret_no,
+    path: row.path,
+    type: row.type,
+    environment: canonicalEnvironment(row.environment),
+    protection: row.protection,
+    version: row.version,
+    metadata: metadataOf(row),
+    created_at: timestamp(row.created_at),
+    updated_at: timestamp(row.updated_at),
+    rotated_at: row.rotated_at === null ? null : timestamp(row.rotated_at),
+    next_rotation: row.next_rotation_at === null ? null : timestamp(row.next_rotation_at),
+  };
+}
+
+export function secretOf(
+  vault: string,
+  row: SummaryRow & Pick<SecretRow, 'rotation'>,
+  rotation_status: Secret['rotation_status'] = null,
+): Secret {
+  const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
+  return { ...summaryOf(row), vault, rotation, rotation_status };
+}
+
+export function metadataOf(row: Pick<SecretRow, 'metadata' | 'tags'>): Metadata {
+  const texts = row.metadata === '{}' ? {} : (JSON.parse(row.metadata) as Record<string, string>);
+  return { ...texts, tags: row.tags === '[]' ? [] : (JSON.parse(row.tags) as string[]) };
+}
+
+/** What people send, as it is stored: tags apart, since secrets are found by them. */
+export function storedMetadata(input: MetadataInput | undefined): { metadata: string; tags: string[] } {
+  const { tags = [], ...texts } = input ?? {};
+  const metadata = JSON.stringify(texts);
+  if (Buffer.byteLength(metadata) > METADATA_BYTES_MAX) {
+    throw invalidField('/body/metadata', `must be at most ${METADATA_BYTES_MAX} bytes in all`);
+  }
+  return { metadata, tags };
+}

@@ -1,0 +1,30 @@
+import { vaultResource } from '../../kernel/authz/pattern.ts';
+import type { Context, ResourceAttributes } from '../../kernel/context.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import * as store from './store.ts';
+
+export function vaultNotFound(): CofferError {
+  return new CofferError('VAULT_NOT_FOUND', 'There is no such vault.');
+}
+
+export function vaultAttributes(row: store.VaultRow | undefined): ResourceAttributes {
+  return row === undefined ? {} : { environment: row.environment, tags: tagsOf(row) };
+}
+
+export function tagsOf(row: { tags: string }): string[] {
+  return JSON.parse(row.tags) as string[];
+}
+
+export function isLive(row: store.VaultRow | undefined): row is store.VaultRow {
+  return row !== undefined && row.status !== 'deleted';
+}
+
+/** Decided before it is told whether there is such a vault: who may not ask learns nothing. */
+export async function authorizedVault(ctx: Context, db: Reader, name: string): Promise<store.VaultRow> {
+  const row = await store.findVault(db, ctx.tenantId, name);
+  const known = isLive(row) ? row : undefined;
+  ctx.authorize(vaultResource(name), vaultAttributes(known));
+  if (known === undefined) throw vaultNotFound();
+  return known;
+}

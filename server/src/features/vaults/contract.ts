@@ -1,0 +1,357 @@
+import Type, { type Static } from 'typebox';
+import { ENVIRONMENTS, environmentText } from '../../kernel/authz/environment.ts';
+import { VAULT_ROLES } from '../../kernel/authz/vault-roles.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import {
+  freeText,
+  id,
+  idParam,
+  lineOfText,
+  nextCursor,
+  nullable,
+  object,
+  oneOf,
+  pageQuery,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
+
+export const VAULT_STATUSES = ['active', 'pending_deletion', 'deleted'] as const;
+const KEY_SOURCES = ['service_managed', 'customer_managed'] as const;
+const TAGS_MAX = 64;
+const TAG_LENGTH_MAX = 128;
+/** A vault's detail names at most so many secrets of each kind. */
+export const SECRET_IDS_MAX = 1000;
+
+export const tagText = lineOfText({ minLength: 1, maxLength: TAG_LENGTH_MAX }, 'A tag.');
+export const Tags = Type.Array(tagText, { maxItems: TAGS_MAX, uniqueItems: true });
+const Environment = oneOf(ENVIRONMENTS);
+const description = freeText(1024, 'What it is for.');
+
+const Encryption = object({
+  algorithm: oneOf(['AES-256-GCM']),
+  key_source: oneOf(KEY_SOURCES),
+  rotation_days: Type.Integer({
+    description: "The vault's key is replaced after so many days; old versions still open.",
+  }),
+});
+
+const AuditSettings = object({
+  log_reads: Type.Boolean({
+    description:
+      'False: successful reads of ordinary secrets leave no entry. Refusals, changes and fortress secrets always do.',
+  }),
+});
+
+const summary = {
+  id: id('vault'),
+  name: Type.String(),
+  description: Type.String(),
+  environment: Environment,
+  tags: Type.Array(Type.String()),
+  status: oneOf(VAULT_STATUSES),
+  secrets_count: Type.Integer(),
+  is_zero_knowledge: Type.Boolean(),
+  created_at: timestampText,
+  updated_at: timestampText,
+  deleted_at: nullable(timestampText),
+  purge_at: nullable(timestampText),
+};
+
+export const Vault = object({
+  ...summary,
+  encryption: Encryption,
+  audit: AuditSettings,
+  approval_id: nullable(id('approval')),
+});
+export type Vault = Static<typeof Vault>;
+
+export const VaultDetail = object({
+  ...Vault.properties,
+  secret_ids: Type.Array(id('sec')),
+  fortress_secret_ids: Type.Array(id('sec')),
+  secret_ids_truncated: Type.Boolean({ description: `True if there are more than ${SECRET_IDS_MAX} of either kind.` }),
+  policies: Type.Array(object({ name: Type.String() }), {
+    description: 'Attached policies that say something about the vault or what is in it.',
+  }),
+});
+
+export const vaultName = Type.String({ minLength: 1, maxLength: 63, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$' });
+const vaultParam = object({ vault: vaultName });
+
+const common = {
+  noun: 'vaults',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  query: NONE,
+  body: NONE,
+} as const;
+
+export const listVaults = endpoint({
+  ...common,
+  name: 'listVaults',
+  method: 'GET',
+  path: '/v1/vaults',
+  summary: 'List the vaults you may see',
+  permission: 'vaults:list',
+  resource: 'loaded',
+  rate: 'read',
+  audit: 'vaults:list',
+  effect: 'read',
+  params: NONE,
+  query: object({
+    environment: Type.Optional(environmentText),
+    status: Type.Optional(oneOf(VAULT_STATUSES)),
+    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only vaults with all of these.' })),
+    ...pageQuery,
+  }),
+  status: 200,
+  output: object({
+    vaults: Type.Array(object(summary)),
+    total: Type.Integer({ description: 'How many there are on all pages.' }),
+    next_cursor: nextCursor,
+  }),
+  errors: [],
+});
+
+export const createVault = endpoint({
+  ...common,
+  name: 'createVault',
+  method: 'POST',
+  path: '/v1/vaults',
+  summary: 'Make a vault',
+  description: 'Whoever makes it becomes its manager.',
+  permission: 'vaults:create',
+  resource: 'loaded',
+  rate: 'write',
+  audit: 'vaults:create',
+  effect: 'change',
+  params: NONE,
+  body: object({
+    name: resourceName,
+    description: Type.Optional(description),
+    environment: environmentText,
+    tags: Type.Optional(Tags),
+    encryption: Type.Optional(
+      object({
+        algorithm: Type.Optional(oneOf(['AES-256-GCM'])),
+        key_source: Type.Optional(oneOf(KEY_SOURCES)),
+        rotation_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
+      }),
+    ),
+    audit: Type.Optional(Type.Partial(AuditSettings, { additionalProperties: false })),
+    is_zero_knowledge: Type.Optional(
+      Type.Boolean({
+        description: 'Values are sealed by clients and never seen by the service. Cannot be changed later.',
+      }),
+    ),
+  }),
+  status: 201,
+  output: Vault,
+  errors: ['VAULT_ALREADY_EXISTS'],
+});
+
+export const readVault = endpoint({
+  ...common,
+  name: 'readVault',
+  method: 'GET',
+  path: '/v1/vaults/{vault}',
+  summary: 'Read a vault',
+  permission: 'vaults:read',
+  resource: 'loaded',
+  rate: 'read',
+  audit: 'vaults:read',
+  effect: 'read',
+  params: vaultParam,
+  status: 200,
+  output: VaultDetail,
+  errors: ['VAULT_NOT_FOUND'],
+});
+
+export const updateVault = endpoint({
+  ...common,
+  name: 'updateVault',
+  method: 'PATCH',
+  path: '/v1/vaults/{vault}',
+  summary: 'Change a vault’s description, tags or settings',
+  permission: 'vaults:update',
+  resource: 'loaded',
+  rate: 'write',
+  audit: 'vaults:update',
+  effect: 'change',
+  params: vaultParam,
+  body: object({
+    description: Type.Optional(description),
+    tags: Type.Optional(Tags),
+    encryption: Type.Optional(object({ rotation_days: Type.Integer({ minimum: 1, maximum: 3650 }) })),
+    audit: Type.Optional(Type.Partial(AuditSettings, { additionalProperties: false })),
+    name: Type.Optional(Type.Unknown({ description: 'Never changes: it stands in paths and policies.' })),
+    is_zero_knowledge: Type.Optional(Type.Unknown({ description: 'Never changes.' })),
+  }),
+  status: 200,
+  output: Vault,
+  errors: ['VAULT_NOT_FOUND', 'ZK_FLAG_IMMUTABLE'],
+});
+
+export const deleteVault = endpoint({
+  ...common,
+  name: 'deleteVault',
+  method: 'DELETE',
+  path: '/v1/vaults/{vault}',
+  summary: 'Delete a vault; it can be restored until it is purged',
+  permission: 'vaults:delete',
+  resource: 'loaded',
+  rate: 'write',
+  audit: 'vaults:delete',
+  effect: 'change',
+  params: vaultParam,
+  status: 200,
+  output: Vault,
+  errors: ['VAULT_NOT_FOUND'],
+});
+
+export const restoreVault = endpoint({
+  ...common,
+  name: 'restoreVault',
+  method: 'POST',
+  path: '/v1/vaults/{vault}/restore',
+  summary: 'Undo the deletion of a vault',
+  permission: 'vaults:restore',
+  resource: 'loaded',
+  rate: 'write',
+  audit: 'vaults:restore',
+  effect: 'change',
+  params: vaultParam,
+  status: 200,
+  output: Vault,
+  errors: ['VAULT_NOT_FOUND'],
+});
+
+const Role = oneOf(
+  VAULT_ROLES,
+  'reader: lists and reads. writer: also changes secrets. manager: also the vault and its members.',
+);
+
+export const Member = object({
+  id: Type.String({ description: 'The user or group.' }),
+  kind: oneOf(['user', 'group']),
+  role: Role,
+  added_at: timestampText,
+  reviewed_at: nullable(timestampText),
+  reviewed_by: nullable(Type.String()),
+});
+export type Member = Static<typeof Member>;
+
+const memberParams = object({ vault: vaultName, member_id: idParam });
+
+export const listMembers = endpoint({
+  ...common,
+  name: 'listVaultMembers',
+  method: 'GET',
+  path: '/v1/vaults/{vault}/members',
+  summary: 'List who is in a vault',
+  permission: 'members:list',
+  resource: 'loaded',
+  rate: 'read',
+  audit: 'members:list',
+  effect: 'read',
+  params: vaultParam,
+  query: object(pageQuery),
+  status: 200,
+  output: object({ members: Type.Array(Member), next_cursor: nextCursor }),
+  errors: ['VAULT_NOT_FOUND'],
+});
+
+export const addMember = endpoint({
+  ...common,
+  name: 'addVaultMember',
+  method: 'POST',
+  path: '/v1/vaults/{vault}/members',
+  summary: 'Let a user or group into a vault',
+  permission: 'members:add',
+  resource: 'loaded',
+  rate: 'write',
+  audit: 'members:add',
+  effect: 'change',
+  params: vaultParam,
+  body: object({
+    user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
+    group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
+    role: Role,
+  }),
+  status: 201,
+  output: Member,
+  errors: ['VAULT_NOT_FOUND', 'NOT_FOUND', 'ALREADY_EXISTS'],
+});
+
+export const changeMember = endpoint({
+  ...common,
+  name: 'changeVaultMember',
+  method: 'PATCH',
+  path: '/v1/vaults/{vault}/members/{member_id}',
+  summary: 'Change the role of a member',
+  permission: 'members:update',
+  resource: 'loaded',
+  rate: 'write',
+  audit: 'members:update',
+  effect: 'change',
+  params: memberParams,
+  body: object({ role: Role }),
+  status: 200,
+  output: Member,
+  errors: ['VAULT_NOT_FOUND', 'NOT_FOUND'],
+});
+
+export const removeMember = endpoint({
+  ...common,
+  name: 'removeVaultMember',
+  method: 'DELETE',
+  path: '/v1/vaults/{vault}/members/{member_id}',
+  summary: 'Take a user or group out of a vault',
+  permission: 'members:remove',
+  resource: 'loaded',
+  rate: 'write',
+  audit: 'members:remove',
+  effect: 'change',
+  params: memberParams,
+  status: 204,
+  output: NONE,
+  errors: ['VAULT_NOT_FOUND', 'NOT_FOUND'],
+});
+
+export const reviewMembers = endpoint({
+  ...common,
+  name: 'reviewVaultMembers',
+  method: 'POST',
+  path: '/v1/vaults/{vault}/members/review',
+  summary: 'Say that you looked at the members and they are right',
+  permission: 'members:review',
+  resource: 'loaded',
+  rate: 'write',
+  audit: 'members:review',
+  effect: 'change',
+  params: vaultParam,
+  status: 200,
+  output: object({ vault: Type.String(), reviewed: Type.Integer(), reviewed_at: timestampText }),
+  errors: ['VAULT_NOT_FOUND'],
+});
+
+export const VAULT_ENDPOINTS = [
+  listVaults,
+  createVault,
+  readVault,
+  updateVault,
+  deleteVault,
+  restoreVault,
+  listMembers,
+  addMember,
+  changeMember,
+  removeMember,
+  reviewMembers,
+];

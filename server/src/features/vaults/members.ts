@@ -1,0 +1,118 @@
+import type { VaultRole } from '../../kernel/authz/vault-roles.ts';
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { findGroupByIdOrName } from '../groups/index.ts';
+import { findUser, findUserByEmail } from '../users/index.ts';
+import { authorizedVault } from './access.ts';
+import type * as contract from './contract.ts';
+import type { Member } from './contract.ts';
+import { lockedVault } from './service.ts';
+import * as store from './store.ts';
+
+const KIND_FORM = /^(?:user|group)$/;
+const ID_FORM = /^(?:user|group)_[0-9a-z]{26}$/;
+
+export async function list(ctx: Context, vault: string, query: Query<typeof contract.listMembers>) {
+  const { read: db } = ctx.database;
+  const row = await authorizedVault(ctx, db, vault);
+  const [kind = '', id = ''] = decodeCursor(query.cursor, KIND_FORM, ID_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await store.listMembers(db, ctx.tenantId, row.vault_id, [kind, id], limit);
+  return { members: page.rows.map(toWire), next_cursor: page.next_cursor };
+}
+
+/** Membership outlives the credential that granted it, so one with limits cannot grant it: it would lift them. */
+export async function add(ctx: Context, vault: string, body: Body<typeof contract.addMember>): Promise<Member> {
+  return ctx.change(async (tx) => {
+    const { vault_id } = await lockedVault(ctx, tx, vault);
+    ctx.requireUnrestricted();
+    const principal = await principalOf(tx, ctx.tenantId, body);
+    ctx.describe({ member: principal.id, role: body.role });
+    const row: store.VaultMemberRow = {
+      tenant_id: ctx.tenantId,
+      vault_id,
+      principal_kind: principal.kind,
+      principal_id: principal.id,
+      role: body.role,
+      added_at: ctx.now,
+      reviewed_at: null,
+      reviewed_by: null,
+    };
+    try {
+      await store.insertMember(tx, row);
+    } catch (error) {
+      throw error instanceof UniqueViolation
+        ? new CofferError('ALREADY_EXISTS', 'They are a member already: change the role with PATCH.')
+        : error;
+    }
+    await raiseEpoch(tx, ctx.tenantId);
+    return toWire(row);
+  });
+}
+
+export async function change(ctx: Context, vault: string, memberId: string, role: VaultRole): Promise<Member> {
+  ctx.describe({ member: memberId, role });
+  return ctx.change(async (tx) => {
+    const row = { ...(await lockedMember(ctx, tx, vault, memberId)), role };
+    await store.setMemberRole(tx, row);
+    await raiseEpoch(tx, ctx.tenantId);
+    return toWire(row);
+  });
+}
+
+export async function remove(ctx: Context, vault: string, memberId: string): Promise<undefined> {
+  ctx.describe({ member: memberId });
+  return ctx.change(async (tx) => {
+    await store.deleteMember(tx, await lockedMember(ctx, tx, vault, memberId));
+    await raiseEpoch(tx, ctx.tenantId);
+    return undefined;
+  });
+}
+
+export async function review(ctx: Context, vault: string) {
+  return ctx.change(async (tx) => {
+    const { vault_id } = await lockedVault(ctx, tx, vault);
+    const reviewed = await store.markReviewed(tx, ctx.tenantId, vault_id, ctx.now, ctx.principal.id);
+    ctx.describe({ reviewed });
+    return { vault, reviewed, reviewed_at: timestamp(ctx.now) };
+  });
+}
+
+async function lockedMember(ctx: Context, tx: Tx, vault: string, memberId: string): Promise<store.VaultMemberRow> {
+  const { vault_id } = await lockedVault(ctx, tx, vault);
+  ctx.requireUnrestricted();
+  const row = await store.lockMember(tx, ctx.tenantId, vault_id, memberId);
+  if (row === undefined) throw notFound('member');
+  return row;
+}
+
+async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeof contract.addMember>) {
+  if ((group === undefined) === (user === undefined))
+    throw invalidField('/body', 'needs exactly one of user and group');
+  if (group !== undefined) {
+    const found = await findGroupByIdOrName(tx, tenantId, group);
+    if (found === undefined) throw notFound('group');
+    return { kind: 'group' as const, id: found.group_id };
+  }
+  const name = user ?? '';
+  const found = (await findUser(tx, tenantId, name)) ?? (await findUserByEmail(tx, tenantId, name.toLowerCase()));
+  if (found === undefined) throw notFound('user');
+  return { kind: 'user' as const, id: found.user_id };
+}
+
+function toWire(row: store.VaultMemberRow): Member {
+  return {
+    id: row.principal_id,
+    kind: row.principal_kind,
+    role: row.role,
+    added_at: timestamp(row.added_at),
+    reviewed_at: row.reviewed_at === null ? null : timestamp(row.reviewed_at),
+    reviewed_by: row.reviewed_by,
+  };
+}

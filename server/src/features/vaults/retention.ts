@@ -1,0 +1,68 @@
+import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { vaultResource } from '../../kernel/authz/pattern.ts';
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { destroyKeys } from '../../kernel/crypto/keyring.ts';
+import type { Job } from '../../kernel/jobs/job-runner.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import * as store from './store.ts';
+
+const VAULTS_AT_ONCE = 20;
+const SECRETS_AT_ONCE = 500;
+
+export interface PurgePorts {
+  /** Destroys some of what is in the vault, at most so much; says how much it was, 0 when nothing is left. */
+  purgeContents(tx: Tx, tenantId: string, vaultId: string, limit: number): Promise<number>;
+}
+
+/** The key under which everything in a vault is sealed. */
+export function vaultKeyPurpose(vaultId: string): string {
+  return `vault/${vaultId}`;
+}
+
+/** Destroys vaults whose time to be restored is over: their secrets, and the key without which a backup of those is noise. */
+export function purgeVaultsJob(kernel: Kernel, ports: PurgePorts): Job {
+  return {
+    name: 'purge-vaults',
+    intervalMs: HOUR_MS,
+    async run(signal) {
+      const due = await store.vaultsToPurge(kernel.database.read, kernel.clock.now(), VAULTS_AT_ONCE);
+      for (const vault of due) {
+        if (signal.aborted) return;
+        await purge(kernel, ports, vault, signal);
+      }
+    },
+  };
+}
+
+/** In small transactions, so that a large vault does not hold up everyone else; what a kill interrupts, the next run goes on with. */
+async function purge(kernel: Kernel, ports: PurgePorts, vault: store.VaultRow, signal: AbortSignal): Promise<void> {
+  const { tenant_id, vault_id, name } = vault;
+  const headKey = await kernel.audit.headKey(tenant_id);
+  while (!signal.aborted) {
+    const isDone = await kernel.database.transaction(async (tx) => {
+      const row = await store.lockVault(tx, tenant_id, name);
+      const now = kernel.clock.now();
+      if (row?.vault_id !== vault_id || row.status !== 'deleted' || row.purge_at === null || row.purge_at > now) {
+        return true;
+      }
+      if ((await ports.purgeContents(tx, tenant_id, vault_id, SECRETS_AT_ONCE)) > 0) return false;
+      await destroyKeys(tx, tenant_id, vaultKeyPurpose(vault_id));
+      await store.deleteVaultRow(tx, tenant_id, vault_id);
+      await raiseEpoch(tx, tenant_id);
+      const entry = systemEntry({
+        tenantId: tenant_id,
+        actorId: 'job:purge-vaults',
+        action: 'vaults:purge',
+        resource: vaultResource(name),
+        status: 200,
+        details: { vault: vault_id, secrets: row.secrets_count },
+        now,
+      });
+      await kernel.audit.recordIn(tx, [entry], headKey);
+      return true;
+    });
+    if (isDone) return;
+  }
+}

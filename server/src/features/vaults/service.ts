@@ -1,0 +1,221 @@
+import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { vaultResource } from '../../kernel/authz/pattern.ts';
+import { DAY_MS, timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { isId, newId } from '../../kernel/ids.ts';
+import { isReservedName } from '../../kernel/reserved-names.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
+import { authorizedVault, isLive, tagsOf, vaultAttributes, vaultNotFound } from './access.ts';
+import type * as contract from './contract.ts';
+import type { Vault } from './contract.ts';
+import * as store from './store.ts';
+
+const NAME_FORM = new RegExp(NAME_PATTERN);
+const ROTATION_DAYS_DEFAULT = 90;
+const LIST_CHUNK = 1000;
+
+/** What other features know about a vault. */
+export interface VaultPorts {
+  /** The secrets in it that the caller may see, at most so many of each kind. */
+  secretIds(
+    ctx: Context,
+    vault: store.VaultRow,
+  ): Promise<{ secret_ids: string[]; fortress_secret_ids: string[]; secret_ids_truncated: boolean }>;
+  policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]>;
+}
+
+export async function create(ctx: Context, body: Body<typeof contract.createVault>): Promise<Vault> {
+  const environment = canonicalEnvironment(body.environment);
+  const tags = body.tags ?? [];
+  ctx.authorize(vaultResource(body.name), { environment, tags });
+  if (isReservedName(body.name) || isId('vault', body.name)) {
+    throw invalidField('/body/name', 'is reserved: choose another name');
+  }
+  if (body.encryption?.key_source === 'customer_managed') {
+    throw invalidField('/body/encryption/key_source', 'customer_managed needs a KMS, and none is connected');
+  }
+  const row: store.VaultRow = {
+    tenant_id: ctx.tenantId,
+    name: body.name,
+    vault_id: newId('vault', ctx.now),
+    description: body.description ?? '',
+    environment,
+    tags: JSON.stringify(tags),
+    status: 'active',
+    rotation_days: body.encryption?.rotation_days ?? ROTATION_DAYS_DEFAULT,
+    log_reads: body.audit?.log_reads === false ? 0 : 1,
+    audit_retention_days: null,
+    is_zero_knowledge: body.is_zero_knowledge === true ? 1 : 0,
+    secrets_count: 0,
+    approval_id: null,
+    created_at: ctx.now,
+    updated_at: ctx.now,
+    deleted_at: null,
+    purge_at: null,
+  };
+  ctx.describe({ vault: row.vault_id, environment });
+  return ctx.change(async (tx) => {
+    try {
+      await store.insertVault(tx, row);
+    } catch (error) {
+      if (!(error instanceof UniqueViolation)) throw error;
+      throw new CofferError('VAULT_ALREADY_EXISTS', 'A vault with this name exists, or is deleted and not yet purged.');
+    }
+    await store.insertMember(tx, {
+      tenant_id: ctx.tenantId,
+      vault_id: row.vault_id,
+      principal_kind: 'user',
+      principal_id: ctx.principal.id,
+      role: 'manager',
+      added_at: ctx.now,
+      reviewed_at: null,
+      reviewed_by: null,
+    });
+    await raiseEpoch(tx, ctx.tenantId);
+    return toWire(row);
+  });
+}
+
+/** Each vault is decided on by itself; there are few enough of them to look at all, and the total is of those that may be seen. */
+export async function list(ctx: Context, query: Query<typeof contract.listVaults>) {
+  ctx.authorizeListing('vault');
+  const [after = ''] = decodeCursor(query.cursor, NAME_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const shown: store.VaultRow[] = [];
+  let total = 0;
+  for await (const row of everyVault(ctx)) {
+    if (!isWanted(row, query) || !ctx.may('vaults:list', vaultResource(row.name), vaultAttributes(row))) continue;
+    total++;
+    if (row.name > after && shown.length <= limit) shown.push(row);
+  }
+  const isMore = shown.length > limit;
+  const page = isMore ? shown.slice(0, limit) : shown;
+  const last = page.at(-1);
+  return {
+    vaults: page.map(summaryOf),
+    total,
+    next_cursor: isMore && last !== undefined ? encodeCursor([last.name]) : null,
+  };
+}
+
+async function* everyVault(ctx: Context): AsyncGenerator<store.VaultRow> {
+  for (let after = ''; ; ) {
+    const rows = await store.vaultsAfter(ctx.database.read, ctx.tenantId, after, LIST_CHUNK);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < LIST_CHUNK) return;
+    after = last.name;
+  }
+}
+
+function isWanted(row: store.VaultRow, { environment, status, tags }: Query<typeof contract.listVaults>): boolean {
+  if (status === undefined ? row.status === 'deleted' : row.status !== status) return false;
+  if (environment !== undefined && row.environment !== canonicalEnvironment(environment)) return false;
+  if (tags === undefined) return true;
+  const own = tagsOf(row);
+  return tags.every((tag) => own.includes(tag));
+}
+
+export async function read(ctx: Context, name: string, ports: VaultPorts) {
+  const { read: db } = ctx.database;
+  const row = await authorizedVault(ctx, db, name);
+  const policies = await ports.policiesTouching(db, ctx.tenantId, name);
+  return {
+    ...toWire(row),
+    ...(await ports.secretIds(ctx, row)),
+    policies: policies.map((policy) => ({ name: policy })),
+  };
+}
+
+export async function update(ctx: Context, name: string, body: Body<typeof contract.updateVault>): Promise<Vault> {
+  ctx.describe({ changed: Object.keys(body) });
+  return ctx.change(async (tx) => {
+    const row = await lockedVault(ctx, tx, name);
+    if (body.name !== undefined) throw invalidField('/body/name', 'never changes: it stands in paths and policies');
+    if (body.is_zero_knowledge !== undefined && body.is_zero_knowledge !== (row.is_zero_knowledge === 1)) {
+      throw new CofferError('ZK_FLAG_IMMUTABLE', 'is_zero_knowledge is chosen when a vault is made and never changes.');
+    }
+    const { log_reads } = body.audit ?? {};
+    const changed: store.VaultRow = {
+      ...row,
+      description: body.description ?? row.description,
+      tags: body.tags === undefined ? row.tags : JSON.stringify(body.tags),
+      rotation_days: body.encryption?.rotation_days ?? row.rotation_days,
+      log_reads: log_reads === undefined ? row.log_reads : Number(log_reads),
+      updated_at: ctx.now,
+    };
+    const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
+    await store.updateVault(tx, ctx.tenantId, name, columns);
+    return toWire(changed);
+  });
+}
+
+/** Soft: everything stays as it is and can be restored, until the purge. */
+export async function remove(ctx: Context, name: string): Promise<Vault> {
+  return ctx.change(async (tx) => {
+    const row = await lockedVault(ctx, tx, name);
+    const purge_at = ctx.now + ctx.kernel.config.vaultRetentionDays * DAY_MS;
+    const change = {
+      status: 'deleted' as const,
+      deleted_at: ctx.now,
+      purge_at,
+      approval_id: null,
+      updated_at: ctx.now,
+    };
+    await store.updateVault(tx, ctx.tenantId, name, change);
+    ctx.describe({ vault: row.vault_id, purge_at: timestamp(purge_at) });
+    return toWire({ ...row, ...change });
+  });
+}
+
+export async function restore(ctx: Context, name: string): Promise<Vault> {
+  return ctx.change(async (tx) => {
+    const row = await store.lockVault(tx, ctx.tenantId, name);
+    ctx.authorize(vaultResource(name), vaultAttributes(row));
+    // Once the purge is due it may be under way: half a vault is not restored.
+    if (row === undefined || (row.purge_at !== null && row.purge_at <= ctx.now)) throw vaultNotFound();
+    if (row.status !== 'deleted') throw new CofferError('IN_USE', 'The vault is not deleted.');
+    const change = { status: 'active' as const, deleted_at: null, purge_at: null, updated_at: ctx.now };
+    await store.updateVault(tx, ctx.tenantId, name, change);
+    return toWire({ ...row, ...change });
+  });
+}
+
+export async function lockedVault(ctx: Context, tx: Tx, name: string): Promise<store.VaultRow> {
+  const row = await store.lockVault(tx, ctx.tenantId, name);
+  const known = isLive(row) ? row : undefined;
+  ctx.authorize(vaultResource(name), vaultAttributes(known));
+  if (known === undefined) throw vaultNotFound();
+  return known;
+}
+
+function summaryOf(row: store.VaultRow) {
+  return {
+    id: row.vault_id,
+    name: row.name,
+    description: row.description,
+    environment: canonicalEnvironment(row.environment),
+    tags: tagsOf(row),
+    status: row.status,
+    secrets_count: row.secrets_count,
+    is_zero_knowledge: row.is_zero_knowledge === 1,
+    created_at: timestamp(row.created_at),
+    updated_at: timestamp(row.updated_at),
+    deleted_at: row.deleted_at === null ? null : timestamp(row.deleted_at),
+    purge_at: row.purge_at === null ? null : timestamp(row.purge_at),
+  };
+}
+
+function toWire(row: store.VaultRow): Vault {
+  return {
+    ...summaryOf(row),
+    encryption: { algorithm: 'AES-256-GCM', key_source: 'service_managed', rotation_days: row.rotation_days },
+    audit: { log_reads: row.log_reads === 1 },
+    approval_id: row.approval_id,
+  };
+}

@@ -1,0 +1,235 @@
+import type { Membership, VaultRole } from '../../kernel/authz/vault-roles.ts';
+import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    vaults: VaultRow;
+    vault_members: VaultMemberRow;
+  }
+}
+
+export interface VaultRow {
+  tenant_id: string;
+  name: string;
+  vault_id: string;
+  description: string;
+  environment: string;
+  /** JSON list. */
+  tags: string;
+  status: 'active' | 'pending_deletion' | 'deleted';
+  rotation_days: number;
+  log_reads: number;
+  audit_retention_days: number | null;
+  is_zero_knowledge: number;
+  /** Kept by whoever makes and removes secrets, in their transaction: counting a million for a list would not do. */
+  secrets_count: number;
+  approval_id: string | null;
+  created_at: number;
+  updated_at: number;
+  deleted_at: number | null;
+  purge_at: number | null;
+}
+
+export type MemberKind = 'user' | 'group';
+
+export interface VaultMemberRow {
+  tenant_id: string;
+  vault_id: string;
+  principal_kind: MemberKind;
+  principal_id: string;
+  role: VaultRole;
+  added_at: number;
+  reviewed_at: number | null;
+  reviewed_by: string | null;
+}
+
+export async function insertVault(tx: Tx, row: VaultRow): Promise<void> {
+  await tx.insertInto('vaults').values(row).execute();
+}
+
+/** Also a deleted one. */
+export function findVault(db: Reader, tenantId: string, name: string): Promise<VaultRow | undefined> {
+  return db
+    .selectFrom('vaults')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('name', '=', name)
+    .executeTakeFirst();
+}
+
+export function findVaultById(db: Reader, tenantId: string, vaultId: string): Promise<VaultRow | undefined> {
+  return db
+    .selectFrom('vaults')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .executeTakeFirst();
+}
+
+export function lockVault(tx: Tx, tenantId: string, name: string): Promise<VaultRow | undefined> {
+  return tx
+    .selectFrom('vaults')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('name', '=', name)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export function vaultsAfter(db: Reader, tenantId: string, after: string, limit: number): Promise<VaultRow[]> {
+  return db
+    .selectFrom('vaults')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('name', '>', after)
+    .orderBy('name')
+    .limit(limit)
+    .execute();
+}
+
+export async function updateVault(
+  tx: Tx,
+  tenantId: string,
+  name: string,
+  change: Partial<Omit<VaultRow, 'tenant_id' | 'name' | 'vault_id' | 'secrets_count'>>,
+): Promise<void> {
+  await tx.updateTable('vaults').set(change).where('tenant_id', '=', tenantId).where('name', '=', name).execute();
+}
+
+export async function countSecrets(tx: Tx, tenantId: string, vaultId: string, difference: number): Promise<void> {
+  await tx
+    .updateTable('vaults')
+    .set((eb) => ({ secrets_count: eb('secrets_count', '+', difference) }))
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .execute();
+}
+
+/** Of every tenant: deleted so long ago that they are to be destroyed. */
+export function vaultsToPurge(db: Reader, now: number, limit: number): Promise<VaultRow[]> {
+  return db
+    .selectFrom('vaults')
+    .selectAll()
+    .where('purge_at', '<=', now)
+    .where('status', '=', 'deleted')
+    .orderBy('purge_at')
+    .limit(limit)
+    .execute();
+}
+
+export async function deleteVaultRow(tx: Tx, tenantId: string, vaultId: string): Promise<void> {
+  await tx.deleteFrom('vault_members').where('tenant_id', '=', tenantId).where('vault_id', '=', vaultId).execute();
+  await tx.deleteFrom('vaults').where('tenant_id', '=', tenantId).where('vault_id', '=', vaultId).execute();
+}
+
+export async function insertMember(tx: Tx, row: VaultMemberRow): Promise<void> {
+  await tx.insertInto('vault_members').values(row).execute();
+}
+
+export async function listMembers(
+  db: Reader,
+  tenantId: string,
+  vaultId: string,
+  after: readonly [kind: string, id: string],
+  limit: number,
+): Promise<Page<VaultMemberRow>> {
+  const [kind, id] = after;
+  const rows = await db
+    .selectFrom('vault_members')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .where((eb) =>
+      eb.or([
+        eb('principal_kind', '>', kind as MemberKind),
+        eb.and([eb('principal_kind', '=', kind as MemberKind), eb('principal_id', '>', id)]),
+      ]),
+    )
+    .orderBy('principal_kind')
+    .orderBy('principal_id')
+    .limit(limit + 1)
+    .execute();
+  return pageOf(rows, limit, (row) => [row.principal_kind, row.principal_id]);
+}
+
+export function lockMember(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  principalId: string,
+): Promise<VaultMemberRow | undefined> {
+  return tx
+    .selectFrom('vault_members')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .where('principal_id', '=', principalId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export async function setMemberRole(tx: Tx, row: VaultMemberRow): Promise<void> {
+  await tx
+    .updateTable('vault_members')
+    .set({ role: row.role })
+    .where('tenant_id', '=', row.tenant_id)
+    .where('vault_id', '=', row.vault_id)
+    .where('principal_id', '=', row.principal_id)
+    .execute();
+}
+
+export async function deleteMember(tx: Tx, row: VaultMemberRow): Promise<void> {
+  await tx
+    .deleteFrom('vault_members')
+    .where('tenant_id', '=', row.tenant_id)
+    .where('vault_id', '=', row.vault_id)
+    .where('principal_id', '=', row.principal_id)
+    .execute();
+}
+
+export async function markReviewed(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  now: number,
+  reviewer: string,
+): Promise<number> {
+  const { numUpdatedRows } = await tx
+    .updateTable('vault_members')
+    .set({ reviewed_at: now, reviewed_by: reviewer })
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/** In which vaults these principals are, and as what. */
+export async function membershipsOf(
+  db: Reader,
+  tenantId: string,
+  principals: readonly { kind: MemberKind; id: string }[],
+): Promise<Membership[]> {
+  return db
+    .selectFrom('vault_members as m')
+    .innerJoin('vaults as v', (join) =>
+      join.onRef('v.tenant_id', '=', 'm.tenant_id').onRef('v.vault_id', '=', 'm.vault_id'),
+    )
+    .select(['v.name as vault', 'm.role'])
+    .where('m.tenant_id', '=', tenantId)
+    .where((eb) =>
+      eb.or(
+        principals.map(({ kind, id }) => eb.and([eb('m.principal_kind', '=', kind), eb('m.principal_id', '=', id)])),
+      ),
+    )
+    .execute();
+}
+
+export async function forgetMember(tx: Tx, tenantId: string, kind: MemberKind, id: string): Promise<void> {
+  await tx
+    .deleteFrom('vault_members')
+    .where('tenant_id', '=', tenantId)
+    .where('principal_kind', '=', kind)
+    .where('principal_id', '=', id)
+    .execute();
+}

@@ -1,0 +1,32 @@
+import Type from 'typebox';
+
+/** The classes of environments a vault or secret can belong to, as stored and compared. */
+export const ENVIRONMENTS = ['development', 'homologation', 'staging', 'production'] as const;
+export type EnvironmentName = (typeof ENVIRONMENTS)[number];
+
+const ALIASES: Record<string, EnvironmentName> = {
+  dev: 'development',
+  hml: 'homologation',
+  stg: 'staging',
+  prd: 'production',
+  prod: 'production',
+};
+
+/** What people write: a full name or a short one, in any case. */
+export const environmentText = Type.String({
+  maxLength: 32,
+  pattern: `^(?:${[...ENVIRONMENTS, ...Object.keys(ALIASES)].map(inAnyCase).join('|')})$`,
+  description:
+    'development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name.',
+});
+
+export function canonicalEnvironment(text: string): EnvironmentName {
+  const lower = text.toLowerCase();
+  const name = ALIASES[lower] ?? ENVIRONMENTS.find((known) => known === lower);
+  if (name === undefined) throw new Error('not an environment: the schema should have refused it');
+  return name;
+}
+
+function inAnyCase(word: string): string {
+  return word.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+}

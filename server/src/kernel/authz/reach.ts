@@ -1,0 +1,69 @@
+import { globMatches } from './glob.ts';
+import { ALL_PATHS, difference, exactly, type PathRange, startingWith, union } from './path-ranges.ts';
+import type { CompiledPolicy } from './policy.ts';
+
+/** Where below `vault/<name>/` a resource pattern can match; `covers`: it matches everything there. */
+export interface Reach {
+  readonly ranges: readonly PathRange[];
+  readonly covers: boolean;
+}
+
+const NOWHERE: Reach = { ranges: [], covers: true };
+const EVERYWHERE: Reach = { ranges: [ALL_PATHS], covers: true };
+const ANYWHERE: Reach = { ranges: [ALL_PATHS], covers: false };
+
+/** `segments` are those of a resource pattern: `*` stays in its segment, a final `*` and any `**` cross. */
+export function reachOfPattern(segments: readonly string[], vault: string): Reach {
+  const [first = '', second] = segments;
+  const isLast = segments.length === 1;
+  if (first === '**' || (first === '*' && isLast)) return isLast ? EVERYWHERE : ANYWHERE;
+  if (second === undefined || !globMatches(first, 'vault', 0, 'vault'.length)) return NOWHERE;
+  const isSecondLast = segments.length === 2;
+  if (second === '**') return isSecondLast ? EVERYWHERE : ANYWHERE;
+  if (isSecondLast) return second === '*' ? EVERYWHERE : NOWHERE;
+  return globMatches(second, vault, 0, vault.length) ? reachBelow(segments.slice(2)) : NOWHERE;
+}
+
+function reachBelow(segments: readonly string[]): Reach {
+  const wild = segments.findIndex((segment) => segment.includes('*'));
+  if (wild === -1) return { ranges: [exactly(segments.join('/'))], covers: true };
+  const segment = segments[wild] ?? '';
+  const parent = segments.slice(0, wild).join('/');
+  const below = parent === '' ? '' : `${parent}/`;
+  const isLast = wild === segments.length - 1;
+  if (segment === '**') {
+    // `a/**` is also `a` itself.
+    const ranges = parent === '' ? [ALL_PATHS] : [exactly(parent), startingWith(below)];
+    return { ranges, covers: isLast };
+  }
+  if (segment === '*' && isLast) return { ranges: [startingWith(below)], covers: true };
+  return { ranges: [startingWith(below + segment.slice(0, segment.indexOf('*')))], covers: false };
+}
+
+/**
+ * Where in a vault these policies may allow the action: what an allow can reach, less what a deny without conditions covers. A row found
+ * there is still decided on by itself; a row elsewhere need not be looked at.
+ */
+export function reachInVault(policies: readonly CompiledPolicy[], action: string, vault: string): PathRange[] {
+  const allowed: PathRange[] = [];
+  const denied: PathRange[] = [];
+  for (const policy of policies) {
+    const { allow, deny } = policy.statementsFor(action);
+    for (const { resources } of allow) for (const pattern of resources) allowed.push(...pattern.reach(vault).ranges);
+    for (const { resources, condition } of deny) {
+      if (condition.length > 0) continue;
+      for (const pattern of resources) {
+        const { ranges, covers } = pattern.reach(vault);
+        if (covers) denied.push(...ranges);
+      }
+    }
+  }
+  return difference(union(allowed), denied);
+}
+
+/** Whether a policy says anything about the vault or what is in it. */
+export function touchesVault(policy: CompiledPolicy, vault: string): boolean {
+  return policy.statements.some(({ resources }) =>
+    resources.some((pattern) => pattern.reach(vault).ranges.length > 0 || pattern.matches(`vault/${vault}`)),
+  );
+}

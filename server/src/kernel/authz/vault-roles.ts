@@ -1,0 +1,83 @@
+import { ALL_PATHS } from './path-ranges.ts';
+import { compileActionPattern, isResource, type ResourcePattern } from './pattern.ts';
+import type { CompiledPolicy, CompiledStatement } from './policy.ts';
+
+/** What a person or group may be in a vault. */
+export const VAULT_ROLES = ['reader', 'writer', 'manager'] as const;
+export type VaultRole = (typeof VAULT_ROLES)[number];
+
+export interface Membership {
+  vault: string;
+  role: VaultRole;
+}
+
+const READ = [
+  'vaults:list',
+  'vaults:read',
+  'secrets:list',
+  'secrets:read',
+  'secrets:read_metadata',
+  'secrets:aggregate',
+  'secrets:search',
+  'secrets:export',
+];
+const WRITE = [
+  ...READ,
+  'secrets:create',
+  'secrets:update',
+  'secrets:delete',
+  'secrets:restore',
+  'secrets:rotate',
+  'secrets:rollback',
+  'secrets:move',
+  'secrets:copy',
+  'secrets:import',
+  'secrets:tokenize',
+  'secrets:detokenize',
+];
+const MANAGE = [...WRITE, 'vaults:update', 'vaults:delete', 'vaults:restore', 'members:*'];
+
+const ACTIONS: Record<VaultRole, readonly string[]> = { reader: READ, writer: WRITE, manager: MANAGE };
+
+/**
+ * Memberships as a policy, so that there is one way to decide. A person may be in thousands of vaults: the names of each role are one
+ * set, asked once, and not a pattern each.
+ */
+export function membershipPolicy(memberships: readonly Membership[]): CompiledPolicy {
+  const statements = VAULT_ROLES.flatMap((role): CompiledStatement[] => {
+    const vaults = new Set(memberships.filter((m) => m.role === role).map((m) => m.vault));
+    if (vaults.size === 0) return [];
+    const actions = ACTIONS[role].map(compileActionPattern);
+    return [{ sid: role, effect: 'allow', actions, resources: [inVaults(vaults)], condition: [] }];
+  });
+  const byAction = new Map<string, CompiledStatement[]>();
+  return {
+    name: 'role/vault-member',
+    statements,
+    statementsFor(action) {
+      let allow = byAction.get(action);
+      if (allow === undefined) {
+        allow = statements.filter(({ actions }) => actions.some((pattern) => pattern.matches(action)));
+        if (byAction.size < ACTIONS_KEPT_MAX) byAction.set(action, allow);
+      }
+      return { allow, deny: [] };
+    },
+  };
+}
+
+const ACTIONS_KEPT_MAX = 64;
+const VAULT = 'vault/';
+
+function inVaults(vaults: ReadonlySet<string>): ResourcePattern {
+  const matchesResource = (resource: string) => {
+    if (!resource.startsWith(VAULT)) return false;
+    const end = resource.indexOf('/', VAULT.length);
+    return vaults.has(resource.slice(VAULT.length, end === -1 ? undefined : end));
+  };
+  return {
+    text: 'the vaults of a member',
+    matchesResource,
+    matches: (value) => isResource(value) && matchesResource(value),
+    reach: (vault) => ({ ranges: vaults.has(vault) ? [ALL_PATHS] : [], covers: true }),
+  };
+}
