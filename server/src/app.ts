@@ -1,15 +1,18 @@
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { bootstrap } from './bootstrap.ts';
+import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
 import { forgetPrincipal, POLICY_ENDPOINTS, policiesFeature, policiesTouching } from './features/policies/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
+import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
 import { purgeSecrets, SECRET_ENDPOINTS, secretIds, secretsFeature } from './features/secrets/index.ts';
 import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
+import { purgeTokens, TOKENIZATION_ENDPOINTS, tokenizationFeature } from './features/tokenization/index.ts';
 import { revokeOfUser, TOKEN_ENDPOINTS, tokensFeature } from './features/tokens/index.ts';
 import { USER_ENDPOINTS, usersFeature } from './features/users/index.ts';
 import { forgetMember, VAULT_ENDPOINTS, vaultsFeature } from './features/vaults/index.ts';
@@ -38,6 +41,9 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...POLICY_ENDPOINTS,
   ...VAULT_ENDPOINTS,
   ...SECRET_ENDPOINTS,
+  ...AGGREGATE_ENDPOINTS,
+  ...SEARCH_ENDPOINTS,
+  ...TOKENIZATION_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -65,8 +71,18 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
       },
     }),
     policiesFeature(),
-    vaultsFeature(kernel, { secretIds, policiesTouching, purgeContents: purgeSecrets }),
+    vaultsFeature(kernel, {
+      secretIds,
+      policiesTouching,
+      purgeContents: async (tx, tenantId, vaultId, limit) => {
+        await purgeTokens(tx, tenantId, vaultId);
+        return purgeSecrets(tx, tenantId, vaultId, limit);
+      },
+    }),
     secretsFeature(),
+    aggregateFeature(),
+    searchFeature(),
+    tokenizationFeature(kernel),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

@@ -6,9 +6,22 @@ import { copy, move } from './relocation.ts';
 import { rotate } from './rotation.ts';
 import * as secrets from './service.ts';
 
-export { SECRET_ENDPOINTS } from './contract.ts';
-export { secretIds } from './listing.ts';
-export { purgeSecrets } from './store.ts';
+export { attributesOf, pathIn, requireProof, secretResource } from './access.ts';
+export { pathText, SECRET_ENDPOINTS, VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from './contract.ts';
+export {
+  isWithin,
+  type PageRequest,
+  prefixRange,
+  reachOf,
+  SEEN,
+  secretIds,
+  vaultWithin,
+  visiblePage,
+  type Wanted,
+} from './listing.ts';
+export { openedValues } from './opened.ts';
+export { type PlacedRow, purgeSecrets, type SummaryRow, secretsByFingerprint, secretsByPath } from './store.ts';
+export { refuseInZeroKnowledge } from './values.ts';
 
 export function secretsFeature(): Feature {
   return {

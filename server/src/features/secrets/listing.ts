@@ -53,9 +53,9 @@ export async function vaultWithin(ctx: Context, name: string, ranges: readonly P
   return known;
 }
 
-export function prefixRange(prefix: string | undefined): PathRange {
+export function prefixRange(prefix: string | undefined, pointer = '/query/prefix'): PathRange {
   if (prefix !== undefined && !PREFIX_FORM.test(prefix)) {
-    throw invalidField('/query/prefix', 'must be the beginning of a path: letters, digits, . _ @ + = - and /');
+    throw invalidField(pointer, 'must be the beginning of a path: letters, digits, . _ @ + = - and /');
   }
   return startingWith(prefix ?? '');
 }

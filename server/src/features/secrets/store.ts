@@ -161,6 +161,19 @@ export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; 
       .$castTo<FoundSecret>(),
 );
 
+/** One version's value, when many are read. */
+export const READ_VERSION = new PreparedQuery<
+  { tenantId: string; secretId: string; version: number },
+  Pick<SecretVersionRow, 'sealed_version' | 'sealed'>
+>((db, parameter) =>
+  db
+    .selectFrom('secret_versions')
+    .select(['sealed_version', 'sealed'])
+    .where('tenant_id', '=', parameter('tenantId'))
+    .where('secret_id', '=', parameter('secretId'))
+    .where('version', '=', parameter('version')),
+);
+
 export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
   await tx.insertInto('secrets').values(row).execute();
 }
@@ -437,4 +450,34 @@ export async function destroySecrets(
       .execute();
   }
   await tx.deleteFrom('secrets').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
+}
+
+export type PlacedRow = SummaryRow & { vault_id: string };
+
+/** Secrets of the whole tenant in the order of their paths. */
+export function secretsByPath(db: Reader, tenantId: string, after: string, limit: number): Promise<PlacedRow[]> {
+  return everywhere(db, tenantId).where('path', '>', after).orderBy('path').limit(limit).execute();
+}
+
+/** In the order of their values' keyed digests; those that have none are left out. */
+export function secretsByFingerprint(
+  db: Reader,
+  tenantId: string,
+  after: Uint8Array,
+  limit: number,
+): Promise<(PlacedRow & { fingerprint: Uint8Array | null })[]> {
+  return everywhere(db, tenantId)
+    .select('fingerprint')
+    .where('fingerprint', '>', after)
+    .orderBy('fingerprint')
+    .limit(limit)
+    .execute();
+}
+
+function everywhere(db: Reader, tenantId: string) {
+  return db
+    .selectFrom('secrets')
+    .select([...SUMMARY, 'vault_id'])
+    .where('tenant_id', '=', tenantId)
+    .where('deleted_no', '=', 0);
 }

@@ -1,0 +1,44 @@
+import Type from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { nextCursor, object, pageQuery } from '../../kernel/wire.ts';
+import { vaultName } from '../vaults/index.ts';
+
+export const aggregateSecrets = endpoint({
+  name: 'aggregateSecrets',
+  method: 'GET',
+  path: '/v1/vaults/{vault}/aggregate',
+  summary: 'Read several secrets in one call',
+  description: 'What you may not read is left out, and so are fortress secrets. Each secret is recorded as read.',
+  noun: 'secrets',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: 'secrets:aggregate',
+  resource: 'loaded',
+  rate: 'aggregate',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: true,
+  audit: 'secrets:aggregate',
+  effect: 'read',
+  params: object({ vault: vaultName }),
+  query: object({
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
+    ...pageQuery,
+  }),
+  body: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  status: 200,
+  output: object({
+    vault: Type.String(),
+    prefix: Type.String(),
+    secrets: Type.Array(
+      object({ path: Type.String(), type: Type.String(), value: Type.String(), version: Type.Integer() }),
+    ),
+    next_cursor: nextCursor,
+  }),
+  raw: NONE,
+  errors: ['VAULT_NOT_FOUND'],
+});
+
+export const AGGREGATE_ENDPOINTS = [aggregateSecrets];

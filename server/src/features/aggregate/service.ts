@@ -1,0 +1,53 @@
+import { intersection } from '../../kernel/authz/path-ranges.ts';
+import type { Context } from '../../kernel/context.ts';
+import { type Query, Streamed } from '../../kernel/endpoint.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import {
+  isWithin,
+  openedValues,
+  prefixRange,
+  reachOf,
+  secretResource,
+  vaultWithin,
+  visiblePage,
+  type Wanted,
+} from '../secrets/index.ts';
+import type * as contract from './contract.ts';
+
+const READABLE: Wanted = { every: ['secrets:aggregate'], some: ['secrets:read'] };
+
+/** Which secrets is decided and recorded first; their values are then opened and written one by one, and never all held. */
+export async function aggregate(
+  ctx: Context,
+  vaultName: string,
+  query: Query<typeof contract.aggregateSecrets>,
+): Promise<Streamed> {
+  const ranges = reachOf(ctx, vaultName, READABLE);
+  const vault = await vaultWithin(ctx, vaultName, ranges);
+  const page = await visiblePage(ctx, {
+    vault,
+    ranges: intersection(ranges, [prefixRange(query.prefix)]),
+    filter: {},
+    cursor: query.cursor,
+    limit: query.limit ?? LIST_LIMIT_DEFAULT,
+    isShown: (row) => row.protection === 'standard' && isWithin(ctx, vaultName, row, READABLE),
+  });
+  ctx.describe({ prefix: query.prefix ?? '', secrets: page.rows.length });
+  if (vault.log_reads === 1) {
+    for (const { path, secret_id, version } of page.rows) {
+      ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'aggregate' });
+    }
+  } else ctx.leaveUnrecorded();
+  return new Streamed(pieces());
+
+  async function* pieces(): AsyncGenerator<string> {
+    yield `{"vault":${JSON.stringify(vaultName)},"prefix":${JSON.stringify(query.prefix ?? '')},"secrets":[`;
+    let separator = '';
+    for await (const { row, value } of openedValues(ctx, vault, page.rows)) {
+      const { path, type, version } = row;
+      yield separator + JSON.stringify({ path, type, value, version });
+      separator = ',';
+    }
+    yield `],"next_cursor":${JSON.stringify(page.next_cursor)}}`;
+  }
+}

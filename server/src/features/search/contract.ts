@@ -1,0 +1,76 @@
+import Type from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { id, nextCursor, object, oneOf, pageQuery } from '../../kernel/wire.ts';
+import { vaultName } from '../vaults/index.ts';
+
+const common = {
+  noun: 'secrets',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  resource: 'loaded',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  raw: NONE,
+  effect: 'read',
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  status: 200,
+} as const;
+
+export const searchSecrets = endpoint({
+  ...common,
+  name: 'searchSecrets',
+  method: 'POST',
+  path: '/v1/vaults/{vault}/search',
+  summary: 'Find secrets whose value contains a text',
+  description:
+    'Looks into the secrets you may read, never into fortress ones. It looks at a bounded number of them: with a `next_cursor`, go on.',
+  permission: 'secrets:search',
+  rate: 'aggregate',
+  plaintext: true,
+  audit: 'secrets:search',
+  params: object({ vault: vaultName }),
+  query: NONE,
+  body: object({
+    query: Type.String({ minLength: 3, maxLength: 256, description: 'Found anywhere in the value, as it is written.' }),
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
+    cursor: pageQuery.cursor,
+  }),
+  output: object({
+    matches: Type.Array(object({ id: id('sec'), path: Type.String(), type: Type.String(), version: Type.Integer() })),
+    next_cursor: nextCursor,
+  }),
+  errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
+});
+
+export const listCollisions = endpoint({
+  ...common,
+  name: 'listCollisions',
+  method: 'GET',
+  path: '/vaults/collisions',
+  summary: 'List secrets that are in more than one vault, by path or by equal value',
+  description:
+    'Only among the secrets you may see. Equal values are found by a keyed digest; neither leaves the service.',
+  permission: 'secrets:list',
+  rate: 'aggregate',
+  plaintext: false,
+  audit: 'secrets:list_collisions',
+  params: NONE,
+  query: object(pageQuery),
+  body: NONE,
+  output: object({
+    collisions: Type.Array(
+      object({
+        kind: oneOf(['path', 'value']),
+        path: Type.String({ description: 'The common path; of equal values, that of the first.' }),
+        vaults: Type.Array(Type.String()),
+        secrets: Type.Array(object({ id: id('sec'), vault: Type.String(), path: Type.String() })),
+      }),
+    ),
+    total: Type.Integer({ description: 'How many there are on all pages.' }),
+    next_cursor: nextCursor,
+  }),
+  errors: [],
+});
+
+export const SEARCH_ENDPOINTS = [searchSecrets, listCollisions];

@@ -1,0 +1,40 @@
+import { intersection } from '../../kernel/authz/path-ranges.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import {
+  isWithin,
+  openedValues,
+  prefixRange,
+  reachOf,
+  refuseInZeroKnowledge,
+  vaultWithin,
+  visiblePage,
+  type Wanted,
+} from '../secrets/index.ts';
+import type * as contract from './contract.ts';
+
+const SEARCHABLE: Wanted = { every: ['secrets:search'], some: ['secrets:read'] };
+/** Values opened for one call, at most. */
+const OPENED_MAX = 1000;
+
+/** What is looked for is not recorded: it may be a part of a secret. */
+export async function search(ctx: Context, vaultName: string, body: Body<typeof contract.searchSecrets>) {
+  const ranges = reachOf(ctx, vaultName, SEARCHABLE);
+  const vault = await vaultWithin(ctx, vaultName, ranges);
+  refuseInZeroKnowledge(vault, 'Content search');
+  const page = await visiblePage(ctx, {
+    vault,
+    ranges: intersection(ranges, [prefixRange(body.prefix, '/body/prefix')]),
+    filter: {},
+    cursor: body.cursor,
+    limit: OPENED_MAX,
+    isShown: (row) => row.protection === 'standard' && isWithin(ctx, vaultName, row, SEARCHABLE),
+  });
+  const matches = [];
+  for await (const { row, value } of openedValues(ctx, vault, page.rows)) {
+    if (!value.includes(body.query)) continue;
+    matches.push({ id: row.secret_id, path: row.path, type: row.type, version: row.version });
+  }
+  ctx.describe({ searched: page.rows.length, matches: matches.length });
+  return { matches, next_cursor: page.next_cursor };
+}

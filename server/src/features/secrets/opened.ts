@@ -1,0 +1,39 @@
+import type { Context } from '../../kernel/context.ts';
+import type { VaultRow } from '../vaults/index.ts';
+import { openValue } from './sealing.ts';
+import * as store from './store.ts';
+
+/** Values held at once while many are read: a value may be a mebibyte. */
+const HELD_MAX = 16;
+
+/**
+ * The values of ordinary secrets, in the versions that were decided on: what the policy saw is what is read, whatever changed since. A
+ * version that is gone by then is left out.
+ */
+export async function* openedValues(
+  ctx: Context,
+  vault: VaultRow,
+  rows: readonly store.SummaryRow[],
+): AsyncGenerator<{ row: store.SummaryRow; value: string }> {
+  for (let at = 0; at < rows.length; at += HELD_MAX) {
+    const held = rows.slice(at, at + HELD_MAX);
+    const opened = await Promise.all(held.map((row) => openVersion(ctx, vault, row)));
+    for (const [i, value] of opened.entries()) {
+      const row = held[i];
+      if (row !== undefined && value !== null) yield { row, value };
+    }
+  }
+}
+
+async function openVersion(ctx: Context, vault: VaultRow, row: store.SummaryRow): Promise<string | null> {
+  if (row.protection === 'fortress') throw new Error('a fortress secret is opened only by itself');
+  const { secret_id, version } = row;
+  const [found] = await ctx.database.query(store.READ_VERSION, {
+    tenantId: ctx.tenantId,
+    secretId: secret_id,
+    version,
+  });
+  return found === undefined
+    ? null
+    : openValue(ctx.kernel, ctx.tenantId, vault.vault_id, { ...found, secret_id, data_key: null });
+}

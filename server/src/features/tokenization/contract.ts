@@ -1,0 +1,57 @@
+import Type from 'typebox';
+import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { id, nullable, object, timestampText } from '../../kernel/wire.ts';
+import { VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from '../secrets/index.ts';
+import { vaultName } from '../vaults/index.ts';
+
+const common = {
+  noun: 'tokenization',
+  method: 'POST',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  resource: 'loaded',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: true,
+  raw: NONE,
+  bodyBytesMax: VALUE_BODY_BYTES_MAX,
+  params: object({ vault: vaultName }),
+  query: NONE,
+} as const;
+
+export const tokenize = endpoint({
+  ...common,
+  name: 'tokenize',
+  path: '/v1/vaults/{vault}/tokenize',
+  summary: 'Keep a value and get a token that stands for it',
+  description: 'The token says nothing about the value; the same value gets another token each time.',
+  permission: 'secrets:tokenize',
+  rate: 'write',
+  audit: 'secrets:tokenize',
+  effect: 'change',
+  body: object({
+    value: Type.String({ minLength: 1, maxLength: VALUE_BYTES_MAX }),
+    ttl_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, description: 'Forgotten after so many days.' })),
+  }),
+  status: 201,
+  output: object({ token: id('tok'), expires_at: nullable(timestampText) }),
+  errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
+});
+
+export const detokenize = endpoint({
+  ...common,
+  name: 'detokenize',
+  path: '/v1/vaults/{vault}/detokenize',
+  summary: 'Get back the value a token stands for',
+  permission: 'secrets:detokenize',
+  rate: 'read',
+  audit: 'secrets:detokenize',
+  effect: 'read',
+  body: object({ token: id('tok') }),
+  status: 200,
+  output: object({ value: Type.String() }),
+  errors: ['VAULT_NOT_FOUND', 'NOT_FOUND', 'ZkBoundaryViolation'],
+});
+
+export const TOKENIZATION_ENDPOINTS = [tokenize, detokenize];

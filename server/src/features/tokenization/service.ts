@@ -1,0 +1,50 @@
+import { DAY_MS, timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { invalidField, notFound } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { refuseInZeroKnowledge, VALUE_BYTES_MAX } from '../secrets/index.ts';
+import { authorizedVault, vaultKeyPurpose } from '../vaults/index.ts';
+import type * as contract from './contract.ts';
+import * as store from './store.ts';
+
+export async function tokenize(ctx: Context, vaultName: string, body: Body<typeof contract.tokenize>) {
+  const vault = await authorizedVault(ctx, ctx.database.read, vaultName);
+  refuseInZeroKnowledge(vault, 'Tokenization');
+  const value = Buffer.from(body.value, 'utf8');
+  if (value.length > VALUE_BYTES_MAX) throw invalidField('/body/value', 'must be at most 1 MiB in UTF-8');
+  const purpose = vaultKeyPurpose(vault.vault_id);
+  const key = await ctx.kernel.keyring.purposeKey(ctx.tenantId, purpose, vault.rotation_days * DAY_MS);
+  const token_id = newId('tok', ctx.now);
+  const expires_at = body.ttl_days === undefined ? null : ctx.now + body.ttl_days * DAY_MS;
+  const row: store.TokenizedValueRow = {
+    tenant_id: ctx.tenantId,
+    vault_id: vault.vault_id,
+    token_id,
+    sealed: key.seal(place(token_id), value),
+    created_at: ctx.now,
+    expires_at,
+  };
+  ctx.describe({ token: token_id });
+  return ctx.change(async (tx) => {
+    await store.insertToken(tx, row);
+    return { token: token_id, expires_at: expires_at === null ? null : timestamp(expires_at) };
+  });
+}
+
+export async function detokenize(ctx: Context, vaultName: string, token: string) {
+  const { read: db } = ctx.database;
+  const vault = await authorizedVault(ctx, db, vaultName);
+  refuseInZeroKnowledge(vault, 'Tokenization');
+  ctx.describe({ token });
+  const row = await store.findToken(db, ctx.tenantId, vault.vault_id, token);
+  if (row === undefined || (row.expires_at !== null && row.expires_at <= ctx.now))
+    throw notFound('token in this vault');
+  const at = { tenantId: ctx.tenantId, ...place(token) };
+  const value = await ctx.kernel.keyring.unseal(vaultKeyPurpose(vault.vault_id), at, row.sealed);
+  return { value: value.toString('utf8') };
+}
+
+function place(token: string) {
+  return { table: 'tokenized_values', row: token };
+}
