@@ -191,7 +191,8 @@ describe('writing', () => {
   test('Node itself reads the same, unless a value has a single quote together with what a shell would expand', () => {
     fc.assert(
       fc.property(entries, (given) => {
-        const shared = given.filter(({ value }) => !/'[^]*[\\"$`]|[\\"$`][^]*'|\r/.test(value));
+        const isEscaped = (value: string) => value.includes("'") && /[\\"$`]/.test(value);
+        const shared = given.filter(({ value }) => !isEscaped(value) && !value.includes('\r'));
         const expected = Object.fromEntries(shared.map(({ key, value }) => [key, value]));
         assert.deepEqual({ ...parseEnv(formatDotenv(shared)) }, expected);
       }),
