@@ -1,0 +1,67 @@
+/**
+ * The form of what clients of a zero-knowledge vault seal: `zk:v1:<algo>:<kdf>:<salt>:<iv>:<ct>:<tag>`, each of the last four in base64url
+ * without padding. The server looks at the form only. It is strict, because a client finds out that a value does not open
+ * when it is too late to seal it again.
+ */
+
+const ALGORITHMS = {
+  'aes-256-gcm': { ivBytes: 12 },
+  'xchacha20-poly1305': { ivBytes: 24 },
+} as const;
+const DERIVATIONS = {
+  argon2id: { saltBytesMin: 16, saltBytesMax: 16 },
+  'hkdf-sha256': { saltBytesMin: 16, saltBytesMax: 64 },
+} as const;
+const TAG_BYTES = 16;
+/** The largest plain value of a secret: neither algorithm makes it longer. */
+const CIPHERTEXT_BYTES_MAX = 1_048_576;
+const PARTS = 8;
+const BASE64URL = /^[A-Za-z0-9_-]*$/;
+
+/** Every field but the ciphertext at its longest, and the colons between. */
+const OVERHEAD_LENGTH_MAX = 'zk:v1:xchacha20-poly1305:hkdf-sha256::::'.length + base64Length(64 + 24 + TAG_BYTES + 4);
+export const ENVELOPE_LENGTH_MAX = base64Length(CIPHERTEXT_BYTES_MAX) + OVERHEAD_LENGTH_MAX;
+
+/** Why a text is not an envelope, as words that follow a JSON pointer; null if it is one. Never repeats the text. */
+export function envelopeProblem(text: string): string | null {
+  if (text.length > ENVELOPE_LENGTH_MAX) return `must be at most ${ENVELOPE_LENGTH_MAX} characters`;
+  const parts = text.split(':', PARTS + 1);
+  const [scheme, version, algorithmName = '', derivationName = '', salt = '', iv = '', ciphertext = '', tag = ''] =
+    parts;
+  if (parts.length !== PARTS || scheme !== 'zk' || version !== 'v1') {
+    return 'must be an envelope zk:v1:<algo>:<kdf>:<salt>:<iv>:<ct>:<tag>';
+  }
+  const algorithm = entry(ALGORITHMS, algorithmName);
+  if (algorithm === null) return `must be an envelope whose algo is ${Object.keys(ALGORITHMS).join(' or ')}`;
+  const derivation = entry(DERIVATIONS, derivationName);
+  if (derivation === null) return `must be an envelope whose kdf is ${Object.keys(DERIVATIONS).join(' or ')}`;
+  return (
+    fieldProblem('salt', salt, derivation.saltBytesMin, derivation.saltBytesMax) ??
+    fieldProblem('iv', iv, algorithm.ivBytes, algorithm.ivBytes) ??
+    fieldProblem('ct', ciphertext, 0, CIPHERTEXT_BYTES_MAX) ??
+    fieldProblem('tag', tag, TAG_BYTES, TAG_BYTES)
+  );
+}
+
+function fieldProblem(name: string, text: string, bytesMin: number, bytesMax: number): string | null {
+  const bytes = canonicalBytes(text);
+  if (bytes !== null && bytes >= bytesMin && bytes <= bytesMax) return null;
+  const size = bytesMin === bytesMax ? `${bytesMin}` : `${bytesMin} to ${bytesMax}`;
+  return `must be an envelope whose ${name} is ${size} bytes in base64url without padding`;
+}
+
+/** How many bytes the text stands for; null unless it is the one spelling of them. */
+function canonicalBytes(text: string): number | null {
+  if (!BASE64URL.test(text)) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  return bytes.toString('base64url') === text ? bytes.length : null;
+}
+
+/** Resolved once: nothing below compares names. Only own entries, so that `constructor` names nothing. */
+function entry<T>(table: Readonly<Record<string, T>>, name: string): T | null {
+  return Object.hasOwn(table, name) ? (table[name] ?? null) : null;
+}
+
+function base64Length(bytes: number): number {
+  return Math.ceil((bytes * 4) / 3);
+}
