@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { parseCidr } from './cidr.ts';
+import { isHostName } from './host-name.ts';
 
 /** How a setting is read. `parse` answers undefined for text that is not `expects`. */
 export interface Kind<T> {
@@ -21,7 +22,6 @@ export interface Setting {
 const ROOT_KEY_BYTES = 32;
 const MIN_PASSPHRASE_LENGTH = 16;
 const MAX_LIST_ENTRIES = 256;
-const HOST_NAME = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 
 const text: Kind<string> = {
   expects: 'a text of at most 1,024 characters without control characters',
@@ -250,8 +250,7 @@ function choice<const C extends string>(...choices: readonly C[]): Kind<C> {
 
 function parseHost(written: string): string | undefined {
   if (isIP(written) !== 0) return written.includes('%') ? undefined : written;
-  // A last label of digits is an IPv4 address in a form that programs read differently (127.1, 0177.0.0.1).
-  return HOST_NAME.test(written) && !/(?:^|\.)(?:\d+|0x[\da-f]*)$/i.test(written) ? written : undefined;
+  return isHostName(written) ? written : undefined;
 }
 
 function parseBaseUrl(written: string): string | undefined {
