@@ -14,6 +14,7 @@ import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
 import { purgeTokens, TOKENIZATION_ENDPOINTS, tokenizationFeature } from './features/tokenization/index.ts';
 import { revokeOfUser, TOKEN_ENDPOINTS, tokensFeature } from './features/tokens/index.ts';
+import { TRANSFER_ENDPOINTS, transferFeature } from './features/transfer/index.ts';
 import { USER_ENDPOINTS, usersFeature } from './features/users/index.ts';
 import { forgetMember, VAULT_ENDPOINTS, vaultsFeature } from './features/vaults/index.ts';
 import type { Heads } from './kernel/audit/heads.ts';
@@ -44,6 +45,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...AGGREGATE_ENDPOINTS,
   ...SEARCH_ENDPOINTS,
   ...TOKENIZATION_ENDPOINTS,
+  ...TRANSFER_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -79,10 +81,11 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
         return purgeSecrets(tx, tenantId, vaultId, limit);
       },
     }),
-    secretsFeature(),
+    secretsFeature(kernel),
     aggregateFeature(),
     searchFeature(),
     tokenizationFeature(kernel),
+    transferFeature(),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

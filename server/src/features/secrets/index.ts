@@ -1,13 +1,22 @@
 import { bind } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import * as contract from './contract.ts';
 import { list, listVersions } from './listing.ts';
 import { copy, move } from './relocation.ts';
+import { purgeSecretsJob } from './retention.ts';
 import { rotate } from './rotation.ts';
 import * as secrets from './service.ts';
 
 export { attributesOf, pathIn, requireProof, secretResource } from './access.ts';
 export { pathText, SECRET_ENDPOINTS, VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from './contract.ts';
+export {
+  carryOutImport,
+  type ImportEntry,
+  type ImportOptions,
+  type PlannedChange,
+  planImport,
+} from './importing.ts';
 export {
   isWithin,
   type PageRequest,
@@ -20,10 +29,12 @@ export {
   type Wanted,
 } from './listing.ts';
 export { openedValues } from './opened.ts';
+export { sealerFor } from './sealing.ts';
+export { lockLive } from './service.ts';
 export { type PlacedRow, purgeSecrets, type SummaryRow, secretsByFingerprint, secretsByPath } from './store.ts';
 export { refuseInZeroKnowledge } from './values.ts';
 
-export function secretsFeature(): Feature {
+export function secretsFeature(kernel: Kernel): Feature {
   return {
     name: 'secrets',
     endpoints: [
@@ -41,5 +52,6 @@ export function secretsFeature(): Feature {
       bind(contract.moveSecret, (ctx, { params, body }) => move(ctx, params.vault, params.path, body)),
       bind(contract.copySecret, (ctx, { params, body }) => copy(ctx, params.vault, params.path, body)),
     ],
+    jobs: [purgeSecretsJob(kernel)],
   };
 }

@@ -1,0 +1,99 @@
+import type { Plan } from '../../kernel/limits/rate-classes.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { SecretRow } from './store.ts';
+
+export function everyTenant(db: Reader): Promise<{ tenant_id: string; plan: Plan }[]> {
+  return db.selectFrom('tenants').select(['tenant_id', 'plan']).orderBy('tenant_id').execute();
+}
+
+export type DeletedRow = Pick<SecretRow, 'secret_id' | 'vault_id' | 'path' | 'deleted_no'> & { vault: string };
+
+/** Locked: who restores one at the same time comes first or too late. */
+export function lockDeletedBefore(tx: Tx, tenantId: string, before: number, limit: number): Promise<DeletedRow[]> {
+  return tx
+    .selectFrom('secrets as s')
+    .innerJoin('vaults as v', (join) =>
+      join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
+    )
+    .select(['s.secret_id', 's.vault_id', 's.path', 's.deleted_no', 'v.name as vault'])
+    .where('s.deleted_at', '<=', before)
+    .where('s.tenant_id', '=', tenantId)
+    .orderBy('s.deleted_at')
+    .limit(limit)
+    .forUpdate()
+    .execute();
+}
+
+/** Secrets that have older versions, in the order of their ids; `scannedTo` is how far it came. */
+export async function changedSecrets(
+  db: Reader,
+  tenantId: string,
+  after: string,
+  limit: number,
+): Promise<{ ids: string[]; scannedTo: string | null }> {
+  const rows = await db
+    .selectFrom('secrets')
+    .select(['secret_id', 'version'])
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '>', after)
+    .orderBy('secret_id')
+    .limit(limit)
+    .execute();
+  const ids = rows.filter((row) => row.version > 1).map((row) => row.secret_id);
+  return { ids, scannedTo: rows.length < limit ? null : (rows.at(-1)?.secret_id ?? null) };
+}
+
+export interface OldVersions {
+  secret_id: string;
+  vault: string;
+  path: string;
+  /** The version that was newest at the time asked about: those before it were replaced earlier. */
+  newest_then: number;
+  /** The oldest that is still there. */
+  oldest: number;
+}
+
+export async function versionsReplacedBefore(
+  db: Reader,
+  tenantId: string,
+  secretIds: readonly string[],
+  before: number,
+): Promise<OldVersions[]> {
+  if (secretIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('secret_versions as n')
+    .innerJoin('secrets as s', (join) =>
+      join.onRef('s.tenant_id', '=', 'n.tenant_id').onRef('s.secret_id', '=', 'n.secret_id'),
+    )
+    .innerJoin('vaults as v', (join) =>
+      join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
+    )
+    .select((eb) => [
+      'n.secret_id',
+      'v.name as vault',
+      's.path',
+      eb.fn.max('n.version').as('newest_then'),
+      eb.fn.min('n.version').as('oldest'),
+    ])
+    .where('n.tenant_id', '=', tenantId)
+    .where('n.secret_id', 'in', secretIds)
+    .where('n.created_at', '<=', before)
+    .groupBy(['n.secret_id', 'v.name', 's.path'])
+    .execute();
+  return rows.filter((row) => row.newest_then > row.oldest);
+}
+
+export async function deleteVersionsBelow(
+  tx: Tx,
+  tenantId: string,
+  secretId: string,
+  version: number,
+): Promise<number> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('secret_versions')
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '=', secretId)
+    .where('version', '<', version)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}

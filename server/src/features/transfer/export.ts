@@ -1,0 +1,107 @@
+import { intersection } from '../../kernel/authz/path-ranges.ts';
+import type { Context } from '../../kernel/context.ts';
+import { type Query, Streamed } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField } from '../../kernel/errors.ts';
+import {
+  isWithin,
+  openedValues,
+  prefixRange,
+  reachOf,
+  type SummaryRow,
+  secretResource,
+  vaultWithin,
+  visiblePage,
+  type Wanted,
+} from '../secrets/index.ts';
+import type { VaultRow } from '../vaults/index.ts';
+import type * as contract from './contract.ts';
+import { DotenvError, formatDotenv } from './dotenv.ts';
+
+const EXPORTABLE: Wanted = { every: ['secrets:export'], some: ['secrets:read'] };
+const EXPORT_MAX = 10_000;
+const PAGE = 1000;
+
+/** Half an export would be taken for the whole, so it is everything under the prefix or nothing. */
+export async function exportSecrets(ctx: Context, vaultName: string, query: Query<typeof contract.exportSecrets>) {
+  const vault = await vaultWithin(ctx, vaultName, reachOf(ctx, vaultName, EXPORTABLE));
+  const rows = await everyRow(ctx, vault, query.prefix);
+  if (rows.some((row) => !isWithin(ctx, vaultName, row, EXPORTABLE))) {
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'You may not read everything here: narrow it with a prefix.', {
+      auditReason: 'secrets:export: not all may be read',
+    });
+  }
+  const open = rows.filter((row) => row.protection === 'standard');
+  const isDotenv = query.format === 'dotenv';
+  const names = isDotenv ? dotenvNames(open) : null;
+  ctx.describe({ format: query.format ?? 'json', secrets: open.length, fortress_left_out: rows.length - open.length });
+  for (const { path, secret_id, version } of open) {
+    ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
+  }
+  if (names === null) ctx.replyHeaders['Content-Type'] = 'application/json; charset=utf-8';
+  return new Streamed(names === null ? asJson(ctx, vault, open) : asDotenv(ctx, vault, open, names));
+}
+
+async function everyRow(ctx: Context, vault: VaultRow, prefix: string | undefined): Promise<SummaryRow[]> {
+  const rows: SummaryRow[] = [];
+  const ranges = intersection([prefixRange(prefix)], [prefixRange(undefined)]);
+  let cursor: string | undefined;
+  do {
+    const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown: () => true });
+    rows.push(...page.rows);
+    if (rows.length > EXPORT_MAX) {
+      throw invalidField('/query/prefix', `must narrow it to at most ${EXPORT_MAX} secrets`);
+    }
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return rows;
+}
+
+/** Names that programs accept. Two paths that become one name are refused: one of the values would be lost. */
+function dotenvNames(rows: readonly SummaryRow[]): Map<string, string> {
+  const names = new Map<string, string>();
+  const taken = new Map<string, string>();
+  for (const { path } of rows) {
+    const name = dotenvName(path);
+    const other = taken.get(name);
+    if (other !== undefined) {
+      throw invalidField('/query/format', `cannot be dotenv: ${other} and ${path} would both be ${name}`);
+    }
+    taken.set(name, path);
+    names.set(path, name);
+  }
+  return names;
+}
+
+/** A path that is a name already stays as it is, so that what was imported is exported the same. */
+export function dotenvName(path: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(path)) return path;
+  const name = path.replace(/[^A-Za-z0-9]/g, '_').toUpperCase();
+  return /^\d/.test(name) ? `_${name}` : name;
+}
+
+async function* asJson(ctx: Context, vault: VaultRow, rows: readonly SummaryRow[]): AsyncGenerator<string> {
+  yield '{';
+  let separator = '\n';
+  for await (const { row, value } of openedValues(ctx, vault, rows)) {
+    yield `${separator}  ${JSON.stringify(row.path)}: ${JSON.stringify(value)}`;
+    separator = ',\n';
+  }
+  yield '\n}\n';
+}
+
+async function* asDotenv(
+  ctx: Context,
+  vault: VaultRow,
+  rows: readonly SummaryRow[],
+  names: ReadonlyMap<string, string>,
+): AsyncGenerator<string> {
+  for await (const { row, value } of openedValues(ctx, vault, rows)) {
+    const key = names.get(row.path) ?? row.path;
+    try {
+      yield formatDotenv([{ key, value }]);
+    } catch (error) {
+      if (!(error instanceof DotenvError)) throw error;
+      yield `# ${key} is left out: its value fits in no environment variable\n`;
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { invalidField } from '../../kernel/errors.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import {
+  carryOutImport,
+  type ImportEntry,
+  type ImportOptions,
+  lockLive,
+  type PlannedChange,
+  pathIn,
+  planImport,
+  sealerFor,
+} from '../secrets/index.ts';
+import { authorizedVault, type VaultRow } from '../vaults/index.ts';
+import type * as contract from './contract.ts';
+import { IMPORT_ENTRIES_MAX } from './contract.ts';
+import { DotenvError, parseDotenv } from './dotenv.ts';
+
+type ImportBody = Body<typeof contract.importSecrets>;
+
+export async function importSecrets(ctx: Context, vaultName: string, body: ImportBody) {
+  const vault = await authorizedVault(ctx, ctx.database.read, vaultName);
+  const entries = entriesOf(body);
+  const options: ImportOptions = {
+    type: body.type ?? 'generic',
+    environment: body.environment === undefined ? undefined : canonicalEnvironment(body.environment),
+    promote: body.promote === true,
+    onExisting: body.on_existing ?? 'update',
+  };
+  if (body.dry_run === true) {
+    ctx.describe({ dry_run: true, entries: entries.length });
+    return answer(true, await planAll(ctx, ctx.database.read, vault, entries, options, false));
+  }
+  const sealer = await sealerFor(ctx.kernel, vault);
+  return ctx.change(async (tx) => {
+    await lockLive(tx, vault);
+    const planned = await planAll(ctx, tx, vault, entries, options, true);
+    for (const change of planned) await carryOutImport(ctx, tx, vault, change, options, sealer);
+    const result = answer(false, planned);
+    const { created, updated, unchanged, skipped } = result;
+    ctx.describe({ created, updated, unchanged, skipped });
+    return result;
+  });
+}
+
+/** In the order of paths: two imports at once then lock the same secrets in the same order, and none waits for the other for ever. */
+async function planAll(
+  ctx: Context,
+  db: Reader | Tx,
+  vault: VaultRow,
+  entries: readonly ImportEntry[],
+  options: ImportOptions,
+  isLocking: boolean,
+): Promise<PlannedChange[]> {
+  const planned: PlannedChange[] = [];
+  for (const entry of entries) planned.push(await planImport(ctx, db, vault, entry, options, isLocking));
+  return planned;
+}
+
+function entriesOf(body: ImportBody): ImportEntry[] {
+  if ((body.secrets === undefined) === (body.dotenv === undefined)) {
+    throw invalidField('/body', 'needs exactly one of secrets and dotenv');
+  }
+  const pairs = body.dotenv === undefined ? fromJson(body.secrets ?? {}) : fromDotenv(body.dotenv);
+  if (pairs.length === 0) throw invalidField('/body', 'has nothing to import');
+  if (pairs.length > IMPORT_ENTRIES_MAX) throw invalidField('/body', `may have at most ${IMPORT_ENTRIES_MAX} entries`);
+  const before = body.prefix === undefined ? '' : `${body.prefix}/`;
+  return pairs
+    .map(({ path, value, pointer }) => ({ path: pathIn(before + path, pointer), value, pointer }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function fromJson(secrets: Record<string, string>): ImportEntry[] {
+  return Object.entries(secrets).map(([path, value]) => ({ path, value, pointer: `/body/secrets/${shown(path)}` }));
+}
+
+/** Only what looks like a path is told back: a key may be anything, a value in the wrong place included. */
+function shown(path: string): string {
+  return /^[A-Za-z0-9._/-]{1,200}$/.test(path) ? path.replaceAll('/', '~1') : '?';
+}
+
+function fromDotenv(text: string): ImportEntry[] {
+  try {
+    return parseDotenv(text).entries.map(({ key, value, line }) => ({
+      path: key,
+      value,
+      pointer: `/body/dotenv/line/${line}`,
+    }));
+  } catch (error) {
+    if (!(error instanceof DotenvError)) throw error;
+    throw invalidField(`/body/dotenv/line/${error.line}`, error.reason);
+  }
+}
+
+function answer(dry_run: boolean, planned: readonly PlannedChange[]) {
+  const count = (change: PlannedChange['change']) => planned.filter((one) => one.change === change).length;
+  return {
+    dry_run,
+    created: count('create'),
+    updated: count('update'),
+    unchanged: count('unchanged'),
+    skipped: count('skip'),
+    changes: planned.map(({ entry, change, version }) => ({ path: entry.path, change, version })),
+  };
+}
