@@ -136,6 +136,7 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
       state.isStopping = true;
       await server.close();
       await background.stop();
+      await Promise.all(features.map((feature) => feature.settled?.()));
       await storage.close();
     };
     return { kernel, baseUrl: config.baseUrl(state.port), isFirstStart, tokenFile, jobs, close };

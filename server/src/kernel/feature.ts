@@ -7,5 +7,7 @@ export interface Feature {
   name: string;
   endpoints: readonly BoundEndpoint[];
   jobs?: readonly Job[];
+  /** Resolves when what goes on beside requests has ended; asked before the store is closed. */
+  settled?(): Promise<void>;
   credentialSchemes?: readonly CredentialScheme[];
 }

@@ -1,11 +1,13 @@
 import { bind } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { BackendRotations } from './backend-rotation.ts';
 import * as contract from './contract.ts';
 import { list, listVersions } from './listing.ts';
 import { copy, move } from './relocation.ts';
 import { purgeSecretsJob } from './retention.ts';
 import { rotate } from './rotation.ts';
+import { rotateSecretsJob } from './rotation-job.ts';
 import * as secrets from './service.ts';
 
 export { attributesOf, pathIn, requireProof, secretResource } from './access.ts';
@@ -35,6 +37,7 @@ export { type PlacedRow, purgeSecrets, type SummaryRow, secretsByFingerprint, se
 export { refuseInZeroKnowledge } from './values.ts';
 
 export function secretsFeature(kernel: Kernel): Feature {
+  const backends = new BackendRotations(kernel, [new PostgresRoleBackend(kernel.outbound)]);
   return {
     name: 'secrets',
     endpoints: [
@@ -47,11 +50,12 @@ export function secretsFeature(kernel: Kernel): Feature {
       bind(contract.deleteSecret, (ctx, { params }) => secrets.remove(ctx, params.vault, params.path)),
       bind(contract.restoreSecret, (ctx, { params }) => secrets.restore(ctx, params.vault, params.path)),
       bind(contract.listVersions, (ctx, { params, query }) => listVersions(ctx, params.vault, params.path, query)),
-      bind(contract.rotateSecret, (ctx, { params, body }) => rotate(ctx, params.vault, params.path, body)),
+      bind(contract.rotateSecret, (ctx, { params, body }) => rotate(ctx, backends, params.vault, params.path, body)),
       bind(contract.rollbackSecret, (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body)),
       bind(contract.moveSecret, (ctx, { params, body }) => move(ctx, params.vault, params.path, body)),
       bind(contract.copySecret, (ctx, { params, body }) => copy(ctx, params.vault, params.path, body)),
     ],
-    jobs: [purgeSecretsJob(kernel)],
+    jobs: [rotateSecretsJob(kernel, backends), purgeSecretsJob(kernel)],
+    settled: () => backends.settled(),
   };
 }

@@ -5,9 +5,11 @@ import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import { authorOf, lockForChange, refuseWhileRotating, requireVersion, secretForChange } from './access.ts';
+import type { BackendRotations } from './backend-rotation.ts';
 import type * as contract from './contract.ts';
 import type { Generator, Rotation, Secret } from './contract.ts';
 import { generateValue, generatorProblem } from './generators.ts';
+import { lastRotationOf } from './rotation-store.ts';
 import { nextRotation } from './schedule.ts';
 import { openDataKey, sealerFor } from './sealing.ts';
 import type * as store from './store.ts';
@@ -43,14 +45,30 @@ export function refuseBadRotation(vault: VaultRow, type: string, rotation: Rotat
   newValue(vault, type, rotation.generator, `${pointer}/generator`);
 }
 
-export async function rotate(ctx: Context, vaultName: string, path: string, body: Body<typeof contract.rotateSecret>) {
+export async function rotate(
+  ctx: Context,
+  backends: BackendRotations,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.rotateSecret>,
+) {
   const vault = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
-  return ctx.change(async (tx) => {
+  let started: store.RotationRow | null = null;
+  const answer = await ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
     requireVersion(ctx, row, body.expected_version);
     const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
+    if (rotation?.backend !== undefined) {
+      if (body.value !== undefined || body.generator !== undefined) {
+        throw invalidField('/body', 'cannot say the value: the backend makes it; change it with PUT instead');
+      }
+      const by = { reason: body.reason ?? '', author: authorOf(ctx) };
+      started = await backends.start(tx, vault, row, rotation.backend.kind, by, sealer, ctx.now);
+      ctx.describe({ secret: row.secret_id, rotation: started.rotation_id, backend: rotation.backend.kind });
+      return answerOf(started.rotation_id, 'in_progress', row);
+    }
     const value = body.value ?? newValue(vault, row.type, body.generator ?? rotation?.generator);
     refuseBadValue(vault, row.type, value, '/body/value');
     const rotation_id = newId('rotation', ctx.now);
@@ -69,17 +87,24 @@ export async function rotate(ctx: Context, vaultName: string, path: string, body
       await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
     );
     ctx.describe({ secret: row.secret_id, version: changed.version, rotation: rotation_id });
-    return {
-      rotation_id,
-      status: 'completed' as const,
-      version: changed.version,
-      rotated_at: timestamp(ctx.now),
-      next_rotation: changed.next_rotation_at === null ? null : timestamp(changed.next_rotation_at),
-    };
+    return answerOf(rotation_id, 'completed', changed);
   });
+  if (started !== null) backends.carryOutSoon(started);
+  return answer;
+}
+
+function answerOf(rotation_id: string, status: 'completed' | 'in_progress', row: store.SecretRow) {
+  return {
+    rotation_id,
+    status,
+    version: row.version,
+    rotated_at: row.rotated_at === null ? null : timestamp(row.rotated_at),
+    next_rotation: row.next_rotation_at === null ? null : timestamp(row.next_rotation_at),
+  };
 }
 
 /** How the latest rotation through a backend went. */
-export async function lastRotation(_ctx: Context, _row: store.ReadRow): Promise<Secret['rotation_status']> {
-  return null;
+export async function lastRotation(ctx: Context, row: store.ReadRow): Promise<Secret['rotation_status']> {
+  const last = await lastRotationOf(ctx.database.read, ctx.tenantId, row.secret_id);
+  return last === undefined ? null : { rotation_id: last.rotation_id, status: last.status, failure: last.failure };
 }

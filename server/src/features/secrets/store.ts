@@ -201,6 +201,16 @@ function byPath(db: Reader, tenantId: string, vaultId: string, path: string) {
     .where('path', '=', path);
 }
 
+/** Also a deleted one. */
+export function findSecretById(db: Reader, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
+  return db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '=', secretId)
+    .executeTakeFirst();
+}
+
 export function lockSecretById(tx: Tx, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
   return tx
     .selectFrom('secrets')

@@ -1,0 +1,233 @@
+import { type AuditDecision, detailsText } from '../../kernel/audit/entry.ts';
+import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
+import { invalidField } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { findVaultById, type VaultRow } from '../vaults/index.ts';
+import { secretResource } from './access.ts';
+import { BackendFailure, type RotationBackend } from './backends/backend.ts';
+import type { Rotation } from './contract.ts';
+import * as rotations from './rotation-store.ts';
+import { nextRotation } from './schedule.ts';
+import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
+import * as store from './store.ts';
+import { type Author, appendVersion, sealedValue } from './versions.ts';
+
+/** How long a rotation belongs to the node that carries it out; longer than all its steps may take. */
+const LEASE_MS = 2 * MINUTE_MS;
+const STEPS_TIMEOUT_MS = 45 * SECOND_MS;
+/** When to look again at a rotation nobody can tell the state of. */
+const RETRY_MS = 5 * MINUTE_MS;
+/** A schedule that failed is tried again after this, not at once for ever. */
+const SCHEDULE_RETRY_MS = HOUR_MS;
+
+type Outcome = { ended: 'next' } | { ended: 'current'; failure: string } | { ended: 'unknown'; failure: string };
+
+/**
+ * Rotations that change something outside. The new value is stored, sealed, before anything outside is touched, so that after a crash
+ * between any two steps it is known what may have been set; which of the two values works is then asked of the outside itself. Until it
+ * is known, the old value stays current and nobody else changes the secret.
+ */
+export class BackendRotations {
+  readonly #kernel: Kernel;
+  readonly #backends: ReadonlyMap<string, RotationBackend>;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(kernel: Kernel, backends: readonly RotationBackend[]) {
+    this.#kernel = kernel;
+    this.#backends = new Map(backends.map((backend) => [backend.kind, backend]));
+  }
+
+  /** In the transaction that makes the secret wait for it. The row is locked. */
+  async start(
+    tx: Tx,
+    vault: VaultRow,
+    row: store.SecretRow,
+    kind: string,
+    by: { reason: string; author: Author },
+    sealer: Sealer,
+    now: number,
+  ): Promise<store.RotationRow> {
+    const backend = this.#backend(kind);
+    const current = await openValue(this.#kernel, row.tenant_id, vault.vault_id, row);
+    const problem = backend.problem(current);
+    if (problem !== null) throw invalidField('/body', `cannot rotate this value: it ${problem}`);
+    const dataKey = await openDataKey(this.#kernel, row.tenant_id, vault.vault_id, row);
+    const { sealed } = sealedValue(row, row.version + 1, backend.propose(current), sealer, dataKey);
+    const rotation: store.RotationRow = {
+      tenant_id: row.tenant_id,
+      rotation_id: newId('rotation', now),
+      secret_id: row.secret_id,
+      status: 'in_progress',
+      backend: kind,
+      reason: by.reason,
+      author_kind: by.author.kind,
+      author_id: by.author.id,
+      author_name: by.author.name,
+      sealed_next: sealed,
+      failure: '',
+      started_at: now,
+      lease_until: now + LEASE_MS,
+      finished_at: null,
+    };
+    await rotations.insertRotation(tx, rotation);
+    await store.updateSecret(tx, row, { rotation_id: rotation.rotation_id });
+    return rotation;
+  }
+
+  /** Goes on beside the request that began it. What fails here is found again by `resume`. */
+  carryOutSoon(rotation: store.RotationRow): void {
+    const run = this.#carryOut(rotation, 'apply').catch((error: unknown) => {
+      this.#kernel.log.error(
+        { err: error, rotation: rotation.rotation_id },
+        'a rotation stopped; it is looked at again',
+      );
+    });
+    this.#underWay.add(run);
+    run.finally(() => this.#underWay.delete(run));
+  }
+
+  /** Rotations whose node died, or whose end could not be told. */
+  async resume(signal: AbortSignal): Promise<void> {
+    const { database, clock } = this.#kernel;
+    for (const rotation of await rotations.abandonedRotations(database.read, clock.now(), 100)) {
+      if (signal.aborted) return;
+      const now = clock.now();
+      const isOurs = await database.transaction((tx) => rotations.takeLease(tx, rotation, now, now + LEASE_MS));
+      if (isOurs) await this.#carryOut(rotation, 'probe');
+    }
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  async #carryOut(rotation: store.RotationRow, how: 'apply' | 'probe'): Promise<void> {
+    const { database } = this.#kernel;
+    const { tenant_id, secret_id } = rotation;
+    const row = await store.findSecretById(database.read, tenant_id, secret_id);
+    const vault = row && (await findVaultById(database.read, tenant_id, row.vault_id));
+    if (row === undefined || vault === undefined || rotation.sealed_next === null) return;
+    const current = await openValue(this.#kernel, tenant_id, vault.vault_id, row);
+    const pending = { ...row, sealed: rotation.sealed_next, sealed_version: row.version + 1 };
+    const next = await openValue(this.#kernel, tenant_id, vault.vault_id, pending);
+    const outcome = await this.#bring(this.#backend(rotation.backend), current, next, how);
+    await this.#record(vault, rotation, pending, next, outcome);
+  }
+
+  async #bring(backend: RotationBackend, current: string, next: string, how: 'apply' | 'probe'): Promise<Outcome> {
+    const signal = AbortSignal.timeout(STEPS_TIMEOUT_MS);
+    if (how === 'probe') {
+      const working = await backend.probe(current, next, signal);
+      if (working === 'next') return { ended: 'next' };
+      if (working === 'unreachable') return { ended: 'unknown', failure: 'unreachable' };
+      if (working === 'neither') return { ended: 'current', failure: 'neither_value_works' };
+    }
+    try {
+      await backend.apply(current, next, signal);
+      return { ended: 'next' };
+    } catch (error) {
+      if (!(error instanceof BackendFailure)) throw error;
+      const { code: failure } = error;
+      return { ended: error.isUncertain ? 'unknown' : 'current', failure };
+    }
+  }
+
+  async #record(
+    vault: VaultRow,
+    rotation: store.RotationRow,
+    pending: store.SecretRow,
+    next: string,
+    outcome: Outcome,
+  ): Promise<void> {
+    const { database, clock, audit } = this.#kernel;
+    const sealer = await sealerFor(this.#kernel, vault);
+    const headKey = await audit.headKey(rotation.tenant_id);
+    await database.transaction(async (tx) => {
+      const now = clock.now();
+      const row = await store.lockSecretById(tx, rotation.tenant_id, rotation.secret_id);
+      if (row?.rotation_id !== rotation.rotation_id) return;
+      if (outcome.ended === 'unknown') {
+        const { failure } = outcome;
+        await rotations.updateRotation(tx, rotation, { failure, lease_until: now + RETRY_MS });
+        await audit.recordIn(tx, [entryOf(vault, row, rotation, 'error', { state: 'unknown', failure }, now)], headKey);
+        return;
+      }
+      if (outcome.ended === 'next') await this.#commit(tx, row, rotation, pending, next, sealer, now);
+      else {
+        const scheduled = row.next_rotation_at !== null && row.next_rotation_at <= now;
+        await store.updateSecret(tx, row, {
+          rotation_id: null,
+          ...(scheduled && { next_rotation_at: now + SCHEDULE_RETRY_MS }),
+        });
+      }
+      const isDone = outcome.ended === 'next';
+      const failure = isDone ? '' : outcome.failure;
+      await rotations.updateRotation(tx, rotation, {
+        status: isDone ? 'completed' : 'failed',
+        sealed_next: null,
+        failure,
+        finished_at: now,
+      });
+      const details = isDone ? { version: row.version + 1 } : { state: 'unchanged', failure };
+      await audit.recordIn(tx, [entryOf(vault, row, rotation, isDone ? 'allow' : 'error', details, now)], headKey);
+    });
+  }
+
+  async #commit(
+    tx: Tx,
+    row: store.SecretRow,
+    rotation: store.RotationRow,
+    pending: store.SecretRow,
+    next: string,
+    sealer: Sealer,
+    now: number,
+  ): Promise<void> {
+    const schedule = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
+    const { sealed, sealed_version } = pending;
+    const fingerprint = row.protection === 'fortress' ? null : sealer.fingerprint(next);
+    await appendVersion(
+      tx,
+      row,
+      {
+        operation: 'rotate',
+        reason: rotation.reason,
+        author: { kind: rotation.author_kind, id: rotation.author_id, name: rotation.author_name },
+        sealed: { sealed, sealed_version, fingerprint },
+        more: { rotation_id: null, rotated_at: now, next_rotation_at: nextRotation(schedule, now) },
+      },
+      now,
+      sealer,
+      null,
+    );
+  }
+
+  #backend(kind: string): RotationBackend {
+    const backend = this.#backends.get(kind);
+    if (backend === undefined) throw new Error(`no backend ${kind}`);
+    return backend;
+  }
+}
+
+function entryOf(
+  vault: VaultRow,
+  row: store.SecretRow,
+  rotation: store.RotationRow,
+  decision: AuditDecision,
+  more: Record<string, unknown>,
+  now: number,
+) {
+  const details = { secret: row.secret_id, rotation: rotation.rotation_id, backend: rotation.backend, ...more };
+  const entry = systemEntry({
+    tenantId: row.tenant_id,
+    actorId: 'job:rotate-secrets',
+    action: 'secrets:rotate',
+    resource: secretResource(vault.name, row.path),
+    status: decision === 'allow' ? 200 : 500,
+    details,
+    now,
+  });
+  return { ...entry, decision, details: detailsText(details) };
+}

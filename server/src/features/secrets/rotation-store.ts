@@ -1,0 +1,85 @@
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { RotationRow } from './store.ts';
+
+export async function insertRotation(tx: Tx, row: RotationRow): Promise<void> {
+  await tx.insertInto('rotations').values(row).execute();
+}
+
+export function findRotation(db: Reader, tenantId: string, rotationId: string): Promise<RotationRow | undefined> {
+  return db
+    .selectFrom('rotations')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('rotation_id', '=', rotationId)
+    .executeTakeFirst();
+}
+
+export async function updateRotation(
+  tx: Tx,
+  { tenant_id, rotation_id }: Pick<RotationRow, 'tenant_id' | 'rotation_id'>,
+  change: Partial<Pick<RotationRow, 'status' | 'sealed_next' | 'failure' | 'lease_until' | 'finished_at'>>,
+): Promise<void> {
+  await tx
+    .updateTable('rotations')
+    .set(change)
+    .where('tenant_id', '=', tenant_id)
+    .where('rotation_id', '=', rotation_id)
+    .execute();
+}
+
+export function lastRotationOf(db: Reader, tenantId: string, secretId: string): Promise<RotationRow | undefined> {
+  return db
+    .selectFrom('rotations')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '=', secretId)
+    .orderBy('rotation_id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Begun and not ended, by a node that has not been heard of since. */
+export function abandonedRotations(db: Reader, now: number, limit: number): Promise<RotationRow[]> {
+  return db
+    .selectFrom('rotations')
+    .selectAll()
+    .where('status', '=', 'in_progress')
+    .where('lease_until', '<=', now)
+    .orderBy('lease_until')
+    .limit(limit)
+    .execute();
+}
+
+/** Whoever gets the lease goes on with it; nobody else does meanwhile. */
+export async function takeLease(tx: Tx, row: RotationRow, now: number, until: number): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('rotations')
+    .set({ lease_until: until })
+    .where('tenant_id', '=', row.tenant_id)
+    .where('rotation_id', '=', row.rotation_id)
+    .where('status', '=', 'in_progress')
+    .where('lease_until', '<=', now)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** Secrets of every tenant whose time has come, in vaults that are not deleted. */
+export function dueSecrets(
+  db: Reader,
+  now: number,
+  limit: number,
+): Promise<{ tenant_id: string; secret_id: string; vault_id: string }[]> {
+  return db
+    .selectFrom('secrets as s')
+    .innerJoin('vaults as v', (join) =>
+      join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
+    )
+    .select(['s.tenant_id', 's.secret_id', 's.vault_id'])
+    .where('s.next_rotation_at', '<=', now)
+    .where('s.rotation_id', 'is', null)
+    .where('s.deleted_no', '=', 0)
+    .where('v.status', '<>', 'deleted')
+    .orderBy('s.next_rotation_at')
+    .limit(limit)
+    .execute();
+}
