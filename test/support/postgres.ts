@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,7 +17,14 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+export interface PostgresOptions {
+  authMethod?: 'password' | 'scram-sha-256';
+  flags?: string[];
+  tls?: { certificate: string; key: string };
+  onLog?: (text: string) => void;
+}
+
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-postgres-'));
   // The server refuses to run as root, so it runs as another user, who must reach the folder.
   chmodSync(folder, 0o755);
@@ -29,12 +36,17 @@ export async function startPostgres(): Promise<PostgresServer> {
     password: 'coffer',
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: ['-c', 'max_connections=200'],
+    authMethod: options.authMethod ?? 'password',
+    postgresFlags: ['-c', 'max_connections=200', ...(options.flags ?? []), ...(options.tls ? TLS_FLAGS : [])],
     initdbFlags: ['--locale=C', '--encoding=UTF8'],
-    onLog: () => {},
+    onLog: (text) => options.onLog?.(String(text)),
     onError: () => {},
   });
   await server.initialise();
+  if (options.tls) {
+    writeForServer(join(folder, 'data'), 'server.crt', options.tls.certificate);
+    writeForServer(join(folder, 'data'), 'server.key', options.tls.key);
+  }
   await server.start();
   return {
     url: `postgres://coffer:coffer@127.0.0.1:${port}/postgres`,
@@ -45,6 +57,15 @@ export async function startPostgres(): Promise<PostgresServer> {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+const TLS_FLAGS = ['-c', 'ssl=on', '-c', 'ssl_cert_file=server.crt', '-c', 'ssl_key_file=server.key'];
+
+/** The server takes a key only from a file of its own that nobody else may read. */
+function writeForServer(folder: string, name: string, text: string): void {
+  const { uid, gid } = statSync(folder);
+  writeFileSync(join(folder, name), text, { mode: 0o600 });
+  chownSync(join(folder, name), uid, gid);
 }
 
 let shared: Promise<PostgresServer> | undefined;

@@ -1,0 +1,152 @@
+import { parseAddress } from '../../../kernel/cidr.ts';
+import { isHostName } from '../../../kernel/host-name.ts';
+import { type AddressGuard, BlockedAddress, type Destination } from '../../../kernel/outbound/address-guard.ts';
+import { type DatabaseValue, readDatabaseValue, withPassword } from '../database-value.ts';
+import { newToken } from '../generators.ts';
+import { BackendFailure, type RotationBackend } from './backend.ts';
+import { LoginFailure, PostgresSession, StatementFailure } from './postgres-session.ts';
+import { PREPARED_PASSWORD, scramVerifier } from './scram-verifier.ts';
+
+const USERNAME = /^[A-Za-z_][A-Za-z0-9_$.-]{0,62}$/;
+
+const MESSAGES = {
+  blocked: 'The database host is not public, and CV_OUTBOUND_ALLOW does not open it.',
+  needsTls: 'Without TLS only hosts in private networks that CV_OUTBOUND_ALLOW opens are called.',
+  unreachable: 'The database server could not be reached, is not who it should be, or did not answer in time.',
+  refused: 'The database server refused the login with the current value.',
+  unasked: 'The database server asks this role for no password, so a new one could not be verified.',
+  notPermitted: 'The database server did not let the role change its own password.',
+  interrupted: 'The connection to the database server was lost while the password was changed.',
+  restored: 'The new password did not log in; the old one was put back.',
+  notRestored: 'The new password did not log in, and the old one could not be put back.',
+} as const;
+
+/**
+ * A login role of PostgreSQL that changes its own password. The secret is of type `database`. No other account is needed, so a
+ * tenant gives Coffer no more than the secret it already keeps here.
+ */
+export class PostgresRole implements RotationBackend {
+  readonly kind = 'postgres_role';
+  readonly #guard: AddressGuard;
+
+  constructor(guard: AddressGuard) {
+    this.#guard = guard;
+  }
+
+  problem(currentValue: string): string | null {
+    const reading = readDatabaseValue(currentValue);
+    if ('problem' in reading) return reading.problem;
+    const { host, username, password } = reading.value;
+    if (parseAddress(host) === null && !isHostName(host)) {
+      return 'must be a database value whose host is a name or an IP address';
+    }
+    if (!USERNAME.test(username)) {
+      return 'must be a database value whose username has only letters, digits, _, $, . and -, at most 63';
+    }
+    // If the new password does not log in, this one is put back, as a verifier computed here.
+    return PREPARED_PASSWORD.test(password) ? null : 'must be a database value whose password is printable ASCII';
+  }
+
+  propose(currentValue: string): string {
+    return withPassword(currentValue, newToken());
+  }
+
+  async apply(current: string, next: string, signal: AbortSignal): Promise<void> {
+    const [before, after] = [this.#read(current), this.#read(next)];
+    if (withPassword(current, after.password) !== withPassword(next, after.password)) {
+      throw new TypeError('the values differ in more than the password');
+    }
+    const destination = await this.#destination(before);
+    const [oldVerifier, newVerifier] = [await scramVerifier(before.password), await scramVerifier(after.password)];
+    const session = await this.#login(before, destination, signal);
+    try {
+      await this.#change(session, after.username, newVerifier);
+      if (await this.#logsIn(after, destination, signal)) return;
+      // Whoever aborts wants the end now; what stands is found out by a probe.
+      if (signal.aborted) throw new BackendFailure('unreachable', MESSAGES.interrupted, true);
+      await this.#putBack(session, before.username, oldVerifier);
+    } finally {
+      await session.close();
+    }
+    throw new BackendFailure('verification_failed', MESSAGES.restored);
+  }
+
+  async probe(
+    current: string,
+    next: string,
+    signal: AbortSignal,
+  ): Promise<'current' | 'next' | 'neither' | 'unreachable'> {
+    const values = { next: this.#read(next), current: this.#read(current) };
+    try {
+      const destination = await this.#destination(values.current);
+      for (const which of ['next', 'current'] as const) {
+        try {
+          await (await PostgresSession.open(values[which], destination, signal)).close();
+          return which;
+        } catch (error) {
+          // Only this one says that the password is wrong. After any other neither may be given up.
+          if (!(error instanceof LoginFailure) || error.problem !== 'wrong_password') throw error;
+        }
+      }
+      return 'neither';
+    } catch (error) {
+      if (error instanceof LoginFailure || error instanceof BackendFailure) return 'unreachable';
+      throw error;
+    }
+  }
+
+  #read(value: string): DatabaseValue {
+    const reading = readDatabaseValue(value);
+    if ('problem' in reading || this.problem(value) !== null) throw new TypeError('the value cannot be rotated');
+    return reading.value;
+  }
+
+  async #destination({ host, tls }: DatabaseValue): Promise<Destination> {
+    const destination = await this.#guard.resolve(host).catch((error: unknown) => {
+      if (error instanceof BlockedAddress) throw new BackendFailure('blocked_address', MESSAGES.blocked);
+      throw new BackendFailure('unreachable', MESSAGES.unreachable);
+    });
+    if (!tls && !destination.isPrivateAllowed) throw new BackendFailure('blocked_address', MESSAGES.needsTls);
+    return destination;
+  }
+
+  async #login(value: DatabaseValue, destination: Destination, signal: AbortSignal): Promise<PostgresSession> {
+    try {
+      return await PostgresSession.open(value, destination, signal);
+    } catch (error) {
+      if (!(error instanceof LoginFailure)) throw error;
+      if (error.problem === 'unreachable') throw new BackendFailure('unreachable', MESSAGES.unreachable);
+      if (error.problem === 'unasked') throw new BackendFailure('verification_failed', MESSAGES.unasked);
+      throw new BackendFailure('login_refused', MESSAGES.refused);
+    }
+  }
+
+  async #change(session: PostgresSession, role: string, verifier: string): Promise<void> {
+    try {
+      await session.setPassword(role, verifier);
+    } catch (error) {
+      if (!(error instanceof StatementFailure)) throw error;
+      if (error.isRolledBack) throw new BackendFailure('not_permitted', MESSAGES.notPermitted);
+      throw new BackendFailure('unreachable', MESSAGES.interrupted, true);
+    }
+  }
+
+  /** False after any failure whatever: the password is changed by now, and only a good login may leave it so. */
+  async #logsIn(value: DatabaseValue, destination: Destination, signal: AbortSignal): Promise<boolean> {
+    try {
+      await (await PostgresSession.open(value, destination, signal)).close();
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #putBack(session: PostgresSession, role: string, verifier: string): Promise<void> {
+    try {
+      await session.setPassword(role, verifier);
+    } catch (error) {
+      if (!(error instanceof StatementFailure)) throw error;
+      throw new BackendFailure('verification_failed', MESSAGES.notRestored, true);
+    }
+  }
+}
