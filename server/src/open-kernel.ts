@@ -23,6 +23,7 @@ import type { Kernel } from './kernel/kernel.ts';
 import { Idempotency } from './kernel/limits/idempotency.ts';
 import { RateLimiter } from './kernel/limits/rate-limiter.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
+import { AddressGuard } from './kernel/outbound/address-guard.ts';
 import { lockDataFolder, makeDataFolder, StartError } from './kernel/storage/data-folder.ts';
 import { type Database, UniqueViolation } from './kernel/storage/database.ts';
 import { Epochs } from './kernel/storage/epochs.ts';
@@ -137,6 +138,7 @@ export async function openKernel(parts: {
     refusals: new Refusals((entry) => audit.record(entry)),
     rates: new RateLimiter(),
     idempotency: new Idempotency(database, keyring, clock),
+    outbound: new AddressGuard(config.outboundAllow),
     operatorTenantId: '',
     nodeId: newId('node', clock.now()),
   };

@@ -8,6 +8,7 @@ import type { Keyring } from './crypto/keyring.ts';
 import type { Idempotency } from './limits/idempotency.ts';
 import type { RateLimiter } from './limits/rate-limiter.ts';
 import type { Metrics } from './observability/metrics.ts';
+import type { AddressGuard } from './outbound/address-guard.ts';
 import type { Database } from './storage/database.ts';
 import type { Epochs } from './storage/epochs.ts';
 
@@ -25,6 +26,8 @@ export interface Kernel {
   refusals: Refusals;
   rates: RateLimiter;
   idempotency: Idempotency;
+  /** Where outgoing calls may go. */
+  outbound: AddressGuard;
   /** The tenant of whoever runs the installation; refusals that belong to no tenant are recorded there. */
   operatorTenantId: string;
   nodeId: string;

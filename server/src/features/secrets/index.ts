@@ -2,6 +2,7 @@ import { bind } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { BackendRotations } from './backend-rotation.ts';
+import { PostgresRole } from './backends/postgres-role.ts';
 import * as contract from './contract.ts';
 import { list, listVersions } from './listing.ts';
 import { copy, move } from './relocation.ts';
@@ -37,7 +38,7 @@ export { type PlacedRow, purgeSecrets, type SummaryRow, secretsByFingerprint, se
 export { refuseInZeroKnowledge } from './values.ts';
 
 export function secretsFeature(kernel: Kernel): Feature {
-  const backends = new BackendRotations(kernel, [new PostgresRoleBackend(kernel.outbound)]);
+  const backends = new BackendRotations(kernel, [new PostgresRole(kernel.outbound)]);
   return {
     name: 'secrets',
     endpoints: [
