@@ -171,11 +171,13 @@ function validatorOf(declaration: EndpointDeclaration): Validator {
   return validator;
 }
 
-/** Static routes win over parameters, as in the router. */
+/** Static routes win over parameters, and a verb after a secret's path over a longer path, as in the router. */
 export function declarationOf(method: string, path: string): EndpointDeclaration | undefined {
   const bare = stripVersion(path.split('?')[0] ?? '');
   const fits = DECLARATIONS.filter((d) => patternOf(d).test(bare));
-  const [best] = fits.toSorted((a, b) => a.path.split('{').length - b.path.split('{').length);
+  const [best] = fits.toSorted(
+    (a, b) => a.path.split('{').length - b.path.split('{').length || b.path.length - a.path.length,
+  );
   return fits.find((d) => d.method === method && d.path === best?.path);
 }
 

@@ -118,6 +118,9 @@ export type Secret = Static<typeof Secret>;
 
 const SecretWithValue = object({ ...Secret.properties, value: Type.String() });
 
+/** What a 32-bit column holds. */
+export const VERSION_MAX = 2 ** 31 - 1;
+const versionNumber = Type.Integer({ minimum: 1, maximum: VERSION_MAX });
 const vaultParam = object({ vault: vaultName });
 const secretParams = object({ vault: vaultName, path: pathText });
 const expectedVersion = Type.Optional(
@@ -203,7 +206,7 @@ export const readSecret = endpoint({
   audit: 'secrets:read',
   plaintext: true,
   params: secretParams,
-  query: object({ version: Type.Optional(Type.Integer({ minimum: 1 })) }),
+  query: object({ version: Type.Optional(versionNumber) }),
   output: SecretWithValue,
   errors: [...MISSING, 'VERSION_NOT_FOUND', 'MFA_REQUIRED'],
 });
@@ -325,7 +328,7 @@ export const rollbackSecret = endpoint({
   permission: 'secrets:rollback',
   audit: 'secrets:rollback',
   body: object({
-    to_version: Type.Integer({ minimum: 1 }),
+    to_version: versionNumber,
     reason: Type.Optional(reason),
     expected_version: expectedVersion,
   }),

@@ -9,6 +9,7 @@ import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findVault, isLive, SECRET_IDS_MAX, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import { attributesOf, authorizedSecret, secretResource } from './access.ts';
 import type * as contract from './contract.ts';
+import { VERSION_MAX } from './contract.ts';
 import * as store from './store.ts';
 import { metadataOf, summaryOf } from './wire.ts';
 
@@ -179,7 +180,7 @@ export async function listVersions(
     ctx.database.read,
     ctx.tenantId,
     row.secret_id,
-    before === undefined ? Number.MAX_SAFE_INTEGER : Number(before),
+    before === undefined ? VERSION_MAX : Number(before),
     query.limit ?? LIST_LIMIT_DEFAULT,
   );
   return {
