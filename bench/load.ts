@@ -2,8 +2,8 @@ import { connect, type Socket } from 'node:net';
 
 export interface Load {
   port: number;
-  /** The request as it goes over the wire, keep-alive. */
-  request: Buffer;
+  /** The request as it goes over the wire, keep-alive; or what makes the next one. */
+  request: Buffer | (() => Buffer);
   connections: number;
   seconds: number;
 }
@@ -56,7 +56,7 @@ function drive(load: Load, until: number, done: (ms: number, status: number) => 
         return;
       }
       sentAt = performance.now();
-      socket.write(load.request);
+      socket.write(typeof load.request === 'function' ? load.request() : load.request);
     };
     socket.once('connect', send);
     socket.once('error', reject);
@@ -92,4 +92,12 @@ function wholeAnswer(data: Buffer): number | null {
 export function getRequest(path: string, token: string | null): Buffer {
   const authorization = token === null ? '' : `Authorization: Bearer ${token}\r\n`;
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}User-Agent: coffer-bench\r\n\r\n`);
+}
+
+export function writeRequest(method: 'PUT' | 'POST', path: string, token: string, body: unknown): Buffer {
+  const text = JSON.stringify(body);
+  return Buffer.from(
+    `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nUser-Agent: coffer-bench\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+  );
 }

@@ -1,120 +1,152 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newPostgresDatabase, startPostgres } from '../test/support/postgres.ts';
-import { getRequest, type Measured, measure } from './load.ts';
-import { cpuSeconds, memoryMiB, type Subject, startProcess, stopProcess } from './subject.ts';
+import { pathOf, vaultOf } from './data-set.ts';
+import { getRequest, type Load, type Measured, measure, writeRequest } from './load.ts';
+import { aggregateThousand, compareScale, type ScaleSubject, startSeeded } from './scale.ts';
+import { cpuSeconds, memoryMiB, startProcess, stopProcess } from './subject.ts';
 
 /**
  * Measures the service beside a bare node:http server, in one run, with the same client. Rounds alternate between the subjects, so that a
- * machine that is busy for a while is busy for all of them; the table shows medians and ratios to the bare server.
+ * machine that is busy for a while is busy for all of them; tables show medians, and ratios to the bare server.
  */
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4);
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const CONNECTIONS = Number(process.env['BENCH_CONNECTIONS'] ?? 32);
-const SERVER = 'server/src/main.ts';
+const LARGE_VAULTS = Number(process.env['BENCH_VAULTS'] ?? 1000);
+const PER_VAULT = 1000;
 
-interface Row extends Measured {
-  cpuMicros: number | null;
+interface Case {
+  what: string;
+  name: string;
+  pid: number;
+  load: Pick<Load, 'port' | 'request'>;
 }
 
 const cleanUp: (() => Promise<void> | void)[] = [];
+const out: string[] = [];
 try {
+  const head = `${CONNECTIONS} connections; ${ROUNDS} rounds of ${SECONDS} s; ${availableParallelism()} × ${cpus()[0]?.model}; Node ${process.version}`;
+  out.push(head);
   const postgres = await startPostgres();
   cleanUp.push(() => postgres.remove());
-  const sqlite = await startCoffer('Coffer, SQLite', {});
-  const onPostgres = await startCoffer('Coffer, PostgreSQL', { CV_DATABASE_URL: await newPostgresDatabase(postgres) });
-  const answer = await fetch(`http://127.0.0.1:${sqlite.port}/auth/me`, {
-    headers: { authorization: sqlite.authorization },
-  });
-  const bare = await startBare((await answer.text()).length, sqlite.request);
-  const subjects: Subject[] = [bare, sqlite, onPostgres];
-
-  const idle = subjects.map((subject) => memoryMiB(subject.pid));
-  const rows = new Map<Subject, Row[]>(subjects.map((subject) => [subject, []]));
-  for (const subject of subjects) await measure({ ...subject, connections: CONNECTIONS, seconds: 2 });
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const subject of subjects) rows.get(subject)?.push(await once(subject));
-  }
-  report(subjects, rows, idle);
+  const databases: [string, () => Promise<Record<string, string>>][] = [
+    ['SQLite', async () => ({})],
+    ['PostgreSQL', async () => ({ CV_DATABASE_URL: await newPostgresDatabase(postgres) })],
+  ];
+  const small = new Map<string, ScaleSubject>();
+  for (const [name, env] of databases) small.set(name, await seeded(name, await env(), 1));
+  out.push(await compareWithBare(small));
+  for (const [name, env] of databases) out.push(await scaleOf(name, small.get(name) as ScaleSubject, await env()));
 } finally {
   for (const step of cleanUp.reverse()) await step();
 }
+const text = `${out.join('\n\n')}\n`;
+process.stdout.write(`\n${text}`);
+mkdirSync('bench/results', { recursive: true });
+writeFileSync('bench/results/latest.md', text);
 process.exit(0);
 
-async function startCoffer(name: string, env: Record<string, string>): Promise<Subject & { authorization: string }> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'coffer-bench-'));
-  const { child, port } = await startProcess(SERVER, [], { CV_PORT: '0', CV_DATA_DIR: dataDir, ...env });
-  const stop = async () => {
-    await stopProcess(child);
-    rmSync(dataDir, { recursive: true, force: true });
-  };
-  cleanUp.push(stop);
-  const token = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
-  const request = getRequest('/auth/me', token);
-  return { name, port, request, pid: Number(child.pid), stop, authorization: `Bearer ${token}` };
+async function seeded(name: string, env: Record<string, string>, vaults: number) {
+  const CV_DATA_DIR = mkdtempSync(join(tmpdir(), 'coffer-bench-'));
+  cleanUp.push(() => rmSync(CV_DATA_DIR, { recursive: true, force: true }));
+  const subject = await startSeeded(`Coffer, ${name}`, { CV_DATA_DIR, ...env }, vaults, PER_VAULT);
+  cleanUp.push(() => subject.stop());
+  return subject;
 }
 
-/** It gets the very bytes the service gets, and answers as many. */
-async function startBare(bodyBytes: number, request: Buffer): Promise<Subject> {
-  const { child, port } = await startProcess('bench/bare-process.ts', [String(bodyBytes)], {});
-  const stop = () => stopProcess(child);
-  cleanUp.push(stop);
-  return { name: 'bare node:http', port, request, pid: Number(child.pid), stop };
+async function compareWithBare(subjects: Map<string, ScaleSubject>): Promise<string> {
+  const cases: Case[] = [];
+  const secret = `/v1/vaults/${vaultOf(0)}/secrets/${pathOf(7)}`;
+  for (const [what, path] of [
+    ['GET /auth/me', '/auth/me'],
+    ['GET a secret', secret],
+  ] as const) {
+    const first = subjects.values().next().value as ScaleSubject;
+    const answer = await fetch(`http://127.0.0.1:${first.port}${path}`, {
+      headers: { authorization: `Bearer ${first.token}` },
+    });
+    // It gets the very bytes the service gets, and answers as many.
+    const bare = await startProcess('bench/bare-process.ts', [String((await answer.text()).length)], {});
+    cleanUp.push(() => stopProcess(bare.child));
+    const load = { port: bare.port, request: getRequest(path, first.token) };
+    cases.push({ what, name: 'bare node:http', pid: Number(bare.child.pid), load });
+    for (const { name, port, pid, token } of subjects.values()) {
+      cases.push({ what, name, pid, load: { port, request: getRequest(path, token) } });
+    }
+  }
+  for (const { name, port, pid, token } of subjects.values()) {
+    let n = 0;
+    const request = () =>
+      writeRequest('PUT', `/v1/vaults/${vaultOf(0)}/secrets/${pathOf(n++ % PER_VAULT)}`, token, { value: 'x' });
+    cases.push({ what: 'PUT a secret', name, pid, load: { port, request } });
+  }
+  return table(cases, await measureAll(cases));
 }
 
-async function once(subject: Subject): Promise<Row> {
-  const before = cpuSeconds(subject.pid);
-  const measured = await measure({ ...subject, connections: CONNECTIONS, seconds: SECONDS });
-  const after = cpuSeconds(subject.pid);
-  if (measured.refused > 0) throw new Error(`${subject.name} refused ${measured.refused} requests`);
+type Row = Measured & { cpuMicros: number | null };
+
+async function measureAll(cases: Case[]): Promise<Map<Case, Row[]>> {
+  const rows = new Map<Case, Row[]>(cases.map((one) => [one, []]));
+  for (const { load } of cases) await measure({ ...load, connections: CONNECTIONS, seconds: 1 });
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const one of cases) rows.get(one)?.push(await once(one));
+  }
+  return rows;
+}
+
+async function once({ what, name, load, pid }: Case): Promise<Row> {
+  const before = cpuSeconds(pid);
+  const measured = await measure({ ...load, connections: CONNECTIONS, seconds: SECONDS });
+  const after = cpuSeconds(pid);
+  if (measured.refused > 0) throw new Error(`${name}, ${what}: refused ${measured.refused} requests`);
   const cpuMicros = before === null || after === null ? null : ((after - before) * 1e6) / measured.requests;
   return { ...measured, cpuMicros };
 }
 
-function report(subjects: Subject[], rows: Map<Subject, Row[]>, idle: (number | null)[]): void {
-  const results = subjects.map((subject, i) => {
-    const of = (pick: (row: Row) => number | null) => median((rows.get(subject) ?? []).map((row) => pick(row) ?? 0));
-    return {
-      name: subject.name,
-      per_second: Math.round(of((row) => row.perSecond)),
-      p50_ms: round(
-        of((row) => row.p50Ms),
-        2,
-      ),
-      p99_ms: round(
-        of((row) => row.p99Ms),
-        2,
-      ),
-      cpu_us_per_request: round(
-        of((row) => row.cpuMicros),
-        1,
-      ),
-      memory_idle_mib: Math.round(idle[i] ?? 0),
-      memory_loaded_mib: Math.round(memoryMiB(subject.pid) ?? 0),
-    };
-  });
-  const bare = results[0];
-  const head = `GET /auth/me with durable audit; ${CONNECTIONS} connections; ${ROUNDS} rounds of ${SECONDS} s; ${availableParallelism()} × ${cpus()[0]?.model}; Node ${process.version}`;
+function table(cases: Case[], rows: Map<Case, Row[]>): string {
   const lines = [
-    '| subject | requests/s | ratio | p50 ms | p99 ms | processor µs/request | MiB idle | MiB loaded |',
-    '|---|---:|---:|---:|---:|---:|---:|---:|',
-    ...results.map((r) => {
-      const ratio = round(r.per_second / (bare?.per_second ?? 1), 2);
-      return `| ${r.name} | ${r.per_second} | ${ratio} | ${r.p50_ms} | ${r.p99_ms} | ${r.cpu_us_per_request} | ${r.memory_idle_mib} | ${r.memory_loaded_mib} |`;
-    }),
+    '| request | subject | requests/s | ratio | p50 ms | p99 ms | processor µs/request | MiB |',
+    '|---|---|---:|---:|---:|---:|---:|---:|',
   ];
-  const text = `${head}\n\n${lines.join('\n')}\n`;
-  process.stdout.write(`\n${text}`);
-  mkdirSync('bench/results', { recursive: true });
-  writeFileSync('bench/results/latest.md', text);
-  writeFileSync('bench/results/latest.json', `${JSON.stringify({ head, results }, null, 2)}\n`);
+  let bare = 1;
+  for (const one of cases) {
+    const of = (pick: (row: Row) => number | null) => median((rows.get(one) ?? []).map((row) => pick(row) ?? 0));
+    const perSecond = of((row) => row.perSecond);
+    if (one.name.startsWith('bare')) bare = perSecond;
+    const ratio = (perSecond / bare).toFixed(2);
+    const times = [
+      of((row) => row.p50Ms).toFixed(2),
+      of((row) => row.p99Ms).toFixed(2),
+      of((row) => row.cpuMicros).toFixed(1),
+    ];
+    const memory = Math.round(memoryMiB(one.pid) ?? 0);
+    lines.push(
+      `| ${one.what} | ${one.name} | ${Math.round(perSecond)} | ${ratio} | ${times.join(' | ')} | ${memory} |`,
+    );
+  }
+  return lines.join('\n');
+}
+
+async function scaleOf(name: string, small: ScaleSubject, env: Record<string, string>): Promise<string> {
+  const large = await seeded(name, env, LARGE_VAULTS);
+  const rows = await compareScale(small, large, CONNECTIONS);
+  const aggregate = await aggregateThousand(large);
+  const total = LARGE_VAULTS * PER_VAULT;
+  return [
+    `${name}: ${PER_VAULT} secrets in 1 vault beside ${total} in ${LARGE_VAULTS} (seeded in ${Math.round(large.seedSeconds)} s)`,
+    '',
+    '| what | small | large | large ÷ small |',
+    '|---|---:|---:|---:|',
+    ...rows.map(
+      ({ what, small: s, large: l }) => `| ${what} | ${Math.round(s)} | ${Math.round(l)} | ${(l / s).toFixed(2)} |`,
+    ),
+    '',
+    `Aggregate of 1,000 secrets: ${Math.round(aggregate.ms)} ms, ${Math.round(aggregate.mib)} MiB more memory.`,
+  ].join('\n');
 }
 
 function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-}
-
-function round(value: number, digits: number): number {
-  return Number(value.toFixed(digits));
 }

@@ -1,15 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A server under measurement, in a process of its own. */
-export interface Subject {
-  name: string;
-  port: number;
-  request: Buffer;
-  pid: number;
-  stop(): Promise<void>;
-}
-
 const START_TIMEOUT_MS = 20_000;
 
 /** Starts a process and waits for the line that ends in its port. */

@@ -1,4 +1,4 @@
-import { intersection, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
+import { intersection, justAfter, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
@@ -83,7 +83,7 @@ export async function visiblePage(
   const rows: store.SummaryRow[] = [];
   let scanned = 0;
   for (const range of request.ranges) {
-    let from = after !== null && after >= range.from ? `${after}\0` : range.from;
+    let from = after !== null && after >= range.from ? justAfter(after) : range.from;
     while (from < range.to) {
       const chunk = Math.min(CHUNK_MAX, Math.max(limit + 1 - rows.length, 20));
       const found = await store.summariesIn(
@@ -103,7 +103,7 @@ export async function visiblePage(
       if (last === undefined || found.length < chunk) break;
       scanned += found.length;
       if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, vault, last.path) };
-      from = `${last.path}\0`;
+      from = justAfter(last.path);
     }
   }
   return { rows, next_cursor: null };

@@ -19,8 +19,13 @@ export function startingWith(prefix: string): PathRange {
   return { from: prefix, to: prefix.slice(0, -1) + String.fromCharCode(last + 1) };
 }
 
+/** The smallest text after this path that a path could be. Not a NUL, which PostgreSQL takes in no text. */
+export function justAfter(path: string): string {
+  return `${path}\x01`;
+}
+
 export function exactly(path: string): PathRange {
-  return { from: path, to: `${path}\0` };
+  return { from: path, to: justAfter(path) };
 }
 
 /** Sorted, disjoint, none empty. */
