@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { bootstrap } from './bootstrap.ts';
+import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
-import { forgetPrincipal, POLICY_ENDPOINTS, policiesFeature } from './features/policies/index.ts';
+import { forgetPrincipal, hasPolicies, POLICY_ENDPOINTS, policiesFeature } from './features/policies/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
@@ -21,7 +22,7 @@ import { createHttpServer } from './kernel/http/server.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { RateSharing } from './kernel/limits/rate-sharing.ts';
-import { makeReady, Pipeline } from './kernel/pipeline.ts';
+import { makeReady, Pipeline, type ReadyEndpoint } from './kernel/pipeline.ts';
 import { openKernel, openStorage } from './open-kernel.ts';
 
 export const VERSION = packageJson.version;
@@ -34,13 +35,14 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...USER_ENDPOINTS,
   ...GROUP_ENDPOINTS,
   ...POLICY_ENDPOINTS,
+  ...APPROVAL_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
   ...REFERENCE_ENDPOINTS,
 ];
 
-function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
+function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: ApprovalsFeature): Feature[] {
   return [
     sessionsFeature(kernel),
     tokensFeature(kernel),
@@ -53,8 +55,12 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
         await forgetPrincipal(tx, tenantId, 'user', userId);
       },
     }),
-    groupsFeature({ forget: (tx, tenantId, groupId) => forgetPrincipal(tx, tenantId, 'group', groupId) }),
+    groupsFeature({
+      forget: (tx, tenantId, groupId) => forgetPrincipal(tx, tenantId, 'group', groupId),
+      hasPolicies: (tx, tenantId, groupId) => hasPolicies(tx, tenantId, 'group', groupId),
+    }),
     policiesFeature(),
+    approvals,
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
@@ -87,14 +93,22 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const { kernel, heads } = await openKernel({ config, clock, log, database: storage.database });
     const { isFirstStart, tokenFile } = await bootstrap(kernel);
     const state: AppState = { isStopping: false, port: config.port };
-    const features = featuresOf(kernel, heads, state);
+    const byName = new Map<string, ReadyEndpoint>();
+    const approvals = approvalsFeature(kernel, {
+      isVaultManager: async () => false,
+      hooks: {},
+      endpoint: (name) => byName.get(name),
+    });
+    const features = featuresOf(kernel, heads, state, approvals);
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),
       kernel.epochs,
       clock,
     );
     const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
-    const server = createHttpServer(kernel, endpoints, new Pipeline(kernel, authentication));
+    for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
+    const pipeline = new Pipeline(kernel, authentication, approvals.desk);
+    const server = createHttpServer(kernel, endpoints, pipeline);
     const jobs = new JobRunner({
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],

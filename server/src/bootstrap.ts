@@ -2,11 +2,11 @@ import { existsSync, readFileSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepareTenant } from './features/tenants/index.ts';
 import { findTokenByText } from './features/tokens/index.ts';
+import { systemEntry } from './kernel/audit/system-entry.ts';
 import { renameDurably, writeDurably } from './kernel/crypto/root-key.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { UniqueViolation } from './kernel/storage/database.ts';
 import { findOperatorTenant } from './kernel/storage/tenant-rows.ts';
-import { systemEntry } from './system-entry.ts';
 
 export const ADMIN_TOKEN_FILE = 'admin.token';
 export const PENDING_SUFFIX = '.pending';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../bootstrap.ts';
 import { insertToken, issueToken } from '../features/tokens/index.ts';
+import { systemEntry } from '../kernel/audit/system-entry.ts';
 import { DAY_MS, timestamp } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { renameDurably, replaceDurably } from '../kernel/crypto/root-key.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Reader } from '../kernel/storage/database.ts';
-import { systemEntry } from '../system-entry.ts';
 import { withKernel } from './opened.ts';
 
 const TTL_MS = 365 * DAY_MS;

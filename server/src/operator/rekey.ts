@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { systemEntry } from '../kernel/audit/system-entry.ts';
 import type { Config } from '../kernel/config.ts';
 import { rewrapTenantKeys } from '../kernel/crypto/keyring.ts';
 import {
@@ -13,7 +14,6 @@ import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../open-kernel.ts';
-import { systemEntry } from '../system-entry.ts';
 import { withKernel } from './opened.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
 

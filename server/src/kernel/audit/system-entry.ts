@@ -1,10 +1,10 @@
-import { type AuditEntry, detailsText } from './kernel/audit/entry.ts';
-import { newId } from './kernel/ids.ts';
+import { newId } from '../ids.ts';
+import { type AuditEntry, detailsText } from './entry.ts';
 
 /** The audit entry of what the process itself does, or whoever has the machine: there is no request and no caller. */
 export function systemEntry(facts: {
   tenantId: string;
-  actorId: 'first-start' | 'operator';
+  actorId: 'first-start' | 'operator' | 'job';
   action: string;
   resource: string;
   status: number;
