@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
+import { insertNew, newUser } from '../../server/src/features/users/index.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
+import { DAY_MS } from '../../server/src/kernel/clock.ts';
 import type { Answer, CallOptions, Service } from './service.ts';
 
 /** Somebody of a tenant, with a password and a personal access token without limits. */
@@ -70,6 +73,35 @@ export async function addPerson(service: Service, { role = 'member', tenant, ema
 async function userOf(service: Service, email: string, token: string): Promise<Answer['body']> {
   const users = await allPages(service, '/v1/users', 'users', { token });
   return users.find((user) => user.email === email.toLowerCase());
+}
+
+export interface Colleague {
+  id: string;
+  email: string;
+  token: string;
+}
+
+/**
+ * Somebody with a token and without a password, put straight into the database: for tests that need many, or need them to be there before
+ * anybody has to approve that.
+ */
+export async function addColleague(service: Service, tenantId: string, role: Role): Promise<Colleague> {
+  const { kernel } = service.app;
+  const now = service.clock.now();
+  const row = newUser(tenantId, { email: `${uniqueName(role)}@example.com`, name: '', role, password_hash: '' }, now);
+  const facts = {
+    tenantId,
+    userId: row.user_id,
+    kind: 'pat',
+    name: 'colleague',
+    expiresAt: now + 90 * DAY_MS,
+  } as const;
+  const issued = await issueToken(kernel, facts);
+  await kernel.database.transaction(async (tx) => {
+    await insertNew(tx, row);
+    await insertToken(tx, issued.row);
+  });
+  return { id: row.user_id, email: row.email, token: issued.token };
 }
 
 /** Of what must have this status, or else waits: then an admin that a test has added approves it. */
