@@ -40,7 +40,7 @@ interface Office {
 onBothDatabases('approvals', (database) => {
   let service: Service;
   before(async () => {
-    service = await startService(database);
+    service = await startService(database, { env: { CV_TRUSTED_PROXIES: '127.0.0.1' } });
   });
   after(() => service.close());
 
@@ -200,7 +200,7 @@ onBothDatabases('approvals', (database) => {
     test('a decision that cannot be recorded carries nothing out, and can be repeated', async () => {
       const there = await office();
       const { id, name } = await asked(there);
-      service.expectErrorLogs(/unexpected error/);
+      service.expectErrorLogs(/"errcode":1811|"code":"23514"/);
       await forbidDecisions(true);
       const { status } = await approve(service, id, there.admin.token);
       await forbidDecisions(false);
@@ -635,15 +635,28 @@ onBothDatabases('approvals', (database) => {
       await ok(read(id, { token }));
     });
 
-    test('what policies ask about the request is what it was: the address, not the approver’s', async () => {
+    test('what policies ask about the request is what it was: its address and second factor, not the approver’s', async () => {
       const there = await office();
-      const asking = await addColleague(service, there.tenant.id, 'admin');
-      const deny = { effect: 'deny', action: ['policies:attach'], resource: ['*'] };
-      const elsewhere = { ...deny, condition: { ip_cidr: ['203.0.113.0/24'] } };
-      const name = await newPolicy(there, { version: '2026-01-01', statement: [elsewhere] });
-      await approved(service, attach(name, asking.id, there.owner.token), there.admin.token);
-      const made = await asked(there, asking);
-      assert.equal((await ok(approve(service, made.id, there.admin.token))).status, 'completed');
+      const asking = await addColleague(service, there.tenant.id, 'admin', { mfaAt: service.clock.now() });
+      const not = { effect: 'deny', action: ['policies:attach'], resource: ['*'] };
+      const statement = [
+        { ...not, condition: { ip_cidr: ['203.0.113.0/24'] } },
+        { ...not, condition: { mfa: [false] } },
+      ];
+      const limits = await newPolicy(there, { version: '2026-01-01', statement });
+      await approved(service, attach(limits, asking.id, there.owner.token), there.admin.token);
+      const name = await newPolicy(there);
+      const [here, elsewhere] = [{ 'x-forwarded-for': '198.51.100.7' }, { 'x-forwarded-for': '203.0.113.9' }];
+      const { approval_id } = await ok(attach(name, there.member.id, asking.token, here), 202);
+      service.clock.advance(HOUR_MS);
+      await refused(attach(name, there.admin.id, asking.token, here), 403, 'INSUFFICIENT_PRIVILEGE');
+      const options = { token: there.admin.token, headers: elsewhere, body: {} };
+      const approval = await ok(service.call('POST', `/approvals/${approval_id}/approve`, options));
+      assert.equal(approval.status, 'completed', JSON.stringify(approval.failure));
+      const byApproval = (entry: Answer['body']) => entry.details.approval_id === approval_id && entry.status === 200;
+      assert.equal((await audited('policies:attach', there)).find(byApproval).ip, '198.51.100.7');
+      const [decision] = await audited('approvals:approve', there);
+      assert.equal(decision.ip, '203.0.113.9');
     });
   });
 
@@ -696,7 +709,7 @@ onBothDatabases('approvals', (database) => {
       service.app.kernel.database.transaction(async (tx) => {
         await tx.updateTable('approvals').set(change).where('approval_id', '=', id).execute();
       });
-    service.expectErrorLogs(/does not say what was sealed/);
+    service.expectErrorLogs(/at openOrder /);
     for (const change of [{ operation: 'detachPolicy' }, { operation: 'attachPolicy', requester_id: 'user_other' }]) {
       await edit(change);
       assert.equal((await approve(service, id, there.admin.token)).status, 500);

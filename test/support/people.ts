@@ -85,18 +85,17 @@ export interface Colleague {
  * Somebody with a token and without a password, put straight into the database: for tests that need many, or need them to be there before
  * anybody has to approve that.
  */
-export async function addColleague(service: Service, tenantId: string, role: Role): Promise<Colleague> {
+export async function addColleague(
+  service: Service,
+  tenantId: string,
+  role: Role,
+  more: { mfaAt?: number } = {},
+): Promise<Colleague> {
   const { kernel } = service.app;
   const now = service.clock.now();
   const row = newUser(tenantId, { email: `${uniqueName(role)}@example.com`, name: '', role, password_hash: '' }, now);
-  const facts = {
-    tenantId,
-    userId: row.user_id,
-    kind: 'pat',
-    name: 'colleague',
-    expiresAt: now + 90 * DAY_MS,
-  } as const;
-  const issued = await issueToken(kernel, facts);
+  const token = { kind: 'pat', name: 'colleague', expiresAt: now + 90 * DAY_MS } as const;
+  const issued = await issueToken(kernel, { tenantId, userId: row.user_id, ...token, ...more });
   await kernel.database.transaction(async (tx) => {
     await insertNew(tx, row);
     await insertToken(tx, issued.row);

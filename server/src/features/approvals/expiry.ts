@@ -12,10 +12,13 @@ const BATCH = 100;
 export async function expireOverdue(kernel: Kernel, ports: ApprovalPorts, signal: AbortSignal): Promise<void> {
   for (;;) {
     const overdue = await store.findOverdue(kernel.database.read, kernel.clock.now(), BATCH);
+    const failures: unknown[] = [];
     for (const { tenant_id, approval_id } of overdue) {
       if (signal.aborted) return;
-      await expire(kernel, ports, tenant_id, approval_id);
+      // One that cannot be ended must not keep those of other tenants waiting.
+      await expire(kernel, ports, tenant_id, approval_id).catch((error) => failures.push(error));
     }
+    if (failures.length > 0) throw failures[0];
     if (overdue.length < BATCH) return;
   }
 }
