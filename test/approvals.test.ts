@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { PENDING_MAX } from '../server/src/features/approvals/desk.ts';
 import { HOUR_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
+import { CofferError } from '../server/src/kernel/errors.ts';
 import { newId } from '../server/src/kernel/ids.ts';
 import {
   addColleague,
@@ -40,7 +42,9 @@ interface Office {
 onBothDatabases('approvals', (database) => {
   let service: Service;
   before(async () => {
-    service = await startService(database, { env: { CV_TRUSTED_PROXIES: '127.0.0.1' } });
+    // Connections enough for what happens at once here to happen at once there.
+    const pool = database === 'postgres' ? { CV_DATABASE_POOL: '14' } : {};
+    service = await startService(database, { env: { CV_TRUSTED_PROXIES: '127.0.0.1', ...pool } });
   });
   after(() => service.close());
 
@@ -259,7 +263,7 @@ onBothDatabases('approvals', (database) => {
       await service.app.jobs.runDue();
       for (let tries = 0; (await rowOf(id)).status === 'pending' && tries < 50; tries++) {
         // The service's own runner may have taken the lease.
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await pause(100);
         await service.app.jobs.runDue();
       }
       const row = await rowOf(id);
@@ -471,6 +475,35 @@ onBothDatabases('approvals', (database) => {
       await ok(service.call('POST', `/v1/groups/${group.id}/members`, joins), 201);
       await failsWith(there, { id: approval_id, name }, 'VERSION_CONFLICT', there.admin);
       assert.deepEqual(await attachments(name, there), []);
+    });
+
+    test('a group is not joined at the very moment it gets rights', async () => {
+      const there = await office();
+      const { token } = there.owner;
+      const group = await ok(service.call('POST', '/v1/groups', { token, body: { name: uniqueName('group') } }), 201);
+      const name = await newPolicy(there);
+      const body = { principal: { group: group.id } };
+      const { approval_id } = await ok(service.call('POST', `/v1/policies/${name}/attach`, { token, body }), 202);
+      // The same attachment, not committed: carrying out waits for it, having looked at who is in the group.
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const inTheWay = service.app.kernel.database.transaction(async (tx) => {
+        const row = { principal_kind: 'group', principal_id: group.id, policy_name: name, attached_at: 0 } as const;
+        await tx
+          .insertInto('policy_attachments')
+          .values({ tenant_id: there.tenant.id, ...row })
+          .execute();
+        await released;
+        throw new CofferError('IN_USE', 'rolled back');
+      });
+      const approving = approve(service, approval_id, there.admin.token);
+      await pause(300);
+      const joins = { token, body: { user_id: there.member.id } };
+      const joining = service.call('POST', `/v1/groups/${group.id}/members`, joins);
+      await pause(300);
+      release();
+      await assert.rejects(inTheWay, /rolled back/);
+      const outcome = `${(await approving).body.status}, ${(await joining).status}`;
+      assert.ok(['completed, 202', 'failed, 201'].includes(outcome), outcome);
     });
   });
 
