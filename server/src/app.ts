@@ -78,10 +78,10 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
       policiesTouching,
       purgeContents: async (tx, tenantId, vaultId, limit) => {
         await purgeTokens(tx, tenantId, vaultId);
-        return purgeSecrets(tx, tenantId, vaultId, limit);
+        return purgeSecrets(tx, tenantId, vaultId, limit, SECRET_OBSERVERS);
       },
     }),
-    secretsFeature(kernel),
+    secretsFeature(kernel, SECRET_OBSERVERS),
     aggregateFeature(),
     searchFeature(),
     tokenizationFeature(kernel),
@@ -96,6 +96,8 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
     }),
   ];
 }
+
+const SECRET_OBSERVERS = { forget: async () => {} };
 
 interface AppState {
   isStopping: boolean;
