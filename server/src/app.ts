@@ -3,6 +3,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { bootstrap } from './bootstrap.ts';
 import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
+import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
@@ -46,6 +47,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...SEARCH_ENDPOINTS,
   ...TOKENIZATION_ENDPOINTS,
   ...TRANSFER_ENDPOINTS,
+  ...ENVIRONMENT_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -86,6 +88,7 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
     searchFeature(),
     tokenizationFeature(kernel),
     transferFeature(),
+    environmentsFeature(),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
@@ -97,7 +100,7 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
   ];
 }
 
-const SECRET_OBSERVERS = { forget: async () => {} };
+const SECRET_OBSERVERS = { forget: forgetSecrets };
 
 interface AppState {
   isStopping: boolean;
