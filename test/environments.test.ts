@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as OTPAuth from 'otpauth';
 import { BINDINGS_MAX, EFFECTIVE_MAX, LEVELS_MAX } from '../server/src/features/environments/contract.ts';
+import { lockSecretToBind } from '../server/src/features/environments/store.ts';
 import { DAY_MS, SECOND_MS } from '../server/src/kernel/clock.ts';
 import { nextNumber } from '../server/src/kernel/storage/counters.ts';
 import { encodeCursor } from '../server/src/kernel/storage/cursor.ts';
@@ -448,6 +450,31 @@ onBothDatabases('environments', (database) => {
       const other = await newSecret('y', { in: await newVault() });
       await ok(send('DELETE', `/v1/vaults/${other.vault}`));
       await missing(bind(env, other.secret_id, 'KEY'));
+    });
+
+    test('holds the secret: it cannot go away before the binding is there to be found', async () => {
+      const secret = await newSecret('x');
+      const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const binding = service.app.kernel.database.transaction(async (tx) => {
+        const { tenant_id } = await tx
+          .selectFrom('secrets')
+          .select('tenant_id')
+          .where('secret_id', '=', secret.id)
+          .executeTakeFirstOrThrow();
+        await lockSecretToBind(tx, tenant_id, { secret_no: secret.secret_id });
+        locked.resolve();
+        await release.promise;
+      });
+      await locked.promise;
+      let isRemoved = false;
+      const removing = send('DELETE', secretUrl(secret)).finally(() => {
+        isRemoved = true;
+      });
+      await sleep(200);
+      assert.equal(isRemoved, false);
+      release.resolve();
+      await binding;
+      await ok(removing);
     });
 
     test('an environment takes so many secrets, and so many with all it inherits', async () => {
