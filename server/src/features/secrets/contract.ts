@@ -229,7 +229,14 @@ export const updateSecret = endpoint({
     expected_version: expectedVersion,
   }),
   output: Secret,
-  errors: [...MISSING, 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED', 'ZkBoundaryViolation'],
+  errors: [
+    ...MISSING,
+    'VERSION_CONFLICT',
+    'ROTATION_IN_PROGRESS',
+    'ROTATION_NOT_CONFIGURED',
+    'MFA_REQUIRED',
+    'ZkBoundaryViolation',
+  ],
 });
 
 export const deleteSecret = endpoint({
