@@ -212,9 +212,7 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
 }
 
 export async function restore(ctx: Context, vaultName: string, path: string): Promise<Secret> {
-  const vault = await vaultForSecrets(ctx, vaultName, (known) =>
-    ctx.authorize(secretResource(vaultName, path), { environment: known?.environment }),
-  );
+  const vault = await secretForChange(ctx, vaultName, path, store.findDeleted);
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const row = await store.lockDeleted(tx, ctx.tenantId, vault.vault_id, path);

@@ -222,8 +222,21 @@ export function lockSecretById(tx: Tx, tenantId: string, secretId: string): Prom
 }
 
 /** The latest of those that were deleted at this path. */
+export function findDeleted(
+  db: Reader,
+  tenantId: string,
+  vaultId: string,
+  path: string,
+): Promise<SecretRow | undefined> {
+  return deletedByPath(db, tenantId, vaultId, path).executeTakeFirst();
+}
+
 export function lockDeleted(tx: Tx, tenantId: string, vaultId: string, path: string): Promise<SecretRow | undefined> {
-  return tx
+  return deletedByPath(tx, tenantId, vaultId, path).forUpdate().executeTakeFirst();
+}
+
+function deletedByPath(db: Reader, tenantId: string, vaultId: string, path: string) {
+  return db
     .selectFrom('secrets')
     .selectAll()
     .where('tenant_id', '=', tenantId)
@@ -231,9 +244,7 @@ export function lockDeleted(tx: Tx, tenantId: string, vaultId: string, path: str
     .where('deleted_no', '>', 0)
     .where('path', '=', path)
     .orderBy('deleted_at', 'desc')
-    .limit(1)
-    .forUpdate()
-    .executeTakeFirst();
+    .limit(1);
 }
 
 export async function updateSecret(
