@@ -3,6 +3,7 @@ import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { parseSecretPath } from '../../kernel/http/secret-path.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
+import type { SecretReader } from './reading.ts';
 import * as store from './store.ts';
 import type { Author } from './versions.ts';
 
@@ -35,8 +36,8 @@ export async function vaultForSecrets(ctx: Context, name: string, authorize: (va
 }
 
 /** The secret, decided on and there. */
-export async function authorizedSecret(ctx: Context, vault: string, path: string) {
-  const [found] = await ctx.database.query(store.READ_SECRET, { tenantId: ctx.tenantId, vault, path });
+export async function authorizedSecret(ctx: Context, reader: SecretReader, vault: string, path: string) {
+  const found = await reader.find({ tenantId: ctx.tenantId, vault, path });
   const live = found === undefined || found.status === 'deleted' ? undefined : found;
   const row = live === undefined || live.secret_id === null ? undefined : live;
   ctx.authorize(

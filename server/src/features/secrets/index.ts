@@ -5,6 +5,7 @@ import { BackendRotations } from './backend-rotation.ts';
 import { PostgresRole } from './backends/postgres-role.ts';
 import * as contract from './contract.ts';
 import { list, listVersions } from './listing.ts';
+import { SecretReader } from './reading.ts';
 import { copy, move } from './relocation.ts';
 import { purgeSecretsJob } from './retention.ts';
 import { rotate } from './rotation.ts';
@@ -39,18 +40,21 @@ export { refuseInZeroKnowledge } from './values.ts';
 
 export function secretsFeature(kernel: Kernel): Feature {
   const backends = new BackendRotations(kernel, [new PostgresRole(kernel.outbound)]);
+  const reader = new SecretReader(kernel.database);
   return {
     name: 'secrets',
     endpoints: [
       bind(contract.listSecrets, (ctx, { params, query }) => list(ctx, params.vault, query)),
       bind(contract.createSecret, (ctx, { params, body }) => secrets.create(ctx, params.vault, body)),
       bind(contract.readSecret, (ctx, { params, query }) =>
-        secrets.read(ctx, params.vault, params.path, query.version),
+        secrets.read(ctx, reader, params.vault, params.path, query.version),
       ),
       bind(contract.updateSecret, (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body)),
       bind(contract.deleteSecret, (ctx, { params }) => secrets.remove(ctx, params.vault, params.path)),
       bind(contract.restoreSecret, (ctx, { params }) => secrets.restore(ctx, params.vault, params.path)),
-      bind(contract.listVersions, (ctx, { params, query }) => listVersions(ctx, params.vault, params.path, query)),
+      bind(contract.listVersions, (ctx, { params, query }) =>
+        listVersions(ctx, reader, params.vault, params.path, query),
+      ),
       bind(contract.rotateSecret, (ctx, { params, body }) => rotate(ctx, backends, params.vault, params.path, body)),
       bind(contract.rollbackSecret, (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body)),
       bind(contract.moveSecret, (ctx, { params, body }) => move(ctx, params.vault, params.path, body)),

@@ -10,6 +10,7 @@ import { findVault, isLive, SECRET_IDS_MAX, type VaultRow, vaultNotFound } from 
 import { attributesOf, authorizedSecret, secretResource } from './access.ts';
 import type * as contract from './contract.ts';
 import { VERSION_MAX } from './contract.ts';
+import type { SecretReader } from './reading.ts';
 import * as store from './store.ts';
 import { metadataOf, summaryOf } from './wire.ts';
 
@@ -170,11 +171,12 @@ export async function secretIds(ctx: Context, vault: VaultRow) {
 
 export async function listVersions(
   ctx: Context,
+  reader: SecretReader,
   vaultName: string,
   path: string,
   query: Query<typeof contract.listVersions>,
 ) {
-  const row = await authorizedSecret(ctx, vaultName, path);
+  const row = await authorizedSecret(ctx, reader, vaultName, path);
   const [before] = decodeCursor(query.cursor, /^[1-9]\d{0,8}$/) ?? [];
   const page = await store.listVersions(
     ctx.database.read,

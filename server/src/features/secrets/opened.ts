@@ -1,7 +1,8 @@
 import type { Context } from '../../kernel/context.ts';
 import type { VaultRow } from '../vaults/index.ts';
+import { READ_VERSION } from './read-store.ts';
 import { openValue } from './sealing.ts';
-import * as store from './store.ts';
+import type { SummaryRow } from './store.ts';
 
 /** Values held at once while many are read: a value may be a mebibyte. */
 const HELD_MAX = 16;
@@ -13,8 +14,8 @@ const HELD_MAX = 16;
 export async function* openedValues(
   ctx: Context,
   vault: VaultRow,
-  rows: readonly store.SummaryRow[],
-): AsyncGenerator<{ row: store.SummaryRow; value: string }> {
+  rows: readonly SummaryRow[],
+): AsyncGenerator<{ row: SummaryRow; value: string }> {
   for (let at = 0; at < rows.length; at += HELD_MAX) {
     const held = rows.slice(at, at + HELD_MAX);
     const opened = await Promise.all(held.map((row) => openVersion(ctx, vault, row)));
@@ -25,10 +26,10 @@ export async function* openedValues(
   }
 }
 
-async function openVersion(ctx: Context, vault: VaultRow, row: store.SummaryRow): Promise<string | null> {
+async function openVersion(ctx: Context, vault: VaultRow, row: SummaryRow): Promise<string | null> {
   if (row.protection === 'fortress') throw new Error('a fortress secret is opened only by itself');
   const { secret_id, version } = row;
-  const [found] = await ctx.database.query(store.READ_VERSION, {
+  const [found] = await ctx.database.query(READ_VERSION, {
     tenantId: ctx.tenantId,
     secretId: secret_id,
     version,

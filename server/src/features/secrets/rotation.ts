@@ -9,6 +9,7 @@ import type { BackendRotations } from './backend-rotation.ts';
 import type * as contract from './contract.ts';
 import type { Generator, Rotation, Secret } from './contract.ts';
 import { generateValue, generatorProblem } from './generators.ts';
+import type { ReadRow } from './read-store.ts';
 import { lastRotationOf } from './rotation-store.ts';
 import { nextRotation } from './schedule.ts';
 import { openDataKey, sealerFor } from './sealing.ts';
@@ -104,7 +105,7 @@ function answerOf(rotation_id: string, status: 'completed' | 'in_progress', row:
 }
 
 /** How the latest rotation through a backend went. */
-export async function lastRotation(ctx: Context, row: store.ReadRow): Promise<Secret['rotation_status']> {
+export async function lastRotation(ctx: Context, row: ReadRow): Promise<Secret['rotation_status']> {
   const last = await lastRotationOf(ctx.database.read, ctx.tenantId, row.secret_id);
   return last === undefined ? null : { rotation_id: last.rotation_id, status: last.status, failure: last.failure };
 }

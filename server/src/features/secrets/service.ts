@@ -24,6 +24,8 @@ import {
 import type * as contract from './contract.ts';
 import type { Rotation, Secret } from './contract.ts';
 import { environmentIn } from './fitting.ts';
+import type { ReadRow } from './read-store.ts';
+import type { SecretReader } from './reading.ts';
 import { keptMs } from './retention.ts';
 import { lastRotation, newValue, refuseBadRotation } from './rotation.ts';
 import { nextRotation } from './schedule.ts';
@@ -124,8 +126,14 @@ export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
   if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
 }
 
-export async function read(ctx: Context, vault: string, path: string, version: number | undefined) {
-  const row = await authorizedSecret(ctx, vault, path);
+export async function read(
+  ctx: Context,
+  reader: SecretReader,
+  vault: string,
+  path: string,
+  version: number | undefined,
+) {
+  const row = await authorizedSecret(ctx, reader, vault, path);
   requireProof(ctx, row);
   if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded();
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
@@ -135,7 +143,7 @@ export async function read(ctx: Context, vault: string, path: string, version: n
   return { ...secretOf(vault, shown, status), value };
 }
 
-async function atVersion(ctx: Context, row: store.ReadRow, version: number): Promise<store.ReadRow> {
+async function atVersion(ctx: Context, row: ReadRow, version: number): Promise<ReadRow> {
   const older = await store.findVersion(ctx.database.read, ctx.tenantId, row.secret_id, version);
   if (older === undefined) throw versionNotFound();
   const { metadata, tags, sealed, sealed_version, created_at: updated_at } = older;

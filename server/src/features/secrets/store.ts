@@ -2,7 +2,6 @@ import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
@@ -110,69 +109,6 @@ const SUMMARY = [
   'next_rotation_at',
 ] as const;
 export type SummaryRow = Pick<SecretRow, (typeof SUMMARY)[number]>;
-
-/** A secret as it is read: all of its row that an answer needs. */
-export type ReadRow = SummaryRow &
-  Pick<SecretRow, 'rotation' | 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'>;
-
-/** A vault, and a secret in it: of a vault without the secret, everything about the secret is null. */
-export type FoundSecret = Pick<Tables['vaults'], 'vault_id' | 'status' | 'log_reads'> & {
-  vault_environment: string;
-} & ({ [K in keyof ReadRow]: ReadRow[K] } | { [K in keyof ReadRow]: null });
-
-/** The hot path: vault and secret in one question. */
-export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; path: string }, FoundSecret>(
-  (db, parameter) =>
-    db
-      .selectFrom('vaults as v')
-      .leftJoin('secrets as s', (join) =>
-        join
-          .onRef('s.tenant_id', '=', 'v.tenant_id')
-          .onRef('s.vault_id', '=', 'v.vault_id')
-          .on('s.deleted_no', '=', 0)
-          .on('s.path', '=', parameter('path')),
-      )
-      .select([
-        'v.vault_id',
-        'v.status',
-        'v.environment as vault_environment',
-        'v.log_reads',
-        's.path',
-        's.secret_id',
-        's.secret_no',
-        's.type',
-        's.environment',
-        's.protection',
-        's.version',
-        's.metadata',
-        's.tags',
-        's.rotation',
-        's.rotation_id',
-        's.rotated_at',
-        's.next_rotation_at',
-        's.created_at',
-        's.updated_at',
-        's.data_key',
-        's.sealed_version',
-        's.sealed',
-      ])
-      .where('v.tenant_id', '=', parameter('tenantId'))
-      .where('v.name', '=', parameter('vault'))
-      .$castTo<FoundSecret>(),
-);
-
-/** One version's value, when many are read. */
-export const READ_VERSION = new PreparedQuery<
-  { tenantId: string; secretId: string; version: number },
-  Pick<SecretVersionRow, 'sealed_version' | 'sealed'>
->((db, parameter) =>
-  db
-    .selectFrom('secret_versions')
-    .select(['sealed_version', 'sealed'])
-    .where('tenant_id', '=', parameter('tenantId'))
-    .where('secret_id', '=', parameter('secretId'))
-    .where('version', '=', parameter('version')),
-);
 
 export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
   await tx.insertInto('secrets').values(row).execute();

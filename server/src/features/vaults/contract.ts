@@ -41,6 +41,13 @@ const AuditSettings = object({
     description:
       'False: successful reads of ordinary secrets leave no entry. Refusals, changes and fortress secrets always do.',
   }),
+  retention_days: nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 36_500,
+      description: 'Entries about the vault are kept at least so long; null: for ever. Nothing is ever removed sooner.',
+    }),
+  ),
 });
 
 const summary = {

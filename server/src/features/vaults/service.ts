@@ -49,7 +49,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
     status: 'active',
     rotation_days: body.encryption?.rotation_days ?? ROTATION_DAYS_DEFAULT,
     log_reads: body.audit?.log_reads === false ? 0 : 1,
-    audit_retention_days: null,
+    audit_retention_days: body.audit?.retention_days ?? null,
     is_zero_knowledge: body.is_zero_knowledge === true ? 1 : 0,
     secrets_count: 0,
     approval_id: null,
@@ -140,13 +140,14 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     if (body.is_zero_knowledge !== undefined && body.is_zero_knowledge !== (row.is_zero_knowledge === 1)) {
       throw new CofferError('ZK_FLAG_IMMUTABLE', 'is_zero_knowledge is chosen when a vault is made and never changes.');
     }
-    const { log_reads } = body.audit ?? {};
+    const { log_reads, retention_days } = body.audit ?? {};
     const changed: store.VaultRow = {
       ...row,
       description: body.description ?? row.description,
       tags: body.tags === undefined ? row.tags : JSON.stringify(body.tags),
       rotation_days: body.encryption?.rotation_days ?? row.rotation_days,
       log_reads: log_reads === undefined ? row.log_reads : Number(log_reads),
+      audit_retention_days: retention_days === undefined ? row.audit_retention_days : retention_days,
       updated_at: ctx.now,
     };
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
@@ -215,7 +216,7 @@ function toWire(row: store.VaultRow): Vault {
   return {
     ...summaryOf(row),
     encryption: { algorithm: 'AES-256-GCM', key_source: 'service_managed', rotation_days: row.rotation_days },
-    audit: { log_reads: row.log_reads === 1 },
+    audit: { log_reads: row.log_reads === 1, retention_days: row.audit_retention_days },
     approval_id: row.approval_id,
   };
 }

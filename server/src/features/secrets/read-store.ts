@@ -1,0 +1,96 @@
+import { sql } from 'kysely';
+import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
+import type { Tables } from '../../kernel/storage/tables.ts';
+import type { SecretRow, SecretVersionRow, SummaryRow } from './store.ts';
+
+/** The questions of the hot path. */
+
+/** A secret as it is read: all of its row that an answer needs. */
+export type ReadRow = SummaryRow &
+  Pick<SecretRow, 'rotation' | 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'>;
+
+/** A vault, and a secret in it: of a vault without the secret, everything about the secret is null. */
+export type FoundSecret = Pick<Tables['vaults'], 'vault_id' | 'status' | 'log_reads'> & {
+  vault_environment: string;
+} & ({ [K in keyof ReadRow]: ReadRow[K] } | { [K in keyof ReadRow]: null });
+
+const FOUND = [
+  'v.vault_id',
+  'v.status',
+  'v.environment as vault_environment',
+  'v.log_reads',
+  's.path',
+  's.secret_id',
+  's.secret_no',
+  's.type',
+  's.environment',
+  's.protection',
+  's.version',
+  's.metadata',
+  's.tags',
+  's.rotation',
+  's.rotation_id',
+  's.rotated_at',
+  's.next_rotation_at',
+  's.created_at',
+  's.updated_at',
+  's.data_key',
+  's.sealed_version',
+  's.sealed',
+] as const;
+
+/** Vault and secret in one question. */
+export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; path: string }, FoundSecret>(
+  (db, parameter) =>
+    db
+      .selectFrom('vaults as v')
+      .leftJoin('secrets as s', (join) =>
+        join
+          .onRef('s.tenant_id', '=', 'v.tenant_id')
+          .onRef('s.vault_id', '=', 'v.vault_id')
+          .on('s.deleted_no', '=', 0)
+          .on('s.path', '=', parameter('path')),
+      )
+      .select(FOUND)
+      .where('v.tenant_id', '=', parameter('tenantId'))
+      .where('v.name', '=', parameter('vault'))
+      .$castTo<FoundSecret>(),
+);
+
+/** The same for many at once, on PostgreSQL; `place` says which of them a row answers, counted from 1. */
+export const READ_SECRETS = new PreparedQuery<
+  { tenants: string[]; vaults: string[]; paths: string[] },
+  FoundSecret & { place: number }
+>((db, parameter) =>
+  db
+    .selectFrom(
+      sql<{ tenant_id: string; vault: string; path: string; place: number }>`unnest(
+        ${parameter('tenants')}::text[], ${parameter('vaults')}::text[], ${parameter('paths')}::text[]
+      ) with ordinality`.as<'asked'>(sql`asked(tenant_id, vault, path, place)`),
+    )
+    .innerJoin('vaults as v', (join) =>
+      join.onRef('v.tenant_id', '=', 'asked.tenant_id').onRef('v.name', '=', 'asked.vault'),
+    )
+    .leftJoin('secrets as s', (join) =>
+      join
+        .onRef('s.tenant_id', '=', 'v.tenant_id')
+        .onRef('s.vault_id', '=', 'v.vault_id')
+        .on('s.deleted_no', '=', 0)
+        .onRef('s.path', '=', 'asked.path'),
+    )
+    .select([...FOUND, 'asked.place'])
+    .$castTo<FoundSecret & { place: number }>(),
+);
+
+/** One version's value, when many are read. */
+export const READ_VERSION = new PreparedQuery<
+  { tenantId: string; secretId: string; version: number },
+  Pick<SecretVersionRow, 'sealed_version' | 'sealed'>
+>((db, parameter) =>
+  db
+    .selectFrom('secret_versions')
+    .select(['sealed_version', 'sealed'])
+    .where('tenant_id', '=', parameter('tenantId'))
+    .where('secret_id', '=', parameter('secretId'))
+    .where('version', '=', parameter('version')),
+);
