@@ -9,7 +9,7 @@ const HELD_MAX = 16;
 
 /**
  * The values of ordinary secrets, in the versions that were decided on: what the policy saw is what is read, whatever changed since. A
- * version that is gone by then is left out.
+ * version that is gone by then, or moved elsewhere, is left out.
  */
 export async function* openedValues(
   ctx: Context,
@@ -31,6 +31,7 @@ async function openVersion(ctx: Context, vault: VaultRow, row: SummaryRow): Prom
   const { secret_id, version } = row;
   const [found] = await ctx.database.query(READ_VERSION, {
     tenantId: ctx.tenantId,
+    vaultId: vault.vault_id,
     secretId: secret_id,
     version,
   });

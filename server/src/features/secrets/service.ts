@@ -143,8 +143,8 @@ export async function read(
   return { ...secretOf(vault, shown, status), value };
 }
 
-async function atVersion(ctx: Context, row: ReadRow, version: number): Promise<ReadRow> {
-  const older = await store.findVersion(ctx.database.read, ctx.tenantId, row.secret_id, version);
+async function atVersion(ctx: Context, row: ReadRow & { vault_id: string }, version: number): Promise<ReadRow> {
+  const older = await store.findVersion(ctx.database.read, ctx.tenantId, row, version);
   if (older === undefined) throw versionNotFound();
   const { metadata, tags, sealed, sealed_version, created_at: updated_at } = older;
   return { ...row, version, metadata, tags, sealed, sealed_version, updated_at };
@@ -253,7 +253,7 @@ export async function rollback(
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
     requireVersion(ctx, row, body.expected_version);
-    const older = await store.findVersion(tx, ctx.tenantId, row.secret_id, body.to_version);
+    const older = await store.findVersion(tx, ctx.tenantId, row, body.to_version);
     if (older === undefined) throw versionNotFound();
     const next = {
       operation: 'rollback' as const,

@@ -286,18 +286,23 @@ export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void
   await tx.insertInto('secret_versions').values(row).execute();
 }
 
+/** Of a secret that is still in this vault: once it is moved, its values are under another key. */
 export function findVersion(
   db: Reader,
   tenantId: string,
-  secretId: string,
+  { vault_id, secret_id }: Pick<SecretRow, 'vault_id' | 'secret_id'>,
   version: number,
 ): Promise<SecretVersionRow | undefined> {
   return db
-    .selectFrom('secret_versions')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('secret_id', '=', secretId)
-    .where('version', '=', version)
+    .selectFrom('secret_versions as n')
+    .innerJoin('secrets as s', (join) =>
+      join.onRef('s.tenant_id', '=', 'n.tenant_id').onRef('s.secret_id', '=', 'n.secret_id'),
+    )
+    .selectAll('n')
+    .where('n.tenant_id', '=', tenantId)
+    .where('n.secret_id', '=', secret_id)
+    .where('n.version', '=', version)
+    .where('s.vault_id', '=', vault_id)
     .executeTakeFirst();
 }
 
