@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { copyFileSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
 import { ok, uniqueName } from './people.ts';
-import type { Answer, CallOptions, Service } from './service.ts';
+import { type Answer, type CallOptions, type Service, startService } from './service.ts';
 
 export const POLICY_VERSION = '2026-01-01';
 
@@ -92,4 +95,11 @@ export async function runJobs(service: Service): Promise<void> {
     if (open.length === 0) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** Another node beside a service on PostgreSQL, with the same root key. */
+export async function startNodeBeside(service: Service, databaseUrl: string): Promise<Service> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'coffer-test-'));
+  for (const file of ['root.key', 'admin.token']) copyFileSync(join(service.dataDir, file), join(dataDir, file));
+  return startService('postgres', { dataDir, databaseUrl });
 }
