@@ -261,7 +261,7 @@ export const restoreSecret = endpoint({
   permission: 'secrets:restore',
   audit: 'secrets:restore',
   output: Secret,
-  errors: [...MISSING, 'SECRET_ALREADY_EXISTS'],
+  errors: [...MISSING, 'SECRET_ALREADY_EXISTS', 'MFA_REQUIRED'],
 });
 
 export const listVersions = endpoint({

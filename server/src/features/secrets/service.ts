@@ -226,6 +226,7 @@ export async function restore(ctx: Context, vaultName: string, path: string): Pr
     const row = await store.lockDeleted(tx, ctx.tenantId, vault.vault_id, path);
     if (row === undefined) throw secretNotFound();
     ctx.authorize(secretResource(vaultName, path), attributesOf(row));
+    requireProof(ctx, row);
     const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
     const change = { deleted_no: 0, deleted_at: null, next_rotation_at: nextRotation(rotation, ctx.now) };
     try {
