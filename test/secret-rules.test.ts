@@ -284,6 +284,11 @@ onBothDatabases('the rules of secrets', (database) => {
         [{ tags: ['a\nb'] }, '/body/metadata/tags/0'],
       ];
       for (const [wrong, pointer] of rows) await invalid(create({ value: 'x', metadata: wrong }), pointer);
+      const { details } = await refused(create({ value: 'x', metadata: { k: 1 } }), 422, 'VALIDATION_FAILED');
+      assert.deepEqual(
+        details.fields.map((field: { pointer: string }) => field.pointer),
+        ['/body/metadata/k'],
+      );
     });
   });
 
