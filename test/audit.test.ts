@@ -56,7 +56,7 @@ onBothDatabases('the audit log', (database) => {
         user_agent: 'the test',
         request_id: answer.headers.get('x-request-id'),
         reason: null,
-        details: { user: answer.body.id, role: 'member' },
+        details: { email: body.email, role: 'member', user: answer.body.id },
       });
       assert.ok(Math.abs(Date.parse(timestamp) - service.clock.now()) < MINUTE_MS);
     });

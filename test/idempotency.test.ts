@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
-import { addPerson, addToken, allPages, invalid, ok, type Person, refused, uniqueName } from './support/people.ts';
+import {
+  addPerson,
+  addToken,
+  allPages,
+  approved,
+  invalid,
+  ok,
+  type Person,
+  refused,
+  uniqueName,
+} from './support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 
 onBothDatabases('an Idempotency-Key', (database) => {
@@ -87,7 +97,8 @@ onBothDatabases('an Idempotency-Key', (database) => {
     const person = await addPerson(service, { role: 'admin' });
     const body = { email: newEmail() };
     await ok(post('/v1/users', 'demoted', body, person.token), 201);
-    await ok(service.call('PATCH', `/v1/users/${person.id}`, { body: { role: 'member' } }));
+    const demotion = service.call('PATCH', `/v1/users/${person.id}`, { body: { role: 'member' } });
+    await approved(service, demotion, admin.token);
     await refused(post('/v1/users', 'demoted', body, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 

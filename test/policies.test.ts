@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { addPerson, addTenant, addToken, allPages, invalid, ok, refused, uniqueName } from './support/people.ts';
+import { addPerson, addTenant, addToken, allPages, done, invalid, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
 const allow = (action: string, resource: string, more: object = {}) => ({
@@ -25,9 +25,9 @@ onBothDatabases('policies', (database) => {
     return name;
   };
   const attach = (name: string, principal: object) =>
-    ok(service.call('POST', `/v1/policies/${name}/attach`, { body: { principal } }));
+    done(service, service.call('POST', `/v1/policies/${name}/attach`, { body: { principal } }), 200);
   const detach = (name: string, principal: object) =>
-    ok(service.call('POST', `/v1/policies/${name}/detach`, { body: { principal } }));
+    done(service, service.call('POST', `/v1/policies/${name}/detach`, { body: { principal } }), 200);
   const readAudit = (token: string) => service.call('GET', '/v1/audit?limit=1', { token });
 
   test('attached to a user, a policy counts from the very next request, and detached no longer', async () => {

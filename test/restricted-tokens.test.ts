@@ -30,6 +30,7 @@ onBothDatabases('a token with a scope or an address list', (database) => {
       await refused(service.call('POST', '/auth/mfa/totp', { token }), 403, 'INSUFFICIENT_PRIVILEGE');
       const confirm = service.call('POST', '/auth/mfa/totp/confirm', { token, body: { otp: '123456' } });
       await refused(confirm, 403, 'INSUFFICIENT_PRIVILEGE');
+      await refused(service.call('DELETE', '/auth/mfa/totp', { token }), 403, 'INSUFFICIENT_PRIVILEGE');
       const login = { email: 'admin@localhost', password: PASSWORD };
       await refused(service.call('POST', '/auth/login', { token: null, body: login }), 401, 'LOGIN_DENIED');
     });
@@ -61,7 +62,7 @@ onBothDatabases('a token with a scope or an address list', (database) => {
     const changing = DECLARATIONS.filter((d) => d.resource.startsWith('self') && d.effect === 'change');
     assert.deepEqual(
       changing.map((d) => d.name).toSorted(),
-      ['changePassword', 'confirmTotp', 'createToken', 'enrolTotp'],
+      ['approveApproval', 'changePassword', 'confirmTotp', 'createToken', 'disableTotp', 'enrolTotp', 'rejectApproval'],
       'a new one needs a row in the tests above',
     );
   });

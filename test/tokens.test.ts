@@ -6,6 +6,8 @@ import {
   addTenant,
   addToken,
   allPages,
+  approved,
+  done,
   invalid,
   logIn,
   ok,
@@ -31,7 +33,8 @@ onBothDatabases('personal access tokens', (database) => {
   const isDead = (token: string) => refused(get(token, '/auth/me'), 401, 'INVALID_TOKEN');
   const works = (token: string) => ok(get(token, '/auth/me'));
   const revoke = (id: string, by: string) => service.call('DELETE', `/auth/tokens/${id}`, { token: by });
-  const patchUser = (id: string, body: object) => ok(service.call('PATCH', `/v1/users/${id}`, { body }));
+  const patchUser = (id: string, body: object) =>
+    done(service, service.call('PATCH', `/v1/users/${id}`, { body }), 200);
 
   test('a token is shown once, and only its hash is kept', async () => {
     const made = await addToken(service, member.token, { name: 'deploy' });
@@ -251,7 +254,7 @@ onBothDatabases('personal access tokens', (database) => {
     test('who is deleted takes every token along', async () => {
       const person = await addPerson(service, { role: 'admin' });
       const session = await logIn(service, person);
-      await ok(service.call('DELETE', `/v1/users/${person.id}`), 204);
+      await approved(service, service.call('DELETE', `/v1/users/${person.id}`), admin.token);
       await isDead(person.token);
       await isDead(session);
       const { tokens } = await ok(get(admin.token, `/auth/tokens?user_id=${person.id}`));

@@ -2,11 +2,18 @@ import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { bootstrap } from './bootstrap.ts';
 import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
+import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
-import { forgetPrincipal, POLICY_ENDPOINTS, policiesFeature, policiesTouching } from './features/policies/index.ts';
+import {
+  forgetPrincipal,
+  hasPolicies,
+  POLICY_ENDPOINTS,
+  policiesFeature,
+  policiesTouching,
+} from './features/policies/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
 import { purgeSecrets, SECRET_ENDPOINTS, secretIds, secretsFeature } from './features/secrets/index.ts';
@@ -16,7 +23,14 @@ import { purgeTokens, TOKENIZATION_ENDPOINTS, tokenizationFeature } from './feat
 import { revokeOfUser, TOKEN_ENDPOINTS, tokensFeature } from './features/tokens/index.ts';
 import { TRANSFER_ENDPOINTS, transferFeature } from './features/transfer/index.ts';
 import { USER_ENDPOINTS, usersFeature } from './features/users/index.ts';
-import { forgetMember, VAULT_ENDPOINTS, vaultsFeature } from './features/vaults/index.ts';
+import {
+  forgetMember,
+  isVaultManager,
+  markPending,
+  unmarkPending,
+  VAULT_ENDPOINTS,
+  vaultsFeature,
+} from './features/vaults/index.ts';
 import type { Heads } from './kernel/audit/heads.ts';
 import { Authentication } from './kernel/auth/authentication.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, systemClock } from './kernel/clock.ts';
@@ -27,7 +41,7 @@ import { createHttpServer } from './kernel/http/server.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { RateSharing } from './kernel/limits/rate-sharing.ts';
-import { makeReady, Pipeline } from './kernel/pipeline.ts';
+import { makeReady, Pipeline, type ReadyEndpoint } from './kernel/pipeline.ts';
 import { openKernel, openStorage } from './open-kernel.ts';
 
 export const VERSION = packageJson.version;
@@ -46,13 +60,14 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...SEARCH_ENDPOINTS,
   ...TOKENIZATION_ENDPOINTS,
   ...TRANSFER_ENDPOINTS,
+  ...APPROVAL_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
   ...REFERENCE_ENDPOINTS,
 ];
 
-function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
+function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: ApprovalsFeature): Feature[] {
   return [
     sessionsFeature(kernel),
     tokensFeature(kernel),
@@ -71,8 +86,10 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState): Feature[] {
         await forgetPrincipal(tx, tenantId, 'group', groupId);
         await forgetMember(tx, tenantId, 'group', groupId);
       },
+      hasPolicies: (tx, tenantId, groupId) => hasPolicies(tx, tenantId, 'group', groupId),
     }),
     policiesFeature(),
+    approvals,
     vaultsFeature(kernel, {
       secretIds,
       policiesTouching,
@@ -118,14 +135,22 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const { kernel, heads } = await openKernel({ config, clock, log, database: storage.database });
     const { isFirstStart, tokenFile } = await bootstrap(kernel);
     const state: AppState = { isStopping: false, port: config.port };
-    const features = featuresOf(kernel, heads, state);
+    const byName = new Map<string, ReadyEndpoint>();
+    const approvals = approvalsFeature(kernel, {
+      isVaultManager,
+      hooks: { vault_delete: { requested: markPending, released: unmarkPending } },
+      endpoint: (name) => byName.get(name),
+    });
+    const features = featuresOf(kernel, heads, state, approvals);
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),
       kernel.epochs,
       clock,
     );
     const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
-    const server = createHttpServer(kernel, endpoints, new Pipeline(kernel, authentication));
+    for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
+    const pipeline = new Pipeline(kernel, authentication, approvals.desk);
+    const server = createHttpServer(kernel, endpoints, pipeline);
     const jobs = new JobRunner({
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],

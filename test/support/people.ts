@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
+import { insertNew, newUser } from '../../server/src/features/users/index.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
+import { DAY_MS } from '../../server/src/kernel/clock.ts';
 import type { Answer, CallOptions, Service } from './service.ts';
 
 /** Somebody of a tenant, with a password and a personal access token without limits. */
@@ -41,16 +44,97 @@ export interface NewPerson {
   email?: string;
 }
 
+/** Tokens of the admins that tests added to a tenant, by its name: where there are several, one approves what another asks for. */
+const adminTokens = new WeakMap<Service, Map<string | undefined, string[]>>();
+
+function adminsOf(service: Service, tenant: Tenant | undefined): string[] {
+  const byTenant = adminTokens.get(service) ?? new Map<string | undefined, string[]>();
+  adminTokens.set(service, byTenant);
+  const tokens = byTenant.get(tenant?.name) ?? [];
+  byTenant.set(tenant?.name, tokens);
+  return tokens;
+}
+
 /** Costs two rounds of argon2: one for the password, one for the login that makes the token. */
 export async function addPerson(service: Service, { role = 'member', tenant, email }: NewPerson = {}): Promise<Person> {
   const address = email ?? `${uniqueName(role)}@example.com`;
   const password = `password of ${address}`;
   const by = tenant?.owner.token ?? service.adminToken;
   const body = { email: address, role, password };
-  const user = await ok(service.call('POST', '/v1/users', { token: by, body }), 201);
+  const made = await done(service, service.call('POST', '/v1/users', { token: by, body }), 201, tenant);
+  const user = made.email === undefined ? await userOf(service, address, by) : made;
   const person = { id: user.id, email: address, password, tenant: tenant?.name, token: '' };
   const session = await logIn(service, person);
-  return { ...person, token: (await addToken(service, session)).token };
+  const { token } = await addToken(service, session);
+  if (role === 'owner' || role === 'admin') adminsOf(service, tenant).push(token);
+  return { ...person, token };
+}
+
+async function userOf(service: Service, email: string, token: string): Promise<Answer['body']> {
+  const users = await allPages(service, '/v1/users', 'users', { token });
+  return users.find((user) => user.email === email.toLowerCase());
+}
+
+export interface Colleague {
+  id: string;
+  email: string;
+  token: string;
+}
+
+/**
+ * Somebody with a token and without a password, put straight into the database: for tests that need many, or need them to be there before
+ * anybody has to approve that.
+ */
+export async function addColleague(
+  service: Service,
+  tenantId: string,
+  role: Role,
+  more: { mfaAt?: number } = {},
+): Promise<Colleague> {
+  const { kernel } = service.app;
+  const now = service.clock.now();
+  const row = newUser(tenantId, { email: `${uniqueName(role)}@example.com`, name: '', role, password_hash: '' }, now);
+  const token = { kind: 'pat', name: 'colleague', expiresAt: now + 90 * DAY_MS } as const;
+  const issued = await issueToken(kernel, { tenantId, userId: row.user_id, ...token, ...more });
+  await kernel.database.transaction(async (tx) => {
+    await insertNew(tx, row);
+    await insertToken(tx, issued.row);
+  });
+  return { id: row.user_id, email: row.email, token: issued.token };
+}
+
+/** Of what must have this status, or else waits: then an admin that a test has added approves it. */
+export async function done(
+  service: Service,
+  answer: Promise<Answer>,
+  status: number,
+  tenant?: Tenant,
+): Promise<Answer['body']> {
+  const { status: actual, body, text } = await answer;
+  if (actual !== 202) {
+    assert.equal(actual, status, text);
+    return body;
+  }
+  for (const token of adminsOf(service, tenant)) {
+    const decided = await service.call('POST', `/approvals/${body.approval_id}/approve`, { token, body: {} });
+    if (decided.status === 200) return completed(decided.body);
+  }
+  assert.fail(`nobody could approve ${text}`);
+}
+
+/** Asserts that it waits, and approves it with this token; answers the approval. */
+export async function approved(service: Service, answer: Promise<Answer>, by: string): Promise<Answer['body']> {
+  const { approval_id } = await ok(answer, 202);
+  return completed(await ok(approve(service, approval_id, by)));
+}
+
+export function approve(service: Service, approvalId: string, by: string, body: object = {}): Promise<Answer> {
+  return service.call('POST', `/approvals/${approvalId}/approve`, { token: by, body });
+}
+
+function completed(approval: Answer['body']): Answer['body'] {
+  assert.equal(approval.status, 'completed', JSON.stringify(approval.failure));
+  return approval;
 }
 
 /** A session token. */

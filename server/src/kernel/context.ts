@@ -1,11 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import {
+  type ApprovalDesk,
+  ApprovalRequired,
+  AwaitsApproval,
+  type Basis,
+  PENDING_STATUS,
+  type PendingApproval,
+  ruleOf,
+} from './approval.ts';
 import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
 import { authorize } from './authz/authorize.ts';
 import { mayAsk, withinCeiling } from './authz/ceiling.ts';
 import type { PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault } from './authz/reach.ts';
-import type { EndpointDeclaration } from './endpoint.ts';
+import type { PurposeKey } from './crypto/keyring.ts';
+import { type EndpointDeclaration, NONE } from './endpoint.ts';
 import { CofferError } from './errors.ts';
 import { newId } from './ids.ts';
 import type { Kernel } from './kernel.ts';
@@ -34,7 +44,12 @@ export interface ResourceAttributes {
 export const MFA_FRESH_MS = 15 * 60 * 1000;
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '', key: '' };
 
-type CommitWith = (ctx: Context, tx: Tx, result: unknown) => Promise<void>;
+/** What a change needs of its surroundings. */
+export interface Surroundings {
+  /** Keeps the answer, in the transaction of the change. */
+  keepAnswer(tx: Tx, status: number, result: unknown): Promise<void>;
+  approvals: ApprovalDesk;
+}
 
 /** One request on its way through the pipeline: who asks, from where, and what will be recorded of it. */
 export class Context {
@@ -52,13 +67,16 @@ export class Context {
   isUnrecorded = false;
   /** Set once the change is committed, and with it its audit entry. */
   committed: { result: unknown } | null = null;
+  /** Set as well if what was committed is that the change waits for somebody else: this is the answer then. */
+  pending: PendingApproval | null = null;
   #principal: Principal | null = null;
   #tenantId: string | null = null;
   #actor: Actor = ANONYMOUS;
   #details: Record<string, unknown> | undefined;
-  readonly #commitWith: CommitWith;
+  readonly #surroundings: Surroundings;
+  #tx: Tx | null = null;
 
-  constructor(kernel: Kernel, declaration: EndpointDeclaration, call: Call, commitWith: CommitWith) {
+  constructor(kernel: Kernel, declaration: EndpointDeclaration, call: Call, surroundings: Surroundings) {
     this.kernel = kernel;
     this.declaration = declaration;
     this.call = call;
@@ -66,7 +84,7 @@ export class Context {
     // Without the query: people put secrets there.
     const query = call.url.indexOf('?');
     this.resource = query === -1 ? call.url : call.url.slice(0, query);
-    this.#commitWith = commitWith;
+    this.#surroundings = surroundings;
   }
 
   get database(): Database {
@@ -125,6 +143,10 @@ export class Context {
   leaveUnrecorded(): void {
     if (this.declaration.effect !== 'read') throw new Error('a change is always recorded');
     this.isUnrecorded = true;
+  }
+
+  get details(): Readonly<Record<string, unknown>> | undefined {
+    return this.#details;
   }
 
   get isMfaFresh(): boolean {
@@ -210,19 +232,53 @@ export class Context {
     if (this.declaration.effect !== 'change') throw new Error(`${this.declaration.name} is declared to change nothing`);
     if (this.committed !== null) throw new Error('one request makes one change');
     const headKey = await this.kernel.audit.headKey(this.tenantId);
+    try {
+      return await this.#commit(this.declaration.status, headKey, fn);
+    } catch (error) {
+      if (!(error instanceof ApprovalRequired)) throw error;
+      const store = await this.#surroundings.approvals.prepare(this, error.basis);
+      this.pending = await this.#commit(PENDING_STATUS, headKey, store);
+      throw new AwaitsApproval();
+    }
+  }
+
+  async #commit<T>(status: number, headKey: PurposeKey, fn: (tx: Tx) => Promise<T>): Promise<T> {
     const result = await this.database.transaction(async (tx) => {
+      this.#tx = tx;
       this.alsoRecorded.length = 0;
       const outcome = await fn(tx);
-      if (this.declaration.resource === 'loaded' && !this.isAuthorized) {
-        throw new Error(`${this.declaration.name} never called ctx.authorize`);
-      }
-      await this.#commitWith(this, tx, outcome);
-      const entries = [this.entry('allow', this.declaration.status, ''), ...this.alsoRecorded];
-      await this.kernel.audit.recordIn(tx, entries, headKey);
+      this.refuseUndecided();
+      await this.#surroundings.keepAnswer(tx, status, outcome);
+      await this.kernel.audit.recordIn(tx, [this.entry('allow', status, ''), ...this.alsoRecorded], headKey);
       return outcome;
     });
     this.committed = { result };
     return result;
+  }
+
+  /**
+   * The last step of a change that takes two people, after everything is checked and written. If it must wait, all of it is undone, what
+   * was asked is kept, and the answer is 202; it is done anew, by this same code, when it is approved. Where the caller is the only one
+   * who could approve, what is not destructive passes. `basis` is what must still be true then.
+   */
+  async needsApproval(tx: Tx, basis: Basis = {}): Promise<void> {
+    const { approval, name } = this.declaration;
+    if (approval === NONE) throw new Error(`${name} is declared to need no approval`);
+    if (tx !== this.#tx) throw new Error('an approval is asked for inside ctx.change');
+    if (ruleOf(approval).isDestructive || !(await this.#surroundings.approvals.standsAlone(this))) {
+      throw new ApprovalRequired(basis);
+    }
+    this.describe({ self_approved: true });
+  }
+
+  /** The approval that this is carried out for, if it waited for one. */
+  get approvalId(): string | null {
+    return null;
+  }
+
+  protected refuseUndecided(): void {
+    if (this.declaration.resource !== 'loaded' || this.isAuthorized) return;
+    throw new Error(`${this.declaration.name} never called ctx.authorize`);
   }
 
   /** The same, for the log of a tenant that the change is about: by whom is told, from where is not theirs to know. */

@@ -49,9 +49,19 @@ test('a declaration that contradicts itself is refused when it is made', () => {
     ['a GET with a body', { body: object({}) }],
     ['no output, but 200', { output: NONE }],
     ['raw and a schema', { raw: 'text/plain' }],
+    ['a read that waits for approval', { approval: 'rbac_change' }],
     ['a path with a query', { path: '/v1/things/{thing_id}?x' }],
   ];
   for (const [why, change] of wrong) assert.throws(() => endpoint({ ...good, ...change }), /endpoint readThing/, why);
+});
+
+test('what waits for approval is a change by somebody known, with an answer of its own', () => {
+  const change: Partial<EndpointDeclaration> = { method: 'POST', effect: 'change', approval: 'rbac_change' };
+  assert.ok(endpoint({ ...good, ...change }));
+  const isPublic = { credentials: 'public', tenant: NONE, permission: NONE, resource: NONE } as const;
+  for (const wrong of [isPublic, { status: 202 } as const]) {
+    assert.throws(() => endpoint({ ...good, ...change, ...wrong }), /wait for approval/);
+  }
 });
 
 test('the codes an endpoint can answer with follow from its declaration', () => {

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from 'typebox';
+import { type ApprovalKind, PENDING_STATUS } from './approval.ts';
 import type { Context } from './context.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import type { RateClass } from './limits/rate-classes.ts';
@@ -42,7 +43,8 @@ export interface EndpointDeclaration {
   tier: 'professional' | 'enterprise' | None;
   /** `forward`: answered by the tenant's own region. `local`: by whichever region was asked. */
   region: 'forward' | 'local';
-  approval: None;
+  /** What kind of approval it may need: it then answers 202 with a `PendingApproval` in place of its own answer. */
+  approval: ApprovalKind | None;
   /** Whether the service must see a secret's plaintext to answer. */
   plaintext: boolean;
   /** The action the audit log names. `none` only for answers that tell nothing about a tenant. */
@@ -128,6 +130,9 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (isPublic && e.permission !== NONE) return 'a public endpoint cannot demand a permission';
   if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource go together';
   if (!isPublic && e.audit === NONE) return 'what needs a credential is audited';
+  if (e.approval !== NONE && (isPublic || e.effect !== 'change' || e.status === PENDING_STATUS)) {
+    return 'only a change by somebody known can wait for approval, and is told from one that need not by its status';
+  }
   if (e.method === 'GET' && (e.effect === 'change' || e.body !== NONE)) return 'a GET changes nothing and has no body';
   if ((e.status === 204) !== (e.output === NONE && e.raw === NONE)) return '204 and nothing else has no output';
   if (e.raw !== NONE && e.output !== NONE) return 'an answer is raw or has a schema';

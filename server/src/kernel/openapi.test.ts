@@ -60,6 +60,17 @@ const remove = endpoint({
   status: 204,
   output: 'none',
 });
+const purge = endpoint({
+  ...BASE,
+  name: 'purgeSecret',
+  method: 'DELETE',
+  path: '/v1/vaults/{vault}/purge/{path}',
+  summary: 'Purge a secret',
+  effect: 'change',
+  approval: 'vault_delete',
+  status: 204,
+  output: 'none',
+});
 const health = endpoint({
   ...BASE,
   name: 'getHealth',
@@ -77,7 +88,7 @@ const health = endpoint({
   output: 'none',
   raw: 'text/plain; charset=utf-8',
 });
-const DECLARATIONS = [read, write, remove, health];
+const DECLARATIONS = [read, write, remove, purge, health];
 
 interface Operation {
   operationId: string;
@@ -186,6 +197,15 @@ test('changes take an Idempotency-Key; a body is required when a field of it is'
   assert.equal(at(document, SECRET, 'get').requestBody, undefined);
   assert.equal(at(document, SECRET, 'put').requestBody?.required, true);
   assert.equal(at(document, SECRET, 'delete').requestBody?.required, false);
+});
+
+test('what may wait for approval says so, with the answer it then gives', () => {
+  const document = make();
+  const { responses } = at(document, '/v1/vaults/{vault}/purge/{path}', 'delete');
+  const schema = { $ref: '#/components/schemas/PendingApproval' };
+  assert.deepEqual(responses['202']?.content, { 'application/json': { schema } });
+  assert.equal(responses['204']?.content, undefined);
+  assert.equal(at(document, SECRET, 'delete').responses['202'], undefined);
 });
 
 test('a public endpoint needs no credential, and one without a limit tells none', () => {

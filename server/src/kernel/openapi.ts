@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { PENDING_STATUS, PendingApproval } from './approval.ts';
 import { type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
 
@@ -53,7 +54,7 @@ export function openApiDocument(declarations: readonly EndpointDeclaration[], in
     tags: [...new Set(declarations.map((e) => e.noun))].map((name) => ({ name })),
     paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA },
+      schemas: { Error: ERROR_SCHEMA, PendingApproval: plainSchema(PendingApproval) },
       responses: errorResponses(declarations),
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
       headers: HEADERS,
@@ -140,8 +141,8 @@ function operation(e: EndpointDeclaration): Json {
 }
 
 function extension(e: EndpointDeclaration): Json {
-  const { credentials, tenant, permission, resource, rate, tier, region, audit, effect } = e;
-  return { credentials, tenant, permission, resource, rate, tier, region, audit, effect };
+  const { credentials, tenant, permission, resource, rate, tier, region, approval, audit, effect } = e;
+  return { credentials, tenant, permission, resource, rate, tier, region, approval, audit, effect };
 }
 
 function takesIdempotencyKey(e: EndpointDeclaration): boolean {
@@ -187,19 +188,25 @@ function requestBody(e: EndpointDeclaration): Json {
 }
 
 function responses(e: EndpointDeclaration): Json {
-  const success: Json = {
-    description: STATUS_TEXT[e.status],
-    headers: {
-      'X-Request-Id': ref('headers', 'RequestId'),
-      ...(isRateLimited(e) && RATE_HEADERS),
-      ...(takesIdempotencyKey(e) && { 'Idempotency-Replayed': ref('headers', 'IdempotencyReplayed') }),
-    },
-    ...successContent(e),
+  const headers: Json = {
+    'X-Request-Id': ref('headers', 'RequestId'),
+    ...(isRateLimited(e) && RATE_HEADERS),
+    ...(takesIdempotencyKey(e) && { 'Idempotency-Replayed': ref('headers', 'IdempotencyReplayed') }),
+  };
+  const success: Json = { description: STATUS_TEXT[e.status], headers, ...successContent(e) };
+  const pending: Json = {
+    description: `Not done: it waits for an approval of the kind \`${e.approval}\`.`,
+    headers,
+    content: { 'application/json': { schema: ref('schemas', 'PendingApproval') } },
   };
   const errors = Object.entries(codesByStatus(e)).map(([status, codes]) => {
     return [status, ref('responses', responseName(status, codes))];
   });
-  return { [e.status]: success, ...Object.fromEntries(errors) };
+  return {
+    [e.status]: success,
+    ...(e.approval !== NONE && { [PENDING_STATUS]: pending }),
+    ...Object.fromEntries(errors),
+  };
 }
 
 function successContent(e: EndpointDeclaration): Json {

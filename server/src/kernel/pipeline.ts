@@ -1,12 +1,14 @@
+import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
 import { type Authentication, RefusedCredential } from './auth/authentication.ts';
 import { type Call, Context } from './context.ts';
-import { type BoundEndpoint, type EndpointDeclaration, errorCodes, NONE, Streamed } from './endpoint.ts';
+import { type BoundEndpoint, type EndpointDeclaration, errorCodes, type Input, NONE, Streamed } from './endpoint.ts';
 import { CofferError, type ErrorCode } from './errors.ts';
 import { type InputValidator, inputValidator } from './http/validation.ts';
 import type { Kernel } from './kernel.ts';
 import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
 import type { RateState } from './limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
+import type { Tx } from './storage/database.ts';
 
 export interface Reply {
   status: number;
@@ -35,20 +37,23 @@ export function makeReady(bound: BoundEndpoint, serialize: (result: unknown) => 
 export class Pipeline {
   readonly #kernel: Kernel;
   readonly #authentication: Authentication;
+  readonly #approvals: ApprovalDesk;
 
-  constructor(kernel: Kernel, authentication: Authentication) {
+  constructor(kernel: Kernel, authentication: Authentication, approvals: ApprovalDesk) {
     this.#kernel = kernel;
     this.#authentication = authentication;
+    this.#approvals = approvals;
   }
 
   async answer(endpoint: ReadyEndpoint, call: Call): Promise<Reply> {
     const { declaration } = endpoint;
     let idempotent: IdempotentRequest | null = null;
     let rate: RateState | null = null;
-    const ctx = new Context(this.#kernel, declaration, call, async (_, tx, result) => {
-      if (idempotent !== null)
-        await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, ctx.resource, result));
-    });
+    const keepAnswer = async (tx: Tx, status: number, result: unknown) => {
+      if (idempotent === null) return;
+      await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, status, ctx.resource, result));
+    };
+    const ctx = new Context(this.#kernel, declaration, call, { keepAnswer, approvals: this.#approvals });
     try {
       rate = limitByAddress(ctx);
       if (declaration.credentials !== 'public') {
@@ -59,7 +64,7 @@ export class Pipeline {
       const input = endpoint.validate(call);
       authorizeDeclared(ctx);
       idempotent = await this.#idempotentRequest(ctx);
-      const act = () => endpoint.handler(ctx, input);
+      const act = () => answerOf(endpoint, ctx, input);
       const done = idempotent === null ? { result: await act() } : await this.#kernel.idempotency.once(idempotent, act);
       const isReplay = 'saved' in done;
       if (isReplay) replay(ctx, done.saved);
@@ -143,14 +148,14 @@ function replyHeaders(e: EndpointDeclaration, rate: RateState | null, isReplay: 
 }
 
 /** Some rows belong to the installation, not to a tenant; no policy of a tenant can open them. */
-function requireOwnTenant(ctx: Context): void {
+export function requireOwnTenant(ctx: Context): void {
   if (ctx.declaration.tenant !== 'operator' || ctx.principal.isOperator) return;
   throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the tenant that runs this installation may do this.', {
     auditReason: 'not the operator tenant',
   });
 }
 
-function authorizeDeclared(ctx: Context): void {
+export function authorizeDeclared(ctx: Context): void {
   const { resource, credentials } = ctx.declaration;
   if (credentials === 'public') return;
   if (resource === NONE) ctx.authorizeCredentialOnly();
@@ -161,8 +166,18 @@ function fillTemplate(template: string, params: Readonly<Record<string, string>>
   return template.includes('{') ? template.replace(/\{([a-z_]+)\}/g, (_, name) => params[name] ?? '') : template;
 }
 
+/** A change that waits for approval ends its handler: what is stored is the answer then. */
+function answerOf({ declaration, handler }: ReadyEndpoint, ctx: Context, input: Input): Promise<unknown> {
+  if (declaration.approval === NONE) return handler(ctx, input);
+  return handler(ctx, input).catch((error) => {
+    if (ctx.pending === null) throw error;
+    return ctx.pending;
+  });
+}
+
 function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): Omit<Reply, 'headers'> {
   const { declaration } = endpoint;
+  if (ctx.pending !== null) return { status: PENDING_STATUS, body: JSON.stringify(ctx.pending) };
   if (ctx.committed !== null && ctx.committed.result !== result) {
     throw new Error(`${declaration.name} must answer with what its change returned`);
   }
@@ -175,8 +190,9 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   return { status: declaration.status, body: endpoint.serialize(result) };
 }
 
-function keptAnswer(endpoint: ReadyEndpoint, resource: string, result: unknown): SavedAnswer {
-  const { output, status } = endpoint.declaration;
+function keptAnswer(endpoint: ReadyEndpoint, status: number, resource: string, result: unknown): SavedAnswer {
+  const { output, status: own } = endpoint.declaration;
+  if (status !== own) return { status, resource, body: JSON.stringify(result) };
   return { status, resource, body: output === NONE ? '' : endpoint.serialize(result) };
 }
 

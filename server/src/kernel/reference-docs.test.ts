@@ -47,6 +47,19 @@ const vault = endpoint({
   tier: 'enterprise',
   errors: ['NOT_FOUND'],
 });
+const removal = endpoint({
+  ...BASE,
+  name: 'deleteVault',
+  method: 'DELETE',
+  path: '/v1/vaults/{name}',
+  noun: 'vaults',
+  permission: 'vaults:delete',
+  resource: 'vault/{name}',
+  audit: 'vaults:delete',
+  effect: 'change',
+  approval: 'vault_delete',
+  params: Type.Object({ name: Type.String() }),
+});
 const tenants = endpoint({
   ...BASE,
   name: 'listTenants',
@@ -68,7 +81,7 @@ test('who may call is said in words', () => {
 });
 
 test('every endpoint has one row, under its noun, with its codes', () => {
-  const declarations = [me, vault, tenants];
+  const declarations = [me, vault, removal, tenants];
   const text = endpointsMarkdown(declarations);
   const common = text.split('\n').find((line) => line.startsWith('Every endpoint can')) ?? '';
   for (const e of declarations) {
@@ -79,6 +92,7 @@ test('every endpoint has one row, under its noun, with its codes', () => {
   assert.deepEqual(text.match(/^## .*$/gm), ['## authentication', '## vaults']);
   assert.match(text, /`a\\\|b`/);
   assert.match(text, /enterprise plan/);
+  assert.match(text, /\| change; may need approval \(`vault_delete`\) \|/);
 });
 
 test('every error code has one row', () => {

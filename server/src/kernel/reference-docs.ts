@@ -54,7 +54,8 @@ function endpointRow(e: EndpointDeclaration, common: readonly ErrorCode[]): stri
   const audit = e.audit === NONE ? NONE : code(e.audit);
   const tier = e.tier === NONE ? '' : `; ${e.tier} plan`;
   const who = `${whoMayCall(e)}${tier}`;
-  return [e.method, code(e.path), who, e.rate, audit, e.effect, codes.map(code).join(', ')];
+  const effect = e.approval === NONE ? e.effect : `${e.effect}; may need approval (${code(e.approval)})`;
+  return [e.method, code(e.path), who, e.rate, audit, effect, codes.map(code).join(', ')];
 }
 
 /** Said once above the tables, not in every row. */

@@ -13,6 +13,14 @@ import type * as contract from './contract.ts';
 import type { Group, GroupMember } from './contract.ts';
 import * as store from './store.ts';
 
+/** What groups need of other features, in the same transaction. */
+export interface GroupNeighbours {
+  /** A group is removed. */
+  forget(tx: Tx, tenantId: string, groupId: string): Promise<void>;
+  /** Whether to be in this group gives, or takes, any right. */
+  hasPolicies(tx: Tx, tenantId: string, groupId: string): Promise<boolean>;
+}
+
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
   // A name in the form of an id could be mistaken for another group's, where either is taken.
   if (isReservedName(body.name) || isId('group', body.name)) {
@@ -55,22 +63,25 @@ export async function update(ctx: Context, groupId: string, body: Body<typeof co
   });
 }
 
-export async function remove(
-  ctx: Context,
-  groupId: string,
-  observers: { forget(tx: Tx, tenantId: string, groupId: string): Promise<void> },
-): Promise<undefined> {
+export async function remove(ctx: Context, groupId: string, others: GroupNeighbours): Promise<undefined> {
   return ctx.change(async (tx) => {
     const row = await lockedGroup(ctx, tx, groupId);
     ctx.describe({ name: row.name });
-    await observers.forget(tx, ctx.tenantId, groupId);
+    const givesRights = await others.hasPolicies(tx, ctx.tenantId, groupId);
+    await others.forget(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
     await raiseEpoch(tx, ctx.tenantId);
+    if (givesRights) await ctx.needsApproval(tx);
     return undefined;
   });
 }
 
-export async function addMember(ctx: Context, groupId: string, userId: string): Promise<GroupMember> {
+export async function addMember(
+  ctx: Context,
+  groupId: string,
+  userId: string,
+  others: GroupNeighbours,
+): Promise<GroupMember> {
   ctx.describe({ user: userId });
   return ctx.change(async (tx) => {
     await lockedGroup(ctx, tx, groupId);
@@ -78,6 +89,7 @@ export async function addMember(ctx: Context, groupId: string, userId: string): 
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
     await unlessExists(store.insertMember(tx, row), 'The user is a member already.');
     await raiseEpoch(tx, ctx.tenantId);
+    if (await others.hasPolicies(tx, ctx.tenantId, groupId)) await ctx.needsApproval(tx);
     return { group_id: groupId, user_id: userId, added_at: timestamp(ctx.now) };
   });
 }
@@ -91,12 +103,18 @@ export async function listMembers(ctx: Context, groupId: string, query: Query<ty
   return { members, next_cursor: page.next_cursor };
 }
 
-export async function removeMember(ctx: Context, groupId: string, userId: string): Promise<undefined> {
+export async function removeMember(
+  ctx: Context,
+  groupId: string,
+  userId: string,
+  others: GroupNeighbours,
+): Promise<undefined> {
   ctx.describe({ user: userId });
   return ctx.change(async (tx) => {
     await lockedGroup(ctx, tx, groupId);
     if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
     await raiseEpoch(tx, ctx.tenantId);
+    if (await others.hasPolicies(tx, ctx.tenantId, groupId)) await ctx.needsApproval(tx);
     return undefined;
   });
 }

@@ -112,6 +112,21 @@ export async function listMembers(
   return pageOf(rows, limit, (row) => [row.user_id]);
 }
 
+/** Tells whether anybody joined or left since: who joins is the latest to have joined. */
+export async function membershipOf(
+  db: Reader,
+  tenantId: string,
+  groupId: string,
+): Promise<{ members: number; last_added_at: number | null }> {
+  const row = await db
+    .selectFrom('group_members')
+    .select((eb) => [eb.fn.countAll<number>().as('members'), eb.fn.max('added_at').as('last_added_at')])
+    .where('tenant_id', '=', tenantId)
+    .where('group_id', '=', groupId)
+    .executeTakeFirstOrThrow();
+  return { members: Number(row.members), last_added_at: row.last_added_at };
+}
+
 export async function deleteMember(tx: Tx, tenantId: string, groupId: string, userId: string): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('group_members')

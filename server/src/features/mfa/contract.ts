@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { nullable, object, timestampText } from '../../kernel/wire.ts';
+import { idParam, nullable, object, timestampText } from '../../kernel/wire.ts';
 
 /** Six digits from an authenticator, or one of the recovery codes. */
 export const otpText = Type.String({
@@ -81,4 +81,44 @@ export const confirmTotp = endpoint({
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LOGIN_DENIED'],
 });
 
-export const MFA_ENDPOINTS = [readMfa, enrolTotp, confirmTotp];
+export const disableTotp = endpoint({
+  ...common,
+  name: 'disableTotp',
+  method: 'DELETE',
+  path: '/auth/mfa/totp',
+  summary: 'Give up your second factor',
+  description: 'Needs approval, unless the enrolment was never confirmed. The recovery codes go with it.',
+  permission: 'mfa:disable',
+  resource: 'self/mfa',
+  rate: 'write',
+  approval: 'mfa_disable',
+  audit: 'mfa:disable',
+  effect: 'change',
+  body: NONE,
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const resetMfa = endpoint({
+  ...common,
+  name: 'resetMfa',
+  method: 'DELETE',
+  path: '/v1/users/{user_id}/mfa',
+  summary: 'Take away the second factor of somebody who lost it',
+  description: 'Needs approval. Only an owner can do it for an owner.',
+  region: 'forward',
+  permission: 'users:reset_mfa',
+  resource: 'user/{user_id}',
+  rate: 'write',
+  approval: 'mfa_disable',
+  audit: 'mfa:reset',
+  effect: 'change',
+  params: object({ user_id: idParam }),
+  body: NONE,
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const MFA_ENDPOINTS = [readMfa, enrolTotp, confirmTotp, disableTotp, resetMfa];

@@ -14,6 +14,8 @@ export function mfaFeature(): Feature {
       bind(contract.readMfa, (ctx) => mfa.read(ctx)),
       bind(contract.enrolTotp, (ctx) => mfa.enrol(ctx)),
       bind(contract.confirmTotp, (ctx, { body }) => mfa.confirm(ctx, body.otp)),
+      bind(contract.disableTotp, (ctx) => mfa.disable(ctx)),
+      bind(contract.resetMfa, (ctx, { params }) => mfa.reset(ctx, params.user_id)),
     ],
   };
 }

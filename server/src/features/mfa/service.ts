@@ -6,6 +6,7 @@ import { sha256 } from '../../kernel/crypto/digest.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
+import { lockChangeable } from '../users/index.ts';
 import * as store from './store.ts';
 
 const PURPOSE = 'mfa';
@@ -63,6 +64,30 @@ export async function confirm(ctx: Context, otp: string) {
     await store.replaceRecoveryCodes(tx, tenantId, principal.id, codes.map(hashOfCode));
     return { confirmed_at: timestamp(ctx.now), recovery_codes: codes };
   });
+}
+
+export async function disable(ctx: Context): Promise<undefined> {
+  ctx.requireUnrestricted();
+  return ctx.change((tx) => takeAway(ctx, tx, ctx.principal.id));
+}
+
+/** For who lost their authenticator and their recovery codes. */
+export async function reset(ctx: Context, userId: string): Promise<undefined> {
+  ctx.requireUnrestricted();
+  ctx.describe({ user: userId });
+  return ctx.change(async (tx) => {
+    await lockChangeable(ctx, tx, userId);
+    return takeAway(ctx, tx, userId);
+  });
+}
+
+/** A factor enrolled anew while it waits for approval is another one, and stays. */
+async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<undefined> {
+  const row = await store.lockTotp(tx, ctx.tenantId, userId);
+  if (row === undefined) throw notFound('second factor');
+  await store.forgetUser(tx, ctx.tenantId, userId);
+  if (row.confirmed_at !== null) await ctx.needsApproval(tx, { confirmed_at: row.confirmed_at });
+  return undefined;
 }
 
 function alreadyEnrolled(): CofferError {

@@ -33,6 +33,17 @@ export function findTotp(db: Reader, tenantId: string, userId: string): Promise<
     .executeTakeFirst();
 }
 
+/** Locked, so that an enrolment is not confirmed between being looked at and being taken away. */
+export function lockTotp(tx: Tx, tenantId: string, userId: string): Promise<TotpRow | undefined> {
+  return tx
+    .selectFrom('user_totp')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', '=', userId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
 /** Begins an enrolment anew; false if there is a confirmed one, which nothing replaces. In one statement, so that none slips between. */
 export async function replacePending(tx: Tx, row: TotpRow): Promise<boolean> {
   const { tenant_id: _, user_id: __, ...change } = row;

@@ -122,12 +122,14 @@ export const updatePolicy = endpoint({
   method: 'PUT',
   path: '/v1/policies/{name}',
   summary: 'Replace a policy’s document',
-  description: 'Takes effect on the next request of everyone it is attached to, on every node.',
+  description:
+    'Takes effect on the next request of everyone it is attached to, on every node. Needs approval if it is attached to anybody.',
   permission: 'policies:update',
   resource: 'policy/{name}',
   rate: 'write',
   audit: 'policies:update',
   effect: 'change',
+  approval: 'rbac_change',
   params: nameParam,
   body: object({
     description: Type.Optional(description),
@@ -159,6 +161,7 @@ export const deletePolicy = endpoint({
 
 const attachmentChange = {
   ...common,
+  approval: 'rbac_change',
   method: 'POST',
   resource: 'policy/{name}',
   rate: 'write',

@@ -5,7 +5,7 @@ import * as policies from './service.ts';
 
 export { POLICY_ENDPOINTS } from './contract.ts';
 export { policiesOfUser, policiesTouching } from './service.ts';
-export { forgetPrincipal } from './store.ts';
+export { forgetPrincipal, hasPolicies } from './store.ts';
 
 export function policiesFeature(): Feature {
   return {

@@ -1,3 +1,4 @@
+import type { Basis } from '../../kernel/approval.ts';
 import { evaluate } from '../../kernel/authz/evaluate.ts';
 import { type CompiledPolicy, compilePolicy, type PolicyDocument, PolicyError } from '../../kernel/authz/policy.ts';
 import { touchesVault } from '../../kernel/authz/reach.ts';
@@ -13,7 +14,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
-import { findGroupByIdOrName, groupsOfUser } from '../groups/index.ts';
+import { findGroupByIdOrName, groupsOfUser, lockGroup, membershipOf } from '../groups/index.ts';
 import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
@@ -87,6 +88,9 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     ctx.describe({ version: changed.version });
     await store.updatePolicy(tx, changed);
     await raiseEpoch(tx, ctx.tenantId);
+    // Attached, it is rights people have: else one could attach a harmless one and change it afterwards.
+    const isInUse = (await store.attachmentsOf(tx, ctx.tenantId, name)).length > 0;
+    if (isInUse && changed.document !== row.document) await ctx.needsApproval(tx, { version: row.version });
     return toWire(changed);
   });
 }
@@ -108,15 +112,36 @@ export async function attach(ctx: Context, name: string, wanted: PolicyPrincipal
   return ctx.change(async (tx) => {
     const principal = await principalOf(tx, ctx.tenantId, wanted);
     ctx.describe({ principal });
-    if ((await store.lockPolicy(tx, ctx.tenantId, name)) === undefined) throw notFound('policy');
+    const row = await store.lockPolicy(tx, ctx.tenantId, name);
+    if (row === undefined) throw notFound('policy');
+    const basis = await attachedTo(tx, ctx.tenantId, row, principal);
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
     } catch (error) {
       throw error instanceof UniqueViolation ? new CofferError('ALREADY_EXISTS', 'It is attached already.') : error;
     }
     await raiseEpoch(tx, ctx.tenantId);
+    await ctx.needsApproval(tx, basis);
     return { policy: name, principal, attached_at: timestamp(ctx.now) };
   });
+}
+
+/**
+ * What an approver relies on: the document as it was, and who would get it. Until it is attached, both can be changed by one person:
+ * somebody could ask with a harmless policy, or an empty group, and fill it in while they wait.
+ */
+async function attachedTo(
+  tx: Tx,
+  tenantId: string,
+  policy: store.PolicyRow,
+  principal: FoundPrincipal,
+): Promise<Basis> {
+  const basis = { policy: policy.policy_id, version: policy.version, kind: principal.kind, principal: principal.id };
+  if (principal.kind === 'user') return basis;
+  // Joining a group takes the same lock: one of the two sees the other.
+  if ((await lockGroup(tx, tenantId, principal.id)) === undefined) throw notFound('group');
+  const { members, last_added_at } = await membershipOf(tx, tenantId, principal.id);
+  return { ...basis, members, last_added_at };
 }
 
 export async function detach(ctx: Context, name: string, wanted: PolicyPrincipal) {
@@ -125,6 +150,7 @@ export async function detach(ctx: Context, name: string, wanted: PolicyPrincipal
     ctx.describe({ principal });
     if (!(await store.deleteAttachment(tx, attachmentKey(ctx.tenantId, principal, name)))) throw notFound('attachment');
     await raiseEpoch(tx, ctx.tenantId);
+    await ctx.needsApproval(tx, { kind: principal.kind, principal: principal.id });
     return { policy: name, principal };
   });
 }

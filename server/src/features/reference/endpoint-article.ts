@@ -44,6 +44,7 @@ function facts(e: EndpointDeclaration): Html {
     ['Rate class', e.rate === NONE ? 'not limited' : e.rate],
     ['Audited as', e.audit === NONE ? 'not audited' : `\`${e.audit}\``],
     ['Effect', effectText(e)],
+    ['Approval', e.approval === NONE ? null : `may need one (\`${e.approval}\`): it then answers 202 and waits`],
   ];
   return html`<dl class="facts">${rows.map(([term, text]) => {
     return text === null ? null : html`<div><dt>${term}</dt><dd>${inline(text)}</dd></div>`;

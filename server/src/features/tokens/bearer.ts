@@ -6,13 +6,14 @@ import {
   type Resolved,
 } from '../../kernel/auth/authentication.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
+import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Principal } from '../../kernel/principal.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { policiesOfUser } from '../policies/index.ts';
-import { findUser } from '../users/index.ts';
+import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
 import { findToken, type TokenRow } from './store.ts';
 
@@ -64,27 +65,41 @@ export class BearerScheme implements CredentialScheme {
     if (user.status !== 'active') throw new RefusedCredential('the user is disabled', owner);
     if (tenant.status !== 'active') throw new RefusedCredential('the tenant is suspended', owner);
 
-    const principal: Principal = {
-      kind: 'user',
-      tenantId: tid,
-      tenantName: tenant.name,
-      isOperator: tenant.is_operator === 1,
-      plan: tenant.plan,
-      tenantRates: JSON.parse(tenant.rate_overrides) as RateOverrides,
-      id: sub,
-      name: user.email,
-      displayName: user.name,
-      role: user.role,
+    const principal = principalOf(tenant, user, await policiesOfUser(read, user), {
       credential: token.kind,
       credentialId: jti,
       tokenRates: JSON.parse(token.rate_overrides) as RateOverrides,
       ceilings: ceilingsOf(token).map(compileCeiling),
-      policies: await policiesOfUser(read, user),
       mfaAt: token.mfa_at,
       expiresAt: token.expires_at,
-    };
+    });
     return { principal, epoch };
   }
+}
+
+type OfCredential = 'credential' | 'credentialId' | 'tokenRates' | 'ceilings' | 'mfaAt' | 'expiresAt';
+
+/** A person with the rights they have now, within what the credential they use permits. */
+export function principalOf(
+  tenant: TenantRow,
+  user: UserRow,
+  policies: readonly CompiledPolicy[],
+  credential: Pick<Principal, OfCredential>,
+): Principal {
+  return {
+    kind: 'user',
+    tenantId: tenant.tenant_id,
+    tenantName: tenant.name,
+    isOperator: tenant.is_operator === 1,
+    plan: tenant.plan,
+    tenantRates: JSON.parse(tenant.rate_overrides) as RateOverrides,
+    id: user.user_id,
+    name: user.email,
+    displayName: user.name,
+    role: user.role,
+    policies,
+    ...credential,
+  };
 }
 
 export function ceilingsOf(token: TokenRow): CeilingInput[] {

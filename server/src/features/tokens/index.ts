@@ -7,10 +7,10 @@ import * as contract from './contract.ts';
 import * as tokens from './service.ts';
 import { deleteExpiredBefore } from './store.ts';
 
-export { findTokenByText } from './bearer.ts';
+export { findTokenByText, principalOf } from './bearer.ts';
 export { TOKEN_ENDPOINTS } from './contract.ts';
 export { type IssuedToken, issueToken } from './issuer.ts';
-export { insertToken, revoke as revokeTokens, revokeOfUser } from './store.ts';
+export { holdersAmong, insertToken, revoke as revokeTokens, revokeOfUser } from './store.ts';
 
 /** How long the description of an expired token is kept, for whoever wonders what stopped working. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS;

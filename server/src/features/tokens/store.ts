@@ -112,6 +112,19 @@ export async function revokeOfUser(
   await query.execute();
 }
 
+/** Which of these people have a token, even one that is revoked or has expired and is not forgotten yet. */
+export async function holdersAmong(db: Reader, tenantId: string, userIds: readonly string[]): Promise<string[]> {
+  if (userIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('tokens')
+    .select('user_id')
+    .distinct()
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', 'in', userIds)
+    .execute();
+  return rows.map((row) => row.user_id);
+}
+
 export async function deleteExpiredBefore(tx: Tx, time: number): Promise<number> {
   const { numDeletedRows } = await tx.deleteFrom('tokens').where('expires_at', '<', time).executeTakeFirst();
   return Number(numDeletedRows);

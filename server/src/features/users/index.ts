@@ -4,8 +4,8 @@ import * as contract from './contract.ts';
 import { type UserObservers, Users } from './service.ts';
 
 export { USER_ENDPOINTS } from './contract.ts';
-export { insertNew, newUser } from './service.ts';
-export { findUser, findUserByEmail, lockUser, type UserRow, updateUser } from './store.ts';
+export { insertNew, lockChangeable, newUser } from './service.ts';
+export { findUser, findUserByEmail, listActiveAdmins, lockUser, type UserRow, updateUser } from './store.ts';
 
 export function usersFeature(observers: UserObservers): Feature {
   const users = new Users(observers);

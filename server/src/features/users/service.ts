@@ -1,4 +1,4 @@
-import type { Role } from '../../kernel/authz/roles.ts';
+import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
@@ -34,9 +34,11 @@ export class Users {
     requireOwnerFor(ctx, role);
     const password_hash = body.password === undefined ? '' : await hashPassword(body.password);
     const row = newUser(ctx.tenantId, { email: body.email, name: body.name ?? '', role, password_hash }, ctx.now);
-    ctx.describe({ user: row.user_id, role });
+    ctx.describe({ email: row.email, role });
     return ctx.change(async (tx) => {
       await insertNew(tx, row);
+      if (role !== 'member') await ctx.needsApproval(tx);
+      ctx.describe({ user: row.user_id });
       return toWire(row);
     });
   }
@@ -62,9 +64,10 @@ export class Users {
       );
     }
     const password_hash = body.password === undefined ? undefined : await hashPassword(body.password);
-    ctx.describe({ changed: Object.keys(body) });
+    const { password: _, name: __, ...shown } = body;
+    ctx.describe({ changed: Object.keys(body), ...shown });
     return ctx.change(async (tx) => {
-      const row = await this.#lockChangeable(ctx, tx, userId);
+      const row = await lockChangeable(ctx, tx, userId);
       if (body.role !== undefined && body.role !== row.role) requireOwnerFor(ctx, body.role);
       const { password: _, ...plain } = body;
       const changed: UserRow = { ...row, ...plain, ...(password_hash !== undefined && { password_hash }) };
@@ -74,30 +77,39 @@ export class Users {
         await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'all', ctx.now);
       }
       await raiseEpoch(tx, ctx.tenantId);
+      if (changesRights(row, changed)) await ctx.needsApproval(tx, { role: row.role, status: row.status });
       return toWire(changed);
     });
   }
 
   async delete(ctx: Context, userId: string): Promise<undefined> {
     return ctx.change(async (tx) => {
-      const row = await this.#lockChangeable(ctx, tx, userId);
+      const row = await lockChangeable(ctx, tx, userId);
       if (isActiveOwner(row)) await keepAnOwner(ctx, tx, userId);
-      ctx.describe({ email: row.email });
+      ctx.describe({ email: row.email, role: row.role });
       await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'all', ctx.now);
       await this.#observers.forget(tx, ctx.tenantId, userId);
       await store.deleteUser(tx, ctx.tenantId, userId);
       await raiseEpoch(tx, ctx.tenantId);
+      if (isAdminRole(row.role)) await ctx.needsApproval(tx, { role: row.role });
       return undefined;
     });
   }
+}
 
-  /** An admin who could change an owner could become one: by a new password, or by being the only one left. */
-  async #lockChangeable(ctx: Context, tx: Tx, userId: string): Promise<UserRow> {
-    const row = await store.lockUser(tx, ctx.tenantId, userId);
-    if (row === undefined) throw notFound('user');
-    if (row.role === 'owner') requireOwnerFor(ctx, 'owner');
-    return row;
-  }
+/** An admin who could change an owner could become one: by a new password, or by being the only one left. */
+export async function lockChangeable(ctx: Context, tx: Tx, userId: string): Promise<UserRow> {
+  const row = await store.lockUser(tx, ctx.tenantId, userId);
+  if (row === undefined) throw notFound('user');
+  if (row.role === 'owner') requireOwnerFor(ctx, 'owner');
+  return row;
+}
+
+/** A role is rights. Who disables another admin, or takes over their account, gets rid of the one who would have to approve. */
+function changesRights(before: UserRow, after: UserRow): boolean {
+  if (before.role !== after.role) return true;
+  const isTouched = before.status !== after.status || before.password_hash !== after.password_hash;
+  return isTouched && isAdminRole(before.role);
 }
 
 export function newUser(

@@ -1,4 +1,4 @@
-import type { Role } from '../../kernel/authz/roles.ts';
+import { ADMIN_ROLES, type Role } from '../../kernel/authz/roles.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 
@@ -71,6 +71,19 @@ export async function updateUser(tx: Tx, tenantId: string, userId: string, chang
 
 export async function deleteUser(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await tx.deleteFrom('users').where('tenant_id', '=', tenantId).where('user_id', '=', userId).execute();
+}
+
+/** Owners and admins who are not disabled. */
+export function listActiveAdmins(db: Reader, tenantId: string, limit: number): Promise<UserRow[]> {
+  return db
+    .selectFrom('users')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('role', 'in', ADMIN_ROLES)
+    .where('status', '=', 'active')
+    .orderBy('user_id')
+    .limit(limit)
+    .execute();
 }
 
 /** Locks the owners, so that two requests cannot each remove what they think is the last but one. */

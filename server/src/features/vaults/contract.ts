@@ -212,6 +212,8 @@ export const deleteVault = endpoint({
   method: 'DELETE',
   path: '/v1/vaults/{vault}',
   summary: 'Delete a vault; it can be restored until it is purged',
+  description: 'A production vault waits for approval by a vault manager and an admin: the answer is 202 then.',
+  approval: 'vault_delete',
   permission: 'vaults:delete',
   resource: 'loaded',
   rate: 'write',

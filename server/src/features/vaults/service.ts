@@ -170,6 +170,7 @@ export async function remove(ctx: Context, name: string): Promise<Vault> {
     };
     await store.updateVault(tx, ctx.tenantId, name, change);
     ctx.describe({ vault: row.vault_id, purge_at: timestamp(purge_at) });
+    if (row.environment === 'production') await ctx.needsApproval(tx, { vault: row.vault_id });
     return toWire({ ...row, ...change });
   });
 }

@@ -3,6 +3,13 @@ import { type CompiledPolicy, compilePolicy, POLICY_VERSION, type PolicyStatemen
 export const ROLES = ['owner', 'admin', 'auditor', 'member'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** Who runs a tenant. */
+export const ADMIN_ROLES = ['owner', 'admin'] as const satisfies readonly Role[];
+
+export function isAdminRole(role: Role): boolean {
+  return (ADMIN_ROLES as readonly Role[]).includes(role);
+}
+
 const EVERYTHING: PolicyStatement = { sid: 'everything', effect: 'allow', action: ['*'], resource: ['*'] };
 
 /** Resources under `self` are the caller's own: profile, sessions, tokens. */

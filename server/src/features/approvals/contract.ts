@@ -1,0 +1,129 @@
+import Type, { type Static } from 'typebox';
+import { APPROVAL_KINDS } from '../../kernel/approval.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import {
+  id,
+  idParam,
+  lineOfText,
+  nextCursor,
+  nullable,
+  object,
+  oneOf,
+  pageQuery,
+  timestampText,
+} from '../../kernel/wire.ts';
+
+const STATUSES = ['pending', 'completed', 'rejected', 'expired', 'failed'] as const;
+const REASON_LENGTH_MAX = 512;
+
+const Who = object({ id: Type.String(), name: Type.String() });
+
+const Level = object({
+  level: oneOf(['vault_manager', 'admin'], 'Who decides; an admin can stand in for a vault manager.'),
+  decided_by: nullable(Who),
+  decision: nullable(oneOf(['approved', 'rejected'])),
+  reason: nullable(Type.String()),
+  at: nullable(timestampText),
+});
+
+export const Approval = object({
+  id: id('approval'),
+  kind: oneOf(APPROVAL_KINDS),
+  operation: Type.String({ description: 'The `operationId` of what was asked for.' }),
+  resource: Type.String(),
+  details: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'What is asked for, in names, ids and counts, as the audit log has it.',
+  }),
+  status: oneOf(STATUSES, '`failed`: it was approved and could not be carried out; nothing of it remains.'),
+  requested_by: Who,
+  created_at: timestampText,
+  expires_at: timestampText,
+  decided_at: nullable(timestampText),
+  levels: Type.Array(Level),
+  self_approved: Type.Boolean({ description: 'Approved by who asked, since there was nobody else.' }),
+  failure: nullable(object({ code: Type.String(), message: Type.String() })),
+});
+export type Approval = Static<typeof Approval>;
+
+const common = {
+  noun: 'approvals',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  resource: 'self/approvals',
+  status: 200,
+} as const;
+
+export const listApprovals = endpoint({
+  ...common,
+  name: 'listApprovals',
+  method: 'GET',
+  path: '/approvals',
+  summary: 'List approvals, newest first',
+  description:
+    'Those you asked for and those you could decide; all of them for owners, admins and auditors. A page looks at a bounded number of them and may come back short or empty with a `next_cursor`: go on until it is null.',
+  permission: 'approvals:list',
+  rate: 'read',
+  audit: 'approvals:list',
+  effect: 'read',
+  params: NONE,
+  query: object({ ...pageQuery, status: Type.Optional(oneOf(STATUSES)) }),
+  body: NONE,
+  output: object({ approvals: Type.Array(Approval), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readApproval = endpoint({
+  ...common,
+  name: 'readApproval',
+  method: 'GET',
+  path: '/approvals/{approval_id}',
+  summary: 'Read an approval and how far it is',
+  permission: 'approvals:read',
+  rate: 'read',
+  audit: 'approvals:read',
+  effect: 'read',
+  params: object({ approval_id: idParam }),
+  query: NONE,
+  body: NONE,
+  output: Approval,
+  errors: ['NOT_FOUND'],
+});
+
+const decision = {
+  ...common,
+  method: 'POST',
+  permission: 'approvals:decide',
+  rate: 'write',
+  effect: 'change',
+  params: object({ approval_id: idParam }),
+  query: NONE,
+  body: object({ reason: Type.Optional(lineOfText({ maxLength: REASON_LENGTH_MAX }, 'Why.')) }),
+  output: Approval,
+  errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
+} as const;
+
+export const approveApproval = endpoint({
+  ...decision,
+  name: 'approveApproval',
+  path: '/approvals/{approval_id}/approve',
+  summary: 'Approve what somebody else asked for',
+  description:
+    'The decision that completes an approval carries the operation out, once, in the same transaction, with the rights that who asked has now. If that fails, the answer is the approval with the status `failed`.',
+  audit: 'approvals:approve',
+});
+
+export const rejectApproval = endpoint({
+  ...decision,
+  name: 'rejectApproval',
+  path: '/approvals/{approval_id}/reject',
+  summary: 'Reject what somebody asked for, or withdraw what you asked for',
+  audit: 'approvals:reject',
+});
+
+export const APPROVAL_ENDPOINTS = [listApprovals, readApproval, approveApproval, rejectApproval];

@@ -1,0 +1,37 @@
+import type { ApprovalDesk } from '../../kernel/approval.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { bind } from '../../kernel/endpoint.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import * as contract from './contract.ts';
+import { Desk } from './desk.ts';
+import { expireOverdue } from './expiry.ts';
+import type { ApprovalPorts } from './ports.ts';
+import { Approvals } from './service.ts';
+
+export { APPROVAL_ENDPOINTS } from './contract.ts';
+export type { ApprovalHooks, ApprovalPorts } from './ports.ts';
+
+export interface ApprovalsFeature extends Feature {
+  /** Where the pipeline leaves what must wait. */
+  desk: ApprovalDesk;
+}
+
+export function approvalsFeature(kernel: Kernel, ports: ApprovalPorts): ApprovalsFeature {
+  const approvals = new Approvals(ports);
+  return {
+    name: 'approvals',
+    desk: new Desk(ports),
+    jobs: [{ name: 'expire-approvals', intervalMs: MINUTE_MS, run: (signal) => expireOverdue(kernel, ports, signal) }],
+    endpoints: [
+      bind(contract.listApprovals, (ctx, { query }) => approvals.list(ctx, query)),
+      bind(contract.readApproval, (ctx, { params }) => approvals.read(ctx, params.approval_id)),
+      bind(contract.approveApproval, (ctx, { params, body }) =>
+        approvals.approve(ctx, params.approval_id, body.reason ?? ''),
+      ),
+      bind(contract.rejectApproval, (ctx, { params, body }) =>
+        approvals.reject(ctx, params.approval_id, body.reason ?? ''),
+      ),
+    ],
+  };
+}

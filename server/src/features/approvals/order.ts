@@ -1,0 +1,109 @@
+import type { Basis } from '../../kernel/approval.ts';
+import type { Call, Context } from '../../kernel/context.ts';
+import type { PurposeKey } from '../../kernel/crypto/keyring.ts';
+import type { CredentialKind } from '../../kernel/endpoint.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Principal } from '../../kernel/principal.ts';
+import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { policiesOfUser } from '../policies/index.ts';
+import { principalOf } from '../tokens/index.ts';
+import { findUser } from '../users/index.ts';
+import type { ApprovalRow } from './store.ts';
+
+export const PURPOSE = 'approvals';
+
+/** A request as it was made: all that is needed to make it again. Kept sealed, since a body may hold a password. */
+export interface Order {
+  operation: string;
+  requester_id: string;
+  credential: CredentialKind;
+  /** Path and query. */
+  url: string;
+  params: Readonly<Record<string, string>>;
+  body?: unknown;
+  /** The only header that says what is asked. */
+  if_match?: string | undefined;
+  /** From where, and whether with a second factor: what policies ask about the request, not about the person. */
+  address: string;
+  is_mfa_fresh: boolean;
+  basis: Basis;
+}
+
+export function orderOf(ctx: Context, basis: Basis): Order {
+  const { call, principal } = ctx;
+  return {
+    operation: ctx.declaration.name,
+    requester_id: principal.id,
+    credential: principal.credential,
+    url: call.url,
+    params: call.params,
+    body: call.body,
+    if_match: call.headers['if-match'],
+    address: call.address,
+    is_mfa_fresh: ctx.isMfaFresh,
+    basis,
+  };
+}
+
+/** What makes two requests the same: neither the spelling of the path nor where it came from. */
+export function macOf(key: PurposeKey, { operation, params, url, body, if_match, basis }: Order): Buffer {
+  const query = url.split('?', 2)[1] ?? '';
+  const asked = [operation, params, query, body ?? null, if_match ?? null, basis];
+  return key.mac(Buffer.from(JSON.stringify(asked), 'utf8'));
+}
+
+export function sealOrder(key: PurposeKey, approvalId: string, order: Order): Buffer {
+  return key.seal(place(approvalId), Buffer.from(JSON.stringify(order), 'utf8'));
+}
+
+export async function openOrder(kernel: Kernel, row: ApprovalRow): Promise<Order> {
+  if (row.sealed_input === null) throw new Error('an approval that is decided has no input');
+  const at = { tenantId: row.tenant_id, ...place(row.approval_id) };
+  const text = (await kernel.keyring.unseal(PURPOSE, at, row.sealed_input)).toString('utf8');
+  const order = JSON.parse(text) as Order;
+  // The row's own columns can be edited by who writes to the database; what is sealed cannot.
+  if (order.operation !== row.operation || order.requester_id !== row.requester_id) {
+    throw new Error('an approval does not say what was sealed with it');
+  }
+  return order;
+}
+
+/** The call as it was, in the request that now carries it out. */
+export function callOf(order: Order, requestId: string): Call {
+  return {
+    requestId,
+    url: order.url,
+    headers: order.if_match === undefined ? {} : { 'if-match': order.if_match },
+    params: order.params,
+    body: order.body,
+    address: order.address,
+  };
+}
+
+/**
+ * Who asked, with the rights they have now. The ceilings of the token they used were asked when they asked; a token is not needed any
+ * more, and may be long gone.
+ */
+export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Order): Promise<Principal> {
+  const { read } = kernel.database;
+  const tenant = await findTenant(read, row.tenant_id);
+  const user = await findUser(read, row.tenant_id, order.requester_id);
+  if (tenant === undefined || user?.status !== 'active') {
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Who asked for this is no longer an active user.', {
+      auditReason: 'the requester is gone or disabled',
+    });
+  }
+  return principalOf(tenant, user, await policiesOfUser(read, user), {
+    credential: order.credential,
+    credentialId: row.requester_credential_id,
+    tokenRates: {},
+    ceilings: [],
+    mfaAt: order.is_mfa_fresh ? kernel.clock.now() : null,
+    expiresAt: row.expires_at,
+  });
+}
+
+function place(approvalId: string) {
+  return { table: 'approvals', row: approvalId };
+}

@@ -1,0 +1,20 @@
+import type { ApprovalKind } from '../../kernel/approval.ts';
+import type { ReadyEndpoint } from '../../kernel/pipeline.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { ApprovalFacts } from './store.ts';
+
+/** What happens to the resource while it waits. Each runs in the transaction of the approval itself. */
+export interface ApprovalHooks {
+  /** The request is stored: the resource can be marked as waiting, for the approval with this id. */
+  requested?(tx: Tx, tenantId: string, approval: ApprovalFacts): Promise<void>;
+  /** It was rejected, expired or could not be carried out: a mark for this id, and only for it, is to be undone. */
+  released?(tx: Tx, tenantId: string, approval: ApprovalFacts): Promise<void>;
+}
+
+/** What approvals need of the other features; app.ts connects them. */
+export interface ApprovalPorts {
+  isVaultManager(db: Reader, tenantId: string, resource: string, userId: string): Promise<boolean>;
+  hooks: Partial<Record<ApprovalKind, ApprovalHooks>>;
+  /** The endpoint of this name, to carry out what was asked of it. */
+  endpoint(name: string): ReadyEndpoint | undefined;
+}

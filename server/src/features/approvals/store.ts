@@ -1,0 +1,206 @@
+import type { ApprovalKind, ApprovalLevel } from '../../kernel/approval.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    approvals: ApprovalRow;
+    approval_decisions: DecisionRow;
+  }
+}
+
+export interface ApprovalRow {
+  tenant_id: string;
+  approval_id: string;
+  kind: ApprovalKind;
+  /** The endpoint's name. */
+  operation: string;
+  resource: string;
+  /** JSON, as in the audit log: names, ids and counts. */
+  details: string;
+  status: 'pending' | 'completed' | 'rejected' | 'expired' | 'failed';
+  requester_id: string;
+  requester_name: string;
+  requester_credential_id: string;
+  /** Keyed: an input may hold a password, which a plain digest would let who has the database guess. */
+  input_mac: Uint8Array;
+  /** Null once it is decided: then nobody needs it any more. */
+  sealed_input: Uint8Array | null;
+  self_approved: number;
+  /** Empty unless the status is failed. */
+  failure_code: string;
+  failure_message: string;
+  created_at: number;
+  expires_at: number;
+  decided_at: number | null;
+}
+
+/** What lists and rules look at; the input is fetched only to carry it out. */
+export type ApprovalFacts = Omit<ApprovalRow, 'input_mac' | 'sealed_input' | 'requester_credential_id'>;
+
+export interface DecisionRow {
+  tenant_id: string;
+  approval_id: string;
+  /** Which of the levels, counted from 0: each is decided once. */
+  level_index: number;
+  level: ApprovalLevel;
+  approver_id: string;
+  approver_name: string;
+  decision: 'approved' | 'rejected';
+  reason: string;
+  decided_at: number;
+}
+
+const FACTS = [
+  'tenant_id',
+  'approval_id',
+  'kind',
+  'operation',
+  'resource',
+  'details',
+  'status',
+  'requester_id',
+  'requester_name',
+  'self_approved',
+  'failure_code',
+  'failure_message',
+  'created_at',
+  'expires_at',
+  'decided_at',
+] as const satisfies readonly (keyof ApprovalFacts)[];
+
+/** Requests of a tenant take turns, so that none slips past the bound, and no two of the same kind past each other. */
+export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
+  await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId).forUpdate().execute();
+}
+
+export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
+  await tx.insertInto('approvals').values(row).execute();
+}
+
+/** The same input from the same person that still waits. */
+export function findSame(
+  tx: Tx,
+  { tenant_id, requester_id, input_mac }: Pick<ApprovalRow, 'tenant_id' | 'requester_id' | 'input_mac'>,
+  now: number,
+): Promise<ApprovalFacts | undefined> {
+  return tx
+    .selectFrom('approvals')
+    .select(FACTS)
+    .where('tenant_id', '=', tenant_id)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', now)
+    .where('requester_id', '=', requester_id)
+    .where('input_mac', '=', input_mac)
+    .executeTakeFirst();
+}
+
+export async function countPending(tx: Tx, tenantId: string, now: number): Promise<number> {
+  const { n } = await tx
+    .selectFrom('approvals')
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .where('tenant_id', '=', tenantId)
+    .where('status', '=', 'pending')
+    .where('expires_at', '>', now)
+    .executeTakeFirstOrThrow();
+  return Number(n);
+}
+
+export function findApproval(db: Reader, tenantId: string, approvalId: string): Promise<ApprovalFacts | undefined> {
+  return db
+    .selectFrom('approvals')
+    .select(FACTS)
+    .where('tenant_id', '=', tenantId)
+    .where('approval_id', '=', approvalId)
+    .executeTakeFirst();
+}
+
+/** With its input, which is there while it waits. */
+export function findWhole(db: Reader, tenantId: string, approvalId: string): Promise<ApprovalRow | undefined> {
+  return db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('approval_id', '=', approvalId)
+    .executeTakeFirst();
+}
+
+/** Locked, so that of several decisions at once one is first and the others see what it decided. */
+export function lockApproval(tx: Tx, tenantId: string, approvalId: string): Promise<ApprovalFacts | undefined> {
+  return tx
+    .selectFrom('approvals')
+    .select(FACTS)
+    .where('tenant_id', '=', tenantId)
+    .where('approval_id', '=', approvalId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** Newest first. */
+export function approvalsBack(
+  db: Reader,
+  tenantId: string,
+  status: ApprovalRow['status'] | null,
+  before: string | null,
+  limit: number,
+): Promise<ApprovalFacts[]> {
+  let query = db
+    .selectFrom('approvals')
+    .select(FACTS)
+    .where('tenant_id', '=', tenantId)
+    .orderBy('approval_id', 'desc')
+    .limit(limit);
+  if (status !== null) query = query.where('status', '=', status);
+  if (before !== null) query = query.where('approval_id', '<', before);
+  return query.execute();
+}
+
+/** Whatever the outcome, what was asked is forgotten with it. */
+export async function settle(
+  tx: Tx,
+  { tenant_id, approval_id }: Pick<ApprovalFacts, 'tenant_id' | 'approval_id'>,
+  outcome: Partial<Pick<ApprovalRow, 'status' | 'self_approved' | 'failure_code' | 'failure_message' | 'decided_at'>>,
+): Promise<void> {
+  await tx
+    .updateTable('approvals')
+    .set({ ...outcome, sealed_input: null })
+    .where('tenant_id', '=', tenant_id)
+    .where('approval_id', '=', approval_id)
+    .execute();
+}
+
+export async function insertDecisions(tx: Tx, rows: DecisionRow[]): Promise<void> {
+  await tx.insertInto('approval_decisions').values(rows).execute();
+}
+
+/** Of one approval in the order of its levels, of several one after the other. */
+export async function decisionsOn(
+  db: Reader,
+  tenantId: string,
+  approvalIds: readonly string[],
+): Promise<DecisionRow[]> {
+  if (approvalIds.length === 0) return [];
+  return db
+    .selectFrom('approval_decisions')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('approval_id', 'in', approvalIds)
+    .orderBy('approval_id')
+    .orderBy('level_index')
+    .execute();
+}
+
+/** Of every tenant: what the job has to end. */
+export function findOverdue(
+  db: Reader,
+  now: number,
+  limit: number,
+): Promise<Pick<ApprovalRow, 'tenant_id' | 'approval_id'>[]> {
+  return db
+    .selectFrom('approvals')
+    .select(['tenant_id', 'approval_id'])
+    .where('status', '=', 'pending')
+    .where('expires_at', '<=', now)
+    .orderBy('expires_at')
+    .limit(limit)
+    .execute();
+}

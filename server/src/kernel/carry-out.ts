@@ -1,0 +1,80 @@
+import type { Basis } from './approval.ts';
+import { type Call, Context, type Surroundings } from './context.ts';
+import { CofferError } from './errors.ts';
+import type { Kernel } from './kernel.ts';
+import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant } from './pipeline.ts';
+import type { Tx } from './storage/database.ts';
+
+/** What was granted, and by whom. */
+export interface Grant {
+  approvalId: string;
+  /** The id of the user whose decision completed it. */
+  approvedBy: string;
+  basis: Basis;
+}
+
+/** Runs `act` inside the one transaction of the request that grants. */
+export type Within = (act: (tx: Tx) => Promise<void>) => Promise<void>;
+
+/**
+ * A request that waited for approval, on its way at last: for who asked for it, with the rights they have now, through the code that would
+ * have answered it then. Its change is part of the change of the request that completed the approval, so both happen or neither.
+ */
+export class CarryOut extends Context {
+  readonly #endpoint: ReadyEndpoint;
+  readonly #grant: Grant;
+  readonly #within: Within;
+
+  constructor(kernel: Kernel, endpoint: ReadyEndpoint, call: Call, grant: Grant, within: Within) {
+    super(kernel, endpoint.declaration, call, INSIDE_ANOTHER);
+    this.#endpoint = endpoint;
+    this.#grant = grant;
+    this.#within = within;
+    this.describe({ approval_id: grant.approvalId, approved_by: grant.approvedBy });
+  }
+
+  /** The steps of the pipeline that still apply. The input is checked again: a newer release may read it differently. */
+  async run(): Promise<void> {
+    requireOwnTenant(this);
+    const input = this.#endpoint.validate(this.call);
+    authorizeDeclared(this);
+    await this.#endpoint.handler(this, input);
+    if (this.committed === null) throw new Error(`${this.declaration.name} was approved and changed nothing`);
+  }
+
+  override get approvalId(): string {
+    return this.#grant.approvalId;
+  }
+
+  override async needsApproval(_tx: Tx, basis: Basis = {}): Promise<void> {
+    if (JSON.stringify(basis) === JSON.stringify(this.#grant.basis)) return;
+    throw new CofferError('VERSION_CONFLICT', 'What it is about has changed since it was asked for: ask for it again.');
+  }
+
+  override async change<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.committed !== null) throw new Error('one request makes one change');
+    const headKey = await this.kernel.audit.headKey(this.tenantId);
+    const results: T[] = [];
+    await this.#within(async (tx) => {
+      // The transaction may be tried again: only the last try counts.
+      results.length = 0;
+      this.alsoRecorded.length = 0;
+      results.push(await fn(tx));
+      this.refuseUndecided();
+      const entries = [this.entry('allow', this.declaration.status, ''), ...this.alsoRecorded];
+      await this.kernel.audit.recordIn(tx, entries, headKey);
+    });
+    const result = results[0] as T;
+    this.committed = { result };
+    return result;
+  }
+}
+
+const INSIDE_ANOTHER: Surroundings = {
+  keepAnswer: async () => {},
+  approvals: { standsAlone: neverAsked, prepare: neverAsked },
+};
+
+async function neverAsked(): Promise<never> {
+  throw new Error('what is carried out needs no further approval');
+}
