@@ -179,7 +179,7 @@ function validatorOf(declaration: EndpointDeclaration): Validator {
 
 /** Static routes win over parameters, and a verb after a secret's path over a longer path, as in the router. */
 export function declarationOf(method: string, path: string): EndpointDeclaration | undefined {
-  const bare = stripVersion(path.split('?')[0] ?? '');
+  const bare = stripVersion(decodedOnce(path.split('?')[0] ?? ''));
   const fits = DECLARATIONS.filter((d) => patternOf(d).test(bare));
   const [best] = fits.toSorted(
     (a, b) => a.path.split('{').length - b.path.split('{').length || b.path.length - a.path.length,
@@ -190,6 +190,15 @@ export function declarationOf(method: string, path: string): EndpointDeclaration
 function patternOf({ path }: EndpointDeclaration): RegExp {
   const escaped = stripVersion(path).replace(/[.]/g, '\\.');
   return new RegExp(`^${escaped.replace(/\{[a-z_]+\*\}/g, '.+').replace(/\{[a-z_]+\}/g, '[^/]+')}$`);
+}
+
+/** As the router does it; what it refuses to decode is left as it is. */
+function decodedOnce(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 function stripVersion(path: string): string {

@@ -50,10 +50,15 @@ export async function authorizedSecret(ctx: Context, reader: SecretReader, vault
 }
 
 /** The secret, decided on as it is before the change begins; `lockForChange` decides again on what is then locked. */
-export async function secretForChange(ctx: Context, vaultName: string, path: string): Promise<VaultRow> {
+export async function secretForChange(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  find: typeof store.findSecret = store.findSecret,
+): Promise<VaultRow> {
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   const vault = isLive(row) ? row : undefined;
-  const secret = vault && (await store.findSecret(ctx.database.read, ctx.tenantId, vault.vault_id, path));
+  const secret = vault && (await find(ctx.database.read, ctx.tenantId, vault.vault_id, path));
   authorizeSecret(ctx, vaultName, path, vault, secret);
   if (vault === undefined) throw vaultNotFound();
   if (secret === undefined) throw secretNotFound();

@@ -17,6 +17,7 @@ import { Tags, tagText, vaultName } from '../vaults/index.ts';
 export const VALUE_BYTES_MAX = 1024 * 1024;
 /** In JSON a byte may take six characters (`\u0001`). */
 export const VALUE_BODY_BYTES_MAX = 6 * VALUE_BYTES_MAX + BODY_BYTES_DEFAULT;
+/** Beside description, owner and tags. */
 export const METADATA_KEYS_MAX = 64;
 export const METADATA_BYTES_MAX = 4096;
 export const PROTECTIONS = ['standard', 'fortress'] as const;
@@ -39,7 +40,7 @@ const MetadataInput = Type.Object(
   },
   {
     additionalProperties: freeText(1024, 'Anything else.'),
-    maxProperties: METADATA_KEYS_MAX,
+    maxProperties: METADATA_KEYS_MAX + 3,
     propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' },
   },
 );
@@ -229,7 +230,14 @@ export const updateSecret = endpoint({
     expected_version: expectedVersion,
   }),
   output: Secret,
-  errors: [...MISSING, 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED', 'ZkBoundaryViolation'],
+  errors: [
+    ...MISSING,
+    'VERSION_CONFLICT',
+    'ROTATION_IN_PROGRESS',
+    'ROTATION_NOT_CONFIGURED',
+    'MFA_REQUIRED',
+    'ZkBoundaryViolation',
+  ],
 });
 
 export const deleteSecret = endpoint({
@@ -253,7 +261,7 @@ export const restoreSecret = endpoint({
   permission: 'secrets:restore',
   audit: 'secrets:restore',
   output: Secret,
-  errors: [...MISSING, 'SECRET_ALREADY_EXISTS'],
+  errors: [...MISSING, 'SECRET_ALREADY_EXISTS', 'MFA_REQUIRED'],
 });
 
 export const listVersions = endpoint({

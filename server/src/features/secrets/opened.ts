@@ -11,7 +11,7 @@ export type DecidedRow = Pick<SummaryRow, 'secret_id' | 'version' | 'protection'
 
 /**
  * The values of ordinary secrets, in the versions that were decided on: what the policy saw is what is read, whatever changed since. A
- * version that is gone by then is left out.
+ * version that is gone by then, or moved elsewhere, is left out.
  */
 export function openedValues<R extends DecidedRow>(
   ctx: Context,
@@ -49,6 +49,7 @@ async function openVersion(ctx: Context, vaultId: string, row: DecidedRow): Prom
   const { secret_id, version } = row;
   const [found] = await ctx.database.query(READ_VERSION, {
     tenantId: ctx.tenantId,
+    vaultId: vault.vault_id,
     secretId: secret_id,
     version,
   });

@@ -82,15 +82,19 @@ export const READ_SECRETS = new PreparedQuery<
     .$castTo<FoundSecret & { place: number }>(),
 );
 
-/** One version's value, when many are read. */
+/** One version's value, when many are read. Of a secret that was moved since, nothing: it is under another vault's key. */
 export const READ_VERSION = new PreparedQuery<
-  { tenantId: string; secretId: string; version: number },
+  { tenantId: string; vaultId: string; secretId: string; version: number },
   Pick<SecretVersionRow, 'sealed_version' | 'sealed'>
 >((db, parameter) =>
   db
-    .selectFrom('secret_versions')
-    .select(['sealed_version', 'sealed'])
-    .where('tenant_id', '=', parameter('tenantId'))
-    .where('secret_id', '=', parameter('secretId'))
-    .where('version', '=', parameter('version')),
+    .selectFrom('secret_versions as n')
+    .innerJoin('secrets as s', (join) =>
+      join.onRef('s.tenant_id', '=', 'n.tenant_id').onRef('s.secret_id', '=', 'n.secret_id'),
+    )
+    .select(['n.sealed_version', 'n.sealed'])
+    .where('n.tenant_id', '=', parameter('tenantId'))
+    .where('n.secret_id', '=', parameter('secretId'))
+    .where('n.version', '=', parameter('version'))
+    .where('s.vault_id', '=', parameter('vaultId')),
 );

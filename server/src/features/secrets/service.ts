@@ -143,8 +143,8 @@ export async function read(
   return { ...secretOf(vault, shown, status), value };
 }
 
-async function atVersion(ctx: Context, row: ReadRow, version: number): Promise<ReadRow> {
-  const older = await store.findVersion(ctx.database.read, ctx.tenantId, row.secret_id, version);
+async function atVersion(ctx: Context, row: ReadRow & { vault_id: string }, version: number): Promise<ReadRow> {
+  const older = await store.findVersion(ctx.database.read, ctx.tenantId, row, version);
   if (older === undefined) throw versionNotFound();
   const { metadata, tags, sealed, sealed_version, created_at: updated_at } = older;
   return { ...row, version, metadata, tags, sealed, sealed_version, updated_at };
@@ -220,14 +220,13 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
 }
 
 export async function restore(ctx: Context, vaultName: string, path: string): Promise<Secret> {
-  const vault = await vaultForSecrets(ctx, vaultName, (known) =>
-    ctx.authorize(secretResource(vaultName, path), { environment: known?.environment }),
-  );
+  const vault = await secretForChange(ctx, vaultName, path, store.findDeleted);
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const row = await store.lockDeleted(tx, ctx.tenantId, vault.vault_id, path);
     if (row === undefined) throw secretNotFound();
     ctx.authorize(secretResource(vaultName, path), attributesOf(row));
+    requireProof(ctx, row);
     const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
     const change = { deleted_no: 0, deleted_at: null, next_rotation_at: nextRotation(rotation, ctx.now) };
     try {
@@ -255,7 +254,7 @@ export async function rollback(
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
     requireVersion(ctx, row, body.expected_version);
-    const older = await store.findVersion(tx, ctx.tenantId, row.secret_id, body.to_version);
+    const older = await store.findVersion(tx, ctx.tenantId, row, body.to_version);
     if (older === undefined) throw versionNotFound();
     const next = {
       operation: 'rollback' as const,

@@ -158,8 +158,21 @@ export function lockSecretById(tx: Tx, tenantId: string, secretId: string): Prom
 }
 
 /** The latest of those that were deleted at this path. */
+export function findDeleted(
+  db: Reader,
+  tenantId: string,
+  vaultId: string,
+  path: string,
+): Promise<SecretRow | undefined> {
+  return deletedByPath(db, tenantId, vaultId, path).executeTakeFirst();
+}
+
 export function lockDeleted(tx: Tx, tenantId: string, vaultId: string, path: string): Promise<SecretRow | undefined> {
-  return tx
+  return deletedByPath(tx, tenantId, vaultId, path).forUpdate().executeTakeFirst();
+}
+
+function deletedByPath(db: Reader, tenantId: string, vaultId: string, path: string) {
+  return db
     .selectFrom('secrets')
     .selectAll()
     .where('tenant_id', '=', tenantId)
@@ -167,9 +180,7 @@ export function lockDeleted(tx: Tx, tenantId: string, vaultId: string, path: str
     .where('deleted_no', '>', 0)
     .where('path', '=', path)
     .orderBy('deleted_at', 'desc')
-    .limit(1)
-    .forUpdate()
-    .executeTakeFirst();
+    .limit(1);
 }
 
 export async function updateSecret(
@@ -275,18 +286,23 @@ export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void
   await tx.insertInto('secret_versions').values(row).execute();
 }
 
+/** Of a secret that is still in this vault: once it is moved, its values are under another key. */
 export function findVersion(
   db: Reader,
   tenantId: string,
-  secretId: string,
+  { vault_id, secret_id }: Pick<SecretRow, 'vault_id' | 'secret_id'>,
   version: number,
 ): Promise<SecretVersionRow | undefined> {
   return db
-    .selectFrom('secret_versions')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('secret_id', '=', secretId)
-    .where('version', '=', version)
+    .selectFrom('secret_versions as n')
+    .innerJoin('secrets as s', (join) =>
+      join.onRef('s.tenant_id', '=', 'n.tenant_id').onRef('s.secret_id', '=', 'n.secret_id'),
+    )
+    .selectAll('n')
+    .where('n.tenant_id', '=', tenantId)
+    .where('n.secret_id', '=', secret_id)
+    .where('n.version', '=', version)
+    .where('s.vault_id', '=', vault_id)
     .executeTakeFirst();
 }
 

@@ -3,6 +3,7 @@ import { timestamp } from '../../kernel/clock.ts';
 import { invalidField } from '../../kernel/errors.ts';
 import {
   METADATA_BYTES_MAX,
+  METADATA_KEYS_MAX,
   type Metadata,
   type MetadataInput,
   type Rotation,
@@ -45,6 +46,10 @@ export function metadataOf(row: Pick<SecretRow, 'metadata' | 'tags'>): Metadata 
 /** What people send, as it is stored: tags apart, since secrets are found by them. */
 export function storedMetadata(input: MetadataInput | undefined): { metadata: string; tags: string[] } {
   const { tags = [], ...texts } = input ?? {};
+  const { description: _, owner: __, ...further } = texts;
+  if (Object.keys(further).length > METADATA_KEYS_MAX) {
+    throw invalidField('/body/metadata', `must have at most ${METADATA_KEYS_MAX} further keys`);
+  }
   const metadata = JSON.stringify(texts);
   if (Buffer.byteLength(metadata) > METADATA_BYTES_MAX) {
     throw invalidField('/body/metadata', `must be at most ${METADATA_BYTES_MAX} bytes in all`);

@@ -55,8 +55,11 @@ function checker(schema: TSchema, at: string): (value: unknown, problems: FieldP
     for (const { keyword, instancePath, params, message } of compiled.Errors(value)) {
       // An unknown field is reported once, by the object that holds it, and named there.
       if (keyword === 'boolean') continue;
-      for (const pointer of pointers(`${at}${instancePath}`, keyword, params)) {
-        problems.push({ pointer, reason: REASONS[keyword] ?? message });
+      for (const pointer of pointers(`${at}${shown(instancePath)}`, keyword, params)) {
+        // A value that fails its own schema is also reported by the object that holds it, as if it were unknown there.
+        if (problems.every((known) => known.pointer !== pointer)) {
+          problems.push({ pointer, reason: REASONS[keyword] ?? message });
+        }
       }
     }
   };
@@ -69,6 +72,7 @@ const REASONS: Record<string, string> = {
   anyOf: 'is not one of the allowed forms',
   const: 'is not an allowed value',
   enum: 'is not an allowed value',
+  propertyNames: 'has a name that is not allowed',
 };
 
 function pointers(at: string, keyword: string, params: unknown): string[] {
@@ -80,3 +84,11 @@ function pointers(at: string, keyword: string, params: unknown): string[] {
 
 /** Only a plain name is told back: a field's name can be anything, even a secret in the wrong place. */
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
+const POINTER_PART = /^(?:[A-Za-z0-9_.-]|~[01]){0,64}$/;
+
+function shown(instancePath: string): string {
+  return instancePath
+    .split('/')
+    .map((part) => (POINTER_PART.test(part) ? part : '?'))
+    .join('/');
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { DAY_MS } from '../server/src/kernel/clock.ts';
+import { addPerson, ok, refused } from './support/people.ts';
+import { onBothDatabases, type Service, startService } from './support/service.ts';
+import { addSecret, addVault, auditOf, readValue, secretUrl } from './support/vaults.ts';
+
+onBothDatabases('what a vault records', (database) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(database);
+  });
+  after(() => service.close());
+
+  const send = (method: string, path: string, body?: object, token = service.adminToken) =>
+    service.call(method, path, { token, ...(body !== undefined && { body }) });
+  /** What the log has about the vault, oldest first, without the questions of this test. */
+  const recorded = async (vault: string) =>
+    (await auditOf(service, `vault=${vault}`)).map((entry) => `${entry.action} ${entry.decision}`).toReversed();
+
+  test('each step in the life of a vault, by whom and on what', async () => {
+    const vault = await addVault(service);
+    const { id } = await ok(send('GET', `/v1/vaults/${vault}`));
+    await ok(send('PATCH', `/v1/vaults/${vault}`, { description: 'x' }));
+    await ok(send('DELETE', `/v1/vaults/${vault}`));
+    await ok(send('POST', `/v1/vaults/${vault}/restore`));
+    assert.deepEqual(await recorded(vault), [
+      'vaults:create allow',
+      'vaults:read allow',
+      'vaults:update allow',
+      'vaults:delete allow',
+      'vaults:restore allow',
+    ]);
+    const [created] = await auditOf(service, `vault=${vault}&action=vaults:create`);
+    assert.deepEqual(
+      [created.resource, created.status, created.details],
+      [`vault/${vault}`, 201, { vault: id, environment: 'staging' }],
+    );
+  });
+
+  test('reads of secrets are recorded, each with its version', async () => {
+    const vault = await addVault(service);
+    await addSecret(service, vault, 'a');
+    await addSecret(service, vault, 'b');
+    await readValue(service, vault, 'a');
+    await ok(send('GET', `/v1/vaults/${vault}/aggregate`));
+    await ok(send('GET', `/v1/vaults/${vault}/export`));
+    const reads = await auditOf(service, `vault=${vault}&action=secrets:read`);
+    assert.deepEqual(
+      reads.map((entry) => [entry.resource, entry.details?.via]).toSorted(),
+      [
+        [`vault/${vault}/a`, undefined],
+        [`vault/${vault}/a`, 'aggregate'],
+        [`vault/${vault}/a`, 'export'],
+        [`vault/${vault}/b`, 'aggregate'],
+        [`vault/${vault}/b`, 'export'],
+      ].toSorted(),
+    );
+  });
+
+  test('with log_reads false, allowed reads leave no entry; refusals and changes do', async () => {
+    const vault = await addVault(service, { audit: { log_reads: false } });
+    await addSecret(service, vault, 'a');
+    await readValue(service, vault, 'a');
+    await readValue(service, vault, 'a?version=1');
+    await ok(send('GET', `/v1/vaults/${vault}/aggregate`));
+    assert.deepEqual(await recorded(vault), ['vaults:create allow', 'secrets:create allow']);
+    await ok(send('PUT', secretUrl(vault, 'a'), { value: 'b' }));
+    await refused(send('GET', secretUrl(vault, 'missing')), 404, 'SECRET_NOT_FOUND');
+    await refused(send('GET', `${secretUrl(vault, 'a')}?version=9`), 404, 'VERSION_NOT_FOUND');
+    const stranger = await addPerson(service);
+    await refused(send('GET', secretUrl(vault, 'a'), undefined, stranger.token), 403, 'INSUFFICIENT_PRIVILEGE');
+    await refused(
+      send('GET', `/v1/vaults/${vault}/aggregate`, undefined, stranger.token),
+      403,
+      'INSUFFICIENT_PRIVILEGE',
+    );
+    assert.deepEqual((await recorded(vault)).slice(2), [
+      'secrets:update allow',
+      'secrets:read error',
+      'secrets:read error',
+      'secrets:read deny',
+      'secrets:aggregate deny',
+    ]);
+    await ok(send('PATCH', `/v1/vaults/${vault}`, { audit: { log_reads: true } }));
+    await readValue(service, vault, 'a');
+    assert.equal((await recorded(vault)).at(-1), 'secrets:read allow');
+  });
+
+  test('a vault’s key is replaced after its time, and what the old one sealed still opens', async () => {
+    const vault = await addVault(service, { encryption: { rotation_days: 10 } });
+    const { id } = await ok(send('GET', `/v1/vaults/${vault}`));
+    const versions = async () =>
+      (
+        await service.app.kernel.database.read
+          .selectFrom('keys')
+          .select('version')
+          .where('purpose', '=', `vault/${id}`)
+          .execute()
+      ).length;
+    await addSecret(service, vault, 'old');
+    service.clock.advance(9 * DAY_MS);
+    await addSecret(service, vault, 'middle');
+    assert.equal(await versions(), 1);
+    service.clock.advance(2 * DAY_MS);
+    await addSecret(service, vault, 'new');
+    assert.equal(await versions(), 2);
+    for (const path of ['old', 'new']) assert.equal(await readValue(service, vault, path), `value of ${path}`);
+    await ok(send('POST', secretUrl(vault, 'old', 'rollback'), { to_version: 1 }));
+    assert.equal(await readValue(service, vault, 'old'), 'value of old');
+  });
+});
