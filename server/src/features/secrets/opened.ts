@@ -49,7 +49,7 @@ async function openVersion(ctx: Context, vaultId: string, row: DecidedRow): Prom
   const { secret_id, version } = row;
   const [found] = await ctx.database.query(READ_VERSION, {
     tenantId: ctx.tenantId,
-    vaultId: vault.vault_id,
+    vaultId,
     secretId: secret_id,
     version,
   });
