@@ -27,18 +27,19 @@ export class AuditLog {
     this.#store = store;
     this.#heads = heads;
     this.#log = log;
-    this.#commits = new GroupCommit((entries) => store.append(entries), {
-      batchMax: BATCH_MAX,
-      waitingMax: WAITING_MAX,
-    });
+    const write = async (entries: AuditEntry[]) => {
+      try {
+        await store.append(entries);
+      } catch (error) {
+        throw unavailable('The audit log cannot be written now, so the request is refused.', error);
+      }
+    };
+    this.#commits = new GroupCommit(write, { batchMax: BATCH_MAX, waitingMax: WAITING_MAX });
   }
 
-  async record(entry: AuditEntry): Promise<void> {
-    try {
-      await this.#commits.add(entry);
-    } catch (error) {
-      throw unavailable('The audit log cannot be written now, so the request is refused.', error);
-    }
+  /** Resolves when the entry is durable. */
+  record(entry: AuditEntry): Promise<void> {
+    return this.#commits.add(entry);
   }
 
   /** What `recordIn` needs, fetched before the transaction begins. */
