@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AuditLog } from './kernel/audit/audit-log.ts';
 import { Heads } from './kernel/audit/heads.ts';
+import { JournalKeys } from './kernel/audit/journal-state.ts';
 import { PostgresAuditStore } from './kernel/audit/postgres-audit-store.ts';
 import { Refusals } from './kernel/audit/refusals.ts';
 import { SqliteAuditStore } from './kernel/audit/sqlite-audit-store.ts';
@@ -32,6 +33,7 @@ import { SqliteDatabase } from './kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
 
 export const DATABASE_FILE = 'coffer.db';
+export const JOURNAL_FILE = 'audit.journal';
 
 export interface OpenedStorage {
   database: Database;
@@ -119,7 +121,7 @@ export async function openKernel(parts: {
   const heads = new Heads(keyring);
   const store =
     database instanceof SqliteDatabase
-      ? new SqliteAuditStore(database, heads)
+      ? new SqliteAuditStore({ database, heads, keys: new JournalKeys(keyring), file: join(config.dataDir, JOURNAL_FILE), log })
       : new PostgresAuditStore(database as PostgresDatabase, heads);
   const audit = new AuditLog(store, heads, log);
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);

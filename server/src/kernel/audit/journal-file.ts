@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import {
+  close,
+  closeSync,
+  constants,
+  fdatasync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import type { PurposeKey } from '../crypto/keyring.ts';
+import { syncFolderOf } from '../crypto/root-key.ts';
+import { FRAME_BYTES_MAX, JOURNAL_ID_BYTES, PAGE_BYTES, pagesOf, writeFrame } from './journal-frame.ts';
+
+/** A ring: what was moved into the database is overwritten. The file has its size at once, but takes no room until it is used. */
+export const JOURNAL_BYTES = 16 * 1024 * 1024;
+const PAGES = JOURNAL_BYTES / PAGE_BYTES;
+/** The first page says whose journal it is. */
+export const FIRST_PAGE = 1;
+const HEADER_SEQ = 0;
+
+/** Where a frame is. */
+export interface Place {
+  seq: number;
+  page: number;
+}
+
+/**
+ * The file in which batches of entries become durable before they are moved into the database: one asynchronous write for each, during
+ * which the process goes on. A write is durable when it returns (O_DSYNC, or fdatasync where a system has no such flag).
+ */
+export class JournalFile {
+  readonly id: Buffer;
+  readonly #file: string;
+  readonly #fd: number;
+  readonly #buffer = Buffer.alloc(FRAME_BYTES_MAX);
+  #seq = HEADER_SEQ;
+  /** Where the next frame goes, and the oldest one that is still needed. */
+  #next = FIRST_PAGE;
+  #oldest: Place | null = null;
+
+  private constructor(file: string, fd: number, id: Buffer) {
+    this.#file = file;
+    this.#fd = fd;
+    this.id = id;
+  }
+
+  /** Makes the file, with nothing in it but whose it is. */
+  static create(file: string, key: PurposeKey): JournalFile {
+    const { O_CREAT, O_EXCL, O_RDWR, O_DSYNC = 0 } = constants;
+    const fd = openSync(file, O_CREAT | O_EXCL | O_RDWR | O_DSYNC, 0o600);
+    try {
+      const journal = new JournalFile(file, fd, randomBytes(JOURNAL_ID_BYTES));
+      const pages = writeFrame(journal.#buffer, journal.id, HEADER_SEQ, '', key);
+      writeSync(fd, journal.#buffer, 0, pages * PAGE_BYTES, 0);
+      ftruncateSync(fd, JOURNAL_BYTES);
+      fsyncSync(fd);
+      syncFolderOf(file);
+      return journal;
+    } catch (error) {
+      closeSync(fd);
+      rmSync(file, { force: true });
+      throw error;
+    }
+  }
+
+  /** Whether a payload of this many bytes finds room without overwriting what is still needed. */
+  hasRoom(payloadBytes: number): boolean {
+    return this.#pageFor(pagesOf(payloadBytes)) !== null;
+  }
+
+  #pageFor(pages: number): number | null {
+    if (this.#oldest === null) return FIRST_PAGE;
+    const { page: oldest } = this.#oldest;
+    if (this.#next <= oldest) return this.#next + pages <= oldest ? this.#next : null;
+    if (this.#next + pages <= PAGES) return this.#next;
+    return FIRST_PAGE + pages <= oldest ? FIRST_PAGE : null;
+  }
+
+  /** Calls back when the batch is durable, or could not be written. One at a time. */
+  append(payload: string, key: PurposeKey, done: (error: Error | null, place: Place) => void): void {
+    const place = { seq: this.#seq + 1, page: FIRST_PAGE };
+    const pages = writeFrame(this.#buffer, this.id, place.seq, payload, key);
+    const page = this.#pageFor(pages);
+    if (page === null) throw new Error('the journal has no room for this');
+    place.page = page;
+    this.#write(0, pages * PAGE_BYTES, page * PAGE_BYTES, (error) => {
+      if (error === null) {
+        this.#seq = place.seq;
+        this.#next = page + pages;
+        this.#oldest ??= place;
+      }
+      done(error, place);
+    });
+  }
+
+  #write(from: number, length: number, position: number, done: (error: Error | null) => void): void {
+    write(this.#fd, this.#buffer, from, length, position, (error, written) => {
+      if (error !== null) done(error);
+      else if (written === 0) done(new Error('the journal takes no more'));
+      else if (written < length) this.#write(from + written, length - written, position + written, done);
+      else if (constants.O_DSYNC === undefined) fdatasync(this.#fd, done);
+      else done(null);
+    });
+  }
+
+  /** Everything before this place is in the database; null: everything is. */
+  release(oldest: Place | null): void {
+    this.#oldest = oldest;
+  }
+
+  /** For when everything is in the database. */
+  remove(): void {
+    close(this.#fd, () => {});
+    rmSync(this.#file, { force: true });
+  }
+}
