@@ -4,7 +4,7 @@ import { newId } from './kernel/ids.ts';
 /** The audit entry of what the process itself does, or whoever has the machine: there is no request and no caller. */
 export function systemEntry(facts: {
   tenantId: string;
-  actorId: 'first-start' | 'operator';
+  actorId: 'first-start' | 'start' | 'operator';
   action: string;
   resource: string;
   status: number;

@@ -30,6 +30,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
   let position: Position | null = start === null ? null : { segment: String(start[0]), shown: Number(start[1]) };
   let nextSegment = position?.segment ?? (to === null ? null : idAtTime('audit', to + WRITTEN_WITHIN_MS));
 
+  await ctx.kernel.audit.settle();
   const found: StoredEntry[] = [];
   let looked = 0;
   for (;;) {

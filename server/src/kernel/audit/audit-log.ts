@@ -59,9 +59,19 @@ export class AuditLog {
     return this.#store.appendIn(tx, entry, headKey);
   }
 
-  /** Links everything committed so far, by this node or another. */
+  /** Whoever reads the log waits for this first: then every entry that is durable now can be read. */
+  async settle(): Promise<void> {
+    try {
+      await this.#store.settle();
+    } catch (error) {
+      throw unavailable('The audit log cannot be brought up to date now.', error);
+    }
+  }
+
+  /** Links everything recorded so far, by this node or another. */
   seal(): Promise<void> {
     const run = this.#sealing.then(async () => {
+      await this.settle();
       while ((await this.#store.seal()) > 0);
     });
     this.#sealing = run.catch(() => {});
@@ -87,6 +97,11 @@ export class AuditLog {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await this.#commits.drained();
-    await this.seal().catch((error) => this.#log.warn({ err: error }, 'sealing the audit log at the end failed'));
+    try {
+      await this.seal();
+      await this.#store.close();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the end of the audit log is left to the next start');
+    }
   }
 }

@@ -20,10 +20,9 @@ export const JOURNAL_BYTES = 16 * 1024 * 1024;
 const PAGES = JOURNAL_BYTES / PAGE_BYTES;
 /** The first page says whose journal it is. */
 export const FIRST_PAGE = 1;
-const HEADER_SEQ = 0;
+export const HEADER_SEQ = 0;
 
-/** Where a frame is. */
-export interface Place {
+interface Place {
   seq: number;
   page: number;
 }
@@ -38,9 +37,9 @@ export class JournalFile {
   readonly #fd: number;
   readonly #buffer = Buffer.alloc(FRAME_BYTES_MAX);
   #seq = HEADER_SEQ;
-  /** Where the next frame goes, and the oldest one that is still needed. */
-  #next = FIRST_PAGE;
-  #oldest: Place | null = null;
+  #nextPage = FIRST_PAGE;
+  /** The frames that are still needed, oldest first. */
+  #needed: Place[] = [];
 
   private constructor(file: string, fd: number, id: Buffer) {
     this.#file = file;
@@ -72,28 +71,29 @@ export class JournalFile {
     return this.#pageFor(pagesOf(payloadBytes)) !== null;
   }
 
+  /** Once nothing is needed any more it begins anew: a file that is little used stays small. */
   #pageFor(pages: number): number | null {
-    if (this.#oldest === null) return FIRST_PAGE;
-    const { page: oldest } = this.#oldest;
-    if (this.#next <= oldest) return this.#next + pages <= oldest ? this.#next : null;
-    if (this.#next + pages <= PAGES) return this.#next;
+    const oldest = this.#needed[0]?.page;
+    if (oldest === undefined) return FIRST_PAGE;
+    const next = this.#nextPage;
+    if (next <= oldest) return next + pages <= oldest ? next : null;
+    if (next + pages <= PAGES) return next;
     return FIRST_PAGE + pages <= oldest ? FIRST_PAGE : null;
   }
 
-  /** Calls back when the batch is durable, or could not be written. One at a time. */
-  append(payload: string, key: PurposeKey, done: (error: Error | null, place: Place) => void): void {
-    const place = { seq: this.#seq + 1, page: FIRST_PAGE };
-    const pages = writeFrame(this.#buffer, this.id, place.seq, payload, key);
+  /** Calls back with the batch's number when it is durable, or says why it may not be. One at a time. */
+  append(payload: string, key: PurposeKey, done: (error: Error | null, seq: number) => void): void {
+    const seq = this.#seq + 1;
+    const pages = writeFrame(this.#buffer, this.id, seq, payload, key);
     const page = this.#pageFor(pages);
     if (page === null) throw new Error('the journal has no room for this');
-    place.page = page;
     this.#write(0, pages * PAGE_BYTES, page * PAGE_BYTES, (error) => {
       if (error === null) {
-        this.#seq = place.seq;
-        this.#next = page + pages;
-        this.#oldest ??= place;
+        this.#seq = seq;
+        this.#nextPage = page + pages;
+        this.#needed.push({ seq, page });
       }
-      done(error, place);
+      done(error, seq);
     });
   }
 
@@ -107,9 +107,10 @@ export class JournalFile {
     });
   }
 
-  /** Everything before this place is in the database; null: everything is. */
-  release(oldest: Place | null): void {
-    this.#oldest = oldest;
+  /** Batches up to this one are in the database: their room may be used again. */
+  release(seq: number): void {
+    const kept = this.#needed.findIndex((place) => place.seq > seq);
+    this.#needed.splice(0, kept === -1 ? this.#needed.length : kept);
   }
 
   /** For when everything is in the database. */

@@ -44,6 +44,10 @@ export class PostgresAuditStore implements AuditStore {
       .execute();
   }
 
+  async settle(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
   async seal(): Promise<number> {
     const tenants = await this.#database.read
       .selectFrom('audit_segments')

@@ -1,16 +1,19 @@
+import { rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { PurposeKey } from '../crypto/keyring.ts';
+import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
 import type { Connection, SqliteDatabase } from '../storage/sqlite.ts';
 import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { JournalFile, type Place } from './journal-file.ts';
+import { JournalFile } from './journal-file.ts';
 import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
-import { payloadOf } from './journal-payload.ts';
-import { type JournalKeys, type JournalState, stateRow } from './journal-state.ts';
+import { groupsOf, payloadOf } from './journal-payload.ts';
+import { readJournal } from './journal-recovery.ts';
+import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
 import { newSegment, segmentRow } from './segment.ts';
 import { type Group, groupOf, nextLump, type WaitingBatch } from './waiting.ts';
 
@@ -26,8 +29,8 @@ const SAVE_STATE = `insert or replace into audit_journal (tenant_id, journal_id,
   values (?, ?, ?, ?, ?, ?)`;
 
 /**
- * One process writes, so there can be a journal beside the database: entries of reads and refusals are durable once they are in it, and are moved
- * into the database many at a time, where they are linked as they are inserted. A change's entry is linked in its own transaction.
+ * One process writes, so there can be a journal beside the database: entries of reads and refusals are durable once they are in it, and are
+ * moved into the database many at a time, where they are linked as they are inserted. A change's entry is linked in its own transaction.
  */
 export class SqliteAuditStore implements AuditStore {
   readonly #database: SqliteDatabase;
@@ -35,13 +38,15 @@ export class SqliteAuditStore implements AuditStore {
   readonly #keys: JournalKeys;
   readonly #file: string;
   readonly #log: Logger;
+  /** Made when the first batch comes: commands that only change things need none. */
   #journal: JournalFile | null = null;
-  /** A write to it failed: what it holds after that is not known, and it gets no more. */
+  /** A write to it failed: what it holds from there on is not known, so it gets no more. */
   #isSuspect = false;
   #waiting: WaitingBatch[] = [];
   #waitingEntries = 0;
   #moving: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
+  #isMoveDue = false;
 
   constructor(parts: { database: SqliteDatabase; heads: Heads; keys: JournalKeys; file: string; log: Logger }) {
     this.#database = parts.database;
@@ -49,6 +54,39 @@ export class SqliteAuditStore implements AuditStore {
     this.#keys = parts.keys;
     this.#file = parts.file;
     this.#log = parts.log;
+  }
+
+  /**
+   * Moves what the last process left in its journal. If there is none where one should be, `missing` makes what tells the log so, in the
+   * transaction that makes an end of it.
+   */
+  async recover(missing: () => Promise<(tx: Tx) => Promise<void>>): Promise<void> {
+    const state = await this.#savedState();
+    const left = await readJournal(this.#file, state, this.#keys);
+    if (left.kind === 'waiting') {
+      for (const { seq, payload } of left.batches) {
+        const groups = await groupsOf(payload, (tenantId) => this.#heads.key(tenantId));
+        const entries = groups.reduce((sum, { texts }) => sum + texts.length, 0);
+        this.#waiting.push({ seq, groups, entries, isCut: true });
+      }
+    }
+    if (state?.isOpen === true) {
+      while (this.#waiting.length > 0) await this.#moveLump(state.id, null);
+      const row = stateRow({ ...state, isOpen: false }, await this.#keys.newest());
+      const record = left.kind === 'missing' ? await missing() : null;
+      await this.#database.transaction(async (tx) => {
+        await tx.updateTable('audit_journal').set(row).execute();
+        await record?.(tx);
+      });
+    }
+    rmSync(this.#file, { force: true });
+  }
+
+  async #savedState(): Promise<JournalState | null> {
+    const row = await this.#database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
+    if (row === undefined) return null;
+    if (await this.#keys.isAuthentic(row)) return stateOf(row);
+    throw new StartError('The row of audit_journal was changed by somebody. Restore a backup of the database.');
   }
 
   async append(entries: AuditEntry[]): Promise<void> {
@@ -64,16 +102,16 @@ export class SqliteAuditStore implements AuditStore {
       return this.append(entries.slice(half));
     }
     const journal = await this.#journalWithRoom(bytes);
-    const place = await this.#write(journal, payload, await this.#keys.newest());
-    this.#waiting.push({ place, groups, entries: entries.length, isCut: false });
+    const seq = await this.#write(journal, payload, await this.#keys.newest());
+    this.#waiting.push({ seq, groups, entries: entries.length, isCut: false });
     this.#waitingEntries += entries.length;
-    this.#moveSoon(this.#waitingEntries < MOVE_AFTER_ENTRIES ? MOVE_AFTER_MS : 0);
+    this.#moveSoon();
   }
 
-  #write(journal: JournalFile, payload: string, key: PurposeKey): Promise<Place> {
+  #write(journal: JournalFile, payload: string, key: PurposeKey): Promise<number> {
     return new Promise((resolve, reject) => {
-      journal.append(payload, key, (error, place) => {
-        if (error === null) return resolve(place);
+      journal.append(payload, key, (error, seq) => {
+        if (error === null) return resolve(seq);
         this.#isSuspect = true;
         reject(error);
       });
@@ -87,6 +125,7 @@ export class SqliteAuditStore implements AuditStore {
     return this.#journal;
   }
 
+  /** The file is there before the database knows of it, and is empty until then: an end in between leaves nothing to wonder about. */
   async #beginJournal(): Promise<JournalFile> {
     const key = await this.#keys.newest();
     const journal = JournalFile.create(this.#file, key);
@@ -99,10 +138,11 @@ export class SqliteAuditStore implements AuditStore {
     return journal;
   }
 
+  /** The database knows that there is nothing left in the file before the file goes. */
   async #endJournal(): Promise<void> {
     const journal = this.#journal;
     if (journal === null) return;
-    while (this.#waiting.length > 0) await this.settle();
+    await this.settle();
     const key = await this.#keys.newest();
     await this.#database.exclusively((writer) => saveState(writer, { id: journal.id, moved: 0, isOpen: false }, key));
     journal.remove();
@@ -130,29 +170,37 @@ export class SqliteAuditStore implements AuditStore {
     await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenant_id).execute();
   }
 
-  #moveSoon(ms: number): void {
-    if (this.#timer !== undefined && ms > 0) return;
+  #moveSoon(): void {
+    const isDue = this.#waitingEntries >= MOVE_AFTER_ENTRIES;
+    if (this.#isMoveDue || (this.#timer !== undefined && !isDue)) return;
+    this.#isMoveDue = isDue;
+    this.#moveIn(isDue ? 0 : MOVE_AFTER_MS);
+  }
+
+  #moveIn(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(async () => {
+      this.#timer = undefined;
       try {
         await this.settle();
-        this.#timer = undefined;
-        if (this.#waiting.length > 0) this.#moveSoon(MOVE_AFTER_MS);
+        this.#isMoveDue = false;
+        if (this.#waiting.length > 0) this.#moveSoon();
       } catch (error) {
         this.#log.warn({ err: error }, 'audit entries stay in the journal; moving them is tried again');
-        this.#timer = undefined;
-        this.#moveSoon(RETRY_AFTER_MS);
+        this.#isMoveDue = true;
+        this.#moveIn(RETRY_AFTER_MS);
       }
     }, ms).unref();
   }
 
   /** Moves what is durable now into the database. */
   settle(): Promise<void> {
+    const journal = this.#journal;
     const last = this.#waiting.at(-1);
-    if (last === undefined) return Promise.resolve();
+    if (journal === null || last === undefined) return Promise.resolve();
     const run = this.#moving.then(async () => {
-      while (this.#waiting[0] !== undefined && this.#waiting[0].place.seq <= last.place.seq) {
-        await this.#moveLump();
+      while (this.#waiting[0] !== undefined && this.#waiting[0].seq <= last.seq) {
+        await this.#moveLump(journal.id, journal);
         await nextTurn();
       }
     });
@@ -160,22 +208,25 @@ export class SqliteAuditStore implements AuditStore {
     return run;
   }
 
-  async #moveLump(): Promise<void> {
-    const journal = this.#journal;
-    if (journal === null) return;
+  /** How far the journal is moved commits with what was moved: an end at any instant repeats nothing and leaves nothing out. */
+  async #moveLump(id: Uint8Array, journal: JournalFile | null): Promise<void> {
     const key = await this.#keys.newest();
     const lump = nextLump(this.#waiting);
     await this.#database.exclusively((writer) => {
       insertLinked(writer, lump.segments);
-      saveState(writer, { id: journal.id, moved: lump.lastSeq, isOpen: true }, key);
+      saveState(writer, { id, moved: lump.lastSeq, isOpen: true }, key);
     });
     for (const { entries } of this.#waiting.splice(0, lump.batches)) this.#waitingEntries -= entries;
-    journal.release(this.#waiting[0]?.place ?? null);
+    journal?.release(lump.lastSeq);
   }
 
   async seal(): Promise<number> {
-    await this.settle();
     return 0;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#endJournal();
   }
 }
 

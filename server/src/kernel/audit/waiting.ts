@@ -1,6 +1,5 @@
 import type { PurposeKey } from '../crypto/keyring.ts';
 import { type AuditEntry, entryText } from './entry.ts';
-import type { Place } from './journal-file.ts';
 
 /** What one transaction moves: enough that its commit costs little for each entry, little enough that nobody waits long for it. */
 const LUMP_ENTRIES_MAX = 1000;
@@ -22,7 +21,7 @@ export interface Group {
 
 /** A batch that is durable in the journal and not in the database yet. */
 export interface WaitingBatch {
-  place: Place;
+  seq: number;
   groups: Group[];
   entries: number;
   /** A change was recorded after it: its entries go into other segments than later ones, so that the log reads in order of time. */
@@ -63,7 +62,7 @@ export function nextLump(waiting: readonly WaitingBatch[]): Lump {
       }
     }
     lump.batches++;
-    lump.lastSeq = batch.place.seq;
+    lump.lastSeq = batch.seq;
     entries += batch.entries;
     if (entries >= LUMP_ENTRIES_MAX || lump.segments.length >= LUMP_SEGMENTS_MAX) break;
     if (batch.isCut) growing.clear();

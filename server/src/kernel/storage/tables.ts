@@ -65,7 +65,7 @@ export interface SigningKeysTable {
 /** Entries that were committed together. */
 export interface AuditSegmentsTable {
   tenant_id: string;
-  /** Sorts by the time of its latest entry. */
+  /** That of its latest entry, so that segments sort by time. */
   id: string;
   /** JSON: a list of entries, each a list of its fields (audit/entry.ts). */
   entries: string;
