@@ -17,7 +17,6 @@ import { FRAME_BYTES_MAX, JOURNAL_ID_BYTES, PAGE_BYTES, pagesOf, writeFrame } fr
 
 /** A ring: what was moved into the database is overwritten. The file has its size at once, but takes no room until it is used. */
 export const JOURNAL_BYTES = 16 * 1024 * 1024;
-const PAGES = JOURNAL_BYTES / PAGE_BYTES;
 /** The first page says whose journal it is. */
 export const FIRST_PAGE = 1;
 export const HEADER_SEQ = 0;
@@ -32,7 +31,7 @@ interface Place {
  * which the process goes on. A write is durable when it returns (O_DSYNC, or fdatasync where a system has no such flag).
  */
 export class JournalFile {
-  readonly id: Buffer;
+  readonly id = randomBytes(JOURNAL_ID_BYTES);
   readonly #file: string;
   readonly #fd: number;
   readonly #buffer = Buffer.alloc(FRAME_BYTES_MAX);
@@ -41,21 +40,23 @@ export class JournalFile {
   /** The frames that are still needed, oldest first. */
   #needed: Place[] = [];
 
-  private constructor(file: string, fd: number, id: Buffer) {
+  readonly #pages: number;
+
+  private constructor(file: string, fd: number, bytes: number) {
     this.#file = file;
     this.#fd = fd;
-    this.id = id;
+    this.#pages = bytes / PAGE_BYTES;
   }
 
   /** Makes the file, with nothing in it but whose it is. */
-  static create(file: string, key: PurposeKey): JournalFile {
+  static create(file: string, key: PurposeKey, bytes: number = JOURNAL_BYTES): JournalFile {
     const { O_CREAT, O_EXCL, O_RDWR, O_DSYNC = 0 } = constants;
     const fd = openSync(file, O_CREAT | O_EXCL | O_RDWR | O_DSYNC, 0o600);
     try {
-      const journal = new JournalFile(file, fd, randomBytes(JOURNAL_ID_BYTES));
+      const journal = new JournalFile(file, fd, bytes);
       const pages = writeFrame(journal.#buffer, journal.id, HEADER_SEQ, '', key);
       writeSync(fd, journal.#buffer, 0, pages * PAGE_BYTES, 0);
-      ftruncateSync(fd, JOURNAL_BYTES);
+      ftruncateSync(fd, bytes);
       fsyncSync(fd);
       syncFolderOf(file);
       return journal;
@@ -77,7 +78,7 @@ export class JournalFile {
     if (oldest === undefined) return FIRST_PAGE;
     const next = this.#nextPage;
     if (next <= oldest) return next + pages <= oldest ? next : null;
-    if (next + pages <= PAGES) return next;
+    if (next + pages <= this.#pages) return next;
     return FIRST_PAGE + pages <= oldest ? FIRST_PAGE : null;
   }
 

@@ -12,11 +12,13 @@ export type LeftBehind =
   /** In order; each was acknowledged, or was just about to be. */
   | { kind: 'waiting'; batches: { seq: number; payload: string }[] };
 
+type Verifier = Pick<JournalKeys, 'isGenuine'>;
+
 /**
  * Reads the journal as the last process left it. What was torn when it ended is the end of the file's story: it was never
  * acknowledged. Anything else that does not fit was done by somebody, and is refused.
  */
-export async function readJournal(file: string, state: JournalState | null, keys: JournalKeys): Promise<LeftBehind> {
+export async function readJournal(file: string, state: JournalState | null, keys: Verifier): Promise<LeftBehind> {
   const bytes = readIfThere(file);
   if (bytes === null) return { kind: state?.isOpen === true ? 'missing' : 'nothing' };
   if (state === null || !(await isOf(bytes, state, keys))) {
@@ -53,7 +55,7 @@ function readIfThere(file: string): Buffer | null {
   }
 }
 
-async function isOf(bytes: Buffer, state: JournalState, keys: JournalKeys): Promise<boolean> {
+async function isOf(bytes: Buffer, state: JournalState, keys: Verifier): Promise<boolean> {
   const header = frameAt(bytes, 0);
   return header !== null && header.seq === HEADER_SEQ && header.id.equals(state.id) && (await keys.isGenuine(header));
 }
@@ -64,7 +66,7 @@ function holdsFrames(bytes: Buffer): boolean {
 }
 
 /** Looks at every page, since the length of a torn frame does not say where the next one begins. */
-async function genuineFrames(bytes: Buffer, state: JournalState, keys: JournalKeys): Promise<Frame[]> {
+async function genuineFrames(bytes: Buffer, state: JournalState, keys: Verifier): Promise<Frame[]> {
   const frames: Frame[] = [];
   for (let page = FIRST_PAGE; page * PAGE_BYTES < bytes.length; ) {
     const frame = frameAt(bytes, page);
