@@ -49,7 +49,7 @@ export class JournalFile {
   }
 
   /** Makes the file, with nothing in it but whose it is. */
-  static create(file: string, key: PurposeKey, bytes: number = JOURNAL_BYTES): JournalFile {
+  static create(file: string, key: PurposeKey, bytes: number): JournalFile {
     const { O_CREAT, O_EXCL, O_RDWR, O_DSYNC = 0 } = constants;
     const fd = openSync(file, O_CREAT | O_EXCL | O_RDWR | O_DSYNC, 0o600);
     try {

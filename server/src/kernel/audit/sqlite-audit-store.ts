@@ -9,7 +9,7 @@ import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { JournalFile } from './journal-file.ts';
+import { JOURNAL_BYTES, JournalFile } from './journal-file.ts';
 import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
 import { groupsOf, payloadOf } from './journal-payload.ts';
 import { readJournal } from './journal-recovery.ts';
@@ -48,12 +48,22 @@ export class SqliteAuditStore implements AuditStore {
   #timer: NodeJS.Timeout | undefined;
   #isMoveDue = false;
 
-  constructor(parts: { database: SqliteDatabase; heads: Heads; keys: JournalKeys; file: string; log: Logger }) {
+  readonly #journalBytes: number;
+
+  constructor(parts: {
+    database: SqliteDatabase;
+    heads: Heads;
+    keys: JournalKeys;
+    file: string;
+    log: Logger;
+    journalBytes?: number;
+  }) {
     this.#database = parts.database;
     this.#heads = parts.heads;
     this.#keys = parts.keys;
     this.#file = parts.file;
     this.#log = parts.log;
+    this.#journalBytes = parts.journalBytes ?? JOURNAL_BYTES;
   }
 
   /**
@@ -128,7 +138,7 @@ export class SqliteAuditStore implements AuditStore {
   /** The file is there before the database knows of it, and is empty until then: an end in between leaves nothing to wonder about. */
   async #beginJournal(): Promise<JournalFile> {
     const key = await this.#keys.newest();
-    const journal = JournalFile.create(this.#file, key);
+    const journal = JournalFile.create(this.#file, key, this.#journalBytes);
     try {
       await this.#database.exclusively((writer) => saveState(writer, { id: journal.id, moved: 0, isOpen: true }, key));
     } catch (error) {
