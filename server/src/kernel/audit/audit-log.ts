@@ -48,8 +48,8 @@ export class AuditLog {
   }
 
   /**
-   * A tenant's log begins with a head and never gets another: without one, entries are kept but not linked, and the check says
-   * that the log was tampered with.
+   * A tenant's log begins with a head and never gets another: without one, or with one that was changed, entries are kept but not linked,
+   * and the check says that the log was tampered with.
    */
   async beginChain(tx: Tx, tenantId: string, headKey: PurposeKey): Promise<void> {
     await tx.insertInto('audit_heads').values(genesis(tenantId, headKey)).execute();

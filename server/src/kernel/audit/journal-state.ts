@@ -1,5 +1,4 @@
 import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
-import { UnsealError } from '../crypto/sealing.ts';
 import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 import type { Frame } from './journal-frame.ts';
 
@@ -27,20 +26,12 @@ export class JournalKeys {
   }
 
   isGenuine({ keyVersion, covered, mac }: Frame): Promise<boolean> {
-    return this.#verify(keyVersion, covered, mac);
+    return this.#keyring.verifyMac(SYSTEM_TENANT, JOURNAL_PURPOSE, keyVersion, covered, mac);
   }
 
   isAuthentic(row: Tables['audit_journal']): Promise<boolean> {
-    return this.#verify(row.mac_key_version, macInput(stateOf(row)), row.mac);
-  }
-
-  async #verify(keyVersion: number, data: Uint8Array, mac: Uint8Array): Promise<boolean> {
-    try {
-      return await this.#keyring.verifyMac(SYSTEM_TENANT, JOURNAL_PURPOSE, keyVersion, data, mac);
-    } catch (error) {
-      if (error instanceof UnsealError) return false;
-      throw error;
-    }
+    const data = macInput(stateOf(row));
+    return this.#keyring.verifyMac(SYSTEM_TENANT, JOURNAL_PURPOSE, row.mac_key_version, data, row.mac);
   }
 }
 

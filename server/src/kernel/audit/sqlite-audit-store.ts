@@ -23,7 +23,6 @@ const MOVE_AFTER_ENTRIES = 1000;
 const RETRY_AFTER_MS = 1000;
 
 const INSERT = 'insert into audit_segments (tenant_id, id, entries, first_seq, hashes) values (?, ?, ?, ?, ?)';
-const SELECT_HEAD = 'select seq, hash from audit_heads where tenant_id = ?';
 const UPDATE_HEAD = 'update audit_heads set seq = ?, hash = ?, mac = ?, mac_key_version = ? where tenant_id = ?';
 const SAVE_STATE = `insert or replace into audit_journal (tenant_id, journal_id, moved, is_open, mac, mac_key_version)
   values (?, ?, ?, ?, ?, ?)`;
@@ -140,7 +139,7 @@ export class SqliteAuditStore implements AuditStore {
     const key = await this.#keys.newest();
     const journal = JournalFile.create(this.#file, key, this.#journalBytes);
     try {
-      await this.#database.exclusively((writer) => saveState(writer, { id: journal.id, moved: 0, isOpen: true }, key));
+      await this.#saveState({ id: journal.id, moved: 0, isOpen: true }, key);
     } catch (error) {
       journal.remove();
       throw error;
@@ -153,11 +152,17 @@ export class SqliteAuditStore implements AuditStore {
     const journal = this.#journal;
     if (journal === null) return;
     await this.settle();
-    const key = await this.#keys.newest();
-    await this.#database.exclusively((writer) => saveState(writer, { id: journal.id, moved: 0, isOpen: false }, key));
+    await this.#saveState({ id: journal.id, moved: 0, isOpen: false }, await this.#keys.newest());
     journal.remove();
     this.#journal = null;
     this.#isSuspect = false;
+  }
+
+  #saveState(state: JournalState, key: PurposeKey): Promise<void> {
+    return this.#database.exclusively(
+      async () => {},
+      (writer) => saveState(writer, state, key),
+    );
   }
 
   async appendIn(tx: Tx, entry: AuditEntry, headKey: PurposeKey): Promise<void> {
@@ -165,11 +170,7 @@ export class SqliteAuditStore implements AuditStore {
     if (last !== undefined) last.isCut = true;
     const tenantId = entry.tenant_id;
     const segment = newSegment([entry]);
-    const head = await tx
-      .selectFrom('audit_heads')
-      .select(['seq', 'hash'])
-      .where('tenant_id', '=', tenantId)
-      .executeTakeFirst();
+    const head = (await this.#heads.authentic(tx, [tenantId])).get(tenantId);
     const links = head === undefined ? null : link(head, tenantId, segment.texts);
     await tx
       .insertInto('audit_segments')
@@ -222,10 +223,14 @@ export class SqliteAuditStore implements AuditStore {
   async #moveLump(id: Uint8Array, journal: JournalFile | null): Promise<void> {
     const key = await this.#keys.newest();
     const lump = nextLump(this.#waiting);
-    await this.#database.exclusively((writer) => {
-      insertLinked(writer, lump.segments);
-      saveState(writer, { id, moved: lump.lastSeq, isOpen: true }, key);
-    });
+    const tenantIds = [...new Set(lump.segments.map((segment) => segment.tenantId))];
+    await this.#database.exclusively(
+      () => this.#heads.authentic(this.#database.read, tenantIds),
+      (writer, heads) => {
+        insertLinked(writer, lump.segments, heads);
+        saveState(writer, { id, moved: lump.lastSeq, isOpen: true }, key);
+      },
+    );
     for (const { entries } of this.#waiting.splice(0, lump.batches)) this.#waitingEntries -= entries;
     journal?.release(lump.lastSeq);
   }
@@ -240,17 +245,19 @@ export class SqliteAuditStore implements AuditStore {
   }
 }
 
-function insertLinked(writer: Connection, segments: readonly Group[]): void {
-  const ends = new Map<string, { head: ChainHead; key: PurposeKey }>();
+function insertLinked(writer: Connection, segments: readonly Group[], heads: Map<string, ChainHead>): void {
+  const keys = new Map<string, PurposeKey>();
   for (const { tenantId, headKey, texts, latestId } of segments) {
-    const head = ends.get(tenantId)?.head ?? (writer.all(SELECT_HEAD, [tenantId])[0] as ChainHead | undefined);
+    const head = heads.get(tenantId);
     const links = head === undefined ? null : link(head, tenantId, texts);
     const row = segmentRow(tenantId, { id: latestId, texts }, links);
     writer.run(INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
-    if (links !== null) ends.set(tenantId, { head: links.head, key: headKey });
+    if (links === null) continue;
+    heads.set(tenantId, links.head);
+    keys.set(tenantId, headKey);
   }
-  for (const [tenantId, { head, key }] of ends) {
-    const { seq, hash, mac, mac_key_version } = headRow(tenantId, head, key);
+  for (const [tenantId, key] of keys) {
+    const { seq, hash, mac, mac_key_version } = headRow(tenantId, heads.get(tenantId) as ChainHead, key);
     writer.run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
   }
 }
