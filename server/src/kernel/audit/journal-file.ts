@@ -34,13 +34,12 @@ export class JournalFile {
   readonly id = randomBytes(JOURNAL_ID_BYTES);
   readonly #file: string;
   readonly #fd: number;
+  readonly #pages: number;
   readonly #buffer = Buffer.alloc(FRAME_BYTES_MAX);
   #seq = HEADER_SEQ;
   #nextPage = FIRST_PAGE;
   /** The frames that are still needed, oldest first. */
   #needed: Place[] = [];
-
-  readonly #pages: number;
 
   private constructor(file: string, fd: number, bytes: number) {
     this.#file = file;

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { StartError } from '../storage/data-folder.ts';
-import { FIRST_PAGE, HEADER_SEQ } from './journal-file.ts';
+import { FIRST_PAGE, HEADER_SEQ, JOURNAL_BYTES } from './journal-file.ts';
 import { type Frame, frameAt, PAGE_BYTES } from './journal-frame.ts';
 import type { JournalKeys, JournalState } from './journal-state.ts';
 
@@ -19,14 +19,20 @@ type Verifier = Pick<JournalKeys, 'isGenuine'>;
  * acknowledged. Anything else that does not fit was done by somebody, and is refused.
  */
 export async function readJournal(file: string, state: JournalState | null, keys: Verifier): Promise<LeftBehind> {
-  const bytes = readIfThere(file);
+  return leftBehind(file, readIfThere(file), state, keys);
+}
+
+export async function leftBehind(
+  file: string,
+  bytes: Buffer | null,
+  state: JournalState | null,
+  keys: Verifier,
+): Promise<LeftBehind> {
   if (bytes === null) return { kind: state?.isOpen === true ? 'missing' : 'nothing' };
   if (state === null || !(await isOf(bytes, state, keys))) {
     // A process that ended while it made the file left one without a batch, and no word of it in the database.
     if (state?.isOpen !== true && !holdsFrames(bytes)) return { kind: 'nothing' };
-    throw new StartError(
-      `The audit journal ${file} does not belong to this database as it is now: one of them was replaced or changed. ${wayOut(file)}`,
-    );
+    throw foreign(file);
   }
   if (!state.isOpen) return { kind: 'nothing' };
   const frames = await genuineFrames(bytes, state, keys);
@@ -39,6 +45,12 @@ export async function readJournal(file: string, state: JournalState | null, keys
   return { kind: 'waiting', batches: frames.map(({ seq, payload }) => ({ seq, payload: payload.toString('utf8') })) };
 }
 
+function foreign(file: string): StartError {
+  return new StartError(
+    `The audit journal ${file} does not belong to this database as it is now: one of them was replaced or changed. ${wayOut(file)}`,
+  );
+}
+
 function wayOut(file: string): string {
   return (
     'Put back what belongs together; or, to go on without the entries that waited there, move the file out of the folder, keep it as ' +
@@ -48,6 +60,7 @@ function wayOut(file: string): string {
 
 function readIfThere(file: string): Buffer | null {
   try {
+    if (statSync(file).size > JOURNAL_BYTES) throw foreign(file);
     return readFileSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;

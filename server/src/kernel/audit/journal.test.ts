@@ -9,7 +9,7 @@ import type { PurposeKey } from '../crypto/keyring.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { JOURNAL_BYTES, JournalFile } from './journal-file.ts';
 import { FRAME_BYTES_MAX, frameAt, PAGE_BYTES, PAYLOAD_BYTES_MAX, pagesOf, writeFrame } from './journal-frame.ts';
-import { readJournal } from './journal-recovery.ts';
+import { leftBehind, readJournal } from './journal-recovery.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coffer-journal-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -104,22 +104,23 @@ describe('a journal', () => {
   });
 
   test('torn in its last batch, at any byte, gives back those before it', async () => {
-    const { file, waiting } = await journalOf(['one', long('2'), long('3')], 6 * PAGE_BYTES);
+    const { file, state } = await journalOf(['one', long('2'), long('3')], 6 * PAGE_BYTES);
     const whole = readFileSync(file);
     const first = 4 * PAGE_BYTES;
     assert.equal(frameAt(whole, 4)?.seq, 3);
-    const end = first + 68 + long('3').length;
-    const old = randomBytes(whole.length);
-    for (let at = first; at < end; at += 1) {
-      // The rest never reached the disk: it holds what was there before, or the file ends.
-      const torn = Buffer.concat([
-        whole.subarray(0, at),
-        at % 2 === 0 ? Buffer.alloc(whole.length - at) : old.subarray(at),
-      ]);
-      if (torn[end - 1] === whole[end - 1] && at === end - 1) continue;
-      if (at % 3 === 0) writeFileSync(file, torn.subarray(0, at));
-      else writeFileSync(file, torn);
-      assert.deepEqual(await waiting(), ['one', long('2')], `torn at ${at}`);
+    // The last byte differs from what was there before, so that the frame is torn until its very end.
+    const before = randomBytes(whole.length).fill(0xff, -PAGE_BYTES);
+    for (let at = first; at < first + 68 + long('3').length; at++) {
+      for (const rest of [before.subarray(at), Buffer.alloc(whole.length - at), Buffer.alloc(0)]) {
+        const torn = Buffer.concat([whole.subarray(0, at), rest]);
+        const left = await leftBehind(file, torn, state, keys);
+        assert.ok(left.kind === 'waiting');
+        assert.deepEqual(
+          left.batches.map(({ seq }) => seq),
+          [1, 2],
+          `torn at ${at}`,
+        );
+      }
     }
   });
 
@@ -161,8 +162,10 @@ describe('a journal', () => {
     await assert.rejects(read(), isRefusal(/does not belong to this database/));
     await assert.rejects(readJournal(file, null, keys), isRefusal(/does not belong/));
     await assert.rejects(readJournal(file, { ...state, isOpen: false }, keys), isRefusal(/does not belong/));
-    truncateSync(file, 100);
-    await assert.rejects(read(), isRefusal(/does not belong to this database/));
+    for (const bytes of [100, JOURNAL_BYTES + 1]) {
+      truncateSync(file, bytes);
+      await assert.rejects(read(), isRefusal(/does not belong to this database/));
+    }
   });
 
   test('that a process left while it made it, or after it was done with it, is nothing', async () => {

@@ -37,6 +37,7 @@ export class SqliteAuditStore implements AuditStore {
   readonly #keys: JournalKeys;
   readonly #file: string;
   readonly #log: Logger;
+  readonly #journalBytes: number;
   /** Made when the first batch comes: commands that only change things need none. */
   #journal: JournalFile | null = null;
   /** A write to it failed: what it holds from there on is not known, so it gets no more. */
@@ -46,8 +47,7 @@ export class SqliteAuditStore implements AuditStore {
   #moving: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isMoveDue = false;
-
-  readonly #journalBytes: number;
+  #isClosed = false;
 
   constructor(parts: {
     database: SqliteDatabase;
@@ -55,6 +55,7 @@ export class SqliteAuditStore implements AuditStore {
     keys: JournalKeys;
     file: string;
     log: Logger;
+    /** For tests, which fill it. */
     journalBytes?: number;
   }) {
     this.#database = parts.database;
@@ -190,6 +191,7 @@ export class SqliteAuditStore implements AuditStore {
 
   #moveIn(ms: number): void {
     clearTimeout(this.#timer);
+    if (this.#isClosed) return;
     this.#timer = setTimeout(async () => {
       this.#timer = undefined;
       try {
@@ -240,6 +242,7 @@ export class SqliteAuditStore implements AuditStore {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#endJournal();
   }
