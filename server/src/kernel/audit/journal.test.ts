@@ -109,7 +109,7 @@ describe('a journal', () => {
     const first = 4 * PAGE_BYTES;
     assert.equal(frameAt(whole, 4)?.seq, 3);
     // The last byte differs from what was there before, so that the frame is torn until its very end.
-    const before = randomBytes(whole.length).fill(0xff, -PAGE_BYTES);
+    const before = randomBytes(whole.length).fill(0xff, 5 * PAGE_BYTES);
     for (let at = first; at < first + 68 + long('3').length; at++) {
       for (const rest of [before.subarray(at), Buffer.alloc(whole.length - at), Buffer.alloc(0)]) {
         const torn = Buffer.concat([whole.subarray(0, at), rest]);
