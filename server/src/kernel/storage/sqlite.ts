@@ -78,14 +78,15 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * A transaction whose work is synchronous: what the audit log's group commit needs, without a promise for each row. It leaves
-   * the version alone, since nothing that is cached depends on the log.
+   * A transaction whose work is synchronous: what the audit log needs, without a promise for each row. `prepare` runs before it, when
+   * no other transaction of this process is under way. It leaves the version alone, since nothing that is cached depends on the log.
    */
-  exclusively<T>(fn: (writer: Connection) => T): Promise<T> {
+  exclusively<P>(prepare: () => Promise<P>, fn: (writer: Connection, prepared: P) => void): Promise<void> {
     const attempt = async () => {
+      const prepared = await prepare();
       this.#writer.run('begin immediate', []);
       try {
-        const result = fn(this.#writer);
+        const result = fn(this.#writer, prepared);
         this.#writer.run('commit', []);
         return result;
       } catch (error) {
