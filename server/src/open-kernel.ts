@@ -8,6 +8,7 @@ import { JournalKeys } from './kernel/audit/journal-state.ts';
 import { PostgresAuditStore } from './kernel/audit/postgres-audit-store.ts';
 import { Refusals } from './kernel/audit/refusals.ts';
 import { SqliteAuditStore } from './kernel/audit/sqlite-audit-store.ts';
+import { systemEntry } from './kernel/audit/system-entry.ts';
 import { SigningKeys } from './kernel/auth/signing-keys.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
@@ -33,7 +34,6 @@ import { PostgresDatabase } from './kernel/storage/postgres.ts';
 import { SqliteDatabase } from './kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
 import { findOperatorTenant } from './kernel/storage/tenant-rows.ts';
-import { systemEntry } from './kernel/audit/system-entry.ts';
 
 export const DATABASE_FILE = 'coffer.db';
 export const JOURNAL_FILE = 'audit.journal';

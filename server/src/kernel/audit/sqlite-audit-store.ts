@@ -171,7 +171,7 @@ export class SqliteAuditStore implements AuditStore {
     if (last !== undefined) last.isCut = true;
     const tenantId = tenantOf(entries);
     const segment = newSegment(entries);
-    const head = (await this.#heads.authentic(tx, [tenantId])).get(tenantId);
+    const head = (await this.#heads.authentic(tx, [tenantId], headKey)).get(tenantId);
     const links = head === undefined ? null : link(head, tenantId, segment.texts);
     await tx
       .insertInto('audit_segments')
