@@ -68,7 +68,9 @@ function collisionOf(
       : [];
   });
   const names = [...new Set(secrets.map(({ vault }) => vault))].sort();
-  const [first] = secrets.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  // The database leaves rows of one key in any order; pages of one answer must agree.
+  secrets.sort((a, b) => (`${a.path} ${a.vault}` < `${b.path} ${b.vault}` ? -1 : 1));
+  const [first] = secrets;
   return names.length < 2 || first === undefined ? null : { kind, path: first.path, vaults: names, secrets };
 }
 
