@@ -79,8 +79,8 @@ onBothDatabases('collisions', (database) => {
   test('come and go with what secrets are now: changed, rolled back, moved, deleted, restored', async () => {
     const token = await fresh();
     const [a, b] = [await addVault(service, { name: 'a' }, token), await addVault(service, { name: 'b' }, token)];
-    const call = (method: string, path: string, body?: object) =>
-      ok(service.call(method, path, { token, ...(body && { body }) }));
+    const call = (method: string, path: string, body?: object, status = 200) =>
+      ok(service.call(method, path, { token, ...(body && { body }) }), status);
     await addSecret(service, a, 'one', { value: 'same' }, token);
     await addSecret(service, b, 'two', { value: 'same' }, token);
     assert.deepEqual(await shown(token), ['value one in a,b']);
@@ -101,7 +101,7 @@ onBothDatabases('collisions', (database) => {
     assert.deepEqual(await shown(token), []);
     await call('POST', secretUrl(b, 'two', 'restore'));
     assert.equal((await shown(token)).length, 2);
-    await call('POST', secretUrl(a, 'two', 'copy'), { to_vault: b, to_path: 'copied' });
+    await call('POST', secretUrl(a, 'two', 'copy'), { to_vault: b, to_path: 'copied' }, 201);
     assert.equal((await list(token)).collisions.find((one) => one.kind === 'value')?.secrets.length, 3);
     await service.call('POST', `/v1/vaults/${a}/import`, { token, body: { secrets: { imported: 'same' } } });
     assert.equal((await list(token)).collisions.find((one) => one.kind === 'value')?.secrets.length, 4);
