@@ -105,6 +105,16 @@ const EXPECTED: Record<string, number[]> = {
   'POST /v1/vaults/{vault}/import': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'GET /v1/vaults/{vault}/export': [401, 401, 401, 401, 404, 403, 403, 200, 200],
 
+  'GET /environments': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'POST /environments': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'GET /environments/{environment_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'PUT /environments/{environment_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /environments/{environment_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'GET /environments/{environment_id}/secrets': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'POST /environments/{environment_id}/secrets': [401, 401, 401, 401, 404, 403, 403, 201, 201],
+  'DELETE /environments/{environment_id}/secrets/{secret_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'GET /environments/{environment_id}/compose': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+
   'POST /v1/tenants': [401, 401, 401, 401, 403, 403, 403, 201, 201],
   'GET /v1/tenants': [401, 401, 401, 401, 403, 403, 200, 200, 200],
   'GET /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
@@ -329,6 +339,25 @@ const INPUTS: Record<string, (world: World, caller: Caller) => Promise<Input>> =
   'GET /approvals/{approval_id}': someApproval,
   'POST /approvals/{approval_id}/approve': async (world) => ({ ...(await someApproval(world)), body: {} }),
   'POST /approvals/{approval_id}/reject': async (world) => ({ ...(await someApproval(world)), body: {} }),
+  'POST /environments': async () => ({ body: { name: uniqueName('environment') } }),
+  'GET /environments/{environment_id}': someEnvironment,
+  'PUT /environments/{environment_id}': async (world) => ({
+    ...(await someEnvironment(world)),
+    body: { name: uniqueName('environment') },
+  }),
+  'DELETE /environments/{environment_id}': someEnvironment,
+  'GET /environments/{environment_id}/secrets': someEnvironment,
+  'POST /environments/{environment_id}/secrets': async (world) => ({
+    ...(await someEnvironment(world)),
+    body: { secret_id: await someSecretId(world), key_name: 'SOME_KEY' },
+  }),
+  'DELETE /environments/{environment_id}/secrets/{secret_id}': async (world) => {
+    const { params } = await someEnvironment(world);
+    const body = { secret_id: await someSecretId(world), key_name: 'SOME_KEY' };
+    await ok(world.service.call('POST', `/environments/${params.environment_id}/secrets`, { body }), 201);
+    return { params: { ...params, secret_id: String(body.secret_id) } };
+  },
+  'GET /environments/{environment_id}/compose': someEnvironment,
   'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
   'GET /v1/tenants/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'PATCH /v1/tenants/{tenant_id}': async ({ tenant }) => ({
@@ -390,6 +419,16 @@ async function enrol(service: Service, { token }: Person): Promise<string> {
 async function confirmFactor(service: Service, person: Person): Promise<void> {
   const body = { otp: await enrol(service, person) };
   await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body }));
+}
+
+async function someSecretId(world: World): Promise<number> {
+  const { vault, path } = (await someSecret(world)).params;
+  return (await ok(world.service.call('GET', `/v1/vaults/${vault}/secrets/${path}`))).secret_id;
+}
+
+async function someEnvironment({ service }: World) {
+  const body = { name: uniqueName('environment') };
+  return { params: { environment_id: String((await ok(service.call('POST', '/environments', { body }), 201)).id) } };
 }
 
 async function ownersToken({ service, owner }: World) {

@@ -78,6 +78,15 @@ onBothDatabases('deleting a production vault', (database) => {
     assert.equal(await statusOf(expired), 'active');
   });
 
+  test('it waits for one approval: asked again the answer is the same, and another asker is told of it', async () => {
+    const name = await newVault();
+    const id = await ask(name);
+    assert.equal(await ask(name), id);
+    const error = await refused(as(admin.token, 'DELETE', `/v1/vaults/${name}`), 409, 'IN_USE');
+    assert.equal(error.details.approval_id, id);
+    assert.equal(await statusOf(name), 'pending_deletion');
+  });
+
   test('an admin alone in a tenant asks and approves, in two calls', async () => {
     const alone = await addTenant(service);
     const { token } = alone.owner;

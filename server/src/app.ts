@@ -4,6 +4,7 @@ import { bootstrap } from './bootstrap.ts';
 import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
+import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
@@ -61,6 +62,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...TOKENIZATION_ENDPOINTS,
   ...TRANSFER_ENDPOINTS,
   ...APPROVAL_ENDPOINTS,
+  ...ENVIRONMENT_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -95,14 +97,15 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: Ap
       policiesTouching,
       purgeContents: async (tx, tenantId, vaultId, limit) => {
         await purgeTokens(tx, tenantId, vaultId);
-        return purgeSecrets(tx, tenantId, vaultId, limit);
+        return purgeSecrets(tx, tenantId, vaultId, limit, SECRET_OBSERVERS);
       },
     }),
-    secretsFeature(kernel),
+    secretsFeature(kernel, SECRET_OBSERVERS),
     aggregateFeature(),
     searchFeature(),
     tokenizationFeature(kernel),
     transferFeature(),
+    environmentsFeature(),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
@@ -113,6 +116,8 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: Ap
     }),
   ];
 }
+
+const SECRET_OBSERVERS = { forget: forgetSecrets };
 
 interface AppState {
   isStopping: boolean;

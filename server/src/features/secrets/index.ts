@@ -7,7 +7,7 @@ import * as contract from './contract.ts';
 import { list, listVersions } from './listing.ts';
 import { SecretReader } from './reading.ts';
 import { copy, move } from './relocation.ts';
-import { purgeSecretsJob } from './retention.ts';
+import { purgeSecretsJob, type SecretObservers } from './retention.ts';
 import { rotate } from './rotation.ts';
 import { rotateSecretsJob } from './rotation-job.ts';
 import * as secrets from './service.ts';
@@ -32,13 +32,15 @@ export {
   visiblePage,
   type Wanted,
 } from './listing.ts';
-export { openedValues } from './opened.ts';
+export { openedAcross, openedValues } from './opened.ts';
+export { purgeSecrets } from './retention.ts';
 export { sealerFor } from './sealing.ts';
 export { lockLive } from './service.ts';
-export { type PlacedRow, purgeSecrets, type SummaryRow, secretsByFingerprint, secretsByPath } from './store.ts';
+export type { SummaryRow } from './store.ts';
+export { type PlacedRow, secretsByFingerprint, secretsByPath } from './tenant-wide-store.ts';
 export { refuseInZeroKnowledge } from './values.ts';
 
-export function secretsFeature(kernel: Kernel): Feature {
+export function secretsFeature(kernel: Kernel, observers: SecretObservers): Feature {
   const backends = new BackendRotations(kernel, [new PostgresRole(kernel.outbound)]);
   const reader = new SecretReader(kernel.database);
   return {
@@ -60,7 +62,7 @@ export function secretsFeature(kernel: Kernel): Feature {
       bind(contract.moveSecret, (ctx, { params, body }) => move(ctx, params.vault, params.path, body)),
       bind(contract.copySecret, (ctx, { params, body }) => copy(ctx, params.vault, params.path, body)),
     ],
-    jobs: [rotateSecretsJob(kernel, backends), purgeSecretsJob(kernel)],
+    jobs: [rotateSecretsJob(kernel, backends), purgeSecretsJob(kernel, observers)],
     settled: () => backends.settled(),
   };
 }

@@ -39,7 +39,12 @@ export function reachOf(ctx: Context, vault: string, { every, some }: Wanted): P
   return ranges;
 }
 
-export function isWithin(ctx: Context, vault: string, row: store.SummaryRow, { every, some }: Wanted): boolean {
+export function isWithin(
+  ctx: Context,
+  vault: string,
+  row: Pick<store.SecretRow, 'path' | 'environment' | 'tags'>,
+  { every, some }: Wanted,
+): boolean {
   const resource = secretResource(vault, row.path);
   const attributes = attributesOf(row);
   const may = (action: string) => ctx.may(action, resource, attributes);

@@ -97,3 +97,39 @@ export async function deleteVersionsBelow(
     .executeTakeFirst();
   return Number(numDeletedRows);
 }
+
+export type DoomedRow = Pick<SecretRow, 'secret_id' | 'path' | 'deleted_no'>;
+
+/** Some of a vault's secrets, deleted or not. Secrets are locked before their versions go. */
+export function lockSomeOfVault(tx: Tx, tenantId: string, vaultId: string, limit: number): Promise<DoomedRow[]> {
+  return tx
+    .selectFrom('secrets')
+    .select(['secret_id', 'path', 'deleted_no'])
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .limit(limit)
+    .forUpdate()
+    .execute();
+}
+
+/** With all their versions. */
+export async function deleteSecrets(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  rows: readonly DoomedRow[],
+): Promise<void> {
+  const ids = rows.map((row) => row.secret_id);
+  const paths = rows.filter((row) => row.deleted_no === 0).map((row) => row.path);
+  await tx.deleteFrom('secret_versions').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
+  await tx.deleteFrom('rotations').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
+  if (paths.length > 0) {
+    await tx
+      .deleteFrom('secret_tags')
+      .where('tenant_id', '=', tenantId)
+      .where('vault_id', '=', vaultId)
+      .where('path', 'in', paths)
+      .execute();
+  }
+  await tx.deleteFrom('secrets').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
+}

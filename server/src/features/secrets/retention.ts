@@ -4,9 +4,9 @@ import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import type { Job } from '../../kernel/jobs/job-runner.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Plan } from '../../kernel/limits/rate-classes.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
 import { secretResource } from './access.ts';
 import * as store from './retention-store.ts';
-import { destroySecrets } from './store.ts';
 
 /** How long deleted secrets and replaced versions are kept. */
 const KEPT_DAYS: Record<Plan, number> = { starter: 30, professional: 90, enterprise: 365 };
@@ -17,28 +17,69 @@ export function keptMs(plan: Plan): number {
   return KEPT_DAYS[plan] * DAY_MS;
 }
 
+/** What other features do when secrets are destroyed, in the same transaction. */
+export interface SecretObservers {
+  forget(tx: Tx, tenantId: string, secretIds: readonly string[]): Promise<void>;
+}
+
+/** The one way in which a secret ends for good. The rows are locked. */
+async function destroy(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  rows: readonly store.DoomedRow[],
+  observers: SecretObservers,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await observers.forget(
+    tx,
+    tenantId,
+    rows.map((row) => row.secret_id),
+  );
+  await store.deleteSecrets(tx, tenantId, vaultId, rows);
+}
+
+/** Destroys some of a vault's secrets, deleted or not; says how many it found. */
+export async function purgeSecrets(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  limit: number,
+  observers: SecretObservers,
+): Promise<number> {
+  const rows = await store.lockSomeOfVault(tx, tenantId, vaultId, limit);
+  await destroy(tx, tenantId, vaultId, rows, observers);
+  return rows.length;
+}
+
 /** Destroys what the plan no longer keeps, and records each. In small steps: a kill leaves the rest for the next run. */
-export function purgeSecretsJob(kernel: Kernel): Job {
+export function purgeSecretsJob(kernel: Kernel, observers: SecretObservers): Job {
   return {
     name: 'purge-secrets',
     intervalMs: 6 * HOUR_MS,
     async run(signal) {
       for (const { tenant_id, plan } of await store.everyTenant(kernel.database.read)) {
         const before = kernel.clock.now() - keptMs(plan);
-        await purgeDeleted(kernel, tenant_id, before, signal);
+        await purgeDeleted(kernel, observers, tenant_id, before, signal);
         await purgeVersions(kernel, tenant_id, before, signal);
       }
     },
   };
 }
 
-async function purgeDeleted(kernel: Kernel, tenantId: string, before: number, signal: AbortSignal): Promise<void> {
+async function purgeDeleted(
+  kernel: Kernel,
+  observers: SecretObservers,
+  tenantId: string,
+  before: number,
+  signal: AbortSignal,
+): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
   while (!signal.aborted) {
     const purged = await kernel.database.transaction(async (tx) => {
       const rows = await store.lockDeletedBefore(tx, tenantId, before, AT_ONCE);
       for (const [vaultId, group] of Map.groupBy(rows, (row) => row.vault_id)) {
-        await destroySecrets(tx, tenantId, vaultId, group);
+        await destroy(tx, tenantId, vaultId, group, observers);
       }
       const entries = rows.map((row) =>
         purgeEntry(kernel, tenantId, 'secrets:purge', secretResource(row.vault, row.path), { secret: row.secret_id }),

@@ -93,7 +93,7 @@ export interface RotationRow {
 }
 
 /** What a list shows: everything but the value and its keys. */
-const SUMMARY = [
+export const SUMMARY = [
   'secret_id',
   'secret_no',
   'path',
@@ -376,70 +376,4 @@ export async function replaceSealed(tx: Tx, row: SecretVersionRow): Promise<void
     .where('secret_id', '=', row.secret_id)
     .where('version', '=', row.version)
     .execute();
-}
-
-/** Destroys some of a vault's secrets, with all their versions; says how many it found. Secrets are locked before their versions go. */
-export async function purgeSecrets(tx: Tx, tenantId: string, vaultId: string, limit: number): Promise<number> {
-  const rows = await tx
-    .selectFrom('secrets')
-    .select(['secret_id', 'path', 'deleted_no'])
-    .where('tenant_id', '=', tenantId)
-    .where('vault_id', '=', vaultId)
-    .limit(limit)
-    .forUpdate()
-    .execute();
-  await destroySecrets(tx, tenantId, vaultId, rows);
-  return rows.length;
-}
-
-export async function destroySecrets(
-  tx: Tx,
-  tenantId: string,
-  vaultId: string,
-  rows: readonly Pick<SecretRow, 'secret_id' | 'path' | 'deleted_no'>[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  const ids = rows.map((row) => row.secret_id);
-  const paths = rows.filter((row) => row.deleted_no === 0).map((row) => row.path);
-  await tx.deleteFrom('secret_versions').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
-  await tx.deleteFrom('rotations').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
-  if (paths.length > 0) {
-    await tx
-      .deleteFrom('secret_tags')
-      .where('tenant_id', '=', tenantId)
-      .where('vault_id', '=', vaultId)
-      .where('path', 'in', paths)
-      .execute();
-  }
-  await tx.deleteFrom('secrets').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
-}
-
-export type PlacedRow = SummaryRow & { vault_id: string };
-
-/** Secrets of the whole tenant in the order of their paths. */
-export function secretsByPath(db: Reader, tenantId: string, after: string, limit: number): Promise<PlacedRow[]> {
-  return everywhere(db, tenantId).where('path', '>', after).orderBy('path').limit(limit).execute();
-}
-
-/** In the order of their values' keyed digests; those that have none are left out. */
-export function secretsByFingerprint(
-  db: Reader,
-  tenantId: string,
-  after: Uint8Array,
-  limit: number,
-): Promise<(PlacedRow & { fingerprint: Uint8Array | null })[]> {
-  return everywhere(db, tenantId)
-    .select('fingerprint')
-    .where('fingerprint', '>', after)
-    .orderBy('fingerprint')
-    .limit(limit)
-    .execute();
-}
-
-function everywhere(db: Reader, tenantId: string) {
-  return db
-    .selectFrom('secrets')
-    .select([...SUMMARY, 'vault_id'])
-    .where('tenant_id', '=', tenantId)
-    .where('deleted_no', '=', 0);
 }

@@ -1,3 +1,4 @@
+import { CofferError } from '../../kernel/errors.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { groupsOfUser } from '../groups/index.ts';
 import * as store from './store.ts';
@@ -25,8 +26,16 @@ export async function markPending(
   tenantId: string,
   { approval_id, resource }: { approval_id: string; resource: string },
 ): Promise<void> {
-  const vault = vaultNameOf(resource);
-  if (vault !== null) await store.updateVault(tx, tenantId, vault, { status: 'pending_deletion', approval_id });
+  const name = vaultNameOf(resource);
+  const row = name === null ? undefined : await store.lockVault(tx, tenantId, name);
+  if (row === undefined) return;
+  // With two of them, the refusal of one would free a vault that still waits for the other.
+  if (row.status === 'pending_deletion') {
+    throw new CofferError('IN_USE', 'Its deletion waits for approval already: decide on that one.', {
+      details: { approval_id: row.approval_id },
+    });
+  }
+  await store.updateVault(tx, tenantId, row.name, { status: 'pending_deletion', approval_id });
 }
 
 /** Only what this approval marked: the vault may have been deleted or asked for again since. */

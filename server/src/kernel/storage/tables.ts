@@ -13,6 +13,7 @@ export interface Tables {
   idempotency_keys: IdempotencyKeysTable;
   rate_windows: RateWindowsTable;
   job_leases: JobLeasesTable;
+  counters: CountersTable;
 }
 
 /** One row: who this installation is, and which root key opens it. */
@@ -111,6 +112,13 @@ export interface JobLeasesTable {
   last_finished_at: number | null;
   last_outcome: string;
   runs: number;
+}
+
+/** Where the spec wants integer ids, they are counted up in the tenant. */
+export interface CountersTable {
+  tenant_id: string;
+  name: string;
+  value: number;
 }
 
 /** The tenant of rows that belong to the installation. Not of the form of a tenant id, so no tenant can be it. */

@@ -1,0 +1,104 @@
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { isId } from '../../kernel/ids.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { isWithin, SEEN } from '../secrets/index.ts';
+import type * as contract from './contract.ts';
+import { BINDINGS_MAX, type Binding, EFFECTIVE_MAX, KEY_NAME_PATTERN, LEVELS_MAX } from './contract.ts';
+import { existing, numberIn, secretsOf, takeTurn } from './service.ts';
+import * as store from './store.ts';
+
+const KEY_NAME_FORM = new RegExp(KEY_NAME_PATTERN);
+/** The service refuses it as a field in what it is sent, so it sends none such to others. */
+const KEY_NAME_RESERVED = '__proto__';
+
+/** A secret the caller may not see and one that does not exist are the same: not found, after the same questions. */
+export async function bindSecret(ctx: Context, id: string, body: Body<typeof contract.bindSecret>): Promise<Binding> {
+  if (body.key_name === KEY_NAME_RESERVED) throw invalidField('/body/key_name', 'is reserved: choose another name');
+  return ctx.change(async (tx) => {
+    await takeTurn(ctx, tx);
+    const { environment_id, name } = await existing(ctx, tx, id);
+    const ref = typeof body.secret_id === 'number' ? { secret_no: body.secret_id } : { secret_id: body.secret_id };
+    const secret = await store.lockSecretToBind(tx, ctx.tenantId, ref);
+    if (secret === undefined || !isWithin(ctx, secret.vault, secret, SEEN)) throw notFound('secret');
+    const { secret_id, secret_no } = secret;
+    const row: store.BindingRow = {
+      tenant_id: ctx.tenantId,
+      environment_id,
+      key_name: body.key_name,
+      secret_id,
+      secret_no,
+      bound_at: ctx.now,
+    };
+    ctx.describe({ name, secret: secret_id, key_name: row.key_name });
+    await refuseBound(tx, row);
+    await refuseTooMany(ctx, tx, environment_id);
+    await store.insertBinding(tx, row);
+    return toWire(row);
+  });
+}
+
+async function refuseBound(tx: Tx, row: store.BindingRow): Promise<void> {
+  const [like] = await store.bindingsLike(tx, row);
+  if (like === undefined) return;
+  const message =
+    like.key_name === row.key_name
+      ? 'The environment has a secret under this name: unbind it first.'
+      : 'The secret is bound to this environment under another name: unbind it first.';
+  throw new CofferError('ALREADY_EXISTS', message);
+}
+
+/** What is bound here is inherited by all below: the fullest of them decides. */
+async function refuseTooMany(ctx: Context, tx: Tx, environmentId: number): Promise<void> {
+  const line = await store.lineage(tx, ctx.tenantId, environmentId, LEVELS_MAX);
+  const own = line.find((row) => row.environment_id === environmentId)?.secrets ?? 0;
+  if (own >= BINDINGS_MAX) {
+    throw invalidField('/body/secret_id', `is one too many: an environment itself takes ${BINDINGS_MAX} secrets`);
+  }
+  const below = await store.extentBelow(tx, ctx.tenantId, environmentId, LEVELS_MAX);
+  if (secretsOf(line) - own + below.secrets >= EFFECTIVE_MAX) {
+    const reason = `is one too many: an environment has at most ${EFFECTIVE_MAX} secrets with all it inherits`;
+    throw invalidField('/body/secret_id', reason);
+  }
+}
+
+export async function listBindings(ctx: Context, id: string, query: Query<typeof contract.listBindings>) {
+  const { environment_id } = await existing(ctx, ctx.database.read, id);
+  // The environment stands in the cursor: names have the form of many another list's ids.
+  const [, after = ''] = decodeCursor(query.cursor, new RegExp(`^${environment_id}$`), KEY_NAME_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await store.listBindings(ctx.database.read, ctx.tenantId, environment_id, after, limit);
+  return { secrets: page.rows.map(toWire), next_cursor: page.next_cursor };
+}
+
+export async function unbindSecret(ctx: Context, id: string, secretId: string): Promise<undefined> {
+  return ctx.change(async (tx) => {
+    await takeTurn(ctx, tx);
+    const { environment_id, name } = await existing(ctx, tx, id);
+    const ref = refIn(secretId);
+    const row = ref === null ? undefined : await store.deleteBinding(tx, ctx.tenantId, environment_id, ref);
+    if (row === undefined) throw notFound('secret in this environment');
+    ctx.describe({ name, secret: row.secret_id, key_name: row.key_name });
+    return undefined;
+  });
+}
+
+function refIn(text: string): store.SecretRef | null {
+  if (isId('sec', text)) return { secret_id: text };
+  const secret_no = numberIn(text);
+  return secret_no === null ? null : { secret_no };
+}
+
+function toWire(row: store.BindingRow): Binding {
+  return {
+    environment_id: row.environment_id,
+    secret_id: row.secret_no,
+    secret: row.secret_id,
+    key_name: row.key_name,
+    bound_at: timestamp(row.bound_at),
+  };
+}

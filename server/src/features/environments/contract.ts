@@ -1,0 +1,281 @@
+import Type, { type Static } from 'typebox';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import {
+  freeText,
+  id,
+  idParam,
+  nextCursor,
+  nullable,
+  object,
+  pageQuery,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
+
+/** From the root to the leaf. */
+export const LEVELS_MAX = 10;
+/** Bound to one environment. */
+export const BINDINGS_MAX = 500;
+/** Bound to an environment and all it inherits from: what compose answers with, at most. */
+export const EFFECTIVE_MAX = 1000;
+/** Fifteen digits stay below 2^53. */
+const NUMBER_MAX = 999_999_999_999_999;
+export const KEY_NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_.-]{0,127}$';
+
+const number = (description: string) => Type.Integer({ minimum: 1, maximum: NUMBER_MAX, description });
+const keyName = Type.String({
+  pattern: KEY_NAME_PATTERN,
+  description: 'Under this name programs find the value: letters, digits, _ . -, at most 128, no digit first.',
+});
+const description = freeText(1024, 'What it is for.');
+
+export const Environment = object({
+  id: Type.Integer(),
+  tenant_id: id('tenant'),
+  name: Type.String(),
+  parent_id: nullable(Type.Integer({ description: 'What it inherits from; null for a root.' })),
+  description: Type.String(),
+  created_at: timestampText,
+  updated_at: timestampText,
+});
+export type Environment = Static<typeof Environment>;
+
+export const Binding = object({
+  environment_id: Type.Integer(),
+  secret_id: Type.Integer(),
+  secret: id('sec'),
+  key_name: Type.String(),
+  bound_at: timestampText,
+});
+export type Binding = Static<typeof Binding>;
+
+export const ComposeEntry = object({
+  key_name: Type.String(),
+  value_ref: Type.String({ description: '`secret:<secret_id>:v<version>`, the newest version.' }),
+  source: Type.Array(object({ environment_id: Type.Integer(), name: Type.String() }), {
+    description: 'From the root to the environment whose binding won.',
+  }),
+  value: Type.Optional(
+    Type.String({ description: 'With `resolve`, if you may read the secret and it is no fortress secret.' }),
+  ),
+});
+export type ComposeEntry = Static<typeof ComposeEntry>;
+
+const common = {
+  noun: 'environments',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  query: NONE,
+  body: NONE,
+} as const;
+
+const ofOne = {
+  resource: 'environment/{environment_id}',
+  params: object({ environment_id: idParam }),
+} as const;
+
+export const listEnvironments = endpoint({
+  ...common,
+  name: 'listEnvironments',
+  method: 'GET',
+  path: '/environments',
+  summary: 'List the environments of the tenant',
+  permission: 'environments:list',
+  resource: 'environment',
+  rate: 'read',
+  audit: 'environments:list',
+  effect: 'read',
+  params: NONE,
+  query: object(pageQuery),
+  status: 200,
+  output: object({ environments: Type.Array(Environment), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const createEnvironment = endpoint({
+  ...common,
+  name: 'createEnvironment',
+  method: 'POST',
+  path: '/environments',
+  summary: 'Make an environment',
+  description:
+    `It inherits what is bound to its parent and to all above, ${LEVELS_MAX} levels in all at most. Naming a parent takes the right ` +
+    'to compose it.',
+  permission: 'environments:create',
+  resource: 'environment',
+  rate: 'write',
+  audit: 'environments:create',
+  effect: 'change',
+  params: NONE,
+  body: object({
+    name: resourceName,
+    parent_id: Type.Optional(nullable(number('What it inherits from; a root without it.'))),
+    description: Type.Optional(description),
+  }),
+  status: 201,
+  output: Environment,
+  errors: ['ALREADY_EXISTS'],
+});
+
+export const readEnvironment = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'readEnvironment',
+  method: 'GET',
+  path: '/environments/{environment_id}',
+  summary: 'Read an environment',
+  permission: 'environments:read',
+  rate: 'read',
+  audit: 'environments:read',
+  effect: 'read',
+  status: 200,
+  output: Environment,
+  errors: ['NOT_FOUND'],
+});
+
+export const updateEnvironment = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'updateEnvironment',
+  method: 'PUT',
+  path: '/environments/{environment_id}',
+  summary: 'Rename, describe or move an environment',
+  description:
+    'What you leave out stays as it is. With `parent_id` it moves, together with all below it; null makes it a root. Naming a new ' +
+    'parent takes the right to compose that one.',
+  permission: 'environments:update',
+  rate: 'write',
+  audit: 'environments:update',
+  effect: 'change',
+  body: object({
+    name: resourceName,
+    description: Type.Optional(description),
+    parent_id: Type.Optional(nullable(number('What it inherits from; null: nothing.'))),
+  }),
+  status: 200,
+  output: Environment,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'ENVIRONMENT_CYCLE'],
+});
+
+export const deleteEnvironment = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'deleteEnvironment',
+  method: 'DELETE',
+  path: '/environments/{environment_id}',
+  summary: 'Remove an environment from which none inherits',
+  description: 'Its bindings go with it; the secrets stay.',
+  permission: 'environments:delete',
+  rate: 'write',
+  audit: 'environments:delete',
+  effect: 'change',
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND', 'IN_USE'],
+});
+
+export const listBindings = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'listEnvironmentSecrets',
+  method: 'GET',
+  path: '/environments/{environment_id}/secrets',
+  summary: 'List what is bound to an environment itself',
+  description: 'Also bindings of deleted secrets, which count again when those are restored. Never values.',
+  permission: 'environments:read',
+  rate: 'read',
+  audit: 'environments:list_secrets',
+  effect: 'read',
+  query: object(pageQuery),
+  status: 200,
+  output: object({ secrets: Type.Array(Binding), next_cursor: nextCursor }),
+  errors: ['NOT_FOUND'],
+});
+
+export const bindSecret = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'bindEnvironmentSecret',
+  method: 'POST',
+  path: '/environments/{environment_id}/secrets',
+  summary: 'Bind a secret to an environment under a name',
+  description:
+    `You must be able to see the secret in a list. It is bound once, and a name is given once; an environment takes ${BINDINGS_MAX} ` +
+    `secrets, and ${EFFECTIVE_MAX} together with all it inherits from. The binding follows the secret when it is moved.`,
+  permission: 'environments:bind',
+  rate: 'write',
+  audit: 'environments:bind',
+  effect: 'change',
+  body: object({
+    secret_id: Type.Union([number('The integer `secret_id`.'), id('sec')], {
+      description: 'A secret, by its integer `secret_id` or its `id`.',
+    }),
+    key_name: keyName,
+  }),
+  status: 201,
+  output: Binding,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
+});
+
+export const unbindSecret = endpoint({
+  ...common,
+  name: 'unbindEnvironmentSecret',
+  method: 'DELETE',
+  path: '/environments/{environment_id}/secrets/{secret_id}',
+  summary: 'Take a secret out of an environment',
+  description: 'By the integer `secret_id` or the `id` of the secret, which itself stays.',
+  permission: 'environments:unbind',
+  resource: 'environment/{environment_id}',
+  rate: 'write',
+  audit: 'environments:unbind',
+  effect: 'change',
+  params: object({ environment_id: idParam, secret_id: idParam }),
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const composeEnvironment = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'composeEnvironment',
+  method: 'GET',
+  path: '/environments/{environment_id}/compose',
+  summary: 'Everything an environment has, its own and inherited',
+  description:
+    'From the root down: on equal names the binding nearest to the environment wins. Deleted secrets count as absent. With `resolve`, ' +
+    'entries whose secret you may read have their value, and each is recorded as read.',
+  permission: 'environments:compose',
+  rate: 'aggregate',
+  plaintext: true,
+  audit: 'environments:compose',
+  effect: 'read',
+  query: object({ resolve: Type.Optional(Type.Boolean({ description: 'True: with values.' })) }),
+  status: 200,
+  output: object({
+    environment_id: Type.Integer(),
+    name: Type.String(),
+    effective: Type.Record(Type.String({ pattern: KEY_NAME_PATTERN }), ComposeEntry, {
+      description: `By \`key_name\`, in its order; at most ${EFFECTIVE_MAX}.`,
+    }),
+  }),
+  errors: ['NOT_FOUND'],
+});
+
+export const ENVIRONMENT_ENDPOINTS = [
+  listEnvironments,
+  createEnvironment,
+  readEnvironment,
+  updateEnvironment,
+  deleteEnvironment,
+  listBindings,
+  bindSecret,
+  unbindSecret,
+  composeEnvironment,
+];

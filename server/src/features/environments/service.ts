@@ -1,0 +1,163 @@
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { isReservedName } from '../../kernel/reserved-names.ts';
+import { holdCounter, nextNumber } from '../../kernel/storage/counters.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import type * as contract from './contract.ts';
+import { EFFECTIVE_MAX, type Environment, LEVELS_MAX } from './contract.ts';
+import * as store from './store.ts';
+
+const NUMBER_FORM = /^[1-9]\d{0,14}$/;
+const COUNTER = 'environments';
+
+/** The number in a path, or null if the text is none: then there is no such thing. */
+export function numberIn(text: string): number | null {
+  return NUMBER_FORM.test(text) ? Number(text) : null;
+}
+
+/**
+ * Changes of a tenant's environments take turns. Two moves, each of which is harmless, could together make a circle, and no row that
+ * both change would stop them.
+ */
+export async function takeTurn(ctx: Context, tx: Tx): Promise<void> {
+  await holdCounter(tx, ctx.tenantId, COUNTER);
+}
+
+export async function create(ctx: Context, body: Body<typeof contract.createEnvironment>): Promise<Environment> {
+  refuseReserved(body.name);
+  return ctx.change(async (tx) => {
+    const row: store.EnvironmentRow = {
+      tenant_id: ctx.tenantId,
+      // Counting holds the counter, which is this change's turn.
+      environment_id: await nextNumber(tx, ctx.tenantId, COUNTER),
+      name: body.name,
+      parent_id: body.parent_id ?? null,
+      description: body.description ?? '',
+      created_at: ctx.now,
+      updated_at: ctx.now,
+    };
+    ctx.describe({ environment: row.environment_id, name: row.name, parent: row.parent_id });
+    if (row.parent_id !== null) await refuseUnfitParent(ctx, tx, row.parent_id, NEW);
+    await unlessTaken(store.insertEnvironment(tx, row));
+    return toWire(row);
+  });
+}
+
+export async function list(ctx: Context, query: Query<typeof contract.listEnvironments>) {
+  const [, after = '0'] = decodeCursor(query.cursor, LIST_CURSOR, NUMBER_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await store.listEnvironments(ctx.database.read, ctx.tenantId, Number(after), limit);
+  return { environments: page.rows.map(toWire), next_cursor: page.next_cursor };
+}
+const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
+
+export async function read(ctx: Context, id: string): Promise<Environment> {
+  return toWire(await existing(ctx, ctx.database.read, id));
+}
+
+export async function update(
+  ctx: Context,
+  id: string,
+  body: Body<typeof contract.updateEnvironment>,
+): Promise<Environment> {
+  refuseReserved(body.name);
+  return ctx.change(async (tx) => {
+    await takeTurn(ctx, tx);
+    const row = await existing(ctx, tx, id);
+    const changed: store.EnvironmentRow = {
+      ...row,
+      name: body.name,
+      description: body.description ?? row.description,
+      parent_id: body.parent_id === undefined ? row.parent_id : body.parent_id,
+      updated_at: ctx.now,
+    };
+    const { parent_id } = changed;
+    if (parent_id !== row.parent_id) {
+      ctx.describe({ parent: parent_id, parent_before: row.parent_id });
+      if (parent_id !== null) await refuseUnfitParent(ctx, tx, parent_id, await movedWith(ctx, tx, row));
+    }
+    if (changed.name !== row.name) ctx.describe({ name: changed.name, name_before: row.name });
+    await unlessTaken(store.updateEnvironment(tx, changed));
+    return toWire(changed);
+  });
+}
+
+export async function remove(ctx: Context, id: string): Promise<undefined> {
+  return ctx.change(async (tx) => {
+    await takeTurn(ctx, tx);
+    const { environment_id, name } = await existing(ctx, tx, id);
+    ctx.describe({ name });
+    if (await store.hasChildren(tx, ctx.tenantId, environment_id)) {
+      throw new CofferError('IN_USE', 'Other environments inherit from this one: move or remove them first.');
+    }
+    await store.deleteEnvironment(tx, ctx.tenantId, environment_id);
+    return undefined;
+  });
+}
+
+export async function existing(ctx: Context, db: Parameters<typeof store.findEnvironment>[0], id: string) {
+  const number = numberIn(id);
+  const row = number === null ? undefined : await store.findEnvironment(db, ctx.tenantId, number);
+  if (row === undefined) throw notFound('environment');
+  return row;
+}
+
+/** What comes under a parent: an environment with all below it. */
+interface Arrival {
+  environment_id: number | null;
+  levels: number;
+  secrets: number;
+}
+
+const NEW: Arrival = { environment_id: null, levels: 1, secrets: 0 };
+
+async function movedWith(ctx: Context, tx: Tx, { environment_id }: store.EnvironmentRow): Promise<Arrival> {
+  return { environment_id, ...(await store.extentBelow(tx, ctx.tenantId, environment_id, LEVELS_MAX)) };
+}
+
+/** It is the caller's turn. Who may not compose the parent would see what it has by inheriting it: to them there is no such parent. */
+async function refuseUnfitParent(ctx: Context, tx: Tx, parentId: number, arrival: Arrival): Promise<void> {
+  const line = await store.lineage(tx, ctx.tenantId, parentId, LEVELS_MAX);
+  if (line.length === 0 || !ctx.may('environments:compose', `environment/${parentId}`)) {
+    throw invalidField('/body/parent_id', 'is not an environment of yours');
+  }
+  if (line.some(({ environment_id }) => environment_id === arrival.environment_id)) {
+    throw new CofferError('ENVIRONMENT_CYCLE', 'The parent is this environment, or inherits from it: choose another.');
+  }
+  if (line.length + arrival.levels > LEVELS_MAX) {
+    throw invalidField('/body/parent_id', `is too deep: environments go ${LEVELS_MAX} levels down at most`);
+  }
+  if (secretsOf(line) + arrival.secrets > EFFECTIVE_MAX) {
+    throw invalidField(
+      '/body/parent_id',
+      `brings too much: an environment has at most ${EFFECTIVE_MAX} secrets in all`,
+    );
+  }
+}
+
+export function secretsOf(line: readonly { secrets: number }[]): number {
+  return line.reduce((sum, { secrets }) => sum + secrets, 0);
+}
+
+function refuseReserved(name: string): void {
+  if (isReservedName(name)) throw invalidField('/body/name', 'is reserved: choose another name');
+}
+
+async function unlessTaken(write: Promise<void>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new CofferError('ALREADY_EXISTS', 'An environment with this name exists.');
+  }
+}
+
+function toWire(row: store.EnvironmentRow): Environment {
+  const { environment_id: id, tenant_id, name, parent_id, description } = row;
+  const [created_at, updated_at] = [timestamp(row.created_at), timestamp(row.updated_at)];
+  return { id, tenant_id, name, parent_id, description, created_at, updated_at };
+}

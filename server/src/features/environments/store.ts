@@ -1,0 +1,307 @@
+import type { ExpressionBuilder } from 'kysely';
+import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Tables } from '../../kernel/storage/tables.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    environments: EnvironmentRow;
+    environment_secrets: BindingRow;
+  }
+}
+
+export interface EnvironmentRow {
+  tenant_id: string;
+  environment_id: number;
+  name: string;
+  parent_id: number | null;
+  description: string;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface BindingRow {
+  tenant_id: string;
+  environment_id: number;
+  key_name: string;
+  secret_id: string;
+  /** The same secret as an integer; neither ever changes. */
+  secret_no: number;
+  bound_at: number;
+}
+
+/** Either of the two ids of a secret. */
+export type SecretRef = Pick<BindingRow, 'secret_id'> | Pick<BindingRow, 'secret_no'>;
+
+/** Stands in the cursor, so that one of another list of numbers is refused. */
+export const CURSOR_KIND = 'environment';
+
+export async function insertEnvironment(tx: Tx, row: EnvironmentRow): Promise<void> {
+  await tx.insertInto('environments').values(row).execute();
+}
+
+export function findEnvironment(
+  db: Reader,
+  tenantId: string,
+  environmentId: number,
+): Promise<EnvironmentRow | undefined> {
+  return db
+    .selectFrom('environments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('environment_id', '=', environmentId)
+    .executeTakeFirst();
+}
+
+export async function listEnvironments(
+  db: Reader,
+  tenantId: string,
+  after: number,
+  limit: number,
+): Promise<Page<EnvironmentRow>> {
+  const rows = await db
+    .selectFrom('environments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('environment_id', '>', after)
+    .orderBy('environment_id')
+    .limit(limit + 1)
+    .execute();
+  return pageOf(rows, limit, (row) => [CURSOR_KIND, String(row.environment_id)]);
+}
+
+export async function updateEnvironment(tx: Tx, row: EnvironmentRow): Promise<void> {
+  const { tenant_id, environment_id, name, parent_id, description, updated_at } = row;
+  await tx
+    .updateTable('environments')
+    .set({ name, parent_id, description, updated_at })
+    .where('tenant_id', '=', tenant_id)
+    .where('environment_id', '=', environment_id)
+    .execute();
+}
+
+export async function deleteEnvironment(tx: Tx, tenantId: string, environmentId: number): Promise<void> {
+  for (const table of ['environment_secrets', 'environments'] as const) {
+    await tx.deleteFrom(table).where('tenant_id', '=', tenantId).where('environment_id', '=', environmentId).execute();
+  }
+}
+
+export async function hasChildren(tx: Tx, tenantId: string, environmentId: number): Promise<boolean> {
+  const child = await tx
+    .selectFrom('environments')
+    .select('environment_id')
+    .where('tenant_id', '=', tenantId)
+    .where('parent_id', '=', environmentId)
+    .limit(1)
+    .executeTakeFirst();
+  return child !== undefined;
+}
+
+/** From the environment up to its root; it is itself at height 0. Bounded, should the rows ever run in a circle. */
+function lineOf(db: Reader, tenantId: string, environmentId: number, levelsMax: number) {
+  return db.withRecursive('line(environment_id, name, parent_id, height)', (qb) =>
+    qb
+      .selectFrom('environments as e')
+      .select((eb) => ['e.environment_id', 'e.name', 'e.parent_id', eb.lit(0).as('height')])
+      .where('e.tenant_id', '=', tenantId)
+      .where('e.environment_id', '=', environmentId)
+      .unionAll(
+        qb
+          .selectFrom('line')
+          .innerJoin('environments as e', 'e.environment_id', 'line.parent_id')
+          .select((eb) => ['e.environment_id', 'e.name', 'e.parent_id', eb('line.height', '+', eb.lit(1)).as('height')])
+          .where('e.tenant_id', '=', tenantId)
+          .where('line.height', '<', levelsMax - 1),
+      ),
+  );
+}
+
+/** An environment and all it inherits from, with how many secrets each has itself. Empty if there is none. */
+export function lineage(
+  tx: Tx,
+  tenantId: string,
+  environmentId: number,
+  levelsMax: number,
+): Promise<{ environment_id: number; secrets: number }[]> {
+  return lineOf(tx, tenantId, environmentId, levelsMax)
+    .selectFrom('line')
+    .innerJoin('environments as e', (join) =>
+      join.on('e.tenant_id', '=', tenantId).onRef('e.environment_id', '=', 'line.environment_id'),
+    )
+    .select((eb) => ['e.environment_id', ownSecrets(eb).as('secrets')])
+    .execute();
+}
+
+/** The longest way down from an environment, itself included, and the most secrets that any way down has. */
+export function extentBelow(
+  tx: Tx,
+  tenantId: string,
+  environmentId: number,
+  levelsMax: number,
+): Promise<{ levels: number; secrets: number }> {
+  return tx
+    .withRecursive('below(environment_id, levels, secrets)', (qb) =>
+      qb
+        .selectFrom('environments as e')
+        .select((eb) => ['e.environment_id', eb.lit(1).as('levels'), ownSecrets(eb).as('secrets')])
+        .where('e.tenant_id', '=', tenantId)
+        .where('e.environment_id', '=', environmentId)
+        .unionAll(
+          qb
+            .selectFrom('below')
+            .innerJoin('environments as e', 'e.parent_id', 'below.environment_id')
+            .select((eb) => [
+              'e.environment_id',
+              eb('below.levels', '+', eb.lit(1)).as('levels'),
+              eb('below.secrets', '+', ownSecrets(eb)).as('secrets'),
+            ])
+            .where('e.tenant_id', '=', tenantId)
+            .where('below.levels', '<', levelsMax),
+        ),
+    )
+    .selectFrom('below')
+    .select((eb) => [eb.fn.max('below.levels').as('levels'), eb.fn.max('below.secrets').as('secrets')])
+    .$castTo<{ levels: number; secrets: number }>()
+    .executeTakeFirstOrThrow();
+}
+
+function ownSecrets(eb: ExpressionBuilder<Tables & { e: EnvironmentRow }, 'e'>) {
+  return eb
+    .selectFrom('environment_secrets as b')
+    .select((b) => b.fn.countAll<number>().as('n'))
+    .whereRef('b.tenant_id', '=', 'e.tenant_id')
+    .whereRef('b.environment_id', '=', 'e.environment_id')
+    .$asScalar();
+}
+
+/** Holds a secret that exists, so that it is not destroyed while it is being bound; and where it is. */
+export function lockSecretToBind(tx: Tx, tenantId: string, ref: SecretRef) {
+  return tx
+    .selectFrom('secrets as s')
+    .innerJoin('vaults as v', (join) =>
+      join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
+    )
+    .select(['s.secret_id', 's.secret_no', 's.path', 's.environment', 's.tags', 'v.name as vault'])
+    .where('s.tenant_id', '=', tenantId)
+    .where((eb) => ('secret_id' in ref ? eb('s.secret_id', '=', ref.secret_id) : eb('s.secret_no', '=', ref.secret_no)))
+    .where('s.deleted_no', '=', 0)
+    .where('v.status', '<>', 'deleted')
+    .forUpdate('s')
+    .executeTakeFirst();
+}
+
+/** Bindings of the environment that stand in the way of this one: the same secret, or the same name. */
+export function bindingsLike(tx: Tx, row: BindingRow): Promise<Pick<BindingRow, 'secret_id' | 'key_name'>[]> {
+  return tx
+    .selectFrom('environment_secrets')
+    .select(['secret_id', 'key_name'])
+    .where('tenant_id', '=', row.tenant_id)
+    .where('environment_id', '=', row.environment_id)
+    .where((eb) => eb.or([eb('secret_id', '=', row.secret_id), eb('key_name', '=', row.key_name)]))
+    .execute();
+}
+
+export async function insertBinding(tx: Tx, row: BindingRow): Promise<void> {
+  await tx.insertInto('environment_secrets').values(row).execute();
+}
+
+export async function listBindings(
+  db: Reader,
+  tenantId: string,
+  environmentId: number,
+  after: string,
+  limit: number,
+): Promise<Page<BindingRow>> {
+  const rows = await db
+    .selectFrom('environment_secrets')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('environment_id', '=', environmentId)
+    .where('key_name', '>', after)
+    .orderBy('key_name')
+    .limit(limit + 1)
+    .execute();
+  return pageOf(rows, limit, (row) => [String(environmentId), row.key_name]);
+}
+
+/** What was bound, or undefined. */
+export function deleteBinding(
+  tx: Tx,
+  tenantId: string,
+  environmentId: number,
+  ref: SecretRef,
+): Promise<BindingRow | undefined> {
+  return tx
+    .deleteFrom('environment_secrets')
+    .where('tenant_id', '=', tenantId)
+    .where('environment_id', '=', environmentId)
+    .where((eb) => ('secret_id' in ref ? eb('secret_id', '=', ref.secret_id) : eb('secret_no', '=', ref.secret_no)))
+    .returningAll()
+    .executeTakeFirst();
+}
+
+export async function forgetSecrets(tx: Tx, tenantId: string, secretIds: readonly string[]): Promise<void> {
+  await tx
+    .deleteFrom('environment_secrets')
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', 'in', secretIds)
+    .execute();
+}
+
+/** An environment of a line with one of its bindings; what is null is not there, be it the binding, the secret or the vault. */
+export interface ComposedRow {
+  environment_id: number;
+  name: string;
+  key_name: string | null;
+  vault_id: string | null;
+  vault: string | null;
+  log_reads: number | null;
+  secret_id: string | null;
+  secret_no: number | null;
+  path: string | null;
+  environment: string | null;
+  tags: string | null;
+  protection: 'standard' | 'fortress' | null;
+  version: number | null;
+}
+
+/** The whole line, root first, with everything bound to it: one query, so that it is all of one moment. */
+export function composition(
+  db: Reader,
+  tenantId: string,
+  environmentId: number,
+  levelsMax: number,
+): Promise<ComposedRow[]> {
+  return lineOf(db, tenantId, environmentId, levelsMax)
+    .selectFrom('line')
+    .leftJoin('environment_secrets as b', (join) =>
+      join.on('b.tenant_id', '=', tenantId).onRef('b.environment_id', '=', 'line.environment_id'),
+    )
+    .leftJoin('secrets as s', (join) =>
+      join.onRef('s.tenant_id', '=', 'b.tenant_id').onRef('s.secret_id', '=', 'b.secret_id').on('s.deleted_no', '=', 0),
+    )
+    .leftJoin('vaults as v', (join) =>
+      join
+        .onRef('v.tenant_id', '=', 's.tenant_id')
+        .onRef('v.vault_id', '=', 's.vault_id')
+        .on('v.status', '<>', 'deleted'),
+    )
+    .select([
+      'line.environment_id',
+      'line.name',
+      'b.key_name',
+      'v.vault_id',
+      'v.name as vault',
+      'v.log_reads',
+      's.secret_id',
+      's.secret_no',
+      's.path',
+      's.environment',
+      's.tags',
+      's.protection',
+      's.version',
+    ])
+    .orderBy('line.height', 'desc')
+    .orderBy('b.key_name')
+    .execute();
+}
