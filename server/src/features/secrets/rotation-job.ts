@@ -40,9 +40,10 @@ export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): Jo
           if (signal.aborted) return;
           await rotateOrPostpone(kernel, backends, at);
         }
-        if (due.length < AT_ONCE) break;
+        // So many are under way at once, and no more.
+        await backends.settled();
+        if (due.length < AT_ONCE) return;
       }
-      await backends.settled();
     },
   };
 }
