@@ -187,7 +187,12 @@ export async function update(
       sealer,
       await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
     );
-    ctx.describe({ secret: row.secret_id, version: changed.version, changed: Object.keys(body).filter(isPart) });
+    ctx.describe({
+      secret: row.secret_id,
+      version: changed.version,
+      // Of a zero-knowledge vault the log says who, when and which operation, never what changed.
+      ...(vault.is_zero_knowledge === 0 && { changed: Object.keys(body).filter(isPart) }),
+    });
     return secretOf(vaultName, changed);
   });
 }
