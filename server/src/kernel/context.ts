@@ -59,6 +59,8 @@ export class Context {
   readonly now: number;
   /** The resource last decided on, or being asked for. */
   resource: string;
+  /** What it was decided on with. */
+  attributes: ResourceAttributes = {};
   isAuthorized = false;
   /** Headers the rule adds to a successful answer. */
   readonly replyHeaders: Record<string, string> = {};
@@ -179,6 +181,7 @@ export class Context {
   /** Decides on a resource that had to be loaded first; refuses by throwing. */
   authorize(resource: string, attributes: ResourceAttributes = {}): void {
     this.resource = resource;
+    this.attributes = attributes;
     const refusal = this.#refusal(this.declaration.permission, resource, attributes);
     if (refusal !== null) throw refusal;
     this.isAuthorized = true;

@@ -55,14 +55,14 @@ export async function secretForChange(
   vaultName: string,
   path: string,
   find: typeof store.findSecret = store.findSecret,
-): Promise<VaultRow> {
+): Promise<{ vault: VaultRow; secret: store.SecretRow }> {
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   const vault = isLive(row) ? row : undefined;
   const secret = vault && (await find(ctx.database.read, ctx.tenantId, vault.vault_id, path));
   authorizeSecret(ctx, vaultName, path, vault, secret);
   if (vault === undefined) throw vaultNotFound();
   if (secret === undefined) throw secretNotFound();
-  return vault;
+  return { vault, secret };
 }
 
 export async function lockForChange(ctx: Context, tx: Tx, vault: VaultRow, path: string): Promise<store.SecretRow> {

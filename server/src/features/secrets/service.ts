@@ -164,7 +164,7 @@ export async function update(
     throw invalidField('/body', 'needs value, metadata or rotation');
   }
   const stored = body.metadata === undefined ? undefined : storedMetadata(body.metadata);
-  const vault = await secretForChange(ctx, vaultName, path);
+  const { vault } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
@@ -187,7 +187,12 @@ export async function update(
       sealer,
       await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
     );
-    ctx.describe({ secret: row.secret_id, version: changed.version, changed: Object.keys(body).filter(isPart) });
+    ctx.describe({
+      secret: row.secret_id,
+      version: changed.version,
+      // Of a zero-knowledge vault the log says who, when and which operation, never what changed.
+      ...(vault.is_zero_knowledge === 0 && { changed: Object.keys(body).filter(isPart) }),
+    });
     return secretOf(vaultName, changed);
   });
 }
@@ -205,7 +210,7 @@ function rotationColumns(rotation: Rotation | null, row: store.SecretRow, now: n
 
 /** Soft: it stays for as long as the plan keeps old versions, and its path is free at once. */
 export async function remove(ctx: Context, vaultName: string, path: string) {
-  const vault = await secretForChange(ctx, vaultName, path);
+  const { vault } = await secretForChange(ctx, vaultName, path);
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const row = await lockForChange(ctx, tx, vault, path);
@@ -220,7 +225,7 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
 }
 
 export async function restore(ctx: Context, vaultName: string, path: string): Promise<Secret> {
-  const vault = await secretForChange(ctx, vaultName, path, store.findDeleted);
+  const { vault } = await secretForChange(ctx, vaultName, path, store.findDeleted);
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const row = await store.lockDeleted(tx, ctx.tenantId, vault.vault_id, path);
@@ -248,7 +253,7 @@ export async function rollback(
   path: string,
   body: Body<typeof contract.rollbackSecret>,
 ) {
-  const vault = await secretForChange(ctx, vaultName, path);
+  const { vault } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
