@@ -33,7 +33,7 @@ import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
 import * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
 import { appendVersion, insertFirst, sealedValue, tagPlace } from './versions.ts';
-import { secretOf, storedMetadata } from './wire.ts';
+import { readSecretOf, secretOf, storedMetadata } from './wire.ts';
 
 const TYPE_DEFAULT = 'generic';
 /** Integer ids are drawn by lot: no counter that writers would queue for, and nothing to count up. */
@@ -139,8 +139,8 @@ export async function read(
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
   const value = await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown);
   ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
-  const status = row.rotation === null ? null : await lastRotation(ctx, row);
-  return { ...secretOf(vault, shown, status), value };
+  if (row.rotation === null) return { ...readSecretOf(vault, shown), value };
+  return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
 }
 
 async function atVersion(ctx: Context, row: ReadRow & { vault_id: string }, version: number): Promise<ReadRow> {

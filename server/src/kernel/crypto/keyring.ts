@@ -86,6 +86,7 @@ export class Keyring {
     return unseal(await this.#key(place.tenantId, purpose, sealedKeyVersion(sealed)), place, sealed);
   }
 
+  /** A key that is not there, or does not open, has made no MAC. */
   async verifyMac(
     tenantId: string,
     purpose: string,
@@ -93,8 +94,13 @@ export class Keyring {
     data: Uint8Array,
     mac: Uint8Array,
   ): Promise<boolean> {
-    const expected = macOf(await this.#key(tenantId, purpose, version), data);
-    return mac.length === expected.length && timingSafeEqual(mac, expected);
+    try {
+      const expected = macOf(await this.#key(tenantId, purpose, version), data);
+      return mac.length === expected.length && timingSafeEqual(mac, expected);
+    } catch (error) {
+      if (error instanceof UnsealError) return false;
+      throw error;
+    }
   }
 
   /**
