@@ -249,7 +249,7 @@ export const deleteSecret = endpoint({
   permission: 'secrets:delete',
   audit: 'secrets:delete',
   output: object({ id: id('sec'), path: Type.String(), deleted_at: timestampText, purge_at: timestampText }),
-  errors: [...MISSING, 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
+  errors: [...MISSING, 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
 });
 
 export const restoreSecret = endpoint({
@@ -364,6 +364,7 @@ export const moveSecret = endpoint({
   description: 'Needs secrets:move here and secrets:create there.',
   permission: 'secrets:move',
   audit: 'secrets:move',
+  errors: [...relocation.errors, 'VERSION_CONFLICT'],
 });
 
 export const copySecret = endpoint({

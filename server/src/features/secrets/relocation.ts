@@ -5,7 +5,15 @@ import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { countSecrets, findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
-import { attributesOf, lockForChange, pathIn, refuseWhileRotating, secretForChange, secretResource } from './access.ts';
+import {
+  attributesOf,
+  lockForChange,
+  pathIn,
+  refuseWhileRotating,
+  requireVersion,
+  secretForChange,
+  secretResource,
+} from './access.ts';
 import type * as contract from './contract.ts';
 import type { Secret } from './contract.ts';
 import { environmentIn } from './fitting.ts';
@@ -110,6 +118,7 @@ export async function move(
     await lockBoth(tx, relocation);
     const row = await lockForChange(ctx, tx, from, path);
     refuseWhileRotating(row);
+    requireVersion(ctx, row, undefined);
     const environment = permittedEnvironment(ctx, relocation, row, body.promote);
     const isElsewhere = from.vault_id !== to.vault_id;
     const resealed = isElsewhere ? await resealAll(ctx, tx, relocation, row) : {};

@@ -215,6 +215,7 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
     await lockLive(tx, vault);
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
+    requireVersion(ctx, row, undefined);
     await store.updateSecret(tx, row, { deleted_no: row.secret_no, deleted_at: ctx.now, next_rotation_at: null });
     await store.replaceTags(tx, tagPlace(row), JSON.parse(row.tags) as string[], []);
     await countSecrets(tx, ctx.tenantId, vault.vault_id, -1);
