@@ -361,7 +361,7 @@ export const moveSecret = endpoint({
   name: 'moveSecret',
   path: '/v1/vaults/{vault}/secrets/{path*}/move',
   summary: 'Move a secret with its history, without reading it',
-  description: 'Needs secrets:move here and secrets:create there.',
+  description: 'Needs secrets:move here and secrets:create there; who may not read it here must not be able to there.',
   permission: 'secrets:move',
   audit: 'secrets:move',
 });
@@ -371,7 +371,7 @@ export const copySecret = endpoint({
   name: 'copySecret',
   path: '/v1/vaults/{vault}/secrets/{path*}/copy',
   summary: 'Copy the newest version of a secret, without reading it',
-  description: 'Needs secrets:copy here and secrets:create there.',
+  description: 'Needs secrets:copy here and secrets:create there; who may not read it here must not be able to there.',
   permission: 'secrets:copy',
   audit: 'secrets:copy',
   status: 201,

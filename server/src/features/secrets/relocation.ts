@@ -5,7 +5,16 @@ import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { countSecrets, findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
-import { attributesOf, lockForChange, pathIn, refuseWhileRotating, secretForChange, secretResource } from './access.ts';
+import {
+  attributesOf,
+  describedAs,
+  lockForChange,
+  pathIn,
+  refuseDisclosure,
+  refuseWhileRotating,
+  secretForChange,
+  secretResource,
+} from './access.ts';
 import type * as contract from './contract.ts';
 import type { Secret } from './contract.ts';
 import { environmentIn } from './fitting.ts';
@@ -73,6 +82,7 @@ function permittedEnvironment(
   try {
     const environment = fittedEnvironment(from, to, row, promote);
     requireCreate(ctx, to.name, toPath, { environment, tags });
+    refuseDisclosure(ctx, describedAs(from.name, row), describedAs(to.name, { ...row, path: toPath, environment }));
     return environment;
   } catch (error) {
     requireCreate(ctx, to.name, toPath, { environment: to.environment, tags });
