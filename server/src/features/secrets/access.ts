@@ -93,6 +93,28 @@ export function requireProof(ctx: Context, row: Pick<store.SecretRow, 'protectio
   );
 }
 
+/** Where a secret is, and what of it policies ask about. */
+export interface Described {
+  resource: string;
+  attributes: ResourceAttributes;
+}
+
+export function describedAs(vault: string, row: Pick<store.SecretRow, 'path' | 'environment' | 'tags'>): Described {
+  return { resource: secretResource(vault, row.path), attributes: attributesOf(row) };
+}
+
+/**
+ * Who may not read a value must not come to read it by putting it elsewhere, or by taking away the tag for which they may not. Asked of the
+ * person: a token that cannot read at all would otherwise do it for the one that can.
+ */
+export function refuseDisclosure(ctx: Context, before: Described, after: Described): void {
+  const mayRead = ({ resource, attributes }: Described, mfa: boolean) =>
+    ctx.personMay('secrets:read', resource, attributes, mfa);
+  if (![true, false].some((mfa) => mayRead(after, mfa) && !mayRead(before, mfa))) return;
+  const message = 'You may not read this secret, and could if this were done: ask somebody who may.';
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'secrets:read only after the change' });
+}
+
 export function refuseWhileRotating(row: Pick<store.SecretRow, 'rotation_id'>): void {
   if (row.rotation_id === null) return;
   throw new CofferError('ROTATION_IN_PROGRESS', 'The secret is being rotated: repeat when that has ended.', {

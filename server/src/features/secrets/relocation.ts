@@ -7,8 +7,10 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { countSecrets, findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import {
   attributesOf,
+  describedAs,
   lockForChange,
   pathIn,
+  refuseDisclosure,
   refuseWhileRotating,
   requireVersion,
   secretForChange,
@@ -81,6 +83,7 @@ function permittedEnvironment(
   try {
     const environment = fittedEnvironment(from, to, row, promote);
     requireCreate(ctx, to.name, toPath, { environment, tags });
+    refuseDisclosure(ctx, describedAs(from.name, row), describedAs(to.name, { ...row, path: toPath, environment }));
     return environment;
   } catch (error) {
     requireCreate(ctx, to.name, toPath, { environment: to.environment, tags });

@@ -11,8 +11,10 @@ import {
   attributesOf,
   authorizedSecret,
   authorOf,
+  describedAs,
   lockForChange,
   pathIn,
+  refuseDisclosure,
   refuseWhileRotating,
   requireProof,
   requireVersion,
@@ -172,6 +174,7 @@ export async function update(
     requireVersion(ctx, row, body.expected_version);
     if (body.value !== undefined) refuseBadValue(vault, row.type, body.value, '/body/value');
     if (body.rotation != null) refuseBadRotation(vault, row.type, body.rotation, '/body/rotation');
+    if (stored !== undefined) refuseRetagging(ctx, vaultName, row, stored.tags);
     const changed = await appendVersion(
       tx,
       row,
@@ -195,6 +198,10 @@ export async function update(
     });
     return secretOf(vaultName, changed);
   });
+}
+
+function refuseRetagging(ctx: Context, vaultName: string, row: store.SecretRow, tags: string[]): void {
+  refuseDisclosure(ctx, describedAs(vaultName, row), describedAs(vaultName, { ...row, tags: JSON.stringify(tags) }));
 }
 
 function isPart(name: string): boolean {
@@ -262,6 +269,8 @@ export async function rollback(
     requireVersion(ctx, row, body.expected_version);
     const older = await store.findVersion(tx, ctx.tenantId, row, body.to_version);
     if (older === undefined) throw versionNotFound();
+    const tags = JSON.parse(older.tags) as string[];
+    refuseRetagging(ctx, vaultName, row, tags);
     const next = {
       operation: 'rollback' as const,
       reason: body.reason ?? '',
@@ -269,7 +278,7 @@ export async function rollback(
       restoredFrom: older.version,
       sealed: await sealedAgain(ctx, vault, row, older, sealer),
       metadata: older.metadata,
-      tags: JSON.parse(older.tags) as string[],
+      tags,
     };
     const changed = await appendVersion(tx, row, next, ctx.now, sealer, null);
     ctx.describe({ secret: row.secret_id, version: changed.version, restored_from: older.version });
