@@ -197,6 +197,22 @@ onBothDatabases('import and export', (database) => {
       await refused(bring(vault, { secrets: { a: 'x' } }, stranger.token), 403, 'INSUFFICIENT_PRIVILEGE');
     });
 
+    test('tells nothing of a path that may neither be made nor changed', async () => {
+      const vault = await addVault(service);
+      await addSecret(service, vault, 'there');
+      const person = await addPerson(service);
+      await addPolicy(service, { user: person.id }, [{ action: ['secrets:import'], resource: [`vault/${vault}`] }]);
+      for (const more of [{}, { environment: 'production' }]) {
+        const answers = [];
+        for (const path of ['there', 'not-there']) {
+          const body = { secrets: { [path]: 'x' }, dry_run: true, ...more };
+          const error = await refused(bring(vault, body, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+          answers.push(error.message);
+        }
+        assert.equal(answers[0], answers[1]);
+      }
+    });
+
     test('is recorded whole, and for each secret it made or changed', async () => {
       const vault = await addVault(service);
       const old = await addSecret(service, vault, 'old');
