@@ -311,6 +311,25 @@ onBothDatabases('import and export', (database) => {
       assert.deepEqual(whole.details, { format: 'json', secrets: 2, fortress_left_out: 0 });
     });
 
+    test('tells nothing of what is hidden', async () => {
+      const vault = await addVault(service);
+      for (const path of ['open/a', 'open/tagged', 'closed/a']) {
+        await addSecret(service, vault, path, { metadata: { tags: path === 'open/tagged' ? ['t'] : [] } });
+      }
+      const person = await addPerson(service);
+      const all = ['secrets:export', 'secrets:read', 'secrets:list'];
+      await addPolicy(service, { user: person.id }, [
+        { action: all, resource: [`vault/${vault}/open/**`] },
+        { effect: 'deny', action: all, resource: ['vault/**'], condition: { tag_equals: ['t'] } },
+      ]);
+      for (const prefix of ['closed/a', 'closed/b', 'closed/', 'nothing/', '']) {
+        const error = await refused(take(vault, `prefix=${prefix}`, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+        assert.match(error.message, /narrow it/);
+      }
+      assert.deepEqual(Object.keys(await ok(take(vault, 'prefix=open/', person.token))), ['open/a']);
+      assert.deepEqual(await ok(take(vault, 'prefix=open/tag', person.token)), {});
+    });
+
     test('of thousands comes whole and in order', async () => {
       const vault = await addVault(service);
       const paths = Array.from({ length: 3000 }, (_, i) => `s/${String(i).padStart(4, '0')}`);
