@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addPerson, addTenant, invalid, ok, refused } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
@@ -279,6 +280,27 @@ onBothDatabases('moving and copying', (database) => {
       await refused(go(theirs, 'a', { to_vault: from, to_path: 'a' }), 404, 'VAULT_NOT_FOUND');
     }
     assert.deepEqual(await pathsIn(service, theirs, '', owner.token), []);
+  });
+
+  test('a long history keeps nobody waiting while it moves', async () => {
+    const [from, to] = await two();
+    const value = 'v'.repeat(1024 * 1024);
+    await addSecret(service, from, 'a', { value });
+    for (let i = 0; i < 12; i++) await ok(send('PUT', secretUrl(from, 'a'), { value }));
+    let isMoving = true;
+    const moved = ok(move(from, 'a', { to_vault: to, to_path: 'a' })).finally(() => {
+      isMoving = false;
+    });
+    const started = performance.now();
+    let longest = 0;
+    for (let last = started; isMoving; ) {
+      await nextTurn();
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }
+    await moved;
+    const whole = performance.now() - started;
+    assert.ok(longest < whole / 2, `a turn took ${longest} of ${whole} ms`);
   });
 
   test('a long history moves whole', async () => {

@@ -197,6 +197,22 @@ onBothDatabases('import and export', (database) => {
       await refused(bring(vault, { secrets: { a: 'x' } }, stranger.token), 403, 'INSUFFICIENT_PRIVILEGE');
     });
 
+    test('tells nothing of a path that may neither be made nor changed', async () => {
+      const vault = await addVault(service);
+      await addSecret(service, vault, 'there');
+      const person = await addPerson(service);
+      await addPolicy(service, { user: person.id }, [{ action: ['secrets:import'], resource: [`vault/${vault}`] }]);
+      for (const more of [{}, { environment: 'production' }]) {
+        const answers = [];
+        for (const path of ['there', 'not-there']) {
+          const body = { secrets: { [path]: 'x' }, dry_run: true, ...more };
+          const error = await refused(bring(vault, body, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+          answers.push(error.message);
+        }
+        assert.equal(answers[0], answers[1]);
+      }
+    });
+
     test('is recorded whole, and for each secret it made or changed', async () => {
       const vault = await addVault(service);
       const old = await addSecret(service, vault, 'old');
@@ -293,6 +309,25 @@ onBothDatabases('import and export', (database) => {
       ]);
       const [whole] = await auditOf(service, `vault=${vault}&action=secrets:export&decision=allow`);
       assert.deepEqual(whole.details, { format: 'json', secrets: 2, fortress_left_out: 0 });
+    });
+
+    test('tells nothing of what is hidden', async () => {
+      const vault = await addVault(service);
+      for (const path of ['open/a', 'open/tagged', 'closed/a']) {
+        await addSecret(service, vault, path, { metadata: { tags: path === 'open/tagged' ? ['t'] : [] } });
+      }
+      const person = await addPerson(service);
+      const all = ['secrets:export', 'secrets:read', 'secrets:list'];
+      await addPolicy(service, { user: person.id }, [
+        { action: all, resource: [`vault/${vault}/open/**`] },
+        { effect: 'deny', action: all, resource: ['vault/**'], condition: { tag_equals: ['t'] } },
+      ]);
+      for (const prefix of ['closed/a', 'closed/b', 'closed/', 'nothing/', '']) {
+        const error = await refused(take(vault, `prefix=${prefix}`, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+        assert.match(error.message, /narrow it/);
+      }
+      assert.deepEqual(Object.keys(await ok(take(vault, 'prefix=open/', person.token))), ['open/a']);
+      assert.deepEqual(await ok(take(vault, 'prefix=open/tag', person.token)), {});
     });
 
     test('of thousands comes whole and in order', async () => {

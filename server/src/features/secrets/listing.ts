@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { intersection, justAfter, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -112,6 +113,8 @@ export async function visiblePage(
       scanned += found.length;
       if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, vault, last.path) };
       from = justAfter(last.path);
+      // On SQLite nothing else here lets others have a turn.
+      await nextTurn();
     }
   }
   return { rows, next_cursor: null };

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/environment.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
@@ -159,7 +160,11 @@ async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row
   };
   for (let after = 0; ; ) {
     const versions = await store.versionsFrom(tx, ctx.tenantId, row.secret_id, after, VERSIONS_AT_ONCE);
-    for (const version of versions) await store.replaceSealed(tx, { ...version, ...(await reseal(version)) });
+    for (const version of versions) {
+      await store.replaceSealed(tx, { ...version, ...(await reseal(version)) });
+      // On SQLite nothing else here lets others have a turn, and a history may be long.
+      await nextTurn();
+    }
     const last = versions.at(-1);
     if (last === undefined) return reseal(row);
     after = last.version;
