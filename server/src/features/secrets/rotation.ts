@@ -23,16 +23,14 @@ export function newValue(
   type: string,
   generator: Generator | undefined,
   pointer = '/body/generator',
+  otherwise = 'send "value", or a "generator"',
 ): string {
   refuseInZeroKnowledge(vault, 'Making a value');
   const problem = generatorProblem(type, generator ?? null);
   if (problem !== null) throw invalidField(pointer, problem);
   const value = generateValue(type, generator ?? null);
   if (value !== null) return value;
-  throw new CofferError(
-    'ROTATION_NOT_CONFIGURED',
-    `Nothing says how to make a value of type ${type}: send "value", or a "generator".`,
-  );
+  throw new CofferError('ROTATION_NOT_CONFIGURED', `Nothing says how to make a value of type ${type}: ${otherwise}.`);
 }
 
 /** A schedule that could not be kept is refused when it is made: when it is due, nobody is there to read why. */
@@ -43,7 +41,7 @@ export function refuseBadRotation(vault: VaultRow, type: string, rotation: Rotat
     if (type !== 'database') throw invalidField(`${pointer}/backend`, 'rotates secrets of type database only');
     return;
   }
-  newValue(vault, type, rotation.generator, `${pointer}/generator`);
+  newValue(vault, type, rotation.generator, `${pointer}/generator`, 'give the rotation a "generator"');
 }
 
 export async function rotate(
