@@ -102,8 +102,14 @@ function answerOf(rotation_id: string, status: 'completed' | 'in_progress', row:
   };
 }
 
-/** How the latest rotation through a backend went. */
+/**
+ * How the latest rotation through a backend went, as of the row: one that ended since the row was read is still in progress to it, or
+ * the answer would say completed and hold the old value.
+ */
 export async function lastRotation(ctx: Context, row: ReadRow): Promise<Secret['rotation_status']> {
   const last = await lastRotationOf(ctx.database.read, ctx.tenantId, row.secret_id);
-  return last === undefined ? null : { rotation_id: last.rotation_id, status: last.status, failure: last.failure };
+  if (last === undefined) return null;
+  const { rotation_id, status, failure } = last;
+  const hasEndedSince = rotation_id === row.rotation_id && status !== 'in_progress';
+  return hasEndedSince ? { rotation_id, status: 'in_progress', failure: '' } : { rotation_id, status, failure };
 }
