@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { failWrites } from './support/disk.ts';
 import { newPostgresDatabase, query } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 
@@ -10,7 +11,10 @@ interface Fault {
   end(): Promise<void>;
 }
 
-/** The database itself refuses entries, by a trigger: what a full disk or a lost permission would do, for one table only. */
+/**
+ * The database itself refuses entries, by a trigger: what a full disk or a lost permission would do, for one table only. On SQLite the
+ * journal cannot be written either.
+ */
 async function auditFault(service: Service, databaseUrl: string | undefined): Promise<Fault> {
   if (databaseUrl === undefined) {
     const run = async (sql: string) => {
@@ -18,12 +22,18 @@ async function auditFault(service: Service, databaseUrl: string | undefined): Pr
       database.exec(sql);
       database.close();
     };
+    let writes = { end() {} };
     return {
-      begin: () =>
-        run(
+      begin: async () => {
+        writes = failWrites('ENOSPC');
+        await run(
           `create trigger no_audit before insert on audit_segments begin select raise(abort, 'MARKER no audit'); end`,
-        ),
-      end: () => run('drop trigger no_audit'),
+        );
+      },
+      end: async () => {
+        writes.end();
+        await run('drop trigger no_audit');
+      },
     };
   }
   const run = async (sql: string) => {

@@ -137,6 +137,7 @@ onBothDatabases('lessons', (database) => {
       service.logs.filter((line) => line.includes(marker)),
       [],
     );
+    await service.app.kernel.audit.settle();
     const rows = await service.app.kernel.database.read.selectFrom('audit_segments').selectAll().execute();
     const kept = rows.map((row) => row.entries).filter((entries) => entries.includes(marker));
     assert.deepEqual(kept, []);

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { DECLARATIONS } from '../server/src/app.ts';
 import { addPerson, addTenant, addToken, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
+import { addPolicy } from './support/vaults.ts';
 
 const PASSWORD = 'correct horse battery 9';
 
@@ -48,6 +49,37 @@ onBothDatabases('a token with a scope or an address list', (database) => {
       }
     });
   }
+
+  test('gives nobody rights that it has not, through a group or by taking a policy away', async () => {
+    // A tenant with one admin, where nothing waits for another.
+    const tenant = await addTenant(service);
+    const owner = tenant.owner.token;
+    const accomplice = await addPerson(service, { tenant });
+    const name = uniqueName('group');
+    const group = await ok(service.call('POST', '/v1/groups', { token: owner, body: { name } }), 201);
+    await addPolicy(service, { group: name }, [{ action: ['*'], resource: ['*'] }], owner);
+    const principal = { user: accomplice.id };
+    const denial = await addPolicy(
+      service,
+      principal,
+      [{ effect: 'deny', action: ['secrets:read'], resource: ['*'] }],
+      owner,
+    );
+    const members = `/v1/groups/${group.id}/members`;
+    for (const more of [{ scope: { actions: ['groups:*', 'policies:*'] } }, { ip_allowlist: ['127.0.0.1'] }]) {
+      const { token } = await addToken(service, owner, more);
+      const tries: [method: string, path: string, body?: object][] = [
+        ['POST', members, { user_id: accomplice.id }],
+        ['DELETE', `${members}/${accomplice.id}`],
+        ['DELETE', `/v1/groups/${group.id}`],
+        ['POST', `/v1/policies/${denial}/detach`, { principal }],
+      ];
+      for (const [method, path, body] of tries) {
+        await refused(service.call(method, path, { token, ...(body && { body }) }), 403, 'INSUFFICIENT_PRIVILEGE');
+      }
+    }
+    await refused(service.call('GET', '/v1/users', { token: accomplice.token }), 403, 'INSUFFICIENT_PRIVILEGE');
+  });
 
   test('bound to vaults: reaches nothing of its owner’s but to look, and to make a token bound the same', async () => {
     const other = await addToken(service, service.adminToken);

@@ -163,6 +163,21 @@ for (const [setting, database, count] of SETTINGS) {
       assert.deepEqual(await pathsIn(service, where, 'tags=t'), ['one']);
     });
 
+    test('what is made while the vault is deleted is in it or was refused', async () => {
+      const where = await addVault(service);
+      const answers = await many(20, (i) =>
+        i === 10
+          ? send('DELETE', `/v1/vaults/${where}`)
+          : send('POST', `/v1/vaults/${where}/secrets`, { path: `s/${i}`, value: 'x' }),
+      );
+      assert.equal(answers[10]?.status, 200);
+      const made = answers.filter(({ status }) => status === 201).map(({ body }) => body.path as string);
+      for (const { status, body } of answers) assert.ok(status < 300 || body.error.code === 'VAULT_NOT_FOUND');
+      await ok(send('POST', `/v1/vaults/${where}/restore`));
+      assert.deepEqual(await pathsIn(service, where), made.sort());
+      await assertCount(where);
+    });
+
     test('moves in opposite directions wait for nobody for ever, and lose nothing', async () => {
       const [one, two] = [await addVault(service), await addVault(service)];
       for (let i = 0; i < 12; i++) {

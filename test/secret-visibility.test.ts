@@ -174,6 +174,40 @@ onBothDatabases('what lists show', (database) => {
     }
   });
 
+  test('who may not read a value cannot put it, or describe it, so that they may', async () => {
+    const vault = await addVault(service);
+    const writer = await addPerson(service);
+    await ok(service.call('POST', `/v1/vaults/${vault}/members`, { body: { user: writer.id, role: 'writer' } }), 201);
+    await addPolicy(service, { user: writer.id }, [
+      { effect: 'deny', action: ['secrets:read'], resource: [`vault/${vault}/closed/**`] },
+      { effect: 'deny', action: ['secrets:read'], resource: ['vault/**'], condition: { tag_equals: ['x'] } },
+    ]);
+    await addSecret(service, vault, 'closed/a');
+    await addSecret(service, vault, 'tagged');
+    await ok(service.call('PUT', secretUrl(vault, 'tagged'), { body: { metadata: { tags: ['x'] } } }));
+    await addSecret(service, vault, 'open');
+    const { token: writing } = await addToken(service, writer.token, {
+      scope: { actions: ['secrets:copy', 'secrets:create'] },
+    });
+    const tries: [method: string, url: string, body: object, token?: string][] = [
+      ['POST', secretUrl(vault, 'closed/a', 'copy'), { to_path: 'mine' }],
+      ['POST', secretUrl(vault, 'closed/a', 'copy'), { to_path: 'mine' }, writing],
+      ['POST', secretUrl(vault, 'closed/a', 'move'), { to_path: 'mine' }],
+      ['PUT', secretUrl(vault, 'tagged'), { metadata: {} }],
+      ['POST', secretUrl(vault, 'tagged', 'rollback'), { to_version: 1 }],
+    ];
+    for (const [method, url, body, token = writer.token] of tries) {
+      await refused(service.call(method, url, { token, body }), 403, 'INSUFFICIENT_PRIVILEGE');
+    }
+    assert.deepEqual(await pathsIn(service, vault), ['closed/a', 'open', 'tagged']);
+    // Neither end need be readable, and what is readable goes anywhere.
+    const { token } = writer;
+    await ok(service.call('POST', secretUrl(vault, 'closed/a', 'move'), { token, body: { to_path: 'closed/b' } }));
+    await ok(service.call('POST', secretUrl(vault, 'open', 'copy'), { token, body: { to_path: 'closed/c' } }), 201);
+    await ok(service.call('PUT', secretUrl(vault, 'tagged'), { token, body: { metadata: { tags: ['x', 'y'] } } }));
+    await ok(service.call('PUT', secretUrl(vault, 'open'), { token, body: { metadata: { tags: ['x'] } } }));
+  });
+
   test('a token shows no more than its scope, though its owner may see everything', async () => {
     const token = async (scope: object) => (await addToken(service, service.adminToken, { scope })).token as string;
     const get = (rest: string, by: string) => service.call('GET', `/v1/vaults/${vault}/${rest}`, { token: by });

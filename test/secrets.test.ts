@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addPerson, addTenant, invalid, ok, refused, uniqueName } from './support/people.ts';
 import { type CallOptions, onBothDatabases, type Service, startService } from './support/service.ts';
-import { addSecret, addVault, auditOf, pathsIn, readValue, secretUrl } from './support/vaults.ts';
+import { addPolicy, addSecret, addVault, auditOf, pathsIn, readValue, secretUrl } from './support/vaults.ts';
 
 onBothDatabases('secrets', (database) => {
   let service: Service;
@@ -185,8 +185,16 @@ onBothDatabases('secrets', (database) => {
       await refused(send('POST', url, { ...body, expected_version: 3 }), 409, 'VERSION_CONFLICT');
       await refused(send('POST', url, body, { headers: { 'if-match': '"v1"' } }), 409, 'VERSION_CONFLICT');
     }
+    for (const [method, url, body] of [
+      ['DELETE', secretUrl(vault, path), undefined],
+      ['POST', secretUrl(vault, path, 'move'), { to_path: `${path}.moved` }],
+    ] as const) {
+      await refused(send(method, url, body, { headers: { 'if-match': '"v3"' } }), 409, 'VERSION_CONFLICT');
+      await invalid(send(method, url, body, { headers: { 'if-match': 'v4' } }), '/headers/if-match');
+    }
     assert.equal(await readValue(service, vault, path), 'four');
     assert.equal((await versionsOf(path)).length, 4);
+    await ok(send('DELETE', secretUrl(vault, path), undefined, { headers: { 'if-match': '"v4"' } }));
   });
 
   test('rolling back is a new version with the old value and metadata, and says from which', async () => {
@@ -251,6 +259,24 @@ onBothDatabases('secrets', (database) => {
     const twice = { 'idempotency-key': uniqueName('key') };
     for (let i = 0; i < 2; i++) await ok(send('PUT', secretUrl(vault, path), { value: 'z' }, { headers: twice }));
     assert.equal((await versionsOf(path)).length, 2);
+  });
+
+  test('a repeated key is answered by what the caller may, conditions included', async () => {
+    const person = await addPerson(service);
+    const on = [`vault/${vault}/**`];
+    const condition = { environment: ['staging'], tag_equals: ['mine'] };
+    const policy = await addPolicy(service, { user: person.id }, [{ action: ['secrets:*'], resource: on, condition }]);
+    const path = uniqueName('conditional');
+    const headers = { 'idempotency-key': uniqueName('key') };
+    const body = { path, value: 'x', metadata: { tags: ['mine'] } };
+    const create = () => send('POST', `/v1/vaults/${vault}/secrets`, body, { token: person.token, headers });
+    const [first, again] = [await ok(create(), 201), await ok(create(), 201)];
+    assert.deepEqual(again, first);
+    const change = { 'idempotency-key': uniqueName('key') };
+    const update = () => send('PUT', secretUrl(vault, path), { value: 'y' }, { token: person.token, headers: change });
+    for (let i = 0; i < 2; i++) assert.equal((await ok(update())).version, 2);
+    await ok(send('POST', `/v1/policies/${policy}/detach`, { principal: { user: person.id } }));
+    await refused(create(), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
   test('a taken path is refused, whatever else is asked', async () => {

@@ -27,7 +27,7 @@ onBothDatabases('vaults', (database) => {
         environment: 'staging',
         tags: ['shop', 'night shift'],
         encryption: { algorithm: 'AES-256-GCM', key_source: 'service_managed', rotation_days: 30 },
-        audit: { log_reads: false },
+        audit: { log_reads: false, retention_days: 400 },
         is_zero_knowledge: true,
       }),
       201,
@@ -49,7 +49,7 @@ onBothDatabases('vaults', (database) => {
         deleted_at: null,
         purge_at: null,
         encryption: { algorithm: 'AES-256-GCM', key_source: 'service_managed', rotation_days: 30 },
-        audit: { log_reads: false },
+        audit: { log_reads: false, retention_days: 400 },
         approval_id: null,
       },
     );
@@ -73,7 +73,7 @@ onBothDatabases('vaults', (database) => {
     const { description, tags, audit, is_zero_knowledge, status } = made;
     assert.deepEqual(
       [description, tags, audit, is_zero_knowledge, status],
-      ['', [], { log_reads: true }, false, 'active'],
+      ['', [], { log_reads: true, retention_days: null }, false, 'active'],
     );
   });
 
@@ -148,6 +148,7 @@ onBothDatabases('vaults', (database) => {
       [{ encryption: { key: 'x' } }, '/body/encryption/key'],
       [{ audit: { log_reads: 'no' } }, '/body/audit/log_reads'],
       [{ audit: { retain: 1 } }, '/body/audit/retain'],
+      [{ audit: { retention_days: 0 } }, '/body/audit/retention_days'],
       [{ is_zero_knowledge: 'yes' }, '/body/is_zero_knowledge'],
     ];
     for (const [more, pointer] of rows) await invalid(send('POST', '/v1/vaults', { ...base, ...more }), pointer);
@@ -289,7 +290,7 @@ onBothDatabases('vaults', (database) => {
     const again = await ok(send('PATCH', `/v1/vaults/${vault}`, more));
     assert.deepEqual(
       [again.description, again.tags, again.encryption.rotation_days, again.audit],
-      ['new', [], 7, { log_reads: false }],
+      ['new', [], 7, { log_reads: false, retention_days: null }],
     );
     const { policies, secret_ids, fortress_secret_ids, secret_ids_truncated, ...read } = await ok(
       send('GET', `/v1/vaults/${vault}`),

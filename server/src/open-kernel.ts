@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { AuditLog } from './kernel/audit/audit-log.ts';
 import { Heads } from './kernel/audit/heads.ts';
+import { JournalKeys } from './kernel/audit/journal-state.ts';
 import { PostgresAuditStore } from './kernel/audit/postgres-audit-store.ts';
 import { Refusals } from './kernel/audit/refusals.ts';
 import { SqliteAuditStore } from './kernel/audit/sqlite-audit-store.ts';
+import { systemEntry } from './kernel/audit/system-entry.ts';
 import { SigningKeys } from './kernel/auth/signing-keys.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
@@ -31,8 +33,11 @@ import { loadMigrations, migrate } from './kernel/storage/migrate.ts';
 import { PostgresDatabase } from './kernel/storage/postgres.ts';
 import { SqliteDatabase } from './kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
+import { findOperatorTenant } from './kernel/storage/tenant-rows.ts';
 
 export const DATABASE_FILE = 'coffer.db';
+export const JOURNAL_FILE = 'audit.journal';
+const MISSING_JOURNAL = 'the audit journal is missing: entries of the moments before the last end may be lost';
 
 export interface OpenedStorage {
   database: Database;
@@ -120,7 +125,7 @@ export async function openKernel(parts: {
   const heads = new Heads(keyring);
   const store =
     database instanceof SqliteDatabase
-      ? new SqliteAuditStore(database, heads)
+      ? await openJournaled({ config, clock, log, database, heads, keyring })
       : new PostgresAuditStore(database as PostgresDatabase, heads);
   const audit = new AuditLog(store, heads, log);
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
@@ -143,6 +148,37 @@ export async function openKernel(parts: {
     nodeId: newId('node', clock.now()),
   };
   return { kernel, heads };
+}
+
+/** What the last process left in its journal is in the database before anything else happens. */
+async function openJournaled(parts: {
+  config: Config;
+  clock: Clock;
+  log: Logger;
+  database: SqliteDatabase;
+  heads: Heads;
+  keyring: Keyring;
+}): Promise<SqliteAuditStore> {
+  const { config, clock, database, heads, keyring, log } = parts;
+  const file = join(config.dataDir, JOURNAL_FILE);
+  const store = new SqliteAuditStore({ database, heads, keys: new JournalKeys(keyring), file, log });
+  await store.recover(async () => {
+    log.warn({ file }, MISSING_JOURNAL);
+    const operator = await findOperatorTenant(database.read);
+    if (operator === undefined) return async () => {};
+    const headKey = await heads.key(operator.tenant_id);
+    const entry = systemEntry({
+      tenantId: operator.tenant_id,
+      actorId: 'start',
+      action: 'server:start',
+      resource: 'audit-journal',
+      status: 500,
+      details: {},
+      now: clock.now(),
+    });
+    return (tx) => store.appendIn(tx, [{ ...entry, decision: 'error', reason: MISSING_JOURNAL }], headKey);
+  });
+  return store;
 }
 
 /** Of nodes that start together on an empty database one sets it up; the others find what it made. */

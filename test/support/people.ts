@@ -199,13 +199,15 @@ export async function allPages(
   return rows;
 }
 
-/** What the service's clock moves on by in `holdClock`: enough never to run backwards, too little to end a back-off. */
+/** What the service's clock moves on by in `holdClock`: enough that it runs on, too little to end a back-off. */
 const HELD_STEP_MS = 50;
 
-/** Waits with the service's clock all but standing still: how long a hash takes here must not decide what is blocked. */
+/** Waits with the service's clock standing still: how long a hash takes here must not decide what is blocked. */
 export async function holdClock<T>(service: Service, work: Promise<T>): Promise<T> {
-  const started = performance.now();
-  const result = await work;
-  service.clock.advance(Math.min(0, HELD_STEP_MS - Math.round(performance.now() - started)));
-  return result;
+  service.clock.hold();
+  try {
+    return await work;
+  } finally {
+    service.clock.release(HELD_STEP_MS);
+  }
 }

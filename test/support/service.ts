@@ -22,14 +22,28 @@ export function onBothDatabases(name: string, tests: (database: DatabaseKind) =>
   }
 }
 
-/** A clock that tests move. It runs with real time, shifted. */
+/** A clock that tests move. It runs with real time, shifted, and stands still while it is held. */
 export class TestClock {
   #offset = 0;
+  #heldAt: number | null = null;
+
   now(): number {
-    return Date.now() + this.#offset;
+    return this.#heldAt ?? Date.now() + this.#offset;
   }
+
   advance(ms: number): void {
     this.#offset += ms;
+  }
+
+  hold(): void {
+    this.#heldAt = this.now();
+  }
+
+  /** Goes on from where it was held, a little later. */
+  release(ms: number): void {
+    if (this.#heldAt === null) return;
+    this.#offset = this.#heldAt + ms - Date.now();
+    this.#heldAt = null;
   }
 }
 

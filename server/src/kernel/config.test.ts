@@ -36,6 +36,7 @@ test('an empty environment is a complete configuration', () => {
     rootKey: { provider: 'file', file: join(dataDir, 'root.key') },
     newRootKey: null,
     adminEmail: 'admin@localhost',
+    vaultRetentionDays: 30,
     outboundAllow: [],
   });
   assert.equal(config.baseUrl(7400), 'http://127.0.0.1:7400');

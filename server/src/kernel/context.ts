@@ -11,6 +11,7 @@ import {
 import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
 import { authorize } from './authz/authorize.ts';
 import { mayAsk, withinCeiling } from './authz/ceiling.ts';
+import { isAllowed } from './authz/evaluate.ts';
 import type { PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault } from './authz/reach.ts';
@@ -59,6 +60,8 @@ export class Context {
   readonly now: number;
   /** The resource last decided on, or being asked for. */
   resource: string;
+  /** What it was decided on with. */
+  attributes: ResourceAttributes = {};
   isAuthorized = false;
   /** Headers the rule adds to a successful answer. */
   readonly replyHeaders: Record<string, string> = {};
@@ -179,6 +182,7 @@ export class Context {
   /** Decides on a resource that had to be loaded first; refuses by throwing. */
   authorize(resource: string, attributes: ResourceAttributes = {}): void {
     this.resource = resource;
+    this.attributes = attributes;
     const refusal = this.#refusal(this.declaration.permission, resource, attributes);
     if (refusal !== null) throw refusal;
     this.isAuthorized = true;
@@ -187,6 +191,12 @@ export class Context {
   /** Whether the caller may; for leaving things out of a list without refusing the list. */
   may(action: string, resource: string, attributes: ResourceAttributes = {}): boolean {
     return this.#refusal(action, resource, attributes) === null;
+  }
+
+  /** Whether the person could, from here and now, with another credential: with no ceiling, and with or without a second factor. */
+  personMay(action: string, resource: string, { environment, tags }: ResourceAttributes, mfa: boolean): boolean {
+    const context = { ip: this.call.address, mfa, time: this.now, environment, tags };
+    return isAllowed(this.principal.policies, { action, resource, context });
   }
 
   /** Where in a vault the caller may do this: what lies elsewhere need not be looked at, what lies there is still decided on. */

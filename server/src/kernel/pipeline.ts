@@ -51,7 +51,7 @@ export class Pipeline {
     let rate: RateState | null = null;
     const keepAnswer = async (tx: Tx, status: number, result: unknown) => {
       if (idempotent === null) return;
-      await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, status, ctx.resource, result));
+      await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, status, ctx, result));
     };
     const ctx = new Context(this.#kernel, declaration, call, { keepAnswer, approvals: this.#approvals });
     try {
@@ -190,15 +190,16 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   return { status: declaration.status, body: endpoint.serialize(result) };
 }
 
-function keptAnswer(endpoint: ReadyEndpoint, status: number, resource: string, result: unknown): SavedAnswer {
+function keptAnswer(endpoint: ReadyEndpoint, status: number, ctx: Context, result: unknown): SavedAnswer {
+  const { resource, attributes } = ctx;
   const { output, status: own } = endpoint.declaration;
-  if (status !== own) return { status, resource, body: JSON.stringify(result) };
-  return { status, resource, body: output === NONE ? '' : endpoint.serialize(result) };
+  if (status !== own) return { status, resource, attributes, body: JSON.stringify(result) };
+  return { status, resource, attributes, body: output === NONE ? '' : endpoint.serialize(result) };
 }
 
 /** What had to be loaded to be decided on is decided on again: rights may have changed since the answer was made. */
 function replay(ctx: Context, saved: SavedAnswer): void {
-  if (ctx.declaration.resource === 'loaded') ctx.authorize(saved.resource);
+  if (ctx.declaration.resource === 'loaded') ctx.authorize(saved.resource, saved.attributes);
   ctx.describe({ idempotent_replay: true });
 }
 

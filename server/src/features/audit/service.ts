@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { entriesOf, type StoredEntry } from '../../kernel/audit/segment.ts';
 import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -9,10 +8,12 @@ import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
+import { turnTaker } from './turns.ts';
 
-/** Entries one request may look at; between pages of segments other requests get their turn. */
+/** Entries one request may look at. */
 const SCAN_MAX = 20_000;
-const SEGMENTS_PER_PAGE = 64;
+/** Most requests want a few entries, and a segment may hold hundreds: the first look is a short one. */
+const SEGMENTS_PER_LOOK = { first: 8, most: 64 };
 /** How long after an entry's time its segment may have been written: longer than any request takes. */
 const WRITTEN_WITHIN_MS = MINUTE_MS;
 
@@ -30,10 +31,12 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
   let position: Position | null = start === null ? null : { segment: String(start[0]), shown: Number(start[1]) };
   let nextSegment = position?.segment ?? (to === null ? null : idAtTime('audit', to + WRITTEN_WITHIN_MS));
 
+  await ctx.kernel.audit.settle();
   const found: StoredEntry[] = [];
+  const takeTurns = turnTaker();
   let looked = 0;
-  for (;;) {
-    const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, nextSegment, SEGMENTS_PER_PAGE);
+  for (let wanted = SEGMENTS_PER_LOOK.first; ; wanted = Math.min(wanted * 2, SEGMENTS_PER_LOOK.most)) {
+    const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, nextSegment, wanted);
     for (const segment of segments) {
       // A segment's id is as late as its latest entry, so every later page is older still.
       if (from !== null && segment.id < idAtTime('audit', from)) return page(found, null);
@@ -46,10 +49,10 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
         if (isWanted(entry, query, from, to)) found.push(entry);
       }
       position = { segment: segment.id, shown };
+      await takeTurns(newestFirst.length);
     }
-    if (segments.length < SEGMENTS_PER_PAGE || position === null) return page(found, null);
+    if (segments.length < wanted || position === null) return page(found, null);
     nextSegment = position.segment;
-    await nextTurn();
   }
 }
 

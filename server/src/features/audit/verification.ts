@@ -1,10 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { GENESIS_HASH, HASH_BYTES, linkHash } from '../../kernel/audit/chain.ts';
+import { GENESIS_HASH, HASH_BYTES, hexOf, linkHash } from '../../kernel/audit/chain.ts';
 import type { Heads } from '../../kernel/audit/heads.ts';
 import { textsOf } from '../../kernel/audit/segment.ts';
 import type { Context } from '../../kernel/context.ts';
-import { equalBytes } from '../../kernel/crypto/digest.ts';
 import * as store from './store.ts';
+import { turnTaker } from './turns.ts';
 
 const PAGE = 64;
 
@@ -30,26 +29,27 @@ export async function verify(ctx: Context, heads: Heads): Promise<Verification> 
     first_broken: { seq, reason },
   });
 
+  const takeTurns = turnTaker();
   let seq = 0;
-  let hash: Uint8Array = GENESIS_HASH;
+  let hash = hexOf(GENESIS_HASH);
   while (seq < head.seq) {
     const segments = await store.segmentsOnward(ctx.database.read, ctx.tenantId, seq + 1, PAGE);
     for (const segment of segments) {
       if (seq >= head.seq) break;
       if (segment.first_seq !== seq + 1) return broken(seq + 1, 'the entry is missing');
-      for (const [i, text] of readable(segment).entries()) {
+      const texts = readable(segment);
+      for (const [i, text] of texts.entries()) {
         const expected = linkHash(hash, ctx.tenantId, seq + 1, text);
         const stored = segment.hashes?.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES);
-        if (stored === undefined || !equalBytes(stored, expected)) return broken(seq + 1, 'the entry was changed');
+        if (stored === undefined || hexOf(stored) !== expected) return broken(seq + 1, 'the entry was changed');
         seq++;
         hash = expected;
       }
+      await takeTurns(texts.length);
     }
     if (segments.length === 0 && seq < head.seq) return broken(seq + 1, 'the entry is missing');
-    // A long log must not keep other requests waiting.
-    await nextTurn();
   }
-  if (!equalBytes(hash, head.hash)) return broken(head.seq, 'the chain was rewritten');
+  if (hash !== hexOf(head.hash)) return broken(head.seq, 'the chain was rewritten');
   if (!(await heads.isAuthentic(head))) return broken(head.seq, 'the head of the chain was rewritten');
   return { valid: true, entries: head.seq, first_broken: null };
 }

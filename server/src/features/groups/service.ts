@@ -63,7 +63,9 @@ export async function update(ctx: Context, groupId: string, body: Body<typeof co
   });
 }
 
+/** What a group gives, or keeps from its members, outlives the credential that changed it, so one with limits cannot: it would lift them. */
 export async function remove(ctx: Context, groupId: string, others: GroupNeighbours): Promise<undefined> {
+  ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
     const row = await lockedGroup(ctx, tx, groupId);
     ctx.describe({ name: row.name });
@@ -82,6 +84,7 @@ export async function addMember(
   userId: string,
   others: GroupNeighbours,
 ): Promise<GroupMember> {
+  ctx.requireUnrestricted();
   ctx.describe({ user: userId });
   return ctx.change(async (tx) => {
     await lockedGroup(ctx, tx, groupId);
@@ -109,6 +112,7 @@ export async function removeMember(
   userId: string,
   others: GroupNeighbours,
 ): Promise<undefined> {
+  ctx.requireUnrestricted();
   ctx.describe({ user: userId });
   return ctx.change(async (tx) => {
     await lockedGroup(ctx, tx, groupId);

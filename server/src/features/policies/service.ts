@@ -144,7 +144,9 @@ async function attachedTo(
   return { ...basis, members, last_added_at };
 }
 
+/** What it took away by a deny comes back: the same holds as for attaching. */
 export async function detach(ctx: Context, name: string, wanted: PolicyPrincipal) {
+  ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
     const principal = await principalOf(tx, ctx.tenantId, wanted);
     ctx.describe({ principal });

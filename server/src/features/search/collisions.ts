@@ -3,7 +3,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { isWithin, type PlacedRow, SEEN, secretsByFingerprint, secretsByPath } from '../secrets/index.ts';
+import { isWithin, type PlacedRow, SEEN, secretsByFingerprint, secretsByPath, type Wanted } from '../secrets/index.ts';
 import { isLive, vaultsAfter } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 
@@ -11,6 +11,12 @@ const CHUNK = 1000;
 const VAULTS_CHUNK = 1000;
 /** How many are gathered; a tenant with more has another problem than finding them. */
 const COLLISIONS_MAX = 10_000;
+
+/** To tell that values are equal is to tell whether a guess is right: only to who may read them anyway. */
+const COMPARED: Record<Collision['kind'], Wanted> = {
+  path: SEEN,
+  value: { every: ['secrets:list'], some: ['secrets:read'] },
+};
 
 interface Collision {
   kind: 'path' | 'value';
@@ -57,10 +63,14 @@ function collisionOf(
 ): Collision | null {
   const secrets = group.flatMap((row) => {
     const vault = vaults.get(row.vault_id);
-    return vault !== undefined && isWithin(ctx, vault, row, SEEN) ? [{ id: row.secret_id, vault, path: row.path }] : [];
+    return vault !== undefined && isWithin(ctx, vault, row, COMPARED[kind])
+      ? [{ id: row.secret_id, vault, path: row.path }]
+      : [];
   });
   const names = [...new Set(secrets.map(({ vault }) => vault))].sort();
-  const [first] = secrets.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  // The database leaves rows of one key in any order; pages of one answer must agree.
+  secrets.sort((a, b) => (`${a.path} ${a.vault}` < `${b.path} ${b.vault}` ? -1 : 1));
+  const [first] = secrets;
   return names.length < 2 || first === undefined ? null : { kind, path: first.path, vaults: names, secrets };
 }
 

@@ -50,7 +50,7 @@ export const listCollisions = endpoint({
   path: '/vaults/collisions',
   summary: 'List secrets that are in more than one vault, by path or by equal value',
   description:
-    'Only among the secrets you may see. Equal values are found by a keyed digest; neither leaves the service.',
+    'Only among the secrets you may see, and equal values among those you may read. These are found by a keyed digest; neither leaves the service.',
   permission: 'secrets:list',
   rate: 'aggregate',
   plaintext: false,

@@ -27,6 +27,7 @@ export async function search(ctx: Context, vaultName: string, body: Body<typeof 
     ranges: intersection(ranges, [prefixRange(body.prefix, '/body/prefix')]),
     filter: {},
     cursor: body.cursor,
+    cursorAt: '/body/cursor',
     limit: OPENED_MAX,
     isShown: (row) => row.protection === 'standard' && isWithin(ctx, vaultName, row, SEARCHABLE),
   });

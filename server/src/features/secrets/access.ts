@@ -55,14 +55,14 @@ export async function secretForChange(
   vaultName: string,
   path: string,
   find: typeof store.findSecret = store.findSecret,
-): Promise<VaultRow> {
+): Promise<{ vault: VaultRow; secret: store.SecretRow }> {
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   const vault = isLive(row) ? row : undefined;
   const secret = vault && (await find(ctx.database.read, ctx.tenantId, vault.vault_id, path));
   authorizeSecret(ctx, vaultName, path, vault, secret);
   if (vault === undefined) throw vaultNotFound();
   if (secret === undefined) throw secretNotFound();
-  return vault;
+  return { vault, secret };
 }
 
 export async function lockForChange(ctx: Context, tx: Tx, vault: VaultRow, path: string): Promise<store.SecretRow> {
@@ -91,6 +91,28 @@ export function requireProof(ctx: Context, row: Pick<store.SecretRow, 'protectio
     'MFA_REQUIRED',
     'This secret needs a second factor shown within 15 minutes: log in with a one-time code and use that session.',
   );
+}
+
+/** Where a secret is, and what of it policies ask about. */
+export interface Described {
+  resource: string;
+  attributes: ResourceAttributes;
+}
+
+export function describedAs(vault: string, row: Pick<store.SecretRow, 'path' | 'environment' | 'tags'>): Described {
+  return { resource: secretResource(vault, row.path), attributes: attributesOf(row) };
+}
+
+/**
+ * Who may not read a value must not come to read it by putting it elsewhere, or by taking away the tag for which they may not. Asked of the
+ * person: a token that cannot read at all would otherwise do it for the one that can.
+ */
+export function refuseDisclosure(ctx: Context, before: Described, after: Described): void {
+  const mayRead = ({ resource, attributes }: Described, mfa: boolean) =>
+    ctx.personMay('secrets:read', resource, attributes, mfa);
+  if (![true, false].some((mfa) => mayRead(after, mfa) && !mayRead(before, mfa))) return;
+  const message = 'You may not read this secret, and could if this were done: ask somebody who may.';
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'secrets:read only after the change' });
 }
 
 export function refuseWhileRotating(row: Pick<store.SecretRow, 'rotation_id'>): void {

@@ -23,6 +23,8 @@ const RETRY_MS = 5 * MINUTE_MS;
 /** A schedule that failed is tried again after this, not at once for ever. */
 const SCHEDULE_RETRY_MS = HOUR_MS;
 
+const RESUMED_AT_ONCE = 100;
+
 type Outcome = { ended: 'next' } | { ended: 'current'; failure: string } | { ended: 'unknown'; failure: string };
 
 /**
@@ -79,7 +81,22 @@ export class BackendRotations {
 
   /** Goes on beside the request that began it. What fails here is found again by `resume`. */
   carryOutSoon(rotation: store.RotationRow): void {
-    const run = this.#carryOut(rotation, 'apply').catch((error: unknown) => {
+    this.#begin(rotation, 'apply');
+  }
+
+  /** Rotations whose node died, or whose end could not be told. Side by side: a server that stays silent must hold up no other. */
+  async resume(signal: AbortSignal): Promise<void> {
+    const { database, clock } = this.#kernel;
+    for (const rotation of await rotations.abandonedRotations(database.read, clock.now(), RESUMED_AT_ONCE)) {
+      if (signal.aborted) return;
+      const now = clock.now();
+      const isOurs = await database.transaction((tx) => rotations.takeLease(tx, rotation, now, now + LEASE_MS));
+      if (isOurs) this.#begin(rotation, 'probe');
+    }
+  }
+
+  #begin(rotation: store.RotationRow, how: 'apply' | 'probe'): void {
+    const run = this.#carryOut(rotation, how).catch((error: unknown) => {
       this.#kernel.log.error(
         { err: error, rotation: rotation.rotation_id },
         'a rotation stopped; it is looked at again',
@@ -87,17 +104,6 @@ export class BackendRotations {
     });
     this.#underWay.add(run);
     run.finally(() => this.#underWay.delete(run));
-  }
-
-  /** Rotations whose node died, or whose end could not be told. */
-  async resume(signal: AbortSignal): Promise<void> {
-    const { database, clock } = this.#kernel;
-    for (const rotation of await rotations.abandonedRotations(database.read, clock.now(), 100)) {
-      if (signal.aborted) return;
-      const now = clock.now();
-      const isOurs = await database.transaction((tx) => rotations.takeLease(tx, rotation, now, now + LEASE_MS));
-      if (isOurs) await this.#carryOut(rotation, 'probe');
-    }
   }
 
   async settled(): Promise<void> {

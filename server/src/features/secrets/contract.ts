@@ -249,7 +249,7 @@ export const deleteSecret = endpoint({
   permission: 'secrets:delete',
   audit: 'secrets:delete',
   output: object({ id: id('sec'), path: Type.String(), deleted_at: timestampText, purge_at: timestampText }),
-  errors: [...MISSING, 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
+  errors: [...MISSING, 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
 });
 
 export const restoreSecret = endpoint({
@@ -361,9 +361,10 @@ export const moveSecret = endpoint({
   name: 'moveSecret',
   path: '/v1/vaults/{vault}/secrets/{path*}/move',
   summary: 'Move a secret with its history, without reading it',
-  description: 'Needs secrets:move here and secrets:create there.',
+  description: 'Needs secrets:move here and secrets:create there; who may not read it here must not be able to there.',
   permission: 'secrets:move',
   audit: 'secrets:move',
+  errors: [...relocation.errors, 'VERSION_CONFLICT'],
 });
 
 export const copySecret = endpoint({
@@ -371,7 +372,7 @@ export const copySecret = endpoint({
   name: 'copySecret',
   path: '/v1/vaults/{vault}/secrets/{path*}/copy',
   summary: 'Copy the newest version of a secret, without reading it',
-  description: 'Needs secrets:copy here and secrets:create there.',
+  description: 'Needs secrets:copy here and secrets:create there; who may not read it here must not be able to there.',
   permission: 'secrets:copy',
   audit: 'secrets:copy',
   status: 201,

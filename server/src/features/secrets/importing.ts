@@ -46,8 +46,9 @@ export async function planImport(
   const existing = await (find ?? store.findSecret(db, ctx.tenantId, vault.vault_id, entry.path));
   const resource = secretResource(vault.name, entry.path);
   if (existing === undefined) {
-    const { environment } = fitted(vault, options);
-    requireMay(ctx, 'secrets:create', resource, { environment, tags: [] });
+    // Before it is told whether it fits: what may not be made here must not tell that nothing is here.
+    requireMay(ctx, 'secrets:create', resource, { environment: options.environment ?? vault.environment, tags: [] });
+    fitted(vault, options);
     refuseBadValue(vault, options.type, entry.value, entry.pointer);
     return { entry, change: 'create', existing, version: 1 };
   }
@@ -129,7 +130,7 @@ function fitted(vault: VaultRow, options: ImportOptions) {
 function requireMay(ctx: Context, action: string, resource: string, attributes: Parameters<Context['may']>[2]): void {
   if (ctx.may(action, resource, attributes)) return;
   ctx.describe({ refused: resource });
-  throw new CofferError('INSUFFICIENT_PRIVILEGE', `Your credential does not permit ${action} on all of these paths.`, {
-    auditReason: `${action} on ${resource}`,
-  });
+  // Which of the two it is would tell whether there is a secret.
+  const message = 'Your credential does not permit secrets:create or secrets:update on all of these paths.';
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: `${action} on ${resource}` });
 }

@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { intersection, justAfter, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { invalidField } from '../../kernel/errors.ts';
-import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
+import { decodeCursor, decodeCursorAt, encodeCursor, foreignCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findVault, isLive, SECRET_IDS_MAX, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import { attributesOf, authorizedSecret, secretResource } from './access.ts';
@@ -72,6 +73,8 @@ export interface PageRequest {
   ranges: readonly PathRange[];
   filter: store.ListFilter;
   cursor: string | undefined;
+  /** Where the cursor came from, if not in the query. */
+  cursorAt?: string;
   limit: number;
   isShown(row: store.SummaryRow): boolean;
 }
@@ -85,7 +88,7 @@ export async function visiblePage(
   request: PageRequest,
 ): Promise<{ rows: store.SummaryRow[]; next_cursor: string | null }> {
   const { vault, limit } = request;
-  const after = await startOf(ctx, vault, request.cursor);
+  const after = await startOf(ctx, request);
   const rows: store.SummaryRow[] = [];
   let scanned = 0;
   for (const range of request.ranges) {
@@ -110,6 +113,8 @@ export async function visiblePage(
       scanned += found.length;
       if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, vault, last.path) };
       from = justAfter(last.path);
+      // On SQLite nothing else here lets others have a turn.
+      await nextTurn();
     }
   }
   return { rows, next_cursor: null };
@@ -122,8 +127,9 @@ async function sealedCursor(ctx: Context, vault: VaultRow, path: string): Promis
   return encodeCursor(['sealed', sealed.toString('base64url')]);
 }
 
-async function startOf(ctx: Context, vault: VaultRow, cursor: string | undefined): Promise<string | null> {
-  const [kind, text] = decodeCursor(cursor, /^(?:at|sealed)$/, PATH_FORM) ?? [];
+async function startOf(ctx: Context, request: PageRequest): Promise<string | null> {
+  const { vault, cursor, cursorAt = '/query/cursor' } = request;
+  const [kind, text] = decodeCursorAt(cursorAt, cursor, /^(?:at|sealed)$/, PATH_FORM) ?? [];
   if (kind === undefined || text === undefined) return null;
   if (kind === 'at') return text;
   try {
@@ -131,7 +137,7 @@ async function startOf(ctx: Context, vault: VaultRow, cursor: string | undefined
     return (await ctx.kernel.keyring.unseal(CURSOR_PURPOSE, place, Buffer.from(text, 'base64url'))).toString('utf8');
   } catch (error) {
     if (!(error instanceof UnsealError)) throw error;
-    throw invalidField('/query/cursor', 'is not a cursor of this list: pass next_cursor of the page before, unchanged');
+    throw foreignCursor(cursorAt);
   }
 }
 

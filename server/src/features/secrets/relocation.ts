@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/environment.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
@@ -5,7 +6,17 @@ import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { countSecrets, findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
-import { attributesOf, lockForChange, pathIn, refuseWhileRotating, secretForChange, secretResource } from './access.ts';
+import {
+  attributesOf,
+  describedAs,
+  lockForChange,
+  pathIn,
+  refuseDisclosure,
+  refuseWhileRotating,
+  requireVersion,
+  secretForChange,
+  secretResource,
+} from './access.ts';
 import type * as contract from './contract.ts';
 import type { Secret } from './contract.ts';
 import { environmentIn } from './fitting.ts';
@@ -34,11 +45,14 @@ async function relocationOf(
   const toPath = pathIn(body.to_path, '/body/to_path');
   const toName = body.to_vault ?? vaultName;
   if (toName === vaultName && toPath === path) throw invalidField('/body/to_path', 'is where the secret is already');
-  const from = await secretForChange(ctx, vaultName, path);
+  const { vault: from, secret } = await secretForChange(ctx, vaultName, path);
   const found = toName === vaultName ? from : await findVault(ctx.database.read, ctx.tenantId, toName);
   const to = isLive(found) ? found : undefined;
-  requireCreate(ctx, toName, toPath, { environment: to?.environment });
-  if (to === undefined) throw vaultNotFound();
+  if (to === undefined) {
+    requireCreate(ctx, toName, toPath, {});
+    throw vaultNotFound();
+  }
+  permittedEnvironment(ctx, { from, to, toPath }, secret, body.promote);
   if (from.is_zero_knowledge !== to.is_zero_knowledge) {
     throw new CofferError(
       'ZkBoundaryViolation',
@@ -57,9 +71,31 @@ function requireCreate(ctx: Context, vault: string, path: string, attributes: Pa
   });
 }
 
-/** The environment it has stays, if the other vault takes it; one it only had from its vault is that of the new one. */
+/**
+ * The environment it will have there, if it may be put there with that; that it does not fit is told only to who may put something there.
+ */
+function permittedEnvironment(
+  ctx: Context,
+  { from, to, toPath }: Omit<Relocation, 'sealer'>,
+  row: store.SecretRow,
+  promote: boolean | undefined,
+): EnvironmentName {
+  const { tags } = attributesOf(row);
+  try {
+    const environment = fittedEnvironment(from, to, row, promote);
+    requireCreate(ctx, to.name, toPath, { environment, tags });
+    refuseDisclosure(ctx, describedAs(from.name, row), describedAs(to.name, { ...row, path: toPath, environment }));
+    return environment;
+  } catch (error) {
+    requireCreate(ctx, to.name, toPath, { environment: to.environment, tags });
+    throw error;
+  }
+}
+
+/** The environment it has stays, if the other vault takes it; one it only had from its vault can become that of the new one. */
 function fittedEnvironment(
-  { from, to }: Relocation,
+  from: VaultRow,
+  to: VaultRow,
   row: store.SecretRow,
   promote: boolean | undefined,
 ): EnvironmentName {
@@ -86,8 +122,8 @@ export async function move(
     await lockBoth(tx, relocation);
     const row = await lockForChange(ctx, tx, from, path);
     refuseWhileRotating(row);
-    requireCreate(ctx, to.name, toPath, attributesOf(row));
-    const environment = fittedEnvironment(relocation, row, body.promote);
+    requireVersion(ctx, row, undefined);
+    const environment = permittedEnvironment(ctx, relocation, row, body.promote);
     const isElsewhere = from.vault_id !== to.vault_id;
     const resealed = isElsewhere ? await resealAll(ctx, tx, relocation, row) : {};
     const change = { ...resealed, vault_id: to.vault_id, path: toPath, environment, updated_at: ctx.now };
@@ -124,7 +160,11 @@ async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row
   };
   for (let after = 0; ; ) {
     const versions = await store.versionsFrom(tx, ctx.tenantId, row.secret_id, after, VERSIONS_AT_ONCE);
-    for (const version of versions) await store.replaceSealed(tx, { ...version, ...(await reseal(version)) });
+    for (const version of versions) {
+      await store.replaceSealed(tx, { ...version, ...(await reseal(version)) });
+      // On SQLite nothing else here lets others have a turn, and a history may be long.
+      await nextTurn();
+    }
     const last = versions.at(-1);
     if (last === undefined) return reseal(row);
     after = last.version;
@@ -143,8 +183,7 @@ export async function copy(
     await lockLive(tx, to);
     const row = await lockForChange(ctx, tx, from, path);
     refuseWhileRotating(row);
-    requireCreate(ctx, to.name, toPath, attributesOf(row));
-    const environment = fittedEnvironment(relocation, row, body.promote);
+    const environment = permittedEnvironment(ctx, relocation, row, body.promote);
     const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, row);
     const identity = { secret_id: newId('sec', ctx.now), protection: row.protection };
     const data_key = row.protection === 'fortress' ? sealer.newDataKey(identity.secret_id) : null;

@@ -3,7 +3,8 @@ import { HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Job } from '../../kernel/jobs/job-runner.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { findVaultById } from '../vaults/index.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { findVaultById, type VaultRow } from '../vaults/index.ts';
 import { secretResource } from './access.ts';
 import type { BackendRotations } from './backend-rotation.ts';
 import type { Rotation } from './contract.ts';
@@ -16,8 +17,15 @@ import { type Author, appendVersion } from './versions.ts';
 
 const AT_ONCE = 100;
 const RETRY_MS = HOUR_MS;
-const AUTHOR: Author = { kind: 'system', id: 'job:rotate-secrets', name: '' };
+const ACTOR = 'job:rotate-secrets';
+const AUTHOR: Author = { kind: 'system', id: ACTOR, name: '' };
 const REASON = 'scheduled';
+
+interface Due {
+  tenant_id: string;
+  secret_id: string;
+  vault_id: string;
+}
 
 /** Rotates what is due, once, on any number of nodes: the row is locked and looked at again before it is changed. */
 export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): Job {
@@ -30,69 +38,91 @@ export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): Jo
         const due = await rotations.dueSecrets(kernel.database.read, kernel.clock.now(), AT_ONCE);
         for (const at of due) {
           if (signal.aborted) return;
-          await rotateDue(kernel, backends, at);
+          await rotateOrPostpone(kernel, backends, at);
         }
-        if (due.length < AT_ONCE) break;
+        // So many are under way at once, and no more.
+        await backends.settled();
+        if (due.length < AT_ONCE) return;
       }
-      await backends.settled();
     },
   };
 }
 
-async function rotateDue(
-  kernel: Kernel,
-  backends: BackendRotations,
-  at: { tenant_id: string; secret_id: string; vault_id: string },
-): Promise<void> {
+/** What cannot be rotated now, for whatever reason of its own, is tried again later and holds up no other. */
+async function rotateOrPostpone(kernel: Kernel, backends: BackendRotations, at: Due): Promise<void> {
   const vault = await findVaultById(kernel.database.read, at.tenant_id, at.vault_id);
   if (vault === undefined) return;
+  try {
+    await rotateDue(kernel, backends, vault, at);
+  } catch (error) {
+    const isKnown = error instanceof CofferError;
+    if (isKnown && error.code === 'UNAVAILABLE') throw error;
+    if (!isKnown) kernel.log.error({ err: error, secret: at.secret_id }, 'a secret could not be rotated');
+    await postpone(kernel, vault, at, isKnown ? error : new CofferError('INTERNAL_ERROR', ''));
+  }
+}
+
+async function rotateDue(kernel: Kernel, backends: BackendRotations, vault: VaultRow, at: Due): Promise<void> {
   const sealer = await sealerFor(kernel, vault);
   const headKey = await kernel.audit.headKey(at.tenant_id);
   const started = await kernel.database.transaction(async (tx) => {
     const now = kernel.clock.now();
-    const row = await store.lockSecretById(tx, at.tenant_id, at.secret_id);
-    const isDue = row?.next_rotation_at != null && row.next_rotation_at <= now;
-    if (!isDue || row.rotation_id !== null || row.deleted_no !== 0 || row.vault_id !== at.vault_id) return null;
+    const row = await lockDue(tx, at, now);
+    if (row === null) return null;
     const rotation = JSON.parse(row.rotation ?? 'null') as Rotation | null;
-    const record = (status: number, decision: 'allow' | 'error', details: Record<string, unknown>) => {
-      const entry = systemEntry({
-        tenantId: at.tenant_id,
-        actorId: 'job:rotate-secrets',
-        action: 'secrets:rotate',
-        resource: secretResource(vault.name, row.path),
-        status,
-        details: { secret: row.secret_id, ...details },
-        now,
-      });
-      return kernel.audit.recordIn(tx, [{ ...entry, decision }], headKey);
-    };
-    try {
-      if (rotation?.backend !== undefined) {
-        const by = { reason: REASON, author: AUTHOR };
-        return await backends.start(tx, vault, row, rotation.backend.kind, by, sealer, now);
-      }
-      const changed = await appendVersion(
-        tx,
-        row,
-        {
-          operation: 'rotate',
-          reason: REASON,
-          author: AUTHOR,
-          value: newValue(vault, row.type, rotation?.generator),
-          more: { rotated_at: now, next_rotation_at: nextRotation(rotation, now) },
-        },
-        now,
-        sealer,
-        await openDataKey(kernel, at.tenant_id, vault.vault_id, row),
-      );
-      await record(200, 'allow', { version: changed.version });
-    } catch (error) {
-      if (!(error instanceof CofferError)) throw error;
-      // What cannot be rotated now is tried again later, and the log says why it was not.
-      await store.updateSecret(tx, row, { next_rotation_at: now + RETRY_MS });
-      await record(error.status, 'error', { failure: error.code });
+    if (rotation?.backend !== undefined) {
+      const by = { reason: REASON, author: AUTHOR };
+      return backends.start(tx, vault, row, rotation.backend.kind, by, sealer, now);
     }
+    const changed = await appendVersion(
+      tx,
+      row,
+      {
+        operation: 'rotate',
+        reason: REASON,
+        author: AUTHOR,
+        value: newValue(vault, row.type, rotation?.generator),
+        more: { rotated_at: now, next_rotation_at: nextRotation(rotation, now) },
+      },
+      now,
+      sealer,
+      await openDataKey(kernel, at.tenant_id, vault.vault_id, row),
+    );
+    const details = { secret: row.secret_id, version: changed.version };
+    await kernel.audit.recordIn(tx, [entryOf(vault, row, 200, details, now)], headKey);
     return null;
   });
   if (started !== null) backends.carryOutSoon(started);
+}
+
+async function postpone(kernel: Kernel, vault: VaultRow, at: Due, error: CofferError): Promise<void> {
+  const headKey = await kernel.audit.headKey(at.tenant_id);
+  await kernel.database.transaction(async (tx) => {
+    const now = kernel.clock.now();
+    const row = await lockDue(tx, at, now);
+    if (row === null) return;
+    await store.updateSecret(tx, row, { next_rotation_at: now + RETRY_MS });
+    const details = { secret: row.secret_id, failure: error.code };
+    const entry = entryOf(vault, row, error.status, details, now);
+    await kernel.audit.recordIn(tx, [{ ...entry, decision: 'error' }], headKey);
+  });
+}
+
+/** Null if it is not due any more: another node was first, or somebody changed, moved or deleted it. */
+async function lockDue(tx: Tx, at: Due, now: number): Promise<store.SecretRow | null> {
+  const row = await store.lockSecretById(tx, at.tenant_id, at.secret_id);
+  if (row?.next_rotation_at == null || row.next_rotation_at > now) return null;
+  return row.rotation_id !== null || row.deleted_no !== 0 || row.vault_id !== at.vault_id ? null : row;
+}
+
+function entryOf(vault: VaultRow, row: store.SecretRow, status: number, details: Record<string, unknown>, now: number) {
+  return systemEntry({
+    tenantId: row.tenant_id,
+    actorId: ACTOR,
+    action: 'secrets:rotate',
+    resource: secretResource(vault.name, row.path),
+    status,
+    details,
+    now,
+  });
 }

@@ -53,7 +53,7 @@ export async function rotate(
   path: string,
   body: Body<typeof contract.rotateSecret>,
 ) {
-  const vault = await secretForChange(ctx, vaultName, path);
+  const { vault } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
   let started: store.RotationRow | null = null;
   const answer = await ctx.change(async (tx) => {

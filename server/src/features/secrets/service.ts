@@ -11,8 +11,10 @@ import {
   attributesOf,
   authorizedSecret,
   authorOf,
+  describedAs,
   lockForChange,
   pathIn,
+  refuseDisclosure,
   refuseWhileRotating,
   requireProof,
   requireVersion,
@@ -33,7 +35,7 @@ import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
 import * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
 import { appendVersion, insertFirst, sealedValue, tagPlace } from './versions.ts';
-import { secretOf, storedMetadata } from './wire.ts';
+import { readSecretOf, secretOf, storedMetadata } from './wire.ts';
 
 const TYPE_DEFAULT = 'generic';
 /** Integer ids are drawn by lot: no counter that writers would queue for, and nothing to count up. */
@@ -139,8 +141,8 @@ export async function read(
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
   const value = await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown);
   ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
-  const status = row.rotation === null ? null : await lastRotation(ctx, row);
-  return { ...secretOf(vault, shown, status), value };
+  if (row.rotation === null) return { ...readSecretOf(vault, shown), value };
+  return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
 }
 
 async function atVersion(ctx: Context, row: ReadRow & { vault_id: string }, version: number): Promise<ReadRow> {
@@ -164,7 +166,7 @@ export async function update(
     throw invalidField('/body', 'needs value, metadata or rotation');
   }
   const stored = body.metadata === undefined ? undefined : storedMetadata(body.metadata);
-  const vault = await secretForChange(ctx, vaultName, path);
+  const { vault } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
@@ -172,6 +174,7 @@ export async function update(
     requireVersion(ctx, row, body.expected_version);
     if (body.value !== undefined) refuseBadValue(vault, row.type, body.value, '/body/value');
     if (body.rotation != null) refuseBadRotation(vault, row.type, body.rotation, '/body/rotation');
+    if (stored !== undefined) refuseRetagging(ctx, vaultName, row, stored.tags);
     const changed = await appendVersion(
       tx,
       row,
@@ -187,9 +190,18 @@ export async function update(
       sealer,
       await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
     );
-    ctx.describe({ secret: row.secret_id, version: changed.version, changed: Object.keys(body).filter(isPart) });
+    ctx.describe({
+      secret: row.secret_id,
+      version: changed.version,
+      // Of a zero-knowledge vault the log says who, when and which operation, never what changed.
+      ...(vault.is_zero_knowledge === 0 && { changed: Object.keys(body).filter(isPart) }),
+    });
     return secretOf(vaultName, changed);
   });
+}
+
+function refuseRetagging(ctx: Context, vaultName: string, row: store.SecretRow, tags: string[]): void {
+  refuseDisclosure(ctx, describedAs(vaultName, row), describedAs(vaultName, { ...row, tags: JSON.stringify(tags) }));
 }
 
 function isPart(name: string): boolean {
@@ -205,11 +217,12 @@ function rotationColumns(rotation: Rotation | null, row: store.SecretRow, now: n
 
 /** Soft: it stays for as long as the plan keeps old versions, and its path is free at once. */
 export async function remove(ctx: Context, vaultName: string, path: string) {
-  const vault = await secretForChange(ctx, vaultName, path);
+  const { vault } = await secretForChange(ctx, vaultName, path);
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const row = await lockForChange(ctx, tx, vault, path);
     refuseWhileRotating(row);
+    requireVersion(ctx, row, undefined);
     await store.updateSecret(tx, row, { deleted_no: row.secret_no, deleted_at: ctx.now, next_rotation_at: null });
     await store.replaceTags(tx, tagPlace(row), JSON.parse(row.tags) as string[], []);
     await countSecrets(tx, ctx.tenantId, vault.vault_id, -1);
@@ -220,7 +233,7 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
 }
 
 export async function restore(ctx: Context, vaultName: string, path: string): Promise<Secret> {
-  const vault = await secretForChange(ctx, vaultName, path, store.findDeleted);
+  const { vault } = await secretForChange(ctx, vaultName, path, store.findDeleted);
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const row = await store.lockDeleted(tx, ctx.tenantId, vault.vault_id, path);
@@ -248,7 +261,7 @@ export async function rollback(
   path: string,
   body: Body<typeof contract.rollbackSecret>,
 ) {
-  const vault = await secretForChange(ctx, vaultName, path);
+  const { vault } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
     const row = await lockForChange(ctx, tx, vault, path);
@@ -256,6 +269,8 @@ export async function rollback(
     requireVersion(ctx, row, body.expected_version);
     const older = await store.findVersion(tx, ctx.tenantId, row, body.to_version);
     if (older === undefined) throw versionNotFound();
+    const tags = JSON.parse(older.tags) as string[];
+    refuseRetagging(ctx, vaultName, row, tags);
     const next = {
       operation: 'rollback' as const,
       reason: body.reason ?? '',
@@ -263,7 +278,7 @@ export async function rollback(
       restoredFrom: older.version,
       sealed: await sealedAgain(ctx, vault, row, older, sealer),
       metadata: older.metadata,
-      tags: JSON.parse(older.tags) as string[],
+      tags,
     };
     const changed = await appendVersion(tx, row, next, ctx.now, sealer, null);
     ctx.describe({ secret: row.secret_id, version: changed.version, restored_from: older.version });

@@ -29,6 +29,17 @@ export function summaryOf(row: SummaryRow): SecretSummary {
   };
 }
 
+/** As a read shows it. A row that is kept in memory and read again and again is put into words once. */
+export function readSecretOf(vault: string, row: SummaryRow & Pick<SecretRow, 'rotation'>): Secret {
+  let worded = WORDED.get(row);
+  if (worded === undefined) {
+    worded = secretOf(vault, row);
+    WORDED.set(row, worded);
+  }
+  return worded;
+}
+const WORDED = new WeakMap<object, Secret>();
+
 export function secretOf(
   vault: string,
   row: SummaryRow & Pick<SecretRow, 'rotation'>,

@@ -1,4 +1,4 @@
-import { intersection } from '../../kernel/authz/path-ranges.ts';
+import { difference } from '../../kernel/authz/path-ranges.ts';
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
@@ -7,6 +7,7 @@ import {
   openedValues,
   prefixRange,
   reachOf,
+  SEEN,
   type SummaryRow,
   secretResource,
   vaultWithin,
@@ -21,15 +22,22 @@ const EXPORTABLE: Wanted = { every: ['secrets:export'], some: ['secrets:read'] }
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
 
-/** Half an export would be taken for the whole, so it is everything under the prefix or nothing. */
+/**
+ * Half an export would be taken for the whole, so it is everything under the prefix or nothing. What lies where the caller may not read is
+ * refused whether or not there is anything, and what they cannot even list is left out: an answer must not tell what is hidden.
+ */
 export async function exportSecrets(ctx: Context, vaultName: string, query: Query<typeof contract.exportSecrets>) {
-  const vault = await vaultWithin(ctx, vaultName, reachOf(ctx, vaultName, EXPORTABLE));
-  const rows = await everyRow(ctx, vault, query.prefix);
-  if (rows.some((row) => !isWithin(ctx, vaultName, row, EXPORTABLE))) {
-    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'You may not read everything here: narrow it with a prefix.', {
-      auditReason: 'secrets:export: not all may be read',
-    });
-  }
+  const ranges = reachOf(ctx, vaultName, EXPORTABLE);
+  const vault = await vaultWithin(ctx, vaultName, ranges);
+  if (difference([prefixRange(query.prefix)], ranges).length > 0) throw notAll();
+  const isExportable = (row: SummaryRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
+  const rows = await everyRow(
+    ctx,
+    vault,
+    query.prefix,
+    (row) => isExportable(row) || isWithin(ctx, vaultName, row, SEEN),
+  );
+  if (!rows.every(isExportable)) throw notAll();
   const open = rows.filter((row) => row.protection === 'standard');
   const isDotenv = query.format === 'dotenv';
   const names = isDotenv ? dotenvNames(open) : null;
@@ -41,12 +49,23 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   return new Streamed(names === null ? asJson(ctx, vault, open) : asDotenv(ctx, vault, open, names));
 }
 
-async function everyRow(ctx: Context, vault: VaultRow, prefix: string | undefined): Promise<SummaryRow[]> {
+function notAll(): CofferError {
+  return new CofferError('INSUFFICIENT_PRIVILEGE', 'You may not read everything here: narrow it with a prefix.', {
+    auditReason: 'secrets:export: not all may be read',
+  });
+}
+
+async function everyRow(
+  ctx: Context,
+  vault: VaultRow,
+  prefix: string | undefined,
+  isShown: (row: SummaryRow) => boolean,
+): Promise<SummaryRow[]> {
   const rows: SummaryRow[] = [];
-  const ranges = intersection([prefixRange(prefix)], [prefixRange(undefined)]);
+  const ranges = [prefixRange(prefix)];
   let cursor: string | undefined;
   do {
-    const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown: () => true });
+    const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown });
     rows.push(...page.rows);
     if (rows.length > EXPORT_MAX) {
       throw invalidField('/query/prefix', `must narrow it to at most ${EXPORT_MAX} secrets`);

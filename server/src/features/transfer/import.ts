@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
@@ -18,6 +19,9 @@ import type * as contract from './contract.ts';
 import { IMPORT_ENTRIES_MAX } from './contract.ts';
 import { DotenvError, parseDotenv } from './dotenv.ts';
 
+/** On SQLite nothing else lets others have a turn while so many secrets are written. */
+const ENTRIES_A_TURN = 20;
+
 type ImportBody = Body<typeof contract.importSecrets>;
 
 export async function importSecrets(ctx: Context, vaultName: string, body: ImportBody) {
@@ -37,7 +41,10 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const planned = await planAll(ctx, tx, vault, entries, options, true);
-    for (const change of planned) await carryOutImport(ctx, tx, vault, change, options, sealer);
+    for (const [i, change] of planned.entries()) {
+      await carryOutImport(ctx, tx, vault, change, options, sealer);
+      if (i % ENTRIES_A_TURN === 0) await nextTurn();
+    }
     const result = answer(false, planned);
     const { created, updated, unchanged, skipped } = result;
     ctx.describe({ created, updated, unchanged, skipped });
@@ -55,7 +62,10 @@ async function planAll(
   isLocking: boolean,
 ): Promise<PlannedChange[]> {
   const planned: PlannedChange[] = [];
-  for (const entry of entries) planned.push(await planImport(ctx, db, vault, entry, options, isLocking));
+  for (const [i, entry] of entries.entries()) {
+    planned.push(await planImport(ctx, db, vault, entry, options, isLocking));
+    if (i % ENTRIES_A_TURN === 0) await nextTurn();
+  }
   return planned;
 }
 

@@ -27,18 +27,19 @@ export class AuditLog {
     this.#store = store;
     this.#heads = heads;
     this.#log = log;
-    this.#commits = new GroupCommit((entries) => store.append(entries), {
-      batchMax: BATCH_MAX,
-      waitingMax: WAITING_MAX,
-    });
+    const write = async (entries: AuditEntry[]) => {
+      try {
+        await store.append(entries);
+      } catch (error) {
+        throw unavailable('The audit log cannot be written now, so the request is refused.', error);
+      }
+    };
+    this.#commits = new GroupCommit(write, { batchMax: BATCH_MAX, waitingMax: WAITING_MAX });
   }
 
-  async record(entry: AuditEntry): Promise<void> {
-    try {
-      await this.#commits.add(entry);
-    } catch (error) {
-      throw unavailable('The audit log cannot be written now, so the request is refused.', error);
-    }
+  /** Resolves when the entry is durable. */
+  record(entry: AuditEntry): Promise<void> {
+    return this.#commits.add(entry);
   }
 
   /** What `recordIn` needs, fetched before the transaction begins. */
@@ -47,8 +48,8 @@ export class AuditLog {
   }
 
   /**
-   * A tenant's log begins with a head and never gets another: without one, entries are kept but not linked, and the check says
-   * that the log was tampered with.
+   * A tenant's log begins with a head and never gets another: without one, or with one that was changed, entries are kept but not linked,
+   * and the check says that the log was tampered with.
    */
   async beginChain(tx: Tx, tenantId: string, headKey: PurposeKey): Promise<void> {
     await tx.insertInto('audit_heads').values(genesis(tenantId, headKey)).execute();
@@ -59,9 +60,19 @@ export class AuditLog {
     return this.#store.appendIn(tx, entries, headKey);
   }
 
-  /** Links everything committed so far, by this node or another. */
+  /** Whoever reads the log waits for this first: then every entry that is durable now can be read. */
+  async settle(): Promise<void> {
+    try {
+      await this.#store.settle();
+    } catch (error) {
+      throw unavailable('The audit log cannot be brought up to date now.', error);
+    }
+  }
+
+  /** Links everything recorded so far, by this node or another. */
   seal(): Promise<void> {
     const run = this.#sealing.then(async () => {
+      await this.settle();
       while ((await this.#store.seal()) > 0);
     });
     this.#sealing = run.catch(() => {});
@@ -87,6 +98,11 @@ export class AuditLog {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await this.#commits.drained();
-    await this.seal().catch((error) => this.#log.warn({ err: error }, 'sealing the audit log at the end failed'));
+    try {
+      await this.seal();
+      await this.#store.close();
+    } catch (error) {
+      this.#log.warn({ err: error }, 'the end of the audit log is left to the next start');
+    }
   }
 }

@@ -3,21 +3,23 @@ import { unavailable } from '../errors.ts';
 /** Turns of the event loop, each far below a millisecond under load. */
 const GATHERING_TURNS_MAX = 4;
 
-interface Waiting<T> {
-  item: T;
-  resolve(): void;
-  reject(error: unknown): void;
+/** Items that are written together, and the one promise that all who gave them wait for. */
+interface Batch<T> {
+  items: T[];
+  written: PromiseWithResolvers<void>;
 }
 
 /**
- * Writes what came in together as one batch: items that arrive while a batch is being written form the next one. Each caller's
- * promise resolves when its item is durable and rejects if its batch was not written.
+ * Writes what came in together as one batch: items that arrive while a batch is being written form the next one. The promise a
+ * caller gets resolves when its item is durable and rejects if its batch was not written.
  */
 export class GroupCommit<T> {
   readonly #write: (items: T[]) => Promise<void>;
   readonly #batchMax: number;
   readonly #waitingMax: number;
-  #waiting: Waiting<T>[] = [];
+  /** In order; the last one takes what comes next. */
+  #batches: Batch<T>[] = [];
+  #waiting = 0;
   #writing = false;
   #idle: (() => void)[] = [];
 
@@ -28,37 +30,43 @@ export class GroupCommit<T> {
   }
 
   add(item: T): Promise<void> {
-    if (this.#waiting.length >= this.#waitingMax) {
+    if (this.#waiting >= this.#waitingMax) {
       return Promise.reject(unavailable('The audit log is behind: try again shortly.'));
     }
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, resolve, reject });
-      if (!this.#writing) {
-        this.#writing = true;
-        setImmediate(() => this.#gather(1));
-      }
-    });
+    this.#waiting++;
+    let batch = this.#batches.at(-1);
+    if (batch === undefined || batch.items.length >= this.#batchMax) {
+      batch = { items: [], written: Promise.withResolvers() };
+      this.#batches.push(batch);
+    }
+    batch.items.push(item);
+    if (!this.#writing) {
+      this.#writing = true;
+      setImmediate(() => this.#gather(1));
+    }
+    return batch.written.promise;
   }
 
   /** A commit costs the same for one item as for many: while others keep arriving, they are let in first. */
   #gather(seen: number, turns = 1): void {
-    const count = this.#waiting.length;
+    const count = this.#waiting;
     if (count > seen && count < this.#batchMax && turns < GATHERING_TURNS_MAX) {
       setImmediate(() => this.#gather(count, turns + 1));
     } else this.#run();
   }
 
   async #run(): Promise<void> {
-    if (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, this.#batchMax);
+    const batch = this.#batches.shift();
+    if (batch !== undefined) {
+      this.#waiting -= batch.items.length;
       try {
-        await this.#write(batch.map((w) => w.item));
-        for (const w of batch) w.resolve();
+        await this.#write(batch.items);
+        batch.written.resolve();
       } catch (error) {
-        for (const w of batch) w.reject(error);
+        batch.written.reject(error);
       }
     }
-    if (this.#waiting.length > 0) {
+    if (this.#batches.length > 0) {
       setImmediate(() => this.#gather(0));
       return;
     }

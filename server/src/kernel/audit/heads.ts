@@ -1,4 +1,6 @@
+import { equalBytes } from '../crypto/digest.ts';
 import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
+import type { Reader } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import { type ChainHead, GENESIS_HASH } from './chain.ts';
 
@@ -19,6 +21,23 @@ export class Heads {
   /** Call before a transaction: the key may have to be made. */
   key(tenantId: string): Promise<PurposeKey> {
     return this.#keyring.purposeKey(tenantId, HEAD_PURPOSE);
+  }
+
+  /**
+   * The heads of these tenants, as far as they are authentic. Nothing is linked to one that is not: a new MAC over it would make
+   * whatever was done to the log look whole. With `key`, one that was made with it is asked of it: a new tenant's key is not committed yet.
+   */
+  async authentic(db: Reader, tenantIds: readonly string[], key?: PurposeKey): Promise<Map<string, ChainHead>> {
+    const rows = await db.selectFrom('audit_heads').selectAll().where('tenant_id', 'in', tenantIds).execute();
+    const heads = new Map<string, ChainHead>();
+    for (const row of rows) {
+      const isAuthentic =
+        row.mac_key_version === key?.version
+          ? equalBytes(key.mac(macInput(row.tenant_id, row)), row.mac)
+          : await this.isAuthentic(row);
+      if (isAuthentic) heads.set(row.tenant_id, row);
+    }
+    return heads;
   }
 
   async isAuthentic(row: Tables['audit_heads']): Promise<boolean> {

@@ -44,6 +44,10 @@ export class PostgresAuditStore implements AuditStore {
       .execute();
   }
 
+  async settle(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
   async seal(): Promise<number> {
     const tenants = await this.#database.read
       .selectFrom('audit_segments')
@@ -63,12 +67,12 @@ export class PostgresAuditStore implements AuditStore {
     return this.#database.transaction(async (tx) => {
       const head = await tx
         .selectFrom('audit_heads')
-        .select(['seq', 'hash'])
+        .selectAll()
         .where('tenant_id', '=', tenantId)
         .forUpdate()
         .skipLocked()
         .executeTakeFirst();
-      if (head === undefined) return 0;
+      if (head === undefined || !(await this.#heads.isAuthentic(head))) return 0;
       const segments = await tx
         .selectFrom('audit_segments')
         .select(['id', 'entries'])

@@ -1,4 +1,3 @@
-import { newId } from '../ids.ts';
 import type { AuditSegmentsTable } from '../storage/tables.ts';
 import { HASH_BYTES, type Links } from './chain.ts';
 import { type AuditEntry, entryOf, entryText } from './entry.ts';
@@ -13,9 +12,14 @@ export interface NewSegment {
 }
 
 export function newSegment(entries: readonly AuditEntry[]): NewSegment {
-  let latest = 0;
-  for (const entry of entries) if (entry.at > latest) latest = entry.at;
-  return { id: newId('audit', latest), texts: entries.map(entryText) };
+  return { id: latestId(entries), texts: entries.map(entryText) };
+}
+
+/** A segment is called by its latest entry: the log then reads in order of time, also where segments of one moment are written out of turn. */
+function latestId(entries: readonly AuditEntry[]): string {
+  let latest = '';
+  for (const { id } of entries) if (id > latest) latest = id;
+  return latest;
 }
 
 /** A segment is of one tenant: entries of another would be linked into a chain that is not theirs. */

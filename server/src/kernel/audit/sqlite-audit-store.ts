@@ -1,43 +1,177 @@
+import { rmSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import type { PurposeKey } from '../crypto/keyring.ts';
+import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
 import type { Connection, SqliteDatabase } from '../storage/sqlite.ts';
 import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
+import { JOURNAL_BYTES, JournalFile } from './journal-file.ts';
+import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
+import { groupsOf, payloadOf } from './journal-payload.ts';
+import { readJournal } from './journal-recovery.ts';
+import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
 import { newSegment, segmentRow, tenantOf } from './segment.ts';
+import { type Group, groupOf, nextLump, type WaitingBatch } from './waiting.ts';
+
+/** How long entries wait in the journal, and how many of them, before they are moved. */
+const MOVE_AFTER_MS = 100;
+const MOVE_AFTER_ENTRIES = 1000;
+const RETRY_AFTER_MS = 1000;
 
 const INSERT = 'insert into audit_segments (tenant_id, id, entries, first_seq, hashes) values (?, ?, ?, ?, ?)';
-const SELECT_HEAD = 'select seq, hash from audit_heads where tenant_id = ?';
 const UPDATE_HEAD = 'update audit_heads set seq = ?, hash = ?, mac = ?, mac_key_version = ? where tenant_id = ?';
+const SAVE_STATE = `insert or replace into audit_journal (tenant_id, journal_id, moved, is_open, mac, mac_key_version)
+  values (?, ?, ?, ?, ?, ?)`;
 
-/** One writer, so the order is known at once: entries are linked as they are inserted. */
+/**
+ * One process writes, so there can be a journal beside the database: entries of reads and refusals are durable once they are in it, and are
+ * moved into the database many at a time, where they are linked as they are inserted. A change's entry is linked in its own transaction.
+ */
 export class SqliteAuditStore implements AuditStore {
   readonly #database: SqliteDatabase;
   readonly #heads: Heads;
+  readonly #keys: JournalKeys;
+  readonly #file: string;
+  readonly #log: Logger;
+  readonly #journalBytes: number;
+  /** Made when the first batch comes: commands that only change things need none. */
+  #journal: JournalFile | null = null;
+  /** A write to it failed: what it holds from there on is not known, so it gets no more. */
+  #isSuspect = false;
+  #waiting: WaitingBatch[] = [];
+  #waitingEntries = 0;
+  #moving: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #isMoveDue = false;
+  #isClosed = false;
 
-  constructor(database: SqliteDatabase, heads: Heads) {
-    this.#database = database;
-    this.#heads = heads;
+  constructor(parts: {
+    database: SqliteDatabase;
+    heads: Heads;
+    keys: JournalKeys;
+    file: string;
+    log: Logger;
+    /** For tests, which fill it. */
+    journalBytes?: number;
+  }) {
+    this.#database = parts.database;
+    this.#heads = parts.heads;
+    this.#keys = parts.keys;
+    this.#file = parts.file;
+    this.#log = parts.log;
+    this.#journalBytes = parts.journalBytes ?? JOURNAL_BYTES;
+  }
+
+  /**
+   * Moves what the last process left in its journal. If there is none where one should be, `missing` makes what tells the log so, in the
+   * transaction that makes an end of it.
+   */
+  async recover(missing: () => Promise<(tx: Tx) => Promise<void>>): Promise<void> {
+    const state = await this.#savedState();
+    const left = await readJournal(this.#file, state, this.#keys);
+    if (left.kind === 'waiting') {
+      for (const { seq, payload } of left.batches) {
+        const groups = await groupsOf(payload, (tenantId) => this.#heads.key(tenantId));
+        const entries = groups.reduce((sum, { texts }) => sum + texts.length, 0);
+        this.#waiting.push({ seq, groups, entries, isCut: true });
+      }
+    }
+    if (state?.isOpen === true) {
+      while (this.#waiting.length > 0) await this.#moveLump(state.id, null);
+      const row = stateRow({ ...state, isOpen: false }, await this.#keys.newest());
+      const record = left.kind === 'missing' ? await missing() : null;
+      await this.#database.transaction(async (tx) => {
+        await tx.updateTable('audit_journal').set(row).execute();
+        await record?.(tx);
+      });
+    }
+    rmSync(this.#file, { force: true });
+  }
+
+  async #savedState(): Promise<JournalState | null> {
+    const row = await this.#database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
+    if (row === undefined) return null;
+    if (await this.#keys.isAuthentic(row)) return stateOf(row);
+    throw new StartError('The row of audit_journal was changed by somebody. Restore a backup of the database.');
   }
 
   async append(entries: AuditEntry[]): Promise<void> {
-    const byTenant = Map.groupBy(entries, (entry) => entry.tenant_id);
-    const keys = new Map<string, PurposeKey>();
-    for (const tenantId of byTenant.keys()) keys.set(tenantId, await this.#heads.key(tenantId));
-    await this.#database.exclusively((writer) => {
-      for (const [tenantId, group] of byTenant) appendLinked(writer, tenantId, group, keys.get(tenantId) as PurposeKey);
+    const groups: Group[] = [];
+    for (const [tenantId, own] of Map.groupBy(entries, (entry) => entry.tenant_id)) {
+      groups.push(groupOf(tenantId, own, await this.#heads.key(tenantId)));
+    }
+    const payload = payloadOf(groups);
+    const bytes = Buffer.byteLength(payload);
+    if (bytes > PAYLOAD_BYTES_MAX && entries.length > 1) {
+      const half = entries.length >> 1;
+      await this.append(entries.slice(0, half));
+      return this.append(entries.slice(half));
+    }
+    const journal = await this.#journalWithRoom(bytes);
+    const seq = await this.#write(journal, payload, await this.#keys.newest());
+    this.#waiting.push({ seq, groups, entries: entries.length, isCut: false });
+    this.#waitingEntries += entries.length;
+    this.#moveSoon();
+  }
+
+  #write(journal: JournalFile, payload: string, key: PurposeKey): Promise<number> {
+    return new Promise((resolve, reject) => {
+      journal.append(payload, key, (error, seq) => {
+        if (error === null) return resolve(seq);
+        this.#isSuspect = true;
+        reject(error);
+      });
     });
   }
 
+  async #journalWithRoom(payloadBytes: number): Promise<JournalFile> {
+    if (this.#isSuspect) await this.#endJournal();
+    this.#journal ??= await this.#beginJournal();
+    while (!this.#journal.hasRoom(payloadBytes)) await this.settle();
+    return this.#journal;
+  }
+
+  /** The file is there before the database knows of it, and is empty until then: an end in between leaves nothing to wonder about. */
+  async #beginJournal(): Promise<JournalFile> {
+    const key = await this.#keys.newest();
+    const journal = JournalFile.create(this.#file, key, this.#journalBytes);
+    try {
+      await this.#saveState({ id: journal.id, moved: 0, isOpen: true }, key);
+    } catch (error) {
+      journal.remove();
+      throw error;
+    }
+    return journal;
+  }
+
+  /** The database knows that there is nothing left in the file before the file goes. */
+  async #endJournal(): Promise<void> {
+    const journal = this.#journal;
+    if (journal === null) return;
+    await this.settle();
+    await this.#saveState({ id: journal.id, moved: 0, isOpen: false }, await this.#keys.newest());
+    journal.remove();
+    this.#journal = null;
+    this.#isSuspect = false;
+  }
+
+  #saveState(state: JournalState, key: PurposeKey): Promise<void> {
+    return this.#database.exclusively(
+      async () => {},
+      (writer) => saveState(writer, state, key),
+    );
+  }
+
   async appendIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void> {
+    const last = this.#waiting.at(-1);
+    if (last !== undefined) last.isCut = true;
     const tenantId = tenantOf(entries);
     const segment = newSegment(entries);
-    const head = await tx
-      .selectFrom('audit_heads')
-      .select(['seq', 'hash'])
-      .where('tenant_id', '=', tenantId)
-      .executeTakeFirst();
+    const head = (await this.#heads.authentic(tx, [tenantId], headKey)).get(tenantId);
     const links = head === undefined ? null : link(head, tenantId, segment.texts);
     await tx
       .insertInto('audit_segments')
@@ -48,18 +182,90 @@ export class SqliteAuditStore implements AuditStore {
     await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenant_id).execute();
   }
 
+  #moveSoon(): void {
+    const isDue = this.#waitingEntries >= MOVE_AFTER_ENTRIES;
+    if (this.#isMoveDue || (this.#timer !== undefined && !isDue)) return;
+    this.#isMoveDue = isDue;
+    this.#moveIn(isDue ? 0 : MOVE_AFTER_MS);
+  }
+
+  #moveIn(ms: number): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(async () => {
+      this.#timer = undefined;
+      try {
+        await this.settle();
+        this.#isMoveDue = false;
+        if (this.#waiting.length > 0) this.#moveSoon();
+      } catch (error) {
+        this.#log.warn({ err: error }, 'audit entries stay in the journal; moving them is tried again');
+        this.#isMoveDue = true;
+        this.#moveIn(RETRY_AFTER_MS);
+      }
+    }, ms).unref();
+  }
+
+  /** Moves what is durable now into the database. */
+  settle(): Promise<void> {
+    const journal = this.#journal;
+    const last = this.#waiting.at(-1);
+    if (journal === null || last === undefined) return Promise.resolve();
+    const run = this.#moving.then(async () => {
+      while (this.#waiting[0] !== undefined && this.#waiting[0].seq <= last.seq) {
+        await this.#moveLump(journal.id, journal);
+        await nextTurn();
+      }
+    });
+    this.#moving = run.catch(() => {});
+    return run;
+  }
+
+  /** How far the journal is moved commits with what was moved: an end at any instant repeats nothing and leaves nothing out. */
+  async #moveLump(id: Uint8Array, journal: JournalFile | null): Promise<void> {
+    const key = await this.#keys.newest();
+    const lump = nextLump(this.#waiting);
+    const tenantIds = [...new Set(lump.segments.map((segment) => segment.tenantId))];
+    await this.#database.exclusively(
+      () => this.#heads.authentic(this.#database.read, tenantIds),
+      (writer, heads) => {
+        insertLinked(writer, lump.segments, heads);
+        saveState(writer, { id, moved: lump.lastSeq, isOpen: true }, key);
+      },
+    );
+    for (const { entries } of this.#waiting.splice(0, lump.batches)) this.#waitingEntries -= entries;
+    journal?.release(lump.lastSeq);
+  }
+
   async seal(): Promise<number> {
     return 0;
   }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#endJournal();
+  }
 }
 
-function appendLinked(writer: Connection, tenantId: string, entries: AuditEntry[], key: PurposeKey): void {
-  const segment = newSegment(entries);
-  const head = writer.all(SELECT_HEAD, [tenantId])[0] as ChainHead | undefined;
-  const links = head === undefined ? null : link(head, tenantId, segment.texts);
-  const row = segmentRow(tenantId, segment, links);
-  writer.run(INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
-  if (links === null) return;
-  const { seq, hash, mac, mac_key_version } = headRow(tenantId, links.head, key);
-  writer.run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
+function insertLinked(writer: Connection, segments: readonly Group[], heads: Map<string, ChainHead>): void {
+  const keys = new Map<string, PurposeKey>();
+  for (const { tenantId, headKey, texts, latestId } of segments) {
+    const head = heads.get(tenantId);
+    const links = head === undefined ? null : link(head, tenantId, texts);
+    const row = segmentRow(tenantId, { id: latestId, texts }, links);
+    writer.run(INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
+    if (links === null) continue;
+    heads.set(tenantId, links.head);
+    keys.set(tenantId, headKey);
+  }
+  for (const [tenantId, key] of keys) {
+    const { seq, hash, mac, mac_key_version } = headRow(tenantId, heads.get(tenantId) as ChainHead, key);
+    writer.run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
+  }
+}
+
+function saveState(writer: Connection, state: JournalState, key: PurposeKey): void {
+  const row = stateRow(state, key);
+  writer.run(SAVE_STATE, [row.tenant_id, row.journal_id, row.moved, row.is_open, row.mac, row.mac_key_version]);
 }

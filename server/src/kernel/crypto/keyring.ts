@@ -83,9 +83,12 @@ export class Keyring {
   }
 
   async unseal(purpose: string, place: Place, sealed: Uint8Array): Promise<Buffer> {
-    return unseal(await this.#key(place.tenantId, purpose, sealedKeyVersion(sealed)), place, sealed);
+    const version = sealedKeyVersion(sealed);
+    const cached = this.#keys.get(slotOf(place.tenantId, purpose, version));
+    return unseal(cached ?? (await this.#key(place.tenantId, purpose, version)), place, sealed);
   }
 
+  /** A key that is not there, or does not open, has made no MAC. */
   async verifyMac(
     tenantId: string,
     purpose: string,
@@ -93,8 +96,13 @@ export class Keyring {
     data: Uint8Array,
     mac: Uint8Array,
   ): Promise<boolean> {
-    const expected = macOf(await this.#key(tenantId, purpose, version), data);
-    return mac.length === expected.length && timingSafeEqual(mac, expected);
+    try {
+      const expected = macOf(await this.#key(tenantId, purpose, version), data);
+      return mac.length === expected.length && timingSafeEqual(mac, expected);
+    } catch (error) {
+      if (error instanceof UnsealError) return false;
+      throw error;
+    }
   }
 
   /**
@@ -174,7 +182,7 @@ export class Keyring {
   }
 
   async #key(tenantId: string, purpose: string, version: number): Promise<KeyObject> {
-    const slot = `${tenantId}\0${purpose}\0${version}`;
+    const slot = slotOf(tenantId, purpose, version);
     const cached = this.#keys.get(slot);
     if (cached !== undefined) return cached;
     const row = await this.#database.read
@@ -252,6 +260,10 @@ function purposeKeyOf(key: KeyObject, tenantId: string, counted: Pick<Newest, 'v
     },
     mac: (data) => macOf(key, data),
   };
+}
+
+function slotOf(tenantId: string, purpose: string, version: number): string {
+  return `${tenantId}\0${purpose}\0${version}`;
 }
 
 function keyPlace(tenantId: string, purpose: string, version: number): Place {

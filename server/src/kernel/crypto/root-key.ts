@@ -167,7 +167,7 @@ function dropUnfinished(file: string): void {
   }
 }
 
-function syncFolderOf(file: string): void {
+export function syncFolderOf(file: string): void {
   const folder = openSync(dirname(file), 'r');
   try {
     fsyncSync(folder);

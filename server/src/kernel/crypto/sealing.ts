@@ -61,9 +61,10 @@ export function unseal(key: KeyObject, place: Place, sealed: Uint8Array): Buffer
 
 /** Every part is preceded by its length: no two places have the same bytes. */
 function associatedData(header: Uint8Array, { tenantId, table, row, version }: Place): Buffer {
-  let text = '';
-  for (const part of [tenantId, table, row, version === undefined ? '' : String(version)]) {
-    text += `${part.length}:${part}`;
-  }
-  return Buffer.concat([header, Buffer.from(text, 'utf8')]);
+  const number = version === undefined ? '' : String(version);
+  const text = `${tenantId.length}:${tenantId}${table.length}:${table}${row.length}:${row}${number.length}:${number}`;
+  const data = Buffer.allocUnsafe(HEADER_BYTES + Buffer.byteLength(text));
+  data.set(header);
+  data.write(text, HEADER_BYTES, 'utf8');
+  return data;
 }

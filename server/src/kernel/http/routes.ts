@@ -8,7 +8,14 @@ export const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELET
 export interface Route {
   /** In the router's syntax: `:name` for a segment, a final `*` for the rest. */
   url: string;
-  endpoints: { method: Method; suffix: string | null; endpoint: ReadyEndpoint }[];
+  /** By the verb after a secret's path (`''` if there is none), then by method. */
+  endpoints: Map<string, Map<string, RoutedEndpoint>>;
+}
+
+interface RoutedEndpoint {
+  endpoint: ReadyEndpoint;
+  /** What the rest of the path is called, where the path ends in one. */
+  starName: string;
 }
 
 /** Every path answers as the spec writes it and with `/v1` added or removed. */
@@ -20,16 +27,17 @@ export function routesOf(endpoints: readonly ReadyEndpoint[]): Route[] {
   const routes = new Map<string, Route>();
   for (const endpoint of endpoints) {
     const { method, path } = endpoint.declaration;
-    const star = /^(.*)\{[a-z_]+\*\}(?:\/([a-z]+))?$/.exec(path);
+    const star = /^(.*)\{([a-z_]+)\*\}(?:\/([a-z]+))?$/.exec(path);
     const pattern = star === null ? path : `${star[1]}*`;
-    const suffix = star?.[2] ?? null;
+    const starName = star?.[2] ?? '';
+    const suffix = star?.[3] ?? '';
     for (const spelling of bothSpellings(pattern)) {
       const url = spelling.replace(/\{([a-z_]+)\}/g, ':$1');
-      const route = routes.get(url) ?? { url, endpoints: [] };
-      if (route.endpoints.some((e) => e.method === method && e.suffix === suffix)) {
-        throw new Error(`two endpoints answer ${method} ${path}`);
-      }
-      route.endpoints.push({ method, suffix, endpoint });
+      const route = routes.get(url) ?? { url, endpoints: new Map() };
+      const byMethod = route.endpoints.get(suffix) ?? new Map();
+      if (byMethod.has(method)) throw new Error(`two endpoints answer ${method} ${path}`);
+      byMethod.set(method, { endpoint, starName });
+      route.endpoints.set(suffix, byMethod);
       routes.set(url, route);
     }
   }
@@ -47,18 +55,23 @@ export type Match =
 export function match(route: Route, method: string, raw: Readonly<Record<string, string>>): Match {
   const rest = raw['*'];
   if (rest === undefined) {
-    const found = route.endpoints.find((e) => e.method === method);
-    if (found === undefined) return { endpoint: null, allow: route.endpoints.map((e) => e.method) };
-    return { endpoint: found.endpoint, params: raw };
+    const byMethod = route.endpoints.get('');
+    const found = byMethod?.get(method);
+    return found === undefined ? notThere(byMethod) : { endpoint: found.endpoint, params: raw };
   }
   const { path, suffix } = splitReservedSuffix(rest);
-  const candidates = route.endpoints.filter((e) => e.suffix === suffix);
-  const found = candidates.find((e) => e.method === method);
-  if (found === undefined) return { endpoint: null, allow: candidates.map((e) => e.method) };
-  const { '*': _, ...named } = raw;
-  return { endpoint: found.endpoint, params: { ...named, [starName(found.endpoint)]: path } };
+  const byMethod = route.endpoints.get(suffix ?? '');
+  const found = byMethod?.get(method);
+  if (found === undefined) return notThere(byMethod);
+  const { '*': _, ...params } = raw;
+  (params as Record<string, string>)[found.starName] = path;
+  return { endpoint: found.endpoint, params };
 }
 
-function starName(endpoint: ReadyEndpoint): string {
-  return String(/\{([a-z_]+)\*\}/.exec(endpoint.declaration.path)?.[1]);
+function notThere(byMethod: Map<string, RoutedEndpoint> | undefined): Match {
+  return { endpoint: null, allow: [...(byMethod?.keys() ?? [])] as Method[] };
+}
+
+export function endpointsOf(route: Route): ReadyEndpoint[] {
+  return [...route.endpoints.values()].flatMap((byMethod) => [...byMethod.values()].map(({ endpoint }) => endpoint));
 }

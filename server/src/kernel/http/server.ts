@@ -12,7 +12,7 @@ import { errorReply, type Pipeline, type ReadyEndpoint, type Reply } from '../pi
 import { clientAddress, trustProxies } from './address.ts';
 import { PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { JsonError, parseJson } from './json.ts';
-import { METHODS, match, type Route, routesOf } from './routes.ts';
+import { endpointsOf, METHODS, match, type Route, routesOf } from './routes.ts';
 
 /** Bounds of what a connection may cost before anything is known about it. */
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -115,7 +115,7 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
   };
 
   for (const route of routesOf(endpoints)) {
-    const declared = route.endpoints.map((e) => e.endpoint.declaration);
+    const declared = endpointsOf(route).map((endpoint) => endpoint.declaration);
     const bodyLimit = Math.max(1, ...declared.map((d) => d.bodyBytesMax));
     fastify.route({
       method: [...METHODS, 'HEAD', 'OPTIONS'],
@@ -218,9 +218,7 @@ function isParserError(error: unknown): boolean {
 
 /** Monitors ask with HEAD; everything else that can be read is worth its body. */
 function answersHead(route: Route): boolean {
-  return route.endpoints.some(
-    ({ endpoint: { declaration } }) => declaration.rate === 'none' && declaration.method === 'GET',
-  );
+  return endpointsOf(route).some(({ declaration }) => declaration.rate === 'none' && declaration.method === 'GET');
 }
 
 function notAllowed(allow: readonly string[], requestId: string): Reply {

@@ -1,4 +1,5 @@
 import { type Clock, DAY_MS } from '../clock.ts';
+import type { ResourceAttributes } from '../context.ts';
 import { sha256 } from '../crypto/digest.ts';
 import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
 import { CofferError, invalidField } from '../errors.ts';
@@ -11,8 +12,9 @@ const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 export interface SavedAnswer {
   status: number;
   body: string;
-  /** What was authorized when it was made; a replay is authorized again. */
+  /** What was authorized when it was made, and what was known of it; a replay is authorized again. */
   resource: string;
+  attributes: ResourceAttributes;
 }
 
 /** One use of an Idempotency-Key: whose it is and what was asked. */
@@ -92,7 +94,10 @@ export class Idempotency {
         actor_id: actorId,
         key_hash: keyHash,
         status: answer.status,
-        sealed_body: sealingKey.seal(place(request), sealedText([requestDigest, answer.resource, answer.body])),
+        sealed_body: sealingKey.seal(
+          place(request),
+          sealedText([requestDigest, answer.resource, answer.attributes, answer.body]),
+        ),
         expires_at: now + KEPT_MS,
       })
       .execute();
@@ -110,11 +115,11 @@ export class Idempotency {
     if (row === undefined) return null;
     const at = { tenantId: request.tenantId, ...place(request) };
     const text = (await this.#keyring.unseal(PURPOSE, at, row.sealed_body)).toString('utf8');
-    const [digest, resource, body] = JSON.parse(text) as Kept;
+    const [digest, resource, attributes, body] = JSON.parse(text) as Kept;
     if (digest !== request.requestDigest) {
       throw invalidField('/headers/idempotency-key', 'was used for another request: use a new key for a new request');
     }
-    return { status: row.status, resource, body };
+    return { status: row.status, resource, attributes, body };
   }
 
   /** Answers older than a day are forgotten. */
@@ -129,7 +134,7 @@ export class Idempotency {
   }
 }
 
-type Kept = [requestDigest: string, resource: string, body: string];
+type Kept = [requestDigest: string, resource: string, attributes: ResourceAttributes, body: string];
 
 function sealedText(kept: Kept): Buffer {
   return Buffer.from(JSON.stringify(kept), 'utf8');

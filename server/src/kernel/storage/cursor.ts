@@ -1,4 +1,4 @@
-import { invalidField } from '../errors.ts';
+import { type CofferError, invalidField } from '../errors.ts';
 
 /** Holds the longest path (1,024 bytes), sealed, in base64 twice. */
 export const CURSOR_LENGTH_MAX = 2048;
@@ -13,13 +13,22 @@ export function encodeCursor(key: readonly string[]): string {
 
 /** `forms` say what each part of this list's key looks like: a cursor of another list, or a made-up one, is refused. */
 export function decodeCursor(cursor: string | undefined, ...forms: RegExp[]): string[] | null {
+  return decodeCursorAt('/query/cursor', cursor, ...forms);
+}
+
+/** The same for a cursor that came in another place. */
+export function decodeCursorAt(pointer: string, cursor: string | undefined, ...forms: RegExp[]): string[] | null {
   if (cursor === undefined) return null;
   const key = cursor.length <= CURSOR_LENGTH_MAX ? parse(cursor) : null;
   const isKey = Array.isArray(key) && key.length === forms.length && key.every((part, i) => isOfForm(part, forms[i]));
   if (!isKey || encodeCursor(key) !== cursor) {
-    throw invalidField('/query/cursor', 'is not a cursor of this list: pass next_cursor of the page before, unchanged');
+    throw foreignCursor(pointer);
   }
   return key;
+}
+
+export function foreignCursor(pointer: string): CofferError {
+  return invalidField(pointer, 'is not a cursor of this list: pass next_cursor of the page before, unchanged');
 }
 
 function isOfForm(part: unknown, form: RegExp | undefined): boolean {

@@ -8,6 +8,8 @@ import { PreparedQuery } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
+/** More would let the first of them wait for long. */
+const COMMITTED_TOGETHER_MAX = 32;
 const STATEMENT_CACHE_SIZE = 512;
 const CACHE_KIB = 32 * 1024;
 /** 16 MiB of log before it is copied into the database: long enough that hot pages are copied once, short enough to replay fast. */
@@ -23,6 +25,7 @@ export class SqliteDatabase implements Database {
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #writing = new Mutex();
+  #queued: Queued[] = [];
   #version = 0;
 
   constructor(file: string) {
@@ -52,40 +55,71 @@ export class SqliteDatabase implements Database {
     }
   }
 
+  /**
+   * Transactions that are asked for together are committed together, since a commit costs the same for one as for many. Each runs by itself,
+   * one after the other, and can fail by itself; none is told that it succeeded before all of them are durable.
+   */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    return runTransaction(() => this.#writing.run(() => this.#attempt(fn)), classifySqliteError);
+    return runTransaction(() => this.#enqueue(fn), classifySqliteError);
   }
 
-  async #attempt<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    let open = true;
-    const execute = executeOn(this.#writer);
-    const tx = kyselyOver('sqlite', async (sql, parameters) => {
-      if (!open) throw new Error('the transaction has ended');
-      return execute(sql, parameters);
-    });
-    this.#writer.run('begin immediate', []);
+  #enqueue<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#queued.push({ fn, resolve: resolve as (result: unknown) => void, reject });
+    // After what has arrived by now was taken in.
+    if (this.#queued.length === 1) setImmediate(() => this.#writing.run(() => this.#commitQueued()));
+    return promise;
+  }
+
+  async #commitQueued(): Promise<void> {
+    const batch = this.#queued.splice(0, COMMITTED_TOGETHER_MAX);
+    if (this.#queued.length > 0) this.#writing.run(() => this.#commitQueued());
     try {
-      const result = await fn(tx as Tx);
-      open = false;
+      this.#writer.run('begin immediate', []);
+      const ended: (() => void)[] = [];
+      for (const one of batch) ended.push(await this.#runInside(one));
       this.#writer.run('commit', []);
       this.#version++;
-      return result;
+      for (const tell of ended) tell();
     } catch (error) {
-      open = false;
       this.#rollback();
-      throw error;
+      for (const one of batch) one.reject(error);
+    }
+  }
+
+  /** Runs one of them; what it answers is told once it is committed. What fails is undone, unless the whole has failed with it. */
+  async #runInside({ fn, resolve, reject }: Queued): Promise<() => void> {
+    let isOpen = true;
+    const execute = executeOn(this.#writer);
+    const tx = kyselyOver('sqlite', async (sql, parameters) => {
+      if (!isOpen) throw new Error('the transaction has ended');
+      return execute(sql, parameters);
+    });
+    this.#writer.run('savepoint one', []);
+    try {
+      const result = await fn(tx as Tx);
+      isOpen = false;
+      this.#writer.run('release one', []);
+      return () => resolve(result);
+    } catch (error) {
+      isOpen = false;
+      if (!this.#writer.database.isTransaction) throw error;
+      this.#writer.run('rollback to one', []);
+      this.#writer.run('release one', []);
+      return () => reject(error);
     }
   }
 
   /**
-   * A transaction whose work is synchronous: what the audit log's group commit needs, without a promise for each row. It leaves
-   * the version alone, since nothing that is cached depends on the log.
+   * A transaction whose work is synchronous: what the audit log needs, without a promise for each row. `prepare` runs before it, when
+   * no other transaction of this process is under way. It leaves the version alone, since nothing that is cached depends on the log.
    */
-  exclusively<T>(fn: (writer: Connection) => T): Promise<T> {
+  exclusively<P>(prepare: () => Promise<P>, fn: (writer: Connection, prepared: P) => void): Promise<void> {
     const attempt = async () => {
+      const prepared = await prepare();
       this.#writer.run('begin immediate', []);
       try {
-        const result = fn(this.#writer);
+        const result = fn(this.#writer, prepared);
         this.#writer.run('commit', []);
         return result;
       } catch (error) {
@@ -111,6 +145,12 @@ export class SqliteDatabase implements Database {
       this.#writer.close();
     });
   }
+}
+
+interface Queued {
+  fn(tx: Tx): Promise<unknown>;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
 }
 
 /** Reads a page of the file: a lost or damaged one shows. */

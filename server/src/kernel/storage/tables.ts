@@ -10,6 +10,7 @@ export interface Tables {
   signing_keys: SigningKeysTable;
   audit_segments: AuditSegmentsTable;
   audit_heads: AuditHeadsTable;
+  audit_journal: AuditJournalTable;
   idempotency_keys: IdempotencyKeysTable;
   rate_windows: RateWindowsTable;
   job_leases: JobLeasesTable;
@@ -65,7 +66,7 @@ export interface SigningKeysTable {
 /** Entries that were committed together. */
 export interface AuditSegmentsTable {
   tenant_id: string;
-  /** Sorts by the time of its latest entry. */
+  /** That of its latest entry, so that segments sort by time. */
   id: string;
   /** JSON: a list of entries, each a list of its fields (audit/entry.ts). */
   entries: string;
@@ -80,6 +81,18 @@ export interface AuditHeadsTable {
   seq: number;
   hash: Uint8Array;
   /** Keyed, so that who edits the database cannot make a shorter or rewritten chain look whole. */
+  mac: Uint8Array;
+  mac_key_version: number;
+}
+
+/** One row: which journal there is, and up to which of its batches it has been moved into the log. */
+export interface AuditJournalTable {
+  tenant_id: string;
+  journal_id: Uint8Array;
+  moved: number;
+  /** 0 once all of it is moved and no more will come. */
+  is_open: number;
+  /** Keyed, so that who edits the database cannot make batches that wait look moved. */
   mac: Uint8Array;
   mac_key_version: number;
 }

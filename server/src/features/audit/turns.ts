@@ -1,0 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+/** Entries looked at before other requests get their turn. */
+const ENTRIES_PER_TURN = 1000;
+
+/** Lets others in between when reading a long log; call it with how many entries were looked at since. */
+export function turnTaker(): (entries: number) => Promise<void> {
+  let looked = 0;
+  return async (entries) => {
+    looked += entries;
+    if (looked < ENTRIES_PER_TURN) return;
+    looked = 0;
+    await nextTurn();
+  };
+}

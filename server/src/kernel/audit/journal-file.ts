@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import {
+  close,
+  closeSync,
+  constants,
+  fdatasync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  write,
+  writeSync,
+} from 'node:fs';
+import type { PurposeKey } from '../crypto/keyring.ts';
+import { syncFolderOf } from '../crypto/root-key.ts';
+import { FRAME_BYTES_MAX, JOURNAL_ID_BYTES, PAGE_BYTES, pagesOf, writeFrame } from './journal-frame.ts';
+
+/** A ring: what was moved into the database is overwritten. The file has its size at once, but takes no room until it is used. */
+export const JOURNAL_BYTES = 16 * 1024 * 1024;
+/** The first page says whose journal it is. */
+export const FIRST_PAGE = 1;
+export const HEADER_SEQ = 0;
+
+interface Place {
+  seq: number;
+  page: number;
+}
+
+/**
+ * The file in which batches of entries become durable before they are moved into the database: one asynchronous write for each, during
+ * which the process goes on. A write is durable when it returns (O_DSYNC, or fdatasync where a system has no such flag).
+ */
+export class JournalFile {
+  readonly id = randomBytes(JOURNAL_ID_BYTES);
+  readonly #file: string;
+  readonly #fd: number;
+  readonly #pages: number;
+  readonly #buffer = Buffer.alloc(FRAME_BYTES_MAX);
+  #seq = HEADER_SEQ;
+  #nextPage = FIRST_PAGE;
+  /** The frames that are still needed, oldest first. */
+  #needed: Place[] = [];
+
+  private constructor(file: string, fd: number, bytes: number) {
+    this.#file = file;
+    this.#fd = fd;
+    this.#pages = bytes / PAGE_BYTES;
+  }
+
+  /** Makes the file, with nothing in it but whose it is. */
+  static create(file: string, key: PurposeKey, bytes: number): JournalFile {
+    const { O_CREAT, O_EXCL, O_RDWR, O_DSYNC = 0 } = constants;
+    const fd = openSync(file, O_CREAT | O_EXCL | O_RDWR | O_DSYNC, 0o600);
+    try {
+      const journal = new JournalFile(file, fd, bytes);
+      const pages = writeFrame(journal.#buffer, journal.id, HEADER_SEQ, '', key);
+      writeSync(fd, journal.#buffer, 0, pages * PAGE_BYTES, 0);
+      ftruncateSync(fd, bytes);
+      fsyncSync(fd);
+      syncFolderOf(file);
+      return journal;
+    } catch (error) {
+      closeSync(fd);
+      rmSync(file, { force: true });
+      throw error;
+    }
+  }
+
+  /** Whether a payload of this many bytes finds room without overwriting what is still needed. */
+  hasRoom(payloadBytes: number): boolean {
+    return this.#pageFor(pagesOf(payloadBytes)) !== null;
+  }
+
+  /** Once nothing is needed any more it begins anew: a file that is little used stays small. */
+  #pageFor(pages: number): number | null {
+    const oldest = this.#needed[0]?.page;
+    if (oldest === undefined) return FIRST_PAGE;
+    const next = this.#nextPage;
+    if (next <= oldest) return next + pages <= oldest ? next : null;
+    if (next + pages <= this.#pages) return next;
+    return FIRST_PAGE + pages <= oldest ? FIRST_PAGE : null;
+  }
+
+  /** Calls back with the batch's number when it is durable, or says why it may not be. One at a time. */
+  append(payload: string, key: PurposeKey, done: (error: Error | null, seq: number) => void): void {
+    const seq = this.#seq + 1;
+    const pages = writeFrame(this.#buffer, this.id, seq, payload, key);
+    const page = this.#pageFor(pages);
+    if (page === null) throw new Error('the journal has no room for this');
+    this.#write(0, pages * PAGE_BYTES, page * PAGE_BYTES, (error) => {
+      if (error === null) {
+        this.#seq = seq;
+        this.#nextPage = page + pages;
+        this.#needed.push({ seq, page });
+      }
+      done(error, seq);
+    });
+  }
+
+  #write(from: number, length: number, position: number, done: (error: Error | null) => void): void {
+    write(this.#fd, this.#buffer, from, length, position, (error, written) => {
+      if (error !== null) done(error);
+      else if (written === 0) done(new Error('the journal takes no more'));
+      else if (written < length) this.#write(from + written, length - written, position + written, done);
+      else if (constants.O_DSYNC === undefined) fdatasync(this.#fd, done);
+      else done(null);
+    });
+  }
+
+  /** Batches up to this one are in the database: their room may be used again. */
+  release(seq: number): void {
+    const kept = this.#needed.findIndex((place) => place.seq > seq);
+    this.#needed.splice(0, kept === -1 ? this.#needed.length : kept);
+  }
+
+  /** For when everything is in the database. */
+  remove(): void {
+    close(this.#fd, () => {});
+    rmSync(this.#file, { force: true });
+  }
+}

@@ -1,0 +1,83 @@
+import type { PurposeKey } from '../crypto/keyring.ts';
+import { type AuditEntry, entryText } from './entry.ts';
+
+/** What one transaction moves: enough that its commit costs little for each entry, little enough that nobody waits long for it. */
+const LUMP_ENTRIES_MAX = 1000;
+const LUMP_SEGMENTS_MAX = 64;
+/** A page of the log is read by segments, so one may not be too long, nor reach too far back. */
+const SEGMENT_ENTRIES_MAX = 250;
+const SEGMENT_SPAN_MAX_MS = 10_000;
+
+/** Entries of one tenant that became durable together. */
+export interface Group {
+  tenantId: string;
+  headKey: PurposeKey;
+  texts: string[];
+  /** Sorts by the time of its latest entry. */
+  latestId: string;
+  earliestAt: number;
+  latestAt: number;
+}
+
+/** A batch that is durable in the journal and not in the database yet. */
+export interface WaitingBatch {
+  seq: number;
+  groups: Group[];
+  entries: number;
+  /** A change was recorded after it: its entries go into other segments than later ones, so that the log reads in order of time. */
+  isCut: boolean;
+}
+
+export interface Lump {
+  batches: number;
+  /** The last batch of it. */
+  lastSeq: number;
+  segments: Group[];
+}
+
+export function groupOf(tenantId: string, entries: readonly AuditEntry[], headKey: PurposeKey): Group {
+  const group: Group = { tenantId, headKey, texts: [], latestId: '', earliestAt: Infinity, latestAt: 0 };
+  for (const entry of entries) {
+    group.texts.push(entryText(entry));
+    if (entry.id > group.latestId) group.latestId = entry.id;
+    if (entry.at < group.earliestAt) group.earliestAt = entry.at;
+    if (entry.at > group.latestAt) group.latestAt = entry.at;
+  }
+  return group;
+}
+
+/** The oldest batches, as many as one transaction shall move, put together into segments. There is at least one. */
+export function nextLump(waiting: readonly WaitingBatch[]): Lump {
+  const lump: Lump = { batches: 0, lastSeq: 0, segments: [] };
+  const growing = new Map<string, Group>();
+  let entries = 0;
+  for (const batch of waiting) {
+    for (const group of batch.groups) {
+      const segment = growing.get(group.tenantId);
+      if (segment !== undefined && fits(segment, group)) extend(segment, group);
+      else {
+        const fresh = { ...group, texts: [...group.texts] };
+        growing.set(group.tenantId, fresh);
+        lump.segments.push(fresh);
+      }
+    }
+    lump.batches++;
+    lump.lastSeq = batch.seq;
+    entries += batch.entries;
+    if (entries >= LUMP_ENTRIES_MAX || lump.segments.length >= LUMP_SEGMENTS_MAX) break;
+    if (batch.isCut) growing.clear();
+  }
+  return lump;
+}
+
+function fits(segment: Group, { texts, earliestAt, latestAt }: Group): boolean {
+  if (segment.texts.length + texts.length > SEGMENT_ENTRIES_MAX) return false;
+  return Math.max(latestAt, segment.latestAt) - Math.min(earliestAt, segment.earliestAt) <= SEGMENT_SPAN_MAX_MS;
+}
+
+function extend(segment: Group, group: Group): void {
+  for (const text of group.texts) segment.texts.push(text);
+  if (group.latestId > segment.latestId) segment.latestId = group.latestId;
+  segment.earliestAt = Math.min(segment.earliestAt, group.earliestAt);
+  segment.latestAt = Math.max(segment.latestAt, group.latestAt);
+}
