@@ -37,6 +37,7 @@ export async function vaultForSecrets(ctx: Context, name: string, authorize: (va
 
 /** The secret, decided on and there. */
 export async function authorizedSecret(ctx: Context, reader: SecretReader, vault: string, path: string) {
+  ctx.refuseHopeless(secretResource(vault, path));
   const found = await reader.find({ tenantId: ctx.tenantId, vault, path });
   const live = found === undefined || found.status === 'deleted' ? undefined : found;
   const row = live === undefined || live.secret_id === null ? undefined : live;
@@ -56,6 +57,7 @@ export async function secretForChange(
   path: string,
   find: typeof store.findSecret = store.findSecret,
 ): Promise<{ vault: VaultRow; secret: store.SecretRow }> {
+  ctx.refuseHopeless(secretResource(vaultName, path));
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   const vault = isLive(row) ? row : undefined;
   const secret = vault && (await find(ctx.database.read, ctx.tenantId, vault.vault_id, path));
