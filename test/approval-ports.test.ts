@@ -89,7 +89,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
       if (tenantId === tenant.id) told.push(`${what} ${approval_id}`);
     };
   const ports: ApprovalPorts = {
-    isVaultManager: async (_, tenantId, resource, userId) =>
+    managedBy: async (_, tenantId, userId) => (resource) =>
       tenantId === tenant.id && resource.startsWith('thing/') && managers.includes(userId),
     hooks: { vault_delete: { requested: tell('requested'), released: tell('released') } },
     endpoint: (name) => (name === 'deleteThing' ? ready : undefined),

@@ -26,7 +26,7 @@ import { TRANSFER_ENDPOINTS, transferFeature } from './features/transfer/index.t
 import { USER_ENDPOINTS, usersFeature } from './features/users/index.ts';
 import {
   forgetMember,
-  isVaultManager,
+  managedBy,
   markPending,
   membershipsOf,
   unmarkPending,
@@ -147,7 +147,7 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const state: AppState = { isStopping: false, port: config.port };
     const byName = new Map<string, ReadyEndpoint>();
     const approvals = approvalsFeature(kernel, {
-      isVaultManager,
+      managedBy,
       hooks: { vault_delete: { requested: markPending, released: unmarkPending } },
       endpoint: (name) => byName.get(name),
     });

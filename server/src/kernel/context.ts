@@ -11,7 +11,7 @@ import {
 import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
 import { authorize } from './authz/authorize.ts';
 import { mayAsk, withinCeiling } from './authz/ceiling.ts';
-import { isAllowed } from './authz/evaluate.ts';
+import { isAllowed, isConceivable } from './authz/evaluate.ts';
 import type { PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault } from './authz/reach.ts';
@@ -186,6 +186,14 @@ export class Context {
     const refusal = this.#refusal(this.declaration.permission, resource, attributes);
     if (refusal !== null) throw refusal;
     this.isAuthorized = true;
+  }
+
+  /**
+   * Before anything is loaded: refuses who could not be allowed, whatever it turned out to be. They have no question asked and no row
+   * locked for them, so not even the time it takes tells whether it exists.
+   */
+  refuseHopeless(resource: string): void {
+    if (!isConceivable(this.principal.policies, this.declaration.permission, resource)) this.authorize(resource);
   }
 
   /** Whether the caller may; for leaving things out of a list without refusing the list. */

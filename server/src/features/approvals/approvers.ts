@@ -45,20 +45,22 @@ export async function callerAs(
   const { id } = ctx.principal;
   const user = await findUser(db, ctx.tenantId, id);
   const isActive = user?.status === 'active';
+  const isManaged = await ports.managedBy(db, ctx.tenantId, id);
   return {
     id,
     isAdmin: isActive && isAdminRole(user.role),
-    isVaultManager: isActive && (await managesVault(ctx, db, approval, ports)),
+    isVaultManager: isActive && isForManagers(approval) && isManaged(approval.resource),
   };
 }
 
-export async function isVisible(ctx: Context, approval: ApprovalFacts, ports: ApprovalPorts): Promise<boolean> {
+/** Which approvals the caller may see. Asked before any is looked for, so that the time it takes does not tell whether there is one. */
+export async function sightOf(ctx: Context, ports: ApprovalPorts): Promise<(approval: ApprovalFacts) => boolean> {
   const { id, role } = ctx.principal;
-  if (isAdminRole(role) || role === 'auditor' || approval.requester_id === id) return true;
-  return managesVault(ctx, ctx.database.read, approval, ports);
+  if (isAdminRole(role) || role === 'auditor') return () => true;
+  const isManaged = await ports.managedBy(ctx.database.read, ctx.tenantId, id);
+  return (approval) => approval.requester_id === id || (isForManagers(approval) && isManaged(approval.resource));
 }
 
-async function managesVault(ctx: Context, db: Reader, approval: ApprovalFacts, ports: ApprovalPorts): Promise<boolean> {
-  if (!ruleOf(approval.kind).levels.includes('vault_manager')) return false;
-  return ports.isVaultManager(db, ctx.tenantId, approval.resource, ctx.principal.id);
+function isForManagers({ kind }: ApprovalFacts): boolean {
+  return ruleOf(kind).levels.includes('vault_manager');
 }

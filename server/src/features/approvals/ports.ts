@@ -13,7 +13,8 @@ export interface ApprovalHooks {
 
 /** What approvals need of the other features; app.ts connects them. */
 export interface ApprovalPorts {
-  isVaultManager(db: Reader, tenantId: string, resource: string, userId: string): Promise<boolean>;
+  /** Which resources this person manages. */
+  managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string) => boolean>;
   hooks: Partial<Record<ApprovalKind, ApprovalHooks>>;
   /** The endpoint of this name, to carry out what was asked of it. */
   endpoint(name: string): ReadyEndpoint | undefined;

@@ -9,7 +9,7 @@ import { idForm } from '../../kernel/ids.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { callerAs, isVisible, standingOf } from './approvers.ts';
+import { callerAs, sightOf, standingOf } from './approvers.ts';
 import type { Approval, listApprovals } from './contract.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
 import { callOf, openOrder, requesterNow } from './order.ts';
@@ -40,6 +40,7 @@ export class Approvals {
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
     const indexed = query.status === 'pending' ? 'pending' : null;
     let [before = null]: (string | null)[] = decodeCursor(query.cursor, idForm('approval')) ?? [];
+    const isVisible = await sightOf(ctx, this.#ports);
     const found: store.ApprovalFacts[] = [];
     for (let looked = 0; ; ) {
       const rows = await store.approvalsBack(ctx.database.read, ctx.tenantId, indexed, before, BATCH);
@@ -48,7 +49,7 @@ export class Approvals {
         looked++;
         before = row.approval_id;
         const isWanted = query.status === undefined || query.status === statusNow(row, ctx.now);
-        if (isWanted && (await isVisible(ctx, row, this.#ports))) found.push(row);
+        if (isWanted && isVisible(row)) found.push(row);
       }
       if (rows.length < BATCH) return this.#page(ctx, found, null);
     }
@@ -166,8 +167,9 @@ export class Approvals {
   /** What the caller may not see does not exist. */
   async #visible(ctx: Context, approvalId: string): Promise<store.ApprovalFacts> {
     ctx.resource = `approval/${approvalId}`;
+    const isVisible = await sightOf(ctx, this.#ports);
     const row = await store.findApproval(ctx.database.read, ctx.tenantId, approvalId);
-    if (row === undefined || !(await isVisible(ctx, row, this.#ports))) throw notFound('approval');
+    if (row === undefined || !isVisible(row)) throw notFound('approval');
     ctx.describe({ kind: row.kind, operation: row.operation, resource: row.resource, requested_by: row.requester_id });
     return row;
   }

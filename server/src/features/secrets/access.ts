@@ -37,6 +37,7 @@ export async function vaultForSecrets(ctx: Context, name: string, authorize: (va
 
 /** The secret, decided on and there. */
 export async function authorizedSecret(ctx: Context, reader: SecretReader, vault: string, path: string) {
+  ctx.refuseHopeless(secretResource(vault, path));
   const found = await reader.find({ tenantId: ctx.tenantId, vault, path });
   const live = found === undefined || found.status === 'deleted' ? undefined : found;
   const row = live === undefined || live.secret_id === null ? undefined : live;
@@ -49,6 +50,9 @@ export async function authorizedSecret(ctx: Context, reader: SecretReader, vault
   return row;
 }
 
+/** Of no vault's form. */
+const NO_VAULT = '';
+
 /** The secret, decided on as it is before the change begins; `lockForChange` decides again on what is then locked. */
 export async function secretForChange(
   ctx: Context,
@@ -56,9 +60,11 @@ export async function secretForChange(
   path: string,
   find: typeof store.findSecret = store.findSecret,
 ): Promise<{ vault: VaultRow; secret: store.SecretRow }> {
+  ctx.refuseHopeless(secretResource(vaultName, path));
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   const vault = isLive(row) ? row : undefined;
-  const secret = vault && (await find(ctx.database.read, ctx.tenantId, vault.vault_id, path));
+  // Asked also where there is no vault, so that it takes as long.
+  const secret = await find(ctx.database.read, ctx.tenantId, vault?.vault_id ?? NO_VAULT, path);
   authorizeSecret(ctx, vaultName, path, vault, secret);
   if (vault === undefined) throw vaultNotFound();
   if (secret === undefined) throw secretNotFound();

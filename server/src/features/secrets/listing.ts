@@ -54,6 +54,7 @@ export function isWithin(
 
 /** The vault, if the caller may find anything in it; refused before it is told whether there is such a vault. */
 export async function vaultWithin(ctx: Context, name: string, ranges: readonly PathRange[]): Promise<VaultRow> {
+  if (ranges.length === 0) ctx.refuseHopeless(`vault/${name}`);
   const row = await findVault(ctx.database.read, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
   ctx.authorizeWithin(`vault/${name}`, ranges, known && { environment: known.environment });

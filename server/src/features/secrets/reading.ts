@@ -22,25 +22,25 @@ const BATCH_MAX = 200;
  */
 export class SecretReader {
   readonly #database: Database;
-  readonly #kept = new BoundedCache<string, { version: number; found: store.FoundSecret }>(KEPT_MAX);
+  readonly #kept = new BoundedCache<string, { version: number; found: store.FoundSecret | undefined }>(KEPT_MAX);
   #waiting: Waiting[] = [];
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  find(key: SecretKey): Promise<store.FoundSecret | undefined> | store.FoundSecret {
+  find(key: SecretKey): Promise<store.FoundSecret | undefined> | store.FoundSecret | undefined {
     const { version } = this.#database;
     return version === null ? this.#together(key) : this.#keeping(key, version);
   }
 
-  #keeping(key: SecretKey, version: number): Promise<store.FoundSecret | undefined> | store.FoundSecret {
+  /** Also that there is none: if only what exists were kept, time would tell which is which. */
+  #keeping(key: SecretKey, version: number): ReturnType<SecretReader['find']> {
     const slot = `${key.tenantId} ${key.vault} ${key.path}`;
     const kept = this.#kept.get(slot);
     if (kept !== undefined && kept.version === version) return kept.found;
     return this.#database.query(store.READ_SECRET, key).then(([found]) => {
-      if (found !== undefined && (found.sealed?.length ?? 0) <= KEPT_BYTES_MAX)
-        this.#kept.set(slot, { version, found });
+      if ((found?.sealed?.length ?? 0) <= KEPT_BYTES_MAX) this.#kept.set(slot, { version, found });
       return found;
     });
   }

@@ -53,6 +53,7 @@ export async function create(
   const path = pathIn(body.path, '/body/path');
   const { metadata, tags } = storedMetadata(body.metadata);
   const asked = body.environment === undefined ? undefined : canonicalEnvironment(body.environment);
+  ctx.refuseHopeless(secretResource(vaultName, path));
   const vault = await vaultForSecrets(ctx, vaultName, (known) =>
     ctx.authorize(secretResource(vaultName, path), { environment: asked ?? known?.environment, tags }),
   );

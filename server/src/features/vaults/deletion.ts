@@ -12,13 +12,13 @@ function vaultNameOf(resource: string): string | null {
   return RESOURCE.exec(resource)?.[1] ?? null;
 }
 
-export async function isVaultManager(db: Reader, tenantId: string, resource: string, userId: string): Promise<boolean> {
-  const vault = vaultNameOf(resource);
-  if (vault === null) return false;
+/** Which resources are vaults that this person manages. */
+export async function managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string) => boolean> {
   const groups = await groupsOfUser(db, tenantId, userId);
   const principals = [{ kind: 'user' as const, id: userId }, ...groups.map((id) => ({ kind: 'group' as const, id }))];
   const memberships = await store.membershipsOf(db, tenantId, principals);
-  return memberships.some((membership) => membership.vault === vault && membership.role === 'manager');
+  const managed = new Set(memberships.filter(({ role }) => role === 'manager').map(({ vault }) => vault));
+  return (resource) => managed.has(vaultNameOf(resource) ?? '');
 }
 
 export async function markPending(

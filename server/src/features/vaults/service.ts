@@ -176,6 +176,7 @@ export async function remove(ctx: Context, name: string): Promise<Vault> {
 }
 
 export async function restore(ctx: Context, name: string): Promise<Vault> {
+  ctx.refuseHopeless(vaultResource(name));
   return ctx.change(async (tx) => {
     const row = await store.lockVault(tx, ctx.tenantId, name);
     ctx.authorize(vaultResource(name), vaultAttributes(row));
@@ -189,6 +190,7 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
 }
 
 export async function lockedVault(ctx: Context, tx: Tx, name: string): Promise<store.VaultRow> {
+  ctx.refuseHopeless(vaultResource(name));
   const row = await store.lockVault(tx, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
   ctx.authorize(vaultResource(name), vaultAttributes(known));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type AccessContext, evaluate, isAllowed } from './evaluate.ts';
+import { type AccessContext, evaluate, isAllowed, isConceivable } from './evaluate.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
 
 const CONTEXT: AccessContext = { time: 0 };
@@ -74,6 +74,34 @@ describe('lesson 5: names that grant rights are compared one way only', () => {
   test('a case variant of a resource is another resource', () => {
     for (const resource of ['vault/App/x', 'Vault/app/x', 'VAULT/APP/x']) {
       assert.equal(isAllowed(policies, { action: 'secrets:read', resource, context: CONTEXT }), false);
+    }
+  });
+});
+
+describe('what could be allowed', () => {
+  const inStaging: PolicyStatement = { ...read, condition: { environment: ['staging'] } };
+  const notByTag: PolicyStatement = { ...noTeam, condition: { tag_equals: ['x'] } };
+  const isConceived = (resource: string, ...statements: PolicyStatement[]) =>
+    isConceivable([policy('some', ...statements)], 'secrets:read', resource);
+
+  test('is what an allow speaks of, whatever its conditions', () => {
+    assert.equal(isConceived('vault/app/x', read), true);
+    assert.equal(isConceived('vault/app/x', inStaging), true);
+    assert.equal(isConceived('vault/other/x', inStaging), false);
+    assert.equal(isConceivable([policy('some', read)], 'vaults:read', 'vault/app/x'), false);
+    assert.equal(isConceivable([], 'secrets:read', 'vault/app/x'), false);
+  });
+
+  test('unless a deny without conditions does too', () => {
+    assert.equal(isConceived('vault/app/team/x', read, noTeam), false);
+    assert.equal(isConceived('vault/app/team/x', noTeam, read), false);
+    assert.equal(isConceived('vault/app/team/x', read, notByTag), true);
+    assert.equal(isConceived('vault/app/x', read, noTeam), true);
+  });
+
+  test('is nothing malformed', () => {
+    for (const resource of ['vault/app//x', 'vault/app/../x', 'vault/app/x/']) {
+      assert.equal(isConceived(resource, read), false, resource);
     }
   });
 });

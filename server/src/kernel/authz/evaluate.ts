@@ -45,6 +45,20 @@ export function isAllowed(policies: readonly CompiledPolicy[], request: AccessRe
   );
 }
 
+/** Whether it could be allowed at all, if its conditions held: an allow speaks of it, and no deny without conditions does. */
+export function isConceivable(policies: readonly CompiledPolicy[], action: string, resource: string): boolean {
+  if (!isAction(action) || !isResource(resource)) return false;
+  const speaksOfIt = ({ resources }: CompiledStatement) =>
+    resources.some((pattern) => pattern.matchesResource(resource));
+  let isGranted = false;
+  for (const policy of policies) {
+    const { allow, deny } = policy.statementsFor(action);
+    if (deny.some((statement) => statement.condition.length === 0 && speaksOfIt(statement))) return false;
+    isGranted ||= allow.some(speaksOfIt);
+  }
+  return isGranted;
+}
+
 /** Checked once per request, so that no statement can be passed by with another spelling of the same thing. */
 function isWellFormed({ action, resource }: AccessRequest): boolean {
   return isAction(action) && isResource(resource);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { authorize, isAuthorized } from './authorize.ts';
 import { compileCeiling } from './ceiling.ts';
 import type { Condition } from './condition.ts';
-import { type AccessRequest, evaluate, isAllowed } from './evaluate.ts';
+import { type AccessRequest, evaluate, isAllowed, isConceivable } from './evaluate.ts';
 import { literalResource } from './pattern.ts';
 import { type CompiledPolicy, compilePolicy, type PolicyStatement } from './policy.ts';
 
@@ -95,6 +95,16 @@ test('isAllowed equals evaluate().allowed, and the account agrees with the answe
       const expected = effects.has('deny') ? 'explicit_deny' : effects.has('allow') ? 'allowed' : 'no_match';
       assert.equal(answer.reason, expected);
       assert.equal(answer.allowed, expected === 'allowed');
+    }),
+    RUNS,
+  );
+});
+
+test('what is allowed is conceivable', () => {
+  fc.assert(
+    fc.property(documents, request, (statements, ask) => {
+      const policies = compileAll(statements);
+      if (isAllowed(policies, ask)) assert.ok(isConceivable(policies, ask.action, ask.resource));
     }),
     RUNS,
   );
