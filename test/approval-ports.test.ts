@@ -128,7 +128,15 @@ onBothDatabases('what other features connect to approvals', (database) => {
     const [row, user] = [await findTenant(read, tenant.id), await findUser(read, tenant.id, userId)];
     assert.ok(row !== undefined && user !== undefined);
     const url = declaration.path.replace(/\{(\w+)\}/, (_, name) => String(params[name]));
-    const call = { requestId: newId('req'), url, headers: {}, params, body: undefined, address: '127.0.0.1' };
+    const call = {
+      requestId: newId('req'),
+      url,
+      headers: {},
+      params,
+      body: undefined,
+      address: '127.0.0.1',
+      certificate: null,
+    };
     const ctx = new Context(kernel, declaration, call, { keepAnswer: async () => {}, approvals: desk });
     const credential = { credential: 'pat', credentialId: 'token_x', tokenRates: {}, ceilings: [] } as const;
     const times = { mfaAt: null, expiresAt: kernel.clock.now() + HOUR_MS };

@@ -161,6 +161,15 @@ onBothDatabases('what needs approval', (database) => {
     await refused(send('GET', `/v1/groups/${group.id}`), 404, 'NOT_FOUND');
   });
 
+  test('to join a group that is in a vault, which would let one in as well', async () => {
+    const { id: user_id } = await colleague('member');
+    const group = await newGroup();
+    const vault = uniqueName('vault');
+    await ok(send('POST', '/v1/vaults', { name: vault, environment: 'staging' }), 201);
+    await ok(send('POST', `/v1/vaults/${vault}/members`, { group: group.id, role: 'manager' }), 201);
+    await ok(send('POST', `/v1/groups/${group.id}/members`, { user_id }), 202);
+  });
+
   const enrol = async ({ token }: { token: string }) => {
     const { secret } = await ok(send('POST', '/auth/mfa/totp', undefined, token), 201);
     return String(secret);

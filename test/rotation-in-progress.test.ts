@@ -162,6 +162,25 @@ onBothDatabases('rotation through a backend', (database) => {
     assert.equal(passwordIn(read1.value), PASSWORD);
   });
 
+  test('who is told that it is completed is told the new value with it', async () => {
+    const role = await newRole();
+    const path = await make(role.value);
+    for (let version = 2; version <= 11; version++) {
+      const { rotation_id } = await rotate(path);
+      const poll = async () => {
+        for (;;) {
+          const seen = await read(path);
+          assert.equal(seen.rotation_status.rotation_id, rotation_id);
+          if (seen.rotation_status.status === 'completed') {
+            assert.equal(seen.version, version);
+            return;
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: 6 }, poll));
+    }
+  });
+
   test('while it goes on nobody changes the secret, and everybody reads the old value', async () => {
     const gate = await newGate((nth) => (nth === 1 ? 'hold' : 'pass'));
     const path = await make((await newRole(gate.port)).value);

@@ -28,6 +28,7 @@ import {
   forgetMember,
   managedBy,
   markPending,
+  membershipsOf,
   unmarkPending,
   VAULT_ENDPOINTS,
   vaultsFeature,
@@ -88,7 +89,11 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: Ap
         await forgetPrincipal(tx, tenantId, 'group', groupId);
         await forgetMember(tx, tenantId, 'group', groupId);
       },
-      hasPolicies: (tx, tenantId, groupId) => hasPolicies(tx, tenantId, 'group', groupId),
+      hasRights: async (tx, tenantId, groupId) => {
+        const asGroup = [{ kind: 'group' as const, id: groupId }];
+        const isMember = (await membershipsOf(tx, tenantId, asGroup)).length > 0;
+        return isMember || hasPolicies(tx, tenantId, 'group', groupId);
+      },
     }),
     policiesFeature(),
     approvals,

@@ -18,6 +18,7 @@ import { reachInVault } from './authz/reach.ts';
 import type { PurposeKey } from './crypto/keyring.ts';
 import { type EndpointDeclaration, NONE } from './endpoint.ts';
 import { CofferError } from './errors.ts';
+import type { PeerCertificate } from './http/peer-certificate.ts';
 import { newId } from './ids.ts';
 import type { Kernel } from './kernel.ts';
 import type { Actor, Principal } from './principal.ts';
@@ -33,6 +34,8 @@ export interface Call {
   body: unknown;
   /** The client's address: the peer's, or what a trusted proxy says it is. */
   address: string;
+  /** What the client showed on this connection, or what a trusted proxy says it showed. */
+  certificate: PeerCertificate | null;
 }
 
 /** What is known of the thing asked for, for the conditions of policies. */

@@ -78,6 +78,7 @@ export function callOf(order: Order, requestId: string): Call {
     params: order.params,
     body: order.body,
     address: order.address,
+    certificate: null,
   };
 }
 

@@ -121,7 +121,8 @@ export const deleteGroup = endpoint({
   method: 'DELETE',
   path: '/v1/groups/{group_id}',
   summary: 'Remove a group; its members stay',
-  description: 'Needs approval if a policy is attached to the group, as does every change of its members.',
+  description:
+    'Needs approval if a policy is attached to the group or it is in a vault, as does every change of its members.',
   permission: 'groups:delete',
   resource: 'group/{group_id}',
   rate: 'write',

@@ -18,7 +18,7 @@ export interface GroupNeighbours {
   /** A group is removed. */
   forget(tx: Tx, tenantId: string, groupId: string): Promise<void>;
   /** Whether to be in this group gives, or takes, any right. */
-  hasPolicies(tx: Tx, tenantId: string, groupId: string): Promise<boolean>;
+  hasRights(tx: Tx, tenantId: string, groupId: string): Promise<boolean>;
 }
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
@@ -69,7 +69,7 @@ export async function remove(ctx: Context, groupId: string, others: GroupNeighbo
   return ctx.change(async (tx) => {
     const row = await lockedGroup(ctx, tx, groupId);
     ctx.describe({ name: row.name });
-    const givesRights = await others.hasPolicies(tx, ctx.tenantId, groupId);
+    const givesRights = await others.hasRights(tx, ctx.tenantId, groupId);
     await others.forget(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
     await raiseEpoch(tx, ctx.tenantId);
@@ -92,7 +92,7 @@ export async function addMember(
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
     await unlessExists(store.insertMember(tx, row), 'The user is a member already.');
     await raiseEpoch(tx, ctx.tenantId);
-    if (await others.hasPolicies(tx, ctx.tenantId, groupId)) await ctx.needsApproval(tx);
+    if (await others.hasRights(tx, ctx.tenantId, groupId)) await ctx.needsApproval(tx);
     return { group_id: groupId, user_id: userId, added_at: timestamp(ctx.now) };
   });
 }
@@ -118,7 +118,7 @@ export async function removeMember(
     await lockedGroup(ctx, tx, groupId);
     if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
     await raiseEpoch(tx, ctx.tenantId);
-    if (await others.hasPolicies(tx, ctx.tenantId, groupId)) await ctx.needsApproval(tx);
+    if (await others.hasRights(tx, ctx.tenantId, groupId)) await ctx.needsApproval(tx);
     return undefined;
   });
 }

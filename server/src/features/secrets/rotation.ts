@@ -23,16 +23,14 @@ export function newValue(
   type: string,
   generator: Generator | undefined,
   pointer = '/body/generator',
+  otherwise = 'send "value", or a "generator"',
 ): string {
   refuseInZeroKnowledge(vault, 'Making a value');
   const problem = generatorProblem(type, generator ?? null);
   if (problem !== null) throw invalidField(pointer, problem);
   const value = generateValue(type, generator ?? null);
   if (value !== null) return value;
-  throw new CofferError(
-    'ROTATION_NOT_CONFIGURED',
-    `Nothing says how to make a value of type ${type}: send "value", or a "generator".`,
-  );
+  throw new CofferError('ROTATION_NOT_CONFIGURED', `Nothing says how to make a value of type ${type}: ${otherwise}.`);
 }
 
 /** A schedule that could not be kept is refused when it is made: when it is due, nobody is there to read why. */
@@ -43,7 +41,7 @@ export function refuseBadRotation(vault: VaultRow, type: string, rotation: Rotat
     if (type !== 'database') throw invalidField(`${pointer}/backend`, 'rotates secrets of type database only');
     return;
   }
-  newValue(vault, type, rotation.generator, `${pointer}/generator`);
+  newValue(vault, type, rotation.generator, `${pointer}/generator`, 'give the rotation a "generator"');
 }
 
 export async function rotate(
@@ -104,8 +102,14 @@ function answerOf(rotation_id: string, status: 'completed' | 'in_progress', row:
   };
 }
 
-/** How the latest rotation through a backend went. */
+/**
+ * How the latest rotation through a backend went, as of the row: one that ended since the row was read is still in progress to it, or
+ * the answer would say completed and hold the old value.
+ */
 export async function lastRotation(ctx: Context, row: ReadRow): Promise<Secret['rotation_status']> {
   const last = await lastRotationOf(ctx.database.read, ctx.tenantId, row.secret_id);
-  return last === undefined ? null : { rotation_id: last.rotation_id, status: last.status, failure: last.failure };
+  if (last === undefined) return null;
+  const { rotation_id, status, failure } = last;
+  const hasEndedSince = rotation_id === row.rotation_id && status !== 'in_progress';
+  return hasEndedSince ? { rotation_id, status: 'in_progress', failure: '' } : { rotation_id, status, failure };
 }

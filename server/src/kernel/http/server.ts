@@ -100,6 +100,7 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
       params,
       body: request.body,
       address: clientAddress(request.raw.socket.remoteAddress ?? '', request.headers['x-forwarded-for'], trusted),
+      certificate: null,
     });
     observe(kernel, endpoint, result.status, started);
     if (endpoint.declaration.raw.startsWith('text/html'))

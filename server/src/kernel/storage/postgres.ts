@@ -32,6 +32,8 @@ export class PostgresDatabase implements Database {
     this.#transactions = new pg.Pool({ ...settings, max: Math.max(1, pool - 2), idleTimeoutMillis: 0 });
     // An idle connection that breaks is replaced when one is next needed; without a listener it would end the process.
     this.#transactions.on('error', () => {});
+    // Nor may one that breaks in the very moment it is handed over: the pool listens no longer then, and we not yet.
+    this.#transactions.on('connect', (client) => client.on('error', () => {}));
     this.read = kyselyOver('postgres', executeOn(this.#reading));
   }
 
