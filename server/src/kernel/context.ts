@@ -9,10 +9,11 @@ import {
   ruleOf,
 } from './approval.ts';
 import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
+import { NO_PROOFS, type Proofs } from './auth/authentication.ts';
 import { authorize } from './authz/authorize.ts';
-import { mayAsk, withinCeiling } from './authz/ceiling.ts';
+import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
 import { isAllowed, isConceivable } from './authz/evaluate.ts';
-import type { PathRange } from './authz/path-ranges.ts';
+import { intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault } from './authz/reach.ts';
 import type { PurposeKey } from './crypto/keyring.ts';
@@ -66,6 +67,8 @@ export class Context {
   /** What it was decided on with. */
   attributes: ResourceAttributes = {};
   isAuthorized = false;
+  /** What the request proved beyond knowing a credential. */
+  proofs: Proofs = NO_PROOFS;
   /** Headers the rule adds to a successful answer. */
   readonly replyHeaders: Record<string, string> = {};
   /** What else will be recorded with this request: see `alsoRecord`. */
@@ -115,8 +118,14 @@ export class Context {
     return this.#tenantId;
   }
 
-  become(principal: Principal): void {
+  become(principal: Principal, proofs: Proofs = NO_PROOFS): void {
     this.#principal = principal;
+    this.proofs = proofs;
+    this.recognize(principal);
+  }
+
+  /** Whose credential it is; whether they may use it so is not known yet. */
+  recognize(principal: Principal): void {
     const { kind, id, name, credentialId: key } = principal;
     this.identify(principal.tenantId, { kind, id, name, key });
   }
@@ -175,7 +184,7 @@ export class Context {
    */
   requireUnrestricted(): void {
     const isRestricted = this.principal.ceilings.some(
-      (c) => c.vaults !== null || c.actions !== null || c.cidrs !== null,
+      (c) => c.vaults !== null || c.actions !== null || c.cidrs !== null || c.places !== null,
     );
     if (!isRestricted) return;
     const message = 'A token with a scope or an address list cannot do this: use a session, or a token without them.';
@@ -214,7 +223,10 @@ export class Context {
   reach(action: string, vault: string): PathRange[] {
     const request = { action, resource: vaultResource(vault), context: { ip: this.call.address, time: this.now } };
     if (withinCeiling(this.principal.ceilings, request) !== 'ok') return [];
-    return reachInVault(this.principal.policies, action, vault);
+    return intersection(
+      reachInVault(this.principal.policies, action, vault),
+      placesInVault(this.principal.ceilings, vault),
+    );
   }
 
   /** For what answers with as much as the caller may see: it is refused only to who may see nothing at all. */

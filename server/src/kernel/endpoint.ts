@@ -5,11 +5,16 @@ import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import type { RateClass } from './limits/rate-classes.ts';
 
 /** How a caller may prove who it is. */
-export const CREDENTIAL_KINDS = ['pat', 'session'] as const;
+export const CREDENTIAL_KINDS = ['pat', 'session', 'connection', 'certificate', 'federation', 'workload'] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /** A person's or script's token of either kind. */
 export const ANY_TOKEN: readonly CredentialKind[] = ['pat', 'session'];
+
+/** A machine's: the client headers of an AppConnection, or a token that was exchanged for another identity. */
+export const ANY_MACHINE: readonly CredentialKind[] = ['connection', 'federation', 'workload'];
+
+export const ANY_CALLER: readonly CredentialKind[] = [...ANY_TOKEN, ...ANY_MACHINE];
 
 /** No such part: written out, so that leaving one out is never an accident. */
 export const NONE = 'none';

@@ -8,6 +8,7 @@ import type { Kernel } from './kernel.ts';
 import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
 import type { RateState } from './limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
+import type { Principal } from './principal.ts';
 import type { Tx } from './storage/database.ts';
 
 export interface Reply {
@@ -57,7 +58,7 @@ export class Pipeline {
     try {
       rate = limitByAddress(ctx);
       if (declaration.credentials !== 'public') {
-        ctx.become(await this.#authenticate(ctx, declaration.credentials));
+        await this.#authenticate(ctx, declaration.credentials);
         rate = limitByTenant(ctx);
       }
       requireOwnTenant(ctx);
@@ -88,14 +89,16 @@ export class Pipeline {
   }
 
   async #authenticate(ctx: Context, accepted: Exclude<EndpointDeclaration['credentials'], 'public'>) {
-    const admit = () => limitFailures(ctx, 'peek');
+    const gate = {
+      admit: () => limitFailures(ctx, 'peek'),
+      recognize: (principal: Principal) => ctx.recognize(principal),
+    };
     try {
-      return await this.#authentication.authenticate(ctx.call.headers, accepted, admit);
+      const { principal, proofs } = await this.#authentication.authenticate(ctx, accepted, gate);
+      ctx.become(principal, proofs);
     } catch (error) {
-      if (error instanceof RefusedCredential) {
-        if (error.owner !== null) ctx.identify(error.owner.tenantId, { kind: 'user', ...error.owner });
-        limitFailures(ctx, 'count');
-      }
+      if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
+      if (error instanceof CofferError && [401, 403].includes(error.status)) limitFailures(ctx, 'count');
       throw error;
     }
   }

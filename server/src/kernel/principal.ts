@@ -9,20 +9,21 @@ import type { Plan, RateOverrides } from './limits/rate-classes.ts';
  * matters to access raises the epoch, and the next request resolves it anew.
  */
 export interface Principal {
-  kind: 'user';
+  kind: 'user' | 'app_connection';
   tenantId: string;
   tenantName: string;
   isOperator: boolean;
   plan: Plan;
   tenantRates: RateOverrides;
-  /** The user's id. */
+  /** The user's id, or the connection's client id. */
   id: string;
-  /** What the audit log calls them: the e-mail address. */
+  /** What the audit log calls them: the e-mail address, or the connection's name. */
   name: string;
   displayName: string;
-  role: Role;
+  /** A machine has none. */
+  role: Role | null;
   credential: CredentialKind;
-  /** What the audit log calls the key: the token's id. */
+  /** What the audit log calls the key: the token's id, or the client id. */
   credentialId: string;
   tokenRates: RateOverrides;
   ceilings: readonly Ceiling[];

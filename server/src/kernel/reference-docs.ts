@@ -4,6 +4,10 @@ import { ERROR_CODES, type ErrorCode } from './errors.ts';
 const CREDENTIAL_NAMES: Record<CredentialKind, string> = {
   pat: 'personal access token',
   session: 'session token',
+  connection: 'client id and secret of an AppConnection',
+  certificate: 'client certificate of an AppConnection',
+  federation: 'token exchanged for a CI identity',
+  workload: 'token exchanged for a workload identity',
 };
 
 const GENERATED = 'Made from the code by `npm run generate`; do not edit.';

@@ -92,6 +92,7 @@ export async function me({ principal }: Context): Promise<Me> {
 }
 
 function describePrincipal(p: Principal): Me {
+  if (p.role === null) throw new Error('only people are asked who they are here');
   return {
     user: { id: p.id, email: p.name, name: p.displayName, role: p.role },
     tenant: { id: p.tenantId, name: p.tenantName, plan: p.plan },

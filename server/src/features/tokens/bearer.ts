@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import {
   type CredentialScheme,
   invalidToken,
@@ -7,6 +6,7 @@ import {
 } from '../../kernel/auth/authentication.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
+import type { Call } from '../../kernel/context.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
@@ -28,7 +28,7 @@ export class BearerScheme implements CredentialScheme {
     this.#kernel = kernel;
   }
 
-  detect({ authorization }: IncomingHttpHeaders): string | null {
+  detect({ headers: { authorization } }: Call): string | null {
     if (authorization === undefined) return null;
     if (authorization.length > TOKEN_LENGTH_MAX) throw invalidToken('the token is too long');
     const scheme = authorization.slice(0, SCHEME.length);
@@ -58,7 +58,7 @@ export class BearerScheme implements CredentialScheme {
     if (epoch === null || tenant === undefined) throw invalidToken('the tenant is gone');
     if (token === undefined || !equalBytes(token.token_hash, sha256(credential)))
       throw invalidToken('the token is not known');
-    const owner = { tenantId: tid, id: sub, name: user?.email ?? '', key: jti };
+    const owner = { tenantId: tid, kind: 'user', id: sub, name: user?.email ?? '', key: jti };
     if (verified?.isExpired) throw new RefusedCredential('the token has expired', owner);
     if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
     if (user === undefined || token.user_id !== sub) throw new RefusedCredential('the user is gone', owner);

@@ -1,24 +1,52 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { BoundedCache } from '../bounded-cache.ts';
 import type { Clock } from '../clock.ts';
-import type { CredentialKind } from '../endpoint.ts';
+import type { Call } from '../context.ts';
+import type { CredentialKind, EndpointDeclaration } from '../endpoint.ts';
 import { CofferError } from '../errors.ts';
-import type { Principal } from '../principal.ts';
+import type { Actor, Principal } from '../principal.ts';
 import type { Epochs } from '../storage/epochs.ts';
 
 const CACHE_CAPACITY = 20_000;
+
+/** What a request proved beyond knowing the credential. */
+export interface Proofs {
+  /** The client's certificate, as checked. */
+  readonly mtls: boolean;
+  readonly dpop: boolean;
+}
+
+export const NO_PROOFS: Proofs = { mtls: false, dpop: false };
+
+/** One request, as far as a proof must fit it. */
+export interface ProofRequest {
+  readonly call: Call;
+  readonly declaration: EndpointDeclaration;
+}
 
 export interface Resolved {
   principal: Principal;
   /** Read before the rows the principal was made from, so that it can only be too old, never too new. */
   epoch: number;
+  /** What each request must show beside the credential, such as a certificate; refuses by throwing. */
+  prove?: (request: ProofRequest) => Promise<Proofs>;
 }
 
 /** One way to present a credential, offered by the feature that issues it. */
 export interface CredentialScheme {
-  /** The credential in these headers, or null if there is none of this scheme. Throws if it is there but malformed. */
-  detect(headers: IncomingHttpHeaders): string | null;
-  resolve(credential: string): Promise<Resolved>;
+  /**
+   * The credential of this request, or null if there is none of this scheme. Throws if it is there but malformed. No two schemes may have
+   * the same text for one: what was resolved is kept by it.
+   */
+  detect(call: Call, declaration: EndpointDeclaration): string | null;
+  /** `call` is for what a credential alone does not hold; what it resolves to must not depend on anything else of the request. */
+  resolve(credential: string, call: Call): Promise<Resolved>;
+}
+
+export interface Gate {
+  /** Asked before a credential never seen before is examined: the place to slow guessers down. */
+  admit(): void;
+  /** The credential is good; whether the rest of the request is remains to be seen. */
+  recognize(principal: Principal): void;
 }
 
 /** Turns a credential into a principal. Cached per credential, and trusted only while the tenant's epoch stands. */
@@ -34,15 +62,14 @@ export class Authentication {
     this.#clock = clock;
   }
 
-  /** `admit` is asked before a credential never seen before is examined: the place to slow guessers down. */
   async authenticate(
-    headers: IncomingHttpHeaders,
+    request: ProofRequest,
     accepted: readonly CredentialKind[],
-    admit: () => void,
-  ): Promise<Principal> {
-    const [scheme, credential] = this.#detect(headers);
+    gate: Gate,
+  ): Promise<{ principal: Principal; proofs: Proofs }> {
+    const [scheme, credential] = this.#detect(request);
     let resolved = this.#cache.get(credential);
-    if (resolved === undefined) admit();
+    if (resolved === undefined) gate.admit();
     else {
       const current = this.#epochs.current(resolved.principal.tenantId);
       const epoch = current instanceof Promise ? await current : current;
@@ -50,7 +77,7 @@ export class Authentication {
     }
     if (resolved === undefined) {
       this.#cache.delete(credential);
-      resolved = await scheme.resolve(credential);
+      resolved = await scheme.resolve(credential, request.call);
       this.#cache.set(credential, resolved);
     }
     const { principal } = resolved;
@@ -58,12 +85,14 @@ export class Authentication {
     if (!accepted.includes(principal.credential)) {
       throw invalidToken(`a ${principal.credential} is not accepted here`, principal);
     }
-    return principal;
+    if (resolved.prove === undefined) return { principal, proofs: NO_PROOFS };
+    gate.recognize(principal);
+    return { principal, proofs: await resolved.prove(request) };
   }
 
-  #detect(headers: IncomingHttpHeaders): [CredentialScheme, string] {
+  #detect({ call, declaration }: ProofRequest): [CredentialScheme, string] {
     for (const scheme of this.#schemes) {
-      const credential = scheme.detect(headers);
+      const credential = scheme.detect(call, declaration);
       if (credential !== null) return [scheme, credential];
     }
     throw invalidToken('no credential was given');
@@ -72,7 +101,7 @@ export class Authentication {
 
 /** The caller learns only that the token is no good; the audit log learns why, and whose it was if that is certain. */
 export class RefusedCredential extends CofferError {
-  readonly owner: { tenantId: string; id: string; name: string; key: string } | null;
+  readonly owner: (Actor & { tenantId: string }) | null;
 
   constructor(reason: string, owner: RefusedCredential['owner']) {
     super(
@@ -91,6 +120,7 @@ export class RefusedCredential extends CofferError {
 export function invalidToken(reason: string, principal?: Principal): RefusedCredential {
   const owner = principal && {
     tenantId: principal.tenantId,
+    kind: principal.kind,
     id: principal.id,
     name: principal.name,
     key: principal.credentialId,

@@ -3,7 +3,15 @@ import type { Cidr } from '../cidr.ts';
 import { addressIsIn, compileCidrs } from './condition.ts';
 import type { AccessRequest } from './evaluate.ts';
 import { MAX_ACTION_CHARS, MAX_CIDR_CHARS, MAX_SCOPE_ENTRIES, MAX_VAULT_NAME_CHARS } from './limits.ts';
-import { compileActionPattern, compileVaultNamePattern, isResource, type Pattern } from './pattern.ts';
+import { ALL_PATHS, intersection, type PathRange, union } from './path-ranges.ts';
+import {
+  compileActionPattern,
+  compileResourcePattern,
+  compileVaultNamePattern,
+  isResource,
+  type Pattern,
+  type ResourcePattern,
+} from './pattern.ts';
 import { compileEach } from './policy.ts';
 
 /** Absent means unrestricted, empty means nothing. */
@@ -30,6 +38,8 @@ export type IpAllowlist = Static<typeof IpAllowlist>;
 export interface CeilingInput {
   readonly scope?: Scope | undefined;
   readonly ip_allowlist?: readonly string[] | undefined;
+  readonly places?: readonly string[] | undefined;
+  readonly environment?: string | undefined;
 }
 
 /** The most a credential lets its holder do, whatever the holder's policies say. `null` leaves that side open. */
@@ -37,14 +47,20 @@ export interface Ceiling {
   readonly vaults: readonly Pattern[] | null;
   readonly actions: readonly Pattern[] | null;
   readonly cidrs: readonly Cidr[] | null;
+  /** Vaults, and what is in them, are reached only where one of these matches. It says nothing of other resources. */
+  readonly places: readonly ResourcePattern[] | null;
+  /** What is in a vault is reached only if it is of this environment. */
+  readonly environment: string | null;
 }
 
-export function compileCeiling({ scope, ip_allowlist }: CeilingInput): Ceiling {
+export function compileCeiling({ scope, ip_allowlist, places, environment }: CeilingInput): Ceiling {
   const { vaults, actions } = scope ?? {};
   return {
     vaults: vaults === undefined ? null : compileEach(vaults, compileVaultNamePattern, '/scope/vaults'),
     actions: actions === undefined ? null : compileEach(actions, compileActionPattern, '/scope/actions'),
     cidrs: ip_allowlist === undefined ? null : compileCidrs(ip_allowlist, '/ip_allowlist'),
+    places: places === undefined ? null : compileEach(places, compileResourcePattern, '/places'),
+    environment: environment ?? null,
   };
 }
 
@@ -60,14 +76,27 @@ export function withinCeiling(ceilings: readonly Ceiling[], request: AccessReque
   return 'ok';
 }
 
+/** Where in a vault the ceilings let anything be done. */
+export function placesInVault(ceilings: readonly Ceiling[], vault: string): PathRange[] {
+  let ranges: PathRange[] = [ALL_PATHS];
+  for (const { places } of ceilings) {
+    if (places === null) continue;
+    ranges = intersection(ranges, union(places.flatMap((place) => place.reach(vault).ranges)));
+  }
+  return ranges;
+}
+
 /** Whether the action can be asked at all, on whatever vault. */
 export function mayAsk(ceilings: readonly Ceiling[], action: string, ip: string): 'ok' | 'scope' | 'ip' {
   for (const { cidrs } of ceilings) if (cidrs !== null && addressIsIn(cidrs, ip) !== true) return 'ip';
   return ceilings.every(({ actions }) => actions === null || anyMatches(actions, action)) ? 'ok' : 'scope';
 }
 
-function withinScope({ vaults, actions }: Ceiling, { action, resource }: AccessRequest): boolean {
+function withinScope(ceiling: Ceiling, { action, resource, context }: AccessRequest): boolean {
+  const { vaults, actions, places, environment } = ceiling;
   if (actions !== null && !anyMatches(actions, action)) return false;
+  if (places !== null && resource.startsWith(VAULT) && !anyMatches(places, resource)) return false;
+  if (environment !== null && isInVault(resource) && context.environment !== environment) return false;
   if (vaults === null) return true;
   if (!isResource(resource)) return false;
   if (resource === 'self' || resource.startsWith('self/')) return OWN_ACTIONS.has(action);
@@ -81,6 +110,10 @@ function withinScope({ vaults, actions }: Ceiling, { action, resource }: AccessR
 const OWN_ACTIONS = new Set(['self:read', 'mfa:read', 'tokens:create', 'tokens:list', 'tokens:read']);
 
 const VAULT = 'vault/';
+
+function isInVault(resource: string): boolean {
+  return resource.startsWith(VAULT) && resource.includes('/', VAULT.length);
+}
 
 function vaultName(resource: string): string {
   const end = resource.indexOf('/', VAULT.length);

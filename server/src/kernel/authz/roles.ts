@@ -6,8 +6,8 @@ export type Role = (typeof ROLES)[number];
 /** Who runs a tenant. */
 export const ADMIN_ROLES = ['owner', 'admin'] as const satisfies readonly Role[];
 
-export function isAdminRole(role: Role): boolean {
-  return (ADMIN_ROLES as readonly Role[]).includes(role);
+export function isAdminRole(role: Role | null): boolean {
+  return (ADMIN_ROLES as readonly (Role | null)[]).includes(role);
 }
 
 const EVERYTHING: PolicyStatement = { sid: 'everything', effect: 'allow', action: ['*'], resource: ['*'] };
