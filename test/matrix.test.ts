@@ -4,7 +4,7 @@ import { DECLARATIONS } from '../server/src/app.ts';
 import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
 import { bothSpellings } from '../server/src/kernel/http/routes.ts';
-import { forgetSecondFactors, INPUTS, nameOf, pathOf, type Sender, type World } from './support/endpoint-inputs.ts';
+import { forgetSecondFactor, INPUTS, nameOf, pathOf, type Sender, type World } from './support/endpoint-inputs.ts';
 import { addPerson, addTenant, addToken, logIn, ok, type Person, refused } from './support/people.ts';
 import { type Answer, onBothDatabases, startService } from './support/service.ts';
 
@@ -312,7 +312,7 @@ async function makeCallers({ service, tenant, owner }: World): Promise<Record<Ca
   };
   const live = (person: Person): Caller => {
     const session = async () => {
-      await forgetSecondFactors(service);
+      await forgetSecondFactor(service, person.id);
       return logIn(service, person);
     };
     return { isKnown: true, token: person.token, session, person };

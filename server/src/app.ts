@@ -82,7 +82,7 @@ interface Shared {
 function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
   return [
     sessionsFeature(kernel),
-    tokensFeature(kernel),
+    tokensFeature(kernel, []),
     mfaFeature(),
     usersFeature({
       revokeTokens: (tx, tenantId, userId, kinds, now) => revokeOfUser(tx, tenantId, userId, kinds, now, ''),
@@ -127,7 +127,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     referenceFeature({
       declarations: () => DECLARATIONS,
       version: VERSION,
-      serverUrl: () => kernel.config.baseUrl(state.port),
+      serverUrl: () => kernel.addresses.baseUrl,
     }),
   ];
 }
@@ -136,7 +136,6 @@ const SECRET_OBSERVERS = { forget: forgetSecrets };
 
 interface AppState {
   isStopping: boolean;
-  port: number;
 }
 
 export interface App {
@@ -154,7 +153,7 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
   try {
     const { kernel, heads } = await openKernel({ config, clock, log, database: storage.database });
     const { isFirstStart, tokenFile } = await bootstrap(kernel);
-    const state: AppState = { isStopping: false, port: config.port };
+    const state: AppState = { isStopping: false };
     const byName = new Map<string, ReadyEndpoint>();
     const approvals = approvalsFeature(kernel, {
       managedBy,
@@ -176,7 +175,7 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
-    state.port = await server.listen();
+    kernel.addresses.port = await server.listen();
     const background = startBackground(kernel, jobs);
     const close = async () => {
       state.isStopping = true;
@@ -185,7 +184,7 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
       await Promise.all(features.map((feature) => feature.settled?.()));
       await storage.close();
     };
-    return { kernel, baseUrl: config.baseUrl(state.port), isFirstStart, tokenFile, jobs, close };
+    return { kernel, baseUrl: kernel.addresses.baseUrl, isFirstStart, tokenFile, jobs, close };
   } catch (error) {
     await storage.close();
     throw error;
@@ -196,7 +195,13 @@ function kernelJobs(kernel: Kernel): Job[] {
   const forget = async () => {
     await kernel.idempotency.forgetExpired();
   };
-  return [{ name: 'forget-idempotency-keys', intervalMs: HOUR_MS, run: forget }];
+  const forgetProofs = async () => {
+    await kernel.dpop.forgetExpired(kernel.clock.now());
+  };
+  return [
+    { name: 'forget-idempotency-keys', intervalMs: HOUR_MS, run: forget },
+    { name: 'forget-dpop-proofs', intervalMs: 5 * MINUTE_MS, run: forgetProofs },
+  ];
 }
 
 /** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */

@@ -30,6 +30,8 @@ test('an empty environment is a complete configuration', () => {
     databaseUrl: null,
     databasePool: 4,
     tls: null,
+    hasBaseUrl: false,
+    isDpopNonceRequired: false,
     trustedProxies: [],
     logLevel: 'info',
     logFormat: 'auto',

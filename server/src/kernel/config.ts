@@ -29,9 +29,12 @@ export interface Config {
   readonly databasePool: number;
   /** `port` is the one listened on, which differs from the setting when that is 0. */
   baseUrl(port: number): string;
+  /** It was given, and does not follow from where the service listens. */
+  readonly hasBaseUrl: boolean;
   audience(port: number): string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly trustedProxies: readonly string[];
+  readonly isDpopNonceRequired: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly rootKey: RootKeyConfig;
@@ -119,9 +122,11 @@ function build(values: Values): Config {
       databaseUrl: values.CV_DATABASE_URL,
       databasePool: values.CV_DATABASE_POOL,
       baseUrl: base,
+      hasBaseUrl: values.CV_BASE_URL !== null,
       audience: (port: number) => values.CV_AUDIENCE ?? base(port),
       tls: tls && Object.freeze(tls),
       trustedProxies: Object.freeze(values.CV_TRUSTED_PROXIES ?? []),
+      isDpopNonceRequired: values.CV_DPOP_NONCE === 'required',
       logLevel: values.CV_LOG_LEVEL,
       logFormat: values.CV_LOG_FORMAT,
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),

@@ -127,6 +127,13 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'CV_DPOP_NONCE',
+    kind: choice('optional', 'required'),
+    default: 'optional',
+    doc: '`required`: every DPoP proof must hold a nonce that the service gave out within five minutes.',
+    secret: false,
+  },
+  {
     name: 'CV_LOG_LEVEL',
     kind: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',

@@ -21,6 +21,7 @@ export const NO_PROOFS: Proofs = { mtls: false, dpop: false };
 export interface ProofRequest {
   readonly call: Call;
   readonly declaration: EndpointDeclaration;
+  readonly now: number;
 }
 
 export interface Resolved {
