@@ -160,7 +160,7 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
       hooks: { vault_delete: { requested: markPending, released: unmarkPending } },
       endpoint: (name) => byName.get(name),
     });
-    const certificates = new Certificates(kernel, () => config.baseUrl(state.port));
+    const certificates = new Certificates(kernel);
     const features = featuresOf(kernel, { heads, state, approvals, certificates });
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),

@@ -44,13 +44,11 @@ interface Accepted {
 export class Certificates {
   readonly authorities: Authorities;
   readonly #kernel: Kernel;
-  readonly #baseUrl: () => string;
   readonly #accepted = new BoundedCache<string, Accepted>(VERDICTS_MAX);
   readonly #parsed = new WeakMap<PeerCertificate, { leaf: Parsed | null }>();
 
-  constructor(kernel: Kernel, baseUrl: () => string) {
+  constructor(kernel: Kernel) {
     this.#kernel = kernel;
-    this.#baseUrl = baseUrl;
     this.authorities = new Authorities(kernel);
   }
 
@@ -66,7 +64,7 @@ export class Certificates {
     const subject = csrPem === undefined ? await newSubject(request) : await requestedSubject(csrPem);
     const authority = await this.authorities.newest(tenantId);
     const root = await this.authorities.rootOf(authority);
-    const crlUrl = `${this.#baseUrl()}/pki/${tenantId}/crl.pem`;
+    const crlUrl = `${this.#kernel.addresses.baseUrl}/pki/${tenantId}/crl.pem`;
     const now = this.#kernel.clock.now();
     const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, crlUrl, now };
     const { pem, row } = await issue(authority, request, facts);
