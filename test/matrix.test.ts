@@ -112,6 +112,10 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/audit': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /v1/audit/verify': [401, 401, 401, 401, 200, 403, 200, 200, 200],
 
+  'GET /pki/root.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /pki/{tenant_id}/ca.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /pki/{tenant_id}/crl.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+
   'GET /health': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /health/ready': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /metrics': [401, 401, 401, 401, 403, 403, 403, 200, 200],
@@ -126,6 +130,9 @@ const EXPECTED: Record<string, number[]> = {
 const PUBLIC = [
   'POST /auth/login',
   'GET /.well-known/jwks.json',
+  'GET /pki/root.pem',
+  'GET /pki/{tenant_id}/ca.pem',
+  'GET /pki/{tenant_id}/crl.pem',
   'GET /health',
   'GET /health/ready',
   'GET /openapi.json',
@@ -145,6 +152,9 @@ const OPERATOR_ONLY = [
 
 /** Answers that are not held against a schema. */
 const RAW = [
+  'GET /pki/root.pem',
+  'GET /pki/{tenant_id}/ca.pem',
+  'GET /pki/{tenant_id}/crl.pem',
   'GET /metrics',
   'GET /openapi.json',
   'GET /docs',

@@ -4,6 +4,7 @@ import { bootstrap } from './bootstrap.ts';
 import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
+import { CERTIFICATE_ENDPOINTS, Certificates, certificatesFeature } from './features/certificates/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
@@ -64,13 +65,21 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...TRANSFER_ENDPOINTS,
   ...APPROVAL_ENDPOINTS,
   ...ENVIRONMENT_ENDPOINTS,
+  ...CERTIFICATE_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
   ...REFERENCE_ENDPOINTS,
 ];
 
-function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: ApprovalsFeature): Feature[] {
+interface Shared {
+  heads: Heads;
+  state: AppState;
+  approvals: ApprovalsFeature;
+  certificates: Certificates;
+}
+
+function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
   return [
     sessionsFeature(kernel),
     tokensFeature(kernel, []),
@@ -111,6 +120,7 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: Ap
     tokenizationFeature(kernel),
     transferFeature(),
     environmentsFeature(),
+    certificatesFeature(certificates),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
@@ -150,7 +160,8 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
       hooks: { vault_delete: { requested: markPending, released: unmarkPending } },
       endpoint: (name) => byName.get(name),
     });
-    const features = featuresOf(kernel, heads, state, approvals);
+    const certificates = new Certificates(kernel);
+    const features = featuresOf(kernel, { heads, state, approvals, certificates });
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),
       kernel.epochs,

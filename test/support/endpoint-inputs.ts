@@ -217,6 +217,8 @@ export const INPUTS: Record<string, MakeInput> = {
   },
   'GET /environments/{environment_id}/compose': someEnvironment,
   'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
+  'GET /pki/{tenant_id}/ca.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
+  'GET /pki/{tenant_id}/crl.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'GET /v1/tenants/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'PATCH /v1/tenants/{tenant_id}': async ({ tenant }) => ({
     params: { tenant_id: tenant.id },
