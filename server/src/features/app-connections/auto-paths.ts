@@ -17,7 +17,14 @@ const NUMBER_FORM = /^\d{1,15}$/;
 /** The cursor inside a vault, or nothing. */
 const INNER_FORM = /^[A-Za-z0-9_.-]{0,1900}$/;
 
-type AutoPath = { connection_id: number; client_id: string; connection: string; vault: string; secret: string; path: string };
+type AutoPath = {
+  connection_id: number;
+  client_id: string;
+  connection: string;
+  vault: string;
+  secret: string;
+  path: string;
+};
 
 /** In the order of connections, then of their vaults, then of paths. A page may be short; the cursor says where to go on. */
 export async function autoPaths(ctx: Context, query: Query<typeof contract.listAutoPaths>) {

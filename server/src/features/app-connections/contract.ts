@@ -57,7 +57,11 @@ const sessionFields = {
   ),
   concurrent_session_action: Type.Optional(oneOf(['reject', 'evict_oldest'])),
   concurrent_session_ttl_seconds: Type.Optional(
-    Type.Integer({ minimum: 60, maximum: 30 * 24 * 3600, description: 'After so long without a request it has ended.' }),
+    Type.Integer({
+      minimum: 60,
+      maximum: 30 * 24 * 3600,
+      description: 'After so long without a request it has ended.',
+    }),
   ),
 };
 
@@ -147,7 +151,9 @@ export const createConnection = endpoint({
     ip_allowlist: Type.Optional(IpAllowlist),
     environment: Type.Optional(environmentText),
     dpop_jkt: Type.Optional(dpopThumbprint),
-    external_ca_pem: Type.Optional(pem('CA certificates that its client certificates are issued by, in place of ours.')),
+    external_ca_pem: Type.Optional(
+      pem('CA certificates that its client certificates are issued by, in place of ours.'),
+    ),
     csr_pem: Type.Optional(pem('A certificate signing request: the key then never leaves its owner.')),
     certificate_ttl_days: Type.Optional(
       Type.Integer({
@@ -219,7 +225,8 @@ export const updateConnection = endpoint({
   method: 'PATCH',
   path: '/v1/app-connections/{connection}',
   summary: 'Change an AppConnection',
-  description: 'Takes effect on its next request, on every node. Giving it more takes the right to add members to its vaults.',
+  description:
+    'Takes effect on its next request, on every node. Giving it more takes the right to add members to its vaults.',
   permission: 'app_connections:update',
   rate: 'write',
   audit: 'connection_updated',

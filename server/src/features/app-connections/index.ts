@@ -16,9 +16,15 @@ import { deleteTokensBefore } from './token-store.ts';
 
 export { APP_CONNECTION_ENDPOINTS } from './contract.ts';
 export type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
-export { actingConnection } from './principal.ts';
+export { actingConnection, connectionPolicies } from './principal.ts';
 export { existing as existingConnection, find as findConnection, type RemovalPorts } from './service.ts';
-export { type ConnectionRow, findByClient, findClient, findConnection as findConnectionByNumber, lockConnection } from './store.ts';
+export {
+  type ConnectionRow,
+  findByClient,
+  findClient,
+  findConnection as findConnectionByNumber,
+  lockConnection,
+} from './store.ts';
 export { insertConnectionToken } from './token-store.ts';
 export { ConnectionTokens, issueConnectionToken } from './tokens.ts';
 

@@ -2,6 +2,8 @@ import { type Ceiling, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import { compileActionPattern } from '../../kernel/authz/pattern.ts';
 import { placesIn } from '../../kernel/authz/places.ts';
 import { type CompiledPolicy, compileEach } from '../../kernel/authz/policy.ts';
+import type { Context } from '../../kernel/context.ts';
+import { notFound } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Principal } from '../../kernel/principal.ts';
@@ -9,7 +11,7 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
-import type { ConnectionRow } from './store.ts';
+import { type ConnectionRow, findByClient } from './store.ts';
 
 /** A connection with what it may do now, or why it may do nothing. */
 export type ActingConnection = { principal: Principal; refusal: null } | { principal: null; refusal: string };
@@ -58,6 +60,14 @@ export async function actingConnection(
       ...credential,
     },
   };
+}
+
+/** All that counts for a connection, for whoever wants to know what it could do. */
+export async function connectionPolicies(ctx: Context, clientId: string): Promise<CompiledPolicy[]> {
+  const row = await findByClient(ctx.database.read, ctx.tenantId, clientId);
+  if (row === undefined) throw notFound('connection');
+  const credential = { credential: 'connection', credentialId: clientId, expiresAt: ctx.now } as const;
+  return [...((await actingConnection(ctx.kernel, row, credential)).principal?.policies ?? [])];
 }
 
 export function vaultIdsOf(row: ConnectionRow): string[] {

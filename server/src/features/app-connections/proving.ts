@@ -95,7 +95,8 @@ async function keyProven(
     }
     return null;
   }
-  if (tokenKey !== null && key !== tokenKey) throw refusedProof('it is signed by another key than the token is bound to');
+  if (tokenKey !== null && key !== tokenKey)
+    throw refusedProof('it is signed by another key than the token is bound to');
   if (row.dpop_jkt !== null && key !== row.dpop_jkt) throw refusedProof('its key is not the one of the connection');
   // Nothing else ties a key that nobody knows to who sends the two headers: a thief of them would bring a key along.
   if (row.dpop_jkt === null && token === null && !mtls) throw refusedProof('the connection has no key enrolled');

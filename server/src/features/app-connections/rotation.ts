@@ -20,11 +20,16 @@ export async function rotate(
 ) {
   const row = await authorized(ctx, text, body);
   const isCertificate = body.certificate ?? (body.csr_pem !== undefined || (body.client_secret ?? false) === false);
-  const isSecret = body.client_secret ?? (ctx.principal.kind === 'user' && body.certificate === undefined && body.csr_pem === undefined);
+  const isSecret =
+    body.client_secret ??
+    (ctx.principal.kind === 'user' && body.certificate === undefined && body.csr_pem === undefined);
   if (!isSecret && !isCertificate) throw invalidField('/body', 'asks for neither a client secret nor a certificate');
   if (body.csr_pem !== undefined && !isCertificate) throw invalidField('/body/csr_pem', 'is for a certificate');
   if (row.external_ca_pem !== null && body.certificate === true) {
-    throw invalidField('/body/certificate', 'is for connections of our own CA: the external one issues its certificates');
+    throw invalidField(
+      '/body/certificate',
+      'is for connections of our own CA: the external one issues its certificates',
+    );
   }
   const issues = isCertificate && row.external_ca_pem === null;
   const prepared = issues
@@ -82,9 +87,13 @@ async function authorized(
   const row = await find(ctx.database.read, ctx.tenantId, text);
   if (principal.kind === 'app_connection' && row?.client_id === principal.id) {
     if (body.client_secret === true) {
-      throw new CofferError('INSUFFICIENT_PRIVILEGE', 'A connection renews its certificate; its secret only people renew.', {
-        auditReason: 'a connection asked for a new secret',
-      });
+      throw new CofferError(
+        'INSUFFICIENT_PRIVILEGE',
+        'A connection renews its certificate; its secret only people renew.',
+        {
+          auditReason: 'a connection asked for a new secret',
+        },
+      );
     }
     ctx.authorizeCredentialOnly();
     ctx.resource = `app-connection/${row.connection_no}`;

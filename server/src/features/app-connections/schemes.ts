@@ -1,4 +1,9 @@
-import { type CredentialScheme, invalidToken, RefusedCredential, type Resolved } from '../../kernel/auth/authentication.ts';
+import {
+  type CredentialScheme,
+  invalidToken,
+  RefusedCredential,
+  type Resolved,
+} from '../../kernel/auth/authentication.ts';
 import type { Call } from '../../kernel/context.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
@@ -31,7 +36,8 @@ export class ConnectionScheme implements CredentialScheme {
   detect({ headers }: Call): string | null {
     const secret = headers['x-client-secret'];
     if (secret === undefined) return null;
-    if (headers.authorization !== undefined) throw invalidToken('two credentials were sent: client headers and a token');
+    if (headers.authorization !== undefined)
+      throw invalidToken('two credentials were sent: client headers and a token');
     const clientId = String(headers['x-client-id'] ?? '');
     if (!CLIENT_ID.test(clientId)) throw invalidToken('X-Client-Id is missing or no client id');
     if (!isClientSecret(String(secret))) throw invalidToken('X-Client-Secret has a form that no client secret has');
@@ -56,7 +62,6 @@ export class ConnectionScheme implements CredentialScheme {
     return resolved(this.#kernel, this.#certificates, row, epoch, {
       credential: 'connection',
       expiresAt,
-
     });
   }
 }
@@ -93,7 +98,6 @@ export class CertificateScheme implements CredentialScheme {
     return resolved(this.#kernel, this.#certificates, row, epoch, {
       credential: kind as (typeof CERTIFICATE_KINDS)[number],
       expiresAt: NEVER,
-
     });
   }
 }
@@ -108,7 +112,11 @@ async function resolved(
   const { credential, expiresAt } = how;
   const acting = await actingConnection(kernel, row, { credential, credentialId: row.client_id, expiresAt });
   if (acting.principal === null) throw new RefusedCredential(acting.refusal, ownerOf(row));
-  return { principal: acting.principal, epoch, prove: proverOf(kernel, certificates, row, { ...NO_TOKEN, kind: credential }) };
+  return {
+    principal: acting.principal,
+    epoch,
+    prove: proverOf(kernel, certificates, row, { ...NO_TOKEN, kind: credential }),
+  };
 }
 
 export function ownerOf(row: ConnectionRow, key = row.client_id) {

@@ -190,7 +190,8 @@ function changedRow(
   body: Body<typeof contract.updateConnection>,
   now: number,
 ): store.ConnectionRow {
-  const listOr = (list: readonly string[] | undefined, kept: string) => (list === undefined ? kept : JSON.stringify(list));
+  const listOr = (list: readonly string[] | undefined, kept: string) =>
+    list === undefined ? kept : JSON.stringify(list);
   const orKept = <T>(value: T | undefined, kept: T): T => (value === undefined ? kept : value);
   const flag = (value: boolean | undefined, kept: number) => (value === undefined ? kept : Number(value));
   return {
@@ -202,7 +203,8 @@ function changedRow(
     allowed_paths: listOr(body.allowed_paths, row.allowed_paths),
     scopes: listOr(body.scopes, row.scopes),
     ip_allowlist: body.ip_allowlist === null ? null : listOrNull(body.ip_allowlist, row.ip_allowlist),
-    environment: body.environment == null ? orKept(body.environment, row.environment) : canonicalEnvironment(body.environment),
+    environment:
+      body.environment == null ? orKept(body.environment, row.environment) : canonicalEnvironment(body.environment),
     mtls_required: flag(body.mtls_required, row.mtls_required),
     require_dpop: flag(body.require_dpop, row.require_dpop),
     dpop_jkt: orKept(body.dpop_jkt, row.dpop_jkt),

@@ -109,10 +109,6 @@ export async function updateConnection(tx: Tx, row: ConnectionRow): Promise<void
 
 export async function deleteConnection(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
   for (const table of ['connection_sessions', 'connection_tokens', 'app_connections'] as const) {
-    await tx
-      .deleteFrom(table)
-      .where('tenant_id', '=', tenantId)
-      .where('connection_no', '=', connectionNo)
-      .execute();
+    await tx.deleteFrom(table).where('tenant_id', '=', tenantId).where('connection_no', '=', connectionNo).execute();
   }
 }

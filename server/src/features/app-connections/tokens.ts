@@ -1,4 +1,4 @@
-import { RefusedCredential, invalidToken } from '../../kernel/auth/authentication.ts';
+import { invalidToken, RefusedCredential } from '../../kernel/auth/authentication.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import { newId } from '../../kernel/ids.ts';

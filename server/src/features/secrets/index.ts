@@ -12,8 +12,15 @@ import { rotate } from './rotation.ts';
 import { rotateSecretsJob } from './rotation-job.ts';
 import * as secrets from './service.ts';
 
-export { attributesOf, pathIn, requireProof, secretResource } from './access.ts';
-export { pathText, readSecret, SECRET_ENDPOINTS, VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from './contract.ts';
+export { attributesOf, pathIn, requireProof, secretNotFound, secretResource } from './access.ts';
+export {
+  pathText,
+  readSecret,
+  SECRET_ENDPOINTS,
+  VALUE_BODY_BYTES_MAX,
+  VALUE_BYTES_MAX,
+  VERSION_MAX,
+} from './contract.ts';
 export {
   carryOutImport,
   type ImportEntry,
@@ -33,10 +40,11 @@ export {
   type Wanted,
 } from './listing.ts';
 export { openedAcross, openedValues } from './opened.ts';
+export { type PlacedSecret, placedSecret } from './placed.ts';
+export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
 export { sealerFor } from './sealing.ts';
-export { SecretReader } from './reading.ts';
-export { lockLive, read as readValue } from './service.ts';
+export { lockLive, read as readValue, readRecorded } from './service.ts';
 export type { SummaryRow } from './store.ts';
 export { type PlacedRow, secretsByFingerprint, secretsByPath } from './tenant-wide-store.ts';
 export { refuseInZeroKnowledge } from './values.ts';
