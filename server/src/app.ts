@@ -11,7 +11,12 @@ import {
 } from './features/app-connections/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
-import { CERTIFICATE_ENDPOINTS, Certificates, certificatesFeature } from './features/certificates/index.ts';
+import {
+  CERTIFICATE_ENDPOINTS,
+  Certificates,
+  certificatesFeature,
+  OwnIdentity,
+} from './features/certificates/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
@@ -49,6 +54,7 @@ import type { Config } from './kernel/config.ts';
 import type { EndpointDeclaration } from './kernel/endpoint.ts';
 import type { Feature } from './kernel/feature.ts';
 import { createHttpServer } from './kernel/http/server.ts';
+import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { RateSharing } from './kernel/limits/rate-sharing.ts';
@@ -164,6 +170,10 @@ interface AppState {
 export interface App {
   kernel: Kernel;
   baseUrl: string;
+  /** Where client certificates can be shown; null if there is no listener for it. */
+  tlsUrl: string | null;
+  /** What it shows there is from its own authority. */
+  hasOwnIdentity: boolean;
   isFirstStart: boolean;
   tokenFile: string;
   jobs: JobRunner;
@@ -193,25 +203,35 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
     for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
     const pipeline = new Pipeline(kernel, authentication, approvals.desk);
-    const server = createHttpServer(kernel, endpoints, pipeline);
+    const identity = await openIdentity(kernel, certificates);
+    const server = createHttpServer(kernel, endpoints, pipeline, identity);
     const jobs = new JobRunner({
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
-    kernel.addresses.port = await server.listen();
+    Object.assign(kernel.addresses, await server.listen());
     const background = startBackground(kernel, jobs);
     const close = async () => {
       state.isStopping = true;
       await server.close();
+      await identity?.close();
       await background.stop();
       await Promise.all(features.map((feature) => feature.settled?.()));
       await storage.close();
     };
-    return { kernel, baseUrl: kernel.addresses.baseUrl, isFirstStart, tokenFile, jobs, close };
+    const { baseUrl, tlsUrl } = kernel.addresses;
+    return { kernel, baseUrl, tlsUrl, hasOwnIdentity: config.tls === null, isFirstStart, tokenFile, jobs, close };
   } catch (error) {
     await storage.close();
     throw error;
   }
+}
+
+/** What the listeners for TLS show: the operator's certificate, or one of the service's own authority. */
+async function openIdentity(kernel: Kernel, certificates: Certificates): Promise<CurrentIdentity | null> {
+  const { tls, tlsPort } = kernel.config;
+  if (tls !== null) return CurrentIdentity.open(new IdentityFiles(tls), kernel.log);
+  return tlsPort === null ? null : CurrentIdentity.open(new OwnIdentity(kernel, certificates), kernel.log);
 }
 
 function kernelJobs(kernel: Kernel): Job[] {

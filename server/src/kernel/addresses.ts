@@ -20,11 +20,14 @@ export class Addresses {
     return this.#config.audience(this.port);
   }
 
+  /** Where the listener for TLS is reached, if there is one: with a base URL configured, by the name in it. */
+  get tlsUrl(): string | null {
+    return this.tlsPort === null ? null : `https://${new URL(this.baseUrl).hostname}:${this.tlsPort}`;
+  }
+
   /** Every origin that clients may use. With a base URL configured it is that one alone. */
   get origins(): readonly string[] {
-    const { baseUrl } = this;
-    if (this.tlsPort === null || this.#config.hasBaseUrl) return [baseUrl];
-    const tls = new URL(baseUrl);
-    return [baseUrl, `https://${tls.hostname}:${this.tlsPort}`];
+    const { baseUrl, tlsUrl } = this;
+    return tlsUrl === null || this.#config.hasBaseUrl ? [baseUrl] : [baseUrl, tlsUrl];
   }
 }

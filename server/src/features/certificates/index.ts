@@ -8,6 +8,7 @@ import type { Certificates } from './service.ts';
 export { CERTIFICATE_ENDPOINTS } from './contract.ts';
 export { EXTERNAL_PEM_LENGTH_MAX, externalCaProblem } from './external.ts';
 export { CSR_LENGTH_MAX } from './issuing.ts';
+export { OwnIdentity, ROOT_FILE } from './own-identity.ts';
 export { Certificates, type Checked, type Prepared } from './service.ts';
 export type { CertificateRow } from './store.ts';
 
