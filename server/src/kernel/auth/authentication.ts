@@ -91,12 +91,17 @@ export class Authentication {
     return { principal, proofs: await resolved.prove(request) };
   }
 
+  /** One credential: with two, which of them counts would be for us to guess, and for others to make us guess. */
   #detect({ call, declaration }: ProofRequest): [CredentialScheme, string] {
+    let found: [CredentialScheme, string] | null = null;
     for (const scheme of this.#schemes) {
       const credential = scheme.detect(call, declaration);
-      if (credential !== null) return [scheme, credential];
+      if (credential === null) continue;
+      if (found !== null) throw invalidToken('two credentials were sent');
+      found = [scheme, credential];
     }
-    throw invalidToken('no credential was given');
+    if (found === null) throw invalidToken('no credential was given');
+    return found;
   }
 }
 
