@@ -17,6 +17,21 @@ type CallerKind = (typeof CALLERS)[number];
 
 /** Every endpoint and what each caller gets, in the order of CALLERS. A new endpoint needs a row here. */
 const EXPECTED: Record<string, number[]> = {
+  'POST /v1/app-connections': [401, 401, 401, 401, 404, 403, 403, 201, 201],
+  'GET /v1/app-connections': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /app-connections/auto-paths': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /app-connections/by-client/{client_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'GET /v1/app-connections/{connection}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'PATCH /v1/app-connections/{connection}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /v1/app-connections/{connection}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'POST /v1/app-connections/{connection}/rotate': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /v1/app-connections/{connection}/certificates/{serial}/revoke': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'POST /app-connections/{connection}/export-zip': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'GET /app-connections/fetch/{client_id}/{vault}/{secret*}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'GET /eso/secrets/by-id': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'GET /eso/secrets/by-name': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'GET /eso/vault/{vault}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+
   'POST /auth/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/logout': [401, 401, 401, 401, 204, 204, 204, 204, 204],
   'GET /auth/me': [401, 401, 401, 401, 200, 200, 200, 200, 200],
@@ -161,10 +176,17 @@ const RAW = [
   'GET /docs/style.css',
   'GET /docs/script.js',
   'GET /v1/vaults/{vault}/export',
+  'POST /app-connections/{connection}/export-zip',
 ];
 
 /** Endpoints that a personal access token cannot use. */
 const SESSION_ONLY = ['POST /auth/logout'];
+const MACHINE_ONLY = [
+  'GET /app-connections/fetch/{client_id}/{vault}/{secret*}',
+  'GET /eso/secrets/by-id',
+  'GET /eso/secrets/by-name',
+  'GET /eso/vault/{vault}',
+];
 
 /** What takes two people, always or in some cases: a door that is missing here opens for one. */
 const APPROVED = [
@@ -216,7 +238,7 @@ test('what is public, for the operator only, raw, for sessions only or for two p
   );
   assert.deepEqual(
     named((e) => e.credentials !== 'public' && !e.credentials.includes('pat')),
-    SESSION_ONLY,
+    [...SESSION_ONLY, ...MACHINE_ONLY].sort(),
   );
 });
 

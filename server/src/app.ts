@@ -2,6 +2,13 @@ import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { bootstrap } from './bootstrap.ts';
 import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
+import {
+  APP_CONNECTION_ENDPOINTS,
+  appConnectionsFeature,
+  ConnectionTokens,
+  connectionPolicies,
+  findConnection,
+} from './features/app-connections/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import {
@@ -11,6 +18,7 @@ import {
   OwnIdentity,
 } from './features/certificates/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
+import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
@@ -23,7 +31,7 @@ import {
 } from './features/policies/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
-import { purgeSecrets, SECRET_ENDPOINTS, secretIds, secretsFeature } from './features/secrets/index.ts';
+import { purgeSecrets, SECRET_ENDPOINTS, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
 import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
 import { purgeTokens, TOKENIZATION_ENDPOINTS, tokenizationFeature } from './features/tokenization/index.ts';
@@ -72,6 +80,8 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...APPROVAL_ENDPOINTS,
   ...ENVIRONMENT_ENDPOINTS,
   ...CERTIFICATE_ENDPOINTS,
+  ...APP_CONNECTION_ENDPOINTS,
+  ...ESO_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -86,9 +96,13 @@ interface Shared {
 }
 
 function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
+  const reader = new SecretReader(kernel.database);
   return [
     sessionsFeature(kernel),
-    tokensFeature(kernel, []),
+    tokensFeature(kernel, [
+      new ConnectionTokens('federation', kernel, certificates),
+      new ConnectionTokens('workload', kernel, certificates),
+    ]),
     mfaFeature(),
     usersFeature({
       revokeTokens: (tx, tenantId, userId, kinds, now) => revokeOfUser(tx, tenantId, userId, kinds, now, ''),
@@ -110,7 +124,10 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
         return isMember || hasPolicies(tx, tenantId, 'group', groupId);
       },
     }),
-    policiesFeature(),
+    policiesFeature({
+      clientIdOf: async (db, tenantId, text) => (await findConnection(db, tenantId, text))?.client_id,
+      policiesOfConnection: connectionPolicies,
+    }),
     approvals,
     vaultsFeature(kernel, {
       secretIds,
@@ -120,13 +137,19 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
         return purgeSecrets(tx, tenantId, vaultId, limit, SECRET_OBSERVERS);
       },
     }),
-    secretsFeature(kernel, SECRET_OBSERVERS),
+    secretsFeature(kernel, SECRET_OBSERVERS, reader),
+    esoFeature(reader),
     aggregateFeature(),
     searchFeature(),
     tokenizationFeature(kernel),
     transferFeature(),
     environmentsFeature(),
     certificatesFeature(certificates),
+    appConnectionsFeature(kernel, {
+      certificates,
+      reader,
+      forget: (tx, tenantId, { client_id }) => forgetPrincipal(tx, tenantId, 'app_connection', client_id),
+    }),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

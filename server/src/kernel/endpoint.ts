@@ -5,7 +5,15 @@ import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import type { RateClass } from './limits/rate-classes.ts';
 
 /** How a caller may prove who it is. */
-export const CREDENTIAL_KINDS = ['pat', 'session', 'connection', 'certificate', 'federation', 'workload'] as const;
+export const CREDENTIAL_KINDS = [
+  'pat',
+  'session',
+  'connection',
+  'certificate',
+  'bound_certificate',
+  'federation',
+  'workload',
+] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /** A person's or script's token of either kind. */
@@ -14,7 +22,7 @@ export const ANY_TOKEN: readonly CredentialKind[] = ['pat', 'session'];
 /** A machine's: the client headers of an AppConnection, or a token that was exchanged for another identity. */
 export const ANY_MACHINE: readonly CredentialKind[] = ['connection', 'federation', 'workload'];
 
-const MACHINE_KINDS: ReadonlySet<CredentialKind> = new Set([...ANY_MACHINE, 'certificate']);
+const MACHINE_KINDS: ReadonlySet<CredentialKind> = new Set([...ANY_MACHINE, 'certificate', 'bound_certificate']);
 
 export const ANY_CALLER: readonly CredentialKind[] = [...ANY_TOKEN, ...ANY_MACHINE];
 

@@ -81,17 +81,15 @@ export class Certificates {
     return store.insertCertificate(tx, row);
   }
 
-  /** All live ones of the connection, or only these serials; answers which they were. The caller raises the tenant's epoch. */
-  async revoke(
-    tx: Tx,
-    tenantId: string,
-    which: { clientId: string } | { serials: readonly string[] },
-    reason: string,
-    now: number,
-  ): Promise<string[]> {
-    const mark = { revoked_at: now, reason };
+  /**
+   * From that time on, which may lie ahead: all live ones of the connection, or only these serials; answers which they were. The caller
+   * raises the tenant's epoch.
+   */
+  async revoke(tx: Tx, tenantId: string, which: store.Revoked, reason: string, at: number): Promise<string[]> {
+    const mark = { revoked_at: at, reason };
     const revoked: string[] = [];
-    for (const part of 'serials' in which ? partsOf(which.serials) : [which]) {
+    for (const serials of which.serials === undefined ? [undefined] : partsOf(which.serials)) {
+      const part = serials === undefined ? which : { ...which, serials };
       revoked.push(...(await store.revoke(tx, tenantId, part, mark)));
     }
     if (revoked.length > 0) await store.countRevocation(tx, tenantId);
@@ -163,8 +161,9 @@ export class Certificates {
     const root = await this.authorities.rootOf(authority);
     // Nothing the client sent takes part: the way from our own root down is ours.
     const verdict = verifyChain(leaf, [authority.certificate.der], [root.certificate], { isUsageRequired: true });
-    if (verdict.reason === null && row.revoked_at !== null) return { reason: `revoked: ${row.reason}` };
-    return verdict;
+    if (verdict.reason !== null || row.revoked_at === null) return verdict;
+    if (row.revoked_at <= this.#kernel.clock.now()) return { reason: `revoked: ${row.reason}` };
+    return { ...verdict, notAfter: Math.min(verdict.notAfter, row.revoked_at) };
   }
 
   /** The authorities of a tenant and their root, or null if there is no such tenant. */
@@ -192,8 +191,9 @@ export class Certificates {
     for (let row: store.AuthorityRow | undefined = found; row !== undefined; ) {
       const now = clock.now();
       const isFresh = row.crl_revocations === row.revocations && now - row.crl_made_at < CRL_RENEWED_AFTER_MS;
-      if (row.crl !== null && isFresh) return row.crl;
-      const { tenant_id, ca_no } = row;
+      const { tenant_id, ca_no, crl_made_at } = row;
+      const isDue = isFresh && (await store.hasRevokedBetween(database.read, tenant_id, ca_no, crl_made_at, now));
+      if (row.crl !== null && isFresh && !isDue) return row.crl;
       const authority = await this.authorities.find(tenant_id, ca_no);
       if (authority === null) break;
       const revoked = await store.listRevoked(database.read, tenant_id, ca_no, now);
@@ -226,10 +226,8 @@ function checkExternal(
   return verifyChain(leaf, sent, anchors, { isUsageRequired: false });
 }
 
-function partsOf(serials: readonly string[]): { serials: readonly string[] }[] {
+function partsOf(serials: readonly string[]): (readonly string[])[] {
   const parts = [];
-  for (let at = 0; at < serials.length; at += SERIALS_PER_QUERY) {
-    parts.push({ serials: serials.slice(at, at + SERIALS_PER_QUERY) });
-  }
+  for (let at = 0; at < serials.length; at += SERIALS_PER_QUERY) parts.push(serials.slice(at, at + SERIALS_PER_QUERY));
   return parts;
 }

@@ -107,26 +107,43 @@ export async function listRevoked(db: Reader, tenantId: string, caNo: number, no
     .select(['serial', 'revoked_at', 'reason'])
     .where('tenant_id', '=', tenantId)
     .where('ca_no', '=', caNo)
-    .where('revoked_at', 'is not', null)
+    .where('revoked_at', '<=', now)
     .where('not_after', '>', now)
     .orderBy('serial')
     .execute();
   return rows as RevokedRow[];
 }
 
-/** Those of a client, or only these, as far as they are live; answers with their serials. */
+/** Whether a revocation that was set for later has come since. */
+export async function hasRevokedBetween(db: Reader, tenantId: string, caNo: number, after: number, until: number) {
+  const row = await db
+    .selectFrom('certificates')
+    .select('serial')
+    .where('tenant_id', '=', tenantId)
+    .where('ca_no', '=', caNo)
+    .where('revoked_at', '>', after)
+    .where('revoked_at', '<=', until)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export type Revoked = { clientId: string; serials?: readonly string[] } | { serials: readonly string[] };
+
+/** Those of a client, or only these, as far as they would live longer; answers with their serials. */
 export async function revoke(
   tx: Tx,
   tenantId: string,
-  which: { clientId: string } | { serials: readonly string[] },
+  which: Revoked,
   mark: { revoked_at: number; reason: string },
 ): Promise<string[]> {
   const rows = await tx
     .updateTable('certificates')
     .set(mark)
     .where('tenant_id', '=', tenantId)
-    .where((eb) => ('clientId' in which ? eb('client_id', '=', which.clientId) : eb('serial', 'in', which.serials)))
-    .where('revoked_at', 'is', null)
+    .$if('clientId' in which, (q) => q.where('client_id', '=', (which as { clientId: string }).clientId))
+    .$if(which.serials !== undefined, (q) => q.where('serial', 'in', which.serials ?? []))
+    .where((eb) => eb.or([eb('revoked_at', 'is', null), eb('revoked_at', '>', mark.revoked_at)]))
     .where('not_after', '>', mark.revoked_at)
     .returning('serial')
     .execute();

@@ -59,12 +59,12 @@ export class BearerScheme implements CredentialScheme {
       return resolved;
     }
     if (!isBound) throw invalidToken('the token is bound to a key, and was sent as a bearer token', principal);
-    const inner = resolved.prove;
+    if (resolved.prove !== undefined) return resolved;
     const prove = async (request: ProofRequest) => {
       const key = await this.#kernel.dpop.provenKey(request, principal.tenantId, text);
       if (key === null) throw refusedProof('there is none');
       if (key !== dpopKey) throw refusedProof('it is signed by another key than the token is bound to');
-      return { ...(inner === undefined ? NO_PROOFS : await inner(request)), dpop: true };
+      return { ...NO_PROOFS, dpop: true };
     };
     return { ...resolved, prove };
   }
@@ -112,7 +112,7 @@ export class BearerScheme implements CredentialScheme {
 
 /** A token as its issuer knows it. */
 export interface ResolvedToken extends Resolved {
-  /** The thumbprint of the key it is bound to. */
+  /** The thumbprint of the key it is bound to. Where `prove` is given too, it asks for the proof itself. */
   dpopKey: string | null;
 }
 
