@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   INVALID_REQUEST: [400, 'The request could not be parsed: bad JSON, encoding, content type or URL.'],
   INVALID_TOKEN: [401, 'No credential was given, or it is malformed, expired or revoked.'],
   LOGIN_DENIED: [401, 'The login was refused. The reason is in the audit log, not in the answer.'],
+  JWKS_KEY_NOT_FOUND: [401, 'The key that signed the token is not among those its issuer publishes.'],
   INSUFFICIENT_PRIVILEGE: [403, 'The credential does not permit this action on this resource.'],
   IP_NOT_ALLOWED: [403, 'The credential may not be used from this address.'],
   MFA_REQUIRED: [403, 'A one-time code is needed: send it as `otp`.'],

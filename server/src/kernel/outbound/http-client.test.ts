@@ -148,7 +148,7 @@ describe('an answer', () => {
     const port = await listening(
       createTcpServer((socket: Socket) => {
         socket.on('error', () => {});
-        socket.once('data', (data) => socket.end(texts[data.toString().split(' ')[1] ?? '']));
+        socket.once('data', (data) => socket.end(texts[data.toString().split(' ')[1] ?? ''] ?? ''));
       }),
     );
     for (const path of Object.keys(texts)) await fails('connection', { url: `http://127.0.0.1:${port}${path}` });
