@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { LOCALHOST_CERTIFICATE, LOCALHOST_KEY, TEST_CA } from '../../../../test/support/test-keys.ts';
+import { LOCALHOST_CERTIFICATE, LOCALHOST_KEY, OTHER_CA, TEST_CA } from '../../../../test/support/test-keys.ts';
 import { AddressGuard } from './address-guard.ts';
 import {
   HttpClient,
@@ -254,10 +254,10 @@ describe('TLS', () => {
 
     const unknown = await fails('connection', { url: `https://localhost:${port}/` });
     assert.match(unknown.message, /UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT/);
-    await fails('connection', {
-      url: `https://localhost:${port}/`,
-      caPem: LOCALHOST_CERTIFICATE.replace('MIIB', 'MIIC'),
-    });
+    const pinned = await client.send({ ...GET, url: `https://localhost:${port}/`, caPem: LOCALHOST_CERTIFICATE });
+    assert.equal(pinned.status, 200, "the server's own certificate as the one to trust");
+    await fails('connection', { url: `https://localhost:${port}/`, caPem: OTHER_CA });
+    await fails('connection', { url: `https://localhost:${port}/`, caPem: 'no certificate' });
     const wrong = await fails('connection', { url: `https://127.0.0.1:${port}/`, caPem: TEST_CA });
     assert.match(wrong.message, /ERR_TLS_CERT_ALTNAME_INVALID/);
     const name = new HttpClient(new AddressGuard(['name.example'], async () => ['127.0.0.1']));

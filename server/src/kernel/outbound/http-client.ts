@@ -175,7 +175,8 @@ function responseTo(
       minVersion: 'TLSv1.2',
       // The certificate must be that of the name in the URL, although the connection goes to an address.
       ...(isIP(host) === 0 && { servername: host }),
-      ...(outgoing.caPem !== undefined && { ca: outgoing.caPem }),
+      // Whoever pins the server's own certificate, and not the authority that signed it, means it.
+      ...(outgoing.caPem !== undefined && { ca: outgoing.caPem, allowPartialTrustChain: true }),
     }),
   };
   return new Promise((resolve, reject) => {
