@@ -4,7 +4,7 @@ import { DECLARATIONS } from '../server/src/app.ts';
 import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
 import { bothSpellings } from '../server/src/kernel/http/routes.ts';
-import { forgetSecondFactors, INPUTS, nameOf, pathOf, type Sender, type World } from './support/endpoint-inputs.ts';
+import { forgetSecondFactor, INPUTS, nameOf, pathOf, type Sender, type World } from './support/endpoint-inputs.ts';
 import { addPerson, addTenant, addToken, logIn, ok, type Person, refused } from './support/people.ts';
 import { type Answer, onBothDatabases, startService } from './support/service.ts';
 
@@ -17,6 +17,21 @@ type CallerKind = (typeof CALLERS)[number];
 
 /** Every endpoint and what each caller gets, in the order of CALLERS. A new endpoint needs a row here. */
 const EXPECTED: Record<string, number[]> = {
+  'POST /v1/app-connections': [401, 401, 401, 401, 404, 403, 403, 201, 201],
+  'GET /v1/app-connections': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /app-connections/auto-paths': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /app-connections/by-client/{client_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'GET /v1/app-connections/{connection}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'PATCH /v1/app-connections/{connection}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /v1/app-connections/{connection}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'POST /v1/app-connections/{connection}/rotate': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /v1/app-connections/{connection}/certificates/{serial}/revoke': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'POST /app-connections/{connection}/export-zip': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'GET /app-connections/fetch/{client_id}/{vault}/{secret*}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'GET /eso/secrets/by-id': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'GET /eso/secrets/by-name': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'GET /eso/vault/{vault}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+
   'POST /auth/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/logout': [401, 401, 401, 401, 204, 204, 204, 204, 204],
   'GET /auth/me': [401, 401, 401, 401, 200, 200, 200, 200, 200],
@@ -112,6 +127,10 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/audit': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /v1/audit/verify': [401, 401, 401, 401, 200, 403, 200, 200, 200],
 
+  'GET /pki/root.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /pki/{tenant_id}/ca.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /pki/{tenant_id}/crl.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+
   'GET /health': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /health/ready': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /metrics': [401, 401, 401, 401, 403, 403, 403, 200, 200],
@@ -126,6 +145,9 @@ const EXPECTED: Record<string, number[]> = {
 const PUBLIC = [
   'POST /auth/login',
   'GET /.well-known/jwks.json',
+  'GET /pki/root.pem',
+  'GET /pki/{tenant_id}/ca.pem',
+  'GET /pki/{tenant_id}/crl.pem',
   'GET /health',
   'GET /health/ready',
   'GET /openapi.json',
@@ -145,16 +167,26 @@ const OPERATOR_ONLY = [
 
 /** Answers that are not held against a schema. */
 const RAW = [
+  'GET /pki/root.pem',
+  'GET /pki/{tenant_id}/ca.pem',
+  'GET /pki/{tenant_id}/crl.pem',
   'GET /metrics',
   'GET /openapi.json',
   'GET /docs',
   'GET /docs/style.css',
   'GET /docs/script.js',
   'GET /v1/vaults/{vault}/export',
+  'POST /app-connections/{connection}/export-zip',
 ];
 
 /** Endpoints that a personal access token cannot use. */
 const SESSION_ONLY = ['POST /auth/logout'];
+const MACHINE_ONLY = [
+  'GET /app-connections/fetch/{client_id}/{vault}/{secret*}',
+  'GET /eso/secrets/by-id',
+  'GET /eso/secrets/by-name',
+  'GET /eso/vault/{vault}',
+];
 
 /** What takes two people, always or in some cases: a door that is missing here opens for one. */
 const APPROVED = [
@@ -206,7 +238,7 @@ test('what is public, for the operator only, raw, for sessions only or for two p
   );
   assert.deepEqual(
     named((e) => e.credentials !== 'public' && !e.credentials.includes('pat')),
-    SESSION_ONLY,
+    [...SESSION_ONLY, ...MACHINE_ONLY].sort(),
   );
 });
 
@@ -302,7 +334,7 @@ async function makeCallers({ service, tenant, owner }: World): Promise<Record<Ca
   };
   const live = (person: Person): Caller => {
     const session = async () => {
-      await forgetSecondFactors(service);
+      await forgetSecondFactor(service, person.id);
       return logIn(service, person);
     };
     return { isKnown: true, token: person.token, session, person };

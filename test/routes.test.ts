@@ -67,8 +67,8 @@ describe('routes with a wildcard', () => {
         return { status: 200, headers: {}, body: JSON.stringify([ready.declaration.name, call.params['path']]) };
       },
     } as Pick<Pipeline, 'answer'> as Pipeline;
-    server = createHttpServer(service.app.kernel, endpoints, echo);
-    port = await server.listen();
+    server = createHttpServer(service.app.kernel, endpoints, echo, null);
+    ({ port } = await server.listen());
   });
   after(async () => {
     await server.close();

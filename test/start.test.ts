@@ -39,6 +39,13 @@ async function assertWorks(service: ServiceProcess, token = service.adminToken()
   assert.equal(status, 200, text);
 }
 
+/** Only the certificate that clients trust is for others to read. */
+function assertModes(dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    assert.equal(modeOf(join(dataDir, name)), name === 'ca.pem' ? '644' : '600', name);
+  }
+}
+
 function modeOf(file: string): string {
   return (statSync(file).mode & 0o777).toString(8);
 }
@@ -60,15 +67,15 @@ describe('a first start', () => {
   test('makes a folder that only its owner can use, and says how to go on', async () => {
     const service = await spawnService();
     assert.equal(modeOf(service.dataDir), '700');
-    for (const name of readdirSync(service.dataDir)) assert.equal(modeOf(join(service.dataDir, name)), '600', name);
-    for (const name of ['root.key', 'admin.token', 'coffer.db'])
+    assertModes(service.dataDir);
+    for (const name of ['root.key', 'admin.token', 'coffer.db', 'ca.pem'])
       assert.ok(existsSync(join(service.dataDir, name)), name);
     assertCurlLineWorks(service);
     assert.equal(service.stdout().includes(service.adminToken()), false, 'the token itself is not printed');
     await stopService(service);
 
     const again = await spawnService({ dataDir: service.dataDir });
-    assert.equal(again.stdout(), `Coffer is ready at ${again.url}\n`);
+    assert.match(again.stdout(), /^Coffer is ready at \S+\nClient certificates are taken at https:\S+\n$/);
     await assertWorks(again);
     await stopService(again);
   });
@@ -327,11 +334,9 @@ onBothDatabases('a first start killed at any instant', (database) => {
       const { body } = await call(service.url, 'GET', '/v1/tenants', { token: service.adminToken() });
       assert.equal(body.tenants.length, 1);
       await stopService(service);
-      const expected = ['admin.token', 'coffer.db', 'lock', 'root.key'];
-      for (const name of readdirSync(dataDir)) {
-        assert.ok(expected.includes(name), `${name} was left behind`);
-        assert.equal(modeOf(join(dataDir, name)), '600', name);
-      }
+      const expected = ['admin.token', 'ca.pem', 'coffer.db', 'lock', 'root.key'];
+      for (const name of readdirSync(dataDir)) assert.ok(expected.includes(name), `${name} was left behind`);
+      assertModes(dataDir);
     }
     t.diagnostic(`${kills} kills, ${beforeReady} of them before it was ready`);
   });

@@ -2,9 +2,23 @@ import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { bootstrap } from './bootstrap.ts';
 import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
+import {
+  APP_CONNECTION_ENDPOINTS,
+  appConnectionsFeature,
+  ConnectionTokens,
+  connectionPolicies,
+  findConnection,
+} from './features/app-connections/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
+import {
+  CERTIFICATE_ENDPOINTS,
+  Certificates,
+  certificatesFeature,
+  OwnIdentity,
+} from './features/certificates/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
+import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
@@ -17,7 +31,7 @@ import {
 } from './features/policies/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
-import { purgeSecrets, SECRET_ENDPOINTS, secretIds, secretsFeature } from './features/secrets/index.ts';
+import { purgeSecrets, SECRET_ENDPOINTS, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
 import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
 import { purgeTokens, TOKENIZATION_ENDPOINTS, tokenizationFeature } from './features/tokenization/index.ts';
@@ -40,6 +54,7 @@ import type { Config } from './kernel/config.ts';
 import type { EndpointDeclaration } from './kernel/endpoint.ts';
 import type { Feature } from './kernel/feature.ts';
 import { createHttpServer } from './kernel/http/server.ts';
+import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { RateSharing } from './kernel/limits/rate-sharing.ts';
@@ -64,16 +79,30 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...TRANSFER_ENDPOINTS,
   ...APPROVAL_ENDPOINTS,
   ...ENVIRONMENT_ENDPOINTS,
+  ...CERTIFICATE_ENDPOINTS,
+  ...APP_CONNECTION_ENDPOINTS,
+  ...ESO_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
   ...REFERENCE_ENDPOINTS,
 ];
 
-function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: ApprovalsFeature): Feature[] {
+interface Shared {
+  heads: Heads;
+  state: AppState;
+  approvals: ApprovalsFeature;
+  certificates: Certificates;
+}
+
+function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
+  const reader = new SecretReader(kernel.database);
   return [
     sessionsFeature(kernel),
-    tokensFeature(kernel),
+    tokensFeature(kernel, [
+      new ConnectionTokens('federation', kernel, certificates),
+      new ConnectionTokens('workload', kernel, certificates),
+    ]),
     mfaFeature(),
     usersFeature({
       revokeTokens: (tx, tenantId, userId, kinds, now) => revokeOfUser(tx, tenantId, userId, kinds, now, ''),
@@ -95,7 +124,10 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: Ap
         return isMember || hasPolicies(tx, tenantId, 'group', groupId);
       },
     }),
-    policiesFeature(),
+    policiesFeature({
+      clientIdOf: async (db, tenantId, text) => (await findConnection(db, tenantId, text))?.client_id,
+      policiesOfConnection: connectionPolicies,
+    }),
     approvals,
     vaultsFeature(kernel, {
       secretIds,
@@ -105,19 +137,26 @@ function featuresOf(kernel: Kernel, heads: Heads, state: AppState, approvals: Ap
         return purgeSecrets(tx, tenantId, vaultId, limit, SECRET_OBSERVERS);
       },
     }),
-    secretsFeature(kernel, SECRET_OBSERVERS),
+    secretsFeature(kernel, SECRET_OBSERVERS, reader),
+    esoFeature(reader),
     aggregateFeature(),
     searchFeature(),
     tokenizationFeature(kernel),
     transferFeature(),
     environmentsFeature(),
+    certificatesFeature(certificates),
+    appConnectionsFeature(kernel, {
+      certificates,
+      reader,
+      forget: (tx, tenantId, { client_id }) => forgetPrincipal(tx, tenantId, 'app_connection', client_id),
+    }),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
     referenceFeature({
       declarations: () => DECLARATIONS,
       version: VERSION,
-      serverUrl: () => kernel.config.baseUrl(state.port),
+      serverUrl: () => kernel.addresses.baseUrl,
     }),
   ];
 }
@@ -126,12 +165,15 @@ const SECRET_OBSERVERS = { forget: forgetSecrets };
 
 interface AppState {
   isStopping: boolean;
-  port: number;
 }
 
 export interface App {
   kernel: Kernel;
   baseUrl: string;
+  /** Where client certificates can be shown; null if there is no listener for it. */
+  tlsUrl: string | null;
+  /** What it shows there is from its own authority. */
+  hasOwnIdentity: boolean;
   isFirstStart: boolean;
   tokenFile: string;
   jobs: JobRunner;
@@ -144,14 +186,15 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
   try {
     const { kernel, heads } = await openKernel({ config, clock, log, database: storage.database });
     const { isFirstStart, tokenFile } = await bootstrap(kernel);
-    const state: AppState = { isStopping: false, port: config.port };
+    const state: AppState = { isStopping: false };
     const byName = new Map<string, ReadyEndpoint>();
     const approvals = approvalsFeature(kernel, {
       managedBy,
       hooks: { vault_delete: { requested: markPending, released: unmarkPending } },
       endpoint: (name) => byName.get(name),
     });
-    const features = featuresOf(kernel, heads, state, approvals);
+    const certificates = new Certificates(kernel);
+    const features = featuresOf(kernel, { heads, state, approvals, certificates });
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),
       kernel.epochs,
@@ -160,32 +203,48 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
     for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
     const pipeline = new Pipeline(kernel, authentication, approvals.desk);
-    const server = createHttpServer(kernel, endpoints, pipeline);
+    const identity = await openIdentity(kernel, certificates);
+    const server = createHttpServer(kernel, endpoints, pipeline, identity);
     const jobs = new JobRunner({
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
-    state.port = await server.listen();
+    Object.assign(kernel.addresses, await server.listen());
     const background = startBackground(kernel, jobs);
     const close = async () => {
       state.isStopping = true;
       await server.close();
+      await identity?.close();
       await background.stop();
       await Promise.all(features.map((feature) => feature.settled?.()));
       await storage.close();
     };
-    return { kernel, baseUrl: config.baseUrl(state.port), isFirstStart, tokenFile, jobs, close };
+    const { baseUrl, tlsUrl } = kernel.addresses;
+    return { kernel, baseUrl, tlsUrl, hasOwnIdentity: config.tls === null, isFirstStart, tokenFile, jobs, close };
   } catch (error) {
     await storage.close();
     throw error;
   }
 }
 
+/** What the listeners for TLS show: the operator's certificate, or one of the service's own authority. */
+async function openIdentity(kernel: Kernel, certificates: Certificates): Promise<CurrentIdentity | null> {
+  const { tls, tlsPort } = kernel.config;
+  if (tls !== null) return CurrentIdentity.open(new IdentityFiles(tls), kernel.log);
+  return tlsPort === null ? null : CurrentIdentity.open(new OwnIdentity(kernel, certificates), kernel.log);
+}
+
 function kernelJobs(kernel: Kernel): Job[] {
   const forget = async () => {
     await kernel.idempotency.forgetExpired();
   };
-  return [{ name: 'forget-idempotency-keys', intervalMs: HOUR_MS, run: forget }];
+  const forgetProofs = async () => {
+    await kernel.dpop.forgetExpired(kernel.clock.now());
+  };
+  return [
+    { name: 'forget-idempotency-keys', intervalMs: HOUR_MS, run: forget },
+    { name: 'forget-dpop-proofs', intervalMs: 5 * MINUTE_MS, run: forgetProofs },
+  ];
 }
 
 /** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */

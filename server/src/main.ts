@@ -1,5 +1,6 @@
-import { relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { type App, startApp } from './app.ts';
+import { ROOT_FILE } from './features/certificates/index.ts';
 import { loadConfig } from './kernel/config.ts';
 import { CofferError } from './kernel/errors.ts';
 import { createLogger } from './kernel/observability/log.ts';
@@ -18,10 +19,15 @@ try {
   const app = await startApp(config, log);
   // Before it says that it is ready: whoever reads that may end it in the same moment.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(app));
-  process.stdout.write(app.isFirstStart ? welcome(app) : `Coffer is ready at ${app.baseUrl}\n`);
+  process.stdout.write(app.isFirstStart ? welcome(app) : ready(app));
 } catch (error) {
   process.stderr.write(`Coffer cannot start. ${explainFailure(error)}\n`);
   process.exit(1);
+}
+
+function ready({ baseUrl, tlsUrl }: App): string {
+  const tls = tlsUrl === null ? '' : `Client certificates are taken at ${tlsUrl}\n`;
+  return `Coffer is ready at ${baseUrl}\n${tls}`;
 }
 
 function welcome(app: App): string {
@@ -35,10 +41,16 @@ function welcome(app: App): string {
     `    printf 'Authorization: Bearer %s' "$(cat ${quoted(tokenFile)})" | curl -s -H @- ${app.baseUrl}/auth/me`,
     '',
     `  Keep ${tokenFile.replace(/admin\.token$/, 'root.key')} safe and backed up: without it no secret can be opened.`,
+    ...(app.tlsUrl === null ? [] : [tlsLine(app, dirname(tokenFile))]),
     `  The API is described at ${app.baseUrl}/docs`,
     '',
     '',
   ].join('\n');
+}
+
+function tlsLine({ tlsUrl, hasOwnIdentity }: App, folder: string): string {
+  const trust = hasOwnIdentity ? `; its clients trust ${join(folder, ROOT_FILE)}` : '';
+  return `  Client certificates are taken at ${tlsUrl}${trust}`;
 }
 
 /** As a shell reads it: folders may have spaces and worse in their names. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { Addresses } from './kernel/addresses.ts';
 import { AuditLog } from './kernel/audit/audit-log.ts';
 import { Heads } from './kernel/audit/heads.ts';
 import { JournalKeys } from './kernel/audit/journal-state.ts';
@@ -9,6 +10,7 @@ import { PostgresAuditStore } from './kernel/audit/postgres-audit-store.ts';
 import { Refusals } from './kernel/audit/refusals.ts';
 import { SqliteAuditStore } from './kernel/audit/sqlite-audit-store.ts';
 import { systemEntry } from './kernel/audit/system-entry.ts';
+import { DpopGuard } from './kernel/auth/dpop-guard.ts';
 import { SigningKeys } from './kernel/auth/signing-keys.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
@@ -130,6 +132,7 @@ export async function openKernel(parts: {
   const audit = new AuditLog(store, heads, log);
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
   await signingKeys.rotate();
+  const addresses = new Addresses(config);
   const kernel: Kernel = {
     config,
     clock,
@@ -143,6 +146,8 @@ export async function openKernel(parts: {
     refusals: new Refusals((entry) => audit.record(entry)),
     rates: new RateLimiter(),
     idempotency: new Idempotency(database, keyring, clock),
+    addresses,
+    dpop: new DpopGuard({ database, keyring, addresses, isNonceRequired: config.isDpopNonceRequired }),
     outbound: new AddressGuard(config.outboundAllow),
     operatorTenantId: '',
     nodeId: newId('node', clock.now()),

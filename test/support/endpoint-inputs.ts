@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as OTPAuth from 'otpauth';
 import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
+import { MACHINE_INPUTS } from './machine-inputs.ts';
 import { addToken, approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import type { Service } from './service.ts';
 
@@ -22,23 +23,32 @@ export interface Sender {
 export interface Input {
   /** Values for the braces of the path. */
   params?: Record<string, string>;
+  query?: Record<string, string>;
   body?: unknown;
 }
 
+export type MakeInput = (world: World, sender: Sender) => Promise<Input>;
+
 export const nameOf = ({ method, path }: EndpointDeclaration) => `${method} ${path}`;
 
-/** The path with the braces filled in. */
-export function pathOf(declaration: EndpointDeclaration, { params = {} }: Input, pattern = declaration.path): string {
-  return pattern.replace(/\{([a-z_]+)\*?\}/g, (_, name: string) => {
+/** The path with the braces filled in, and the query. */
+export function pathOf(declaration: EndpointDeclaration, input: Input, pattern = declaration.path): string {
+  const { params = {}, query } = input;
+  const path = pattern.replace(/\{([a-z_]+)\*?\}/g, (_, name: string) => {
     assert.ok(params[name] !== undefined, `${nameOf(declaration)} needs a row in INPUTS for {${name}}`);
     return params[name];
   });
+  return query === undefined ? path : `${path}?${new URLSearchParams(query)}`;
 }
 
-/** Valid input for each endpoint that needs any, made afresh for each call, in the tenant of the owner. */
-export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<Input>> = {
-  'POST /auth/login': async ({ service }, { person: { email, password, tenant } }) => {
-    await forgetSecondFactors(service);
+/**
+ * Valid input for each endpoint that needs any, made afresh for each call, in the tenant of the owner. A list has two rows at least, so
+ * that it has a second page.
+ */
+export const INPUTS: Record<string, MakeInput> = {
+  ...MACHINE_INPUTS,
+  'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {
+    await forgetSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };
   },
   'POST /auth/password': async (_, { person: { password } }) => ({
@@ -47,17 +57,17 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
   'POST /auth/tokens': async () => ({ body: { name: 'for the matrix' } }),
   'GET /auth/tokens/{token_id}': ownersToken,
   'DELETE /auth/tokens/{token_id}': ownersToken,
-  'POST /auth/mfa/totp': async ({ service }) => {
-    await forgetSecondFactors(service);
+  'POST /auth/mfa/totp': async ({ service }, { person }) => {
+    await forgetSecondFactor(service, person.id);
     return {};
   },
   'POST /auth/mfa/totp/confirm': async ({ service }, { isKnown, person }) => {
-    await forgetSecondFactors(service);
+    await forgetSecondFactor(service, person.id);
     if (!isKnown) return { body: { otp: '123456' } };
     return { body: { otp: await enrol(service, person) } };
   },
   'DELETE /auth/mfa/totp': async ({ service }, { isKnown, person }) => {
-    await forgetSecondFactors(service);
+    await forgetSecondFactor(service, person.id);
     if (isKnown) await confirmFactor(service, person);
     return {};
   },
@@ -66,7 +76,7 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
   'PATCH /v1/users/{user_id}': async (world) => ({ ...(await someUser(world)), body: { name: 'Changed' } }),
   'DELETE /v1/users/{user_id}': someUser,
   'DELETE /v1/users/{user_id}/mfa': async ({ service, owner }) => {
-    await forgetSecondFactors(service);
+    await forgetSecondFactor(service, owner.id);
     await confirmFactor(service, owner);
     return { params: { user_id: owner.id } };
   },
@@ -74,7 +84,13 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
   'GET /v1/groups/{group_id}': someGroup,
   'PATCH /v1/groups/{group_id}': async (world) => ({ ...(await someGroup(world)), body: { description: 'Changed' } }),
   'DELETE /v1/groups/{group_id}': someGroup,
-  'GET /v1/groups/{group_id}/members': someGroup,
+  'GET /v1/groups/{group_id}/members': async (world) => {
+    const { params } = await someGroup(world);
+    for (const user_id of [world.owner.id, (await someUser(world)).params.user_id]) {
+      await ok(world.service.call('POST', `/v1/groups/${params.group_id}/members`, { body: { user_id } }), 201);
+    }
+    return { params };
+  },
   'POST /v1/groups/{group_id}/members': async (world) => ({
     ...(await someGroup(world)),
     body: { user_id: world.owner.id },
@@ -110,7 +126,11 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
     await ok(world.service.call('DELETE', `/v1/vaults/${made.params.vault}`));
     return made;
   },
-  'GET /v1/vaults/{vault}/members': someVault,
+  // Whoever makes a vault is its first member.
+  'GET /v1/vaults/{vault}/members': async (world) => {
+    const { vault } = (await someMember(world)).params;
+    return { params: { vault } };
+  },
   'POST /v1/vaults/{vault}/members': async (world) => ({
     ...(await someVault(world)),
     body: { user: world.owner.id, role: 'reader' },
@@ -121,10 +141,10 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
   }),
   'DELETE /v1/vaults/{vault}/members/{member_id}': someMember,
   'POST /v1/vaults/{vault}/members/review': someVault,
-  'GET /v1/vaults/{vault}/secrets': someVault,
+  'GET /v1/vaults/{vault}/secrets': someSecretsVault,
   'POST /v1/vaults/{vault}/secrets': async (world) => ({
     ...(await someVault(world)),
-    body: { path: 'a/new/one', value: 'x' },
+    body: { path: uniqueName('a/new'), value: 'x' },
   }),
   'GET /v1/vaults/{vault}/secrets/{path*}': someSecret,
   'PUT /v1/vaults/{vault}/secrets/{path*}': async (world) => ({ ...(await someSecret(world)), body: { value: 'y' } }),
@@ -134,7 +154,12 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
     await ok(world.service.call('DELETE', `/v1/vaults/${made.params.vault}/secrets/${made.params.path}`));
     return made;
   },
-  'GET /v1/vaults/{vault}/secrets/{path*}/versions': someSecret,
+  'GET /v1/vaults/{vault}/secrets/{path*}/versions': async (world) => {
+    const made = await someSecret(world);
+    const { vault, path } = made.params;
+    await ok(world.service.call('PUT', `/v1/vaults/${vault}/secrets/${path}`, { body: { value: 'y' } }));
+    return made;
+  },
   'POST /v1/vaults/{vault}/secrets/{path*}/rotate': async (world) => ({
     ...(await someSecret(world)),
     body: { value: 'z', reason: 'the matrix' },
@@ -145,11 +170,11 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
   }),
   'POST /v1/vaults/{vault}/secrets/{path*}/move': async (world) => ({
     ...(await someSecret(world)),
-    body: { to_path: 'moved' },
+    body: { to_path: uniqueName('moved/to') },
   }),
   'POST /v1/vaults/{vault}/secrets/{path*}/copy': async (world) => ({
     ...(await someSecret(world)),
-    body: { to_path: 'copied' },
+    body: { to_path: uniqueName('copied/to') },
   }),
   'GET /v1/vaults/{vault}/aggregate': someSecretsVault,
   'POST /v1/vaults/{vault}/search': async (world) => ({
@@ -165,7 +190,7 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
   },
   'POST /v1/vaults/{vault}/import': async (world) => ({
     ...(await someVault(world)),
-    body: { secrets: { 'a/b': 'c' } },
+    body: { secrets: { [uniqueName('imported/as')]: 'c' } },
   }),
   'GET /v1/vaults/{vault}/export': someSecretsVault,
   'GET /approvals/{approval_id}': someApproval,
@@ -178,25 +203,158 @@ export const INPUTS: Record<string, (world: World, sender: Sender) => Promise<In
     body: { name: uniqueName('environment') },
   }),
   'DELETE /environments/{environment_id}': someEnvironment,
-  'GET /environments/{environment_id}/secrets': someEnvironment,
+  'GET /environments/{environment_id}/secrets': async (world) => {
+    const { params } = await someEnvironment(world);
+    for (const key_name of ['SOME_KEY', 'SOME_OTHER_KEY']) await bindSome(world, params.environment_id, key_name);
+    return { params };
+  },
   'POST /environments/{environment_id}/secrets': async (world) => ({
     ...(await someEnvironment(world)),
-    body: { secret_id: await someSecretId(world), key_name: 'SOME_KEY' },
+    body: { secret_id: (await readSome(world)).secret_id, key_name: 'SOME_KEY' },
   }),
   'DELETE /environments/{environment_id}/secrets/{secret_id}': async (world) => {
     const { params } = await someEnvironment(world);
-    const body = { secret_id: await someSecretId(world), key_name: 'SOME_KEY' };
-    await ok(world.service.call('POST', `/environments/${params.environment_id}/secrets`, { body }), 201);
-    return { params: { ...params, secret_id: String(body.secret_id) } };
+    const { secret_id } = await bindSome(world, params.environment_id);
+    return { params: { ...params, secret_id: String(secret_id) } };
   },
   'GET /environments/{environment_id}/compose': someEnvironment,
   'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
+  'GET /pki/{tenant_id}/ca.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
+  'GET /pki/{tenant_id}/crl.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'GET /v1/tenants/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'PATCH /v1/tenants/{tenant_id}': async ({ tenant }) => ({
     params: { tenant_id: tenant.id },
     body: { plan: 'enterprise' },
   }),
 };
+
+/** The same once more, where an endpoint takes something in another way or names something else: each must be as well guarded. */
+export const MORE_INPUTS: Record<string, MakeInput[]> = {
+  'GET /auth/tokens': [async ({ owner }) => ({ query: { user_id: owner.id } })],
+  'POST /auth/tokens': [
+    async (world) => {
+      const { vault } = (await someVault(world)).params;
+      return { body: { name: 'for one vault', scope: { vaults: [vault] } } };
+    },
+  ],
+  'POST /v1/policies/simulate': [
+    async (world) => ({ body: { policy: (await somePolicy(world)).params.name, ...ASKED } }),
+    async ({ owner }) => ({ body: { principal: { user: owner.email }, ...ASKED } }),
+    async (world) => ({ body: { principal: { group: (await namedGroup(world)).name }, ...ASKED } }),
+  ],
+  'POST /v1/policies/{name}/attach': [
+    async (world) => ({ ...(await somePolicy(world)), body: { principal: { user: world.owner.email } } }),
+    async (world) => ({ ...(await somePolicy(world)), body: { principal: { group: (await namedGroup(world)).id } } }),
+    async (world) => ({ ...(await somePolicy(world)), body: { principal: { group: (await namedGroup(world)).name } } }),
+  ],
+  'POST /v1/policies/{name}/detach': [
+    async (world) => {
+      const made = await somePolicy(world);
+      const body = { principal: { group: (await namedGroup(world)).name } };
+      const attach = world.service.call('POST', `/v1/policies/${made.params.name}/attach`, { body });
+      await approved(world.service, attach, world.owner.token);
+      return { ...made, body };
+    },
+  ],
+  'POST /v1/vaults/{vault}/members': [
+    async (world) => ({ ...(await someVault(world)), body: { user: world.owner.email, role: 'reader' } }),
+    async (world) => ({ ...(await someVault(world)), body: { group: (await namedGroup(world)).id, role: 'reader' } }),
+    async (world) => ({ ...(await someVault(world)), body: { group: (await namedGroup(world)).name, role: 'reader' } }),
+  ],
+  'GET /v1/vaults/{vault}/secrets': [underPrefix],
+  'GET /v1/vaults/{vault}/aggregate': [underPrefix],
+  'GET /v1/vaults/{vault}/export': [underPrefix],
+  'POST /v1/vaults/{vault}/search': [
+    async (world) => {
+      const { vault, path } = (await someSecret(world)).params;
+      return { params: { vault }, body: { query: 'something', prefix: path } };
+    },
+  ],
+  'POST /v1/vaults/{vault}/secrets': [
+    async (world) => {
+      const { vault, path } = (await someSecret(world)).params;
+      return { params: { vault }, body: { path, value: 'x' } };
+    },
+  ],
+  'POST /v1/vaults/{vault}/import': [
+    async (world) => {
+      const { vault, path } = (await someSecret(world)).params;
+      return { params: { vault }, body: { secrets: { [path]: 'c' } } };
+    },
+  ],
+  'POST /v1/vaults/{vault}/secrets/{path*}/move': [toAnotherVault, toUnlikeVault],
+  'POST /v1/vaults/{vault}/secrets/{path*}/copy': [toAnotherVault, toUnlikeVault],
+  'GET /approvals/{approval_id}': [someVaultDeletion],
+  'POST /approvals/{approval_id}/approve': [async (world) => ({ ...(await someVaultDeletion(world)), body: {} })],
+  'POST /approvals/{approval_id}/reject': [async (world) => ({ ...(await someVaultDeletion(world)), body: {} })],
+  'POST /environments': [
+    async (world) => {
+      const { environment_id } = (await someEnvironment(world)).params;
+      return { body: { name: uniqueName('environment'), parent_id: Number(environment_id) } };
+    },
+  ],
+  'PUT /environments/{environment_id}': [
+    async (world) => {
+      const parent_id = Number((await someEnvironment(world)).params.environment_id);
+      return { ...(await someEnvironment(world)), body: { name: uniqueName('environment'), parent_id } };
+    },
+  ],
+  'POST /environments/{environment_id}/secrets': [
+    async (world) => ({
+      ...(await someEnvironment(world)),
+      body: { secret_id: (await readSome(world)).id, key_name: 'SOME_KEY' },
+    }),
+  ],
+  'DELETE /environments/{environment_id}/secrets/{secret_id}': [
+    async (world) => {
+      const { params } = await someEnvironment(world);
+      const { id } = await bindSome(world, params.environment_id);
+      return { params: { ...params, secret_id: id } };
+    },
+  ],
+  'GET /environments/{environment_id}/compose': [
+    async (world) => {
+      const { params } = await someEnvironment(world);
+      await bindSome(world, params.environment_id);
+      return { params, query: { resolve: 'true' } };
+    },
+  ],
+  'GET /v1/audit': [
+    async (world) => ({ query: { vault: (await someVault(world)).params.vault } }),
+    async ({ owner }) => ({ query: { actor: owner.id } }),
+  ],
+};
+
+const ASKED = { action: 'audit:read', resource: 'audit' };
+
+async function underPrefix(world: World) {
+  const { vault, path } = (await someSecret(world)).params;
+  return { params: { vault }, query: { prefix: path } };
+}
+
+/** Onto what is there: it is refused, and only to who may know that. */
+async function toAnotherVault(world: World) {
+  const { vault: to_vault, path: to_path } = (await someSecret(world)).params;
+  return { ...(await someSecret(world)), body: { to_vault, to_path } };
+}
+
+/** Where it does not fit: that too only who may know is told. */
+async function toUnlikeVault(world: World) {
+  const body = { name: uniqueName('vault'), environment: 'production', is_zero_knowledge: true };
+  await ok(world.service.call('POST', '/v1/vaults', { body }), 201);
+  return { ...(await someSecret(world)), body: { to_vault: body.name, to_path: uniqueName('moved/to') } };
+}
+
+async function someVaultDeletion({ service }: World) {
+  const body = { name: uniqueName('vault'), environment: 'production' };
+  await ok(service.call('POST', '/v1/vaults', { body }), 201);
+  const { approval_id } = await ok(service.call('DELETE', `/v1/vaults/${body.name}`), 202);
+  return { params: { approval_id: String(approval_id) } };
+}
+
+async function namedGroup({ service }: World): Promise<{ id: string; name: string }> {
+  return ok(service.call('POST', '/v1/groups', { body: { name: uniqueName('group') } }), 201);
+}
 
 const DOCUMENT = {
   version: '2026-01-01',
@@ -224,13 +382,15 @@ async function someMember(world: World) {
 
 async function someSecret(world: World) {
   const { params } = await someVault(world);
-  const body = { path: 'some/secret', value: 'something secret' };
+  const body = { path: uniqueName('some/secret'), value: 'something secret' };
   await ok(world.service.call('POST', `/v1/vaults/${params.vault}/secrets`, { body }), 201);
   return { params: { ...params, path: body.path } };
 }
 
 async function someSecretsVault(world: World) {
   const { vault } = (await someSecret(world)).params;
+  const body = { path: uniqueName('some/other'), value: 'something secret' };
+  await ok(world.service.call('POST', `/v1/vaults/${vault}/secrets`, { body }), 201);
   return { params: { vault } };
 }
 
@@ -253,9 +413,16 @@ async function confirmFactor(service: Service, person: Person): Promise<void> {
   await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body }));
 }
 
-async function someSecretId(world: World): Promise<number> {
+async function readSome(world: World): Promise<{ id: string; secret_id: number }> {
   const { vault, path } = (await someSecret(world)).params;
-  return (await ok(world.service.call('GET', `/v1/vaults/${vault}/secrets/${path}`))).secret_id;
+  return ok(world.service.call('GET', `/v1/vaults/${vault}/secrets/${path}`));
+}
+
+async function bindSome(world: World, environment_id: string, key_name = 'SOME_KEY') {
+  const { id, secret_id } = await readSome(world);
+  const body = { secret_id, key_name };
+  await ok(world.service.call('POST', `/environments/${environment_id}/secrets`, { body }), 201);
+  return { id, secret_id };
 }
 
 async function someEnvironment({ service }: World) {
@@ -278,9 +445,9 @@ async function someGroup({ service }: World) {
 }
 
 /** A person who has confirmed one cannot enrol again, and to give one up takes somebody else. */
-export async function forgetSecondFactors(service: Service): Promise<void> {
+export async function forgetSecondFactor(service: Service, userId: string): Promise<void> {
   await service.app.kernel.database.transaction(async (tx) => {
-    await tx.deleteFrom('user_totp').execute();
-    await tx.deleteFrom('user_recovery_codes').execute();
+    await tx.deleteFrom('user_totp').where('user_id', '=', userId).execute();
+    await tx.deleteFrom('user_recovery_codes').where('user_id', '=', userId).execute();
   });
 }

@@ -69,6 +69,7 @@ export function startProcess(script: string, args: readonly string[], options: P
     env: {
       PATH: process.env['PATH'] ?? '',
       CV_PORT: '0',
+      CV_TLS_PORT: '0',
       CV_LOG_FORMAT: 'json',
       CV_DATA_DIR: dataDir,
       ...(options.databaseUrl !== undefined && { CV_DATABASE_URL: options.databaseUrl }),

@@ -71,6 +71,8 @@ export interface Answer {
 export interface Service {
   app: App;
   url: string;
+  /** Where client certificates are taken, with a certificate that `ca.pem` in the data folder vouches for. */
+  tlsUrl: string;
   clock: TestClock;
   adminToken: string;
   dataDir: string;
@@ -96,6 +98,7 @@ export async function startService(database: DatabaseKind, options: ServiceOptio
   const databaseUrl = database === 'postgres' ? (options.databaseUrl ?? (await newPostgresDatabase())) : undefined;
   const config = loadConfig({
     CV_PORT: '0',
+    CV_TLS_PORT: '0',
     CV_DATA_DIR: dataDir,
     ...(databaseUrl !== undefined && { CV_DATABASE_URL: databaseUrl }),
     ...options.env,
@@ -111,6 +114,7 @@ export async function startService(database: DatabaseKind, options: ServiceOptio
   return {
     app,
     url: app.baseUrl,
+    tlsUrl: app.tlsUrl ?? '',
     clock,
     adminToken,
     dataDir,

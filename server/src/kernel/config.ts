@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
+import type { CertificateHeader } from './http/forwarded-certificate.ts';
 import { rootKey, SETTINGS, type SettingName, type Values } from './settings.ts';
 
 /** A start that cannot go on: one line per problem, each naming the variable and what to write. Values never appear. */
@@ -29,9 +30,15 @@ export interface Config {
   readonly databasePool: number;
   /** `port` is the one listened on, which differs from the setting when that is 0. */
   baseUrl(port: number): string;
+  /** It was given, and does not follow from where the service listens. */
+  readonly hasBaseUrl: boolean;
   audience(port: number): string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  /** The listener for TLS beside the main one. Not chosen: the usual port, which may be another program's. */
+  readonly tlsPort: { readonly port: number; readonly isChosen: boolean } | null;
   readonly trustedProxies: readonly string[];
+  readonly clientCertHeader: CertificateHeader | null;
+  readonly isDpopNonceRequired: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly rootKey: RootKeyConfig;
@@ -83,6 +90,12 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
     given.has('CV_DATABASE_POOL') && !given.has('CV_DATABASE_URL'),
     'CV_DATABASE_POOL has no effect here: remove it, or set CV_DATABASE_URL.',
   );
+  check(
+    values['CV_CLIENT_CERT_HEADER'] !== 'none' &&
+      given.has('CV_CLIENT_CERT_HEADER') &&
+      !given.has('CV_TRUSTED_PROXIES'),
+    'CV_CLIENT_CERT_HEADER has no effect here: remove it, or set CV_TRUSTED_PROXIES.',
+  );
   only('CV_ROOT_KEY_FILE', 'file');
   only('CV_ROOT_KEY', 'env');
   only('CV_ROOT_PASSPHRASE', 'passphrase');
@@ -119,9 +132,13 @@ function build(values: Values): Config {
       databaseUrl: values.CV_DATABASE_URL,
       databasePool: values.CV_DATABASE_POOL,
       baseUrl: base,
+      hasBaseUrl: values.CV_BASE_URL !== null,
       audience: (port: number) => values.CV_AUDIENCE ?? base(port),
       tls: tls && Object.freeze(tls),
+      tlsPort: tlsPortOf(values),
       trustedProxies: Object.freeze(values.CV_TRUSTED_PROXIES ?? []),
+      clientCertHeader: values.CV_CLIENT_CERT_HEADER === 'none' ? null : values.CV_CLIENT_CERT_HEADER,
+      isDpopNonceRequired: values.CV_DPOP_NONCE === 'required',
       logLevel: values.CV_LOG_LEVEL,
       logFormat: values.CV_LOG_FORMAT,
       rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
@@ -131,6 +148,13 @@ function build(values: Values): Config {
       outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
     }),
   );
+}
+
+const USUAL_TLS_PORT = 7443;
+
+function tlsPortOf({ CV_TLS_PORT: chosen, CV_PORT: main }: Values): Config['tlsPort'] {
+  if (chosen === 'off') return null;
+  return Object.freeze({ port: chosen ?? (main === 0 ? 0 : USUAL_TLS_PORT), isChosen: chosen !== null });
 }
 
 function rootKeyOf(values: Values, dataDir: string): RootKeyConfig {

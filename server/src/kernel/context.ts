@@ -126,8 +126,8 @@ export class Context {
 
   /** Whose credential it is; whether they may use it so is not known yet. */
   recognize(principal: Principal): void {
-    const { kind, id, name, credentialId: key } = principal;
-    this.identify(principal.tenantId, { kind, id, name, key });
+    const { kind, id, name, credentialId, auditKey = credentialId } = principal;
+    this.identify(principal.tenantId, { kind, id, name, key: auditKey });
   }
 
   /** Who a request of a public endpoint turned out to come from, or whose account it is about. */

@@ -5,7 +5,15 @@ import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import type { RateClass } from './limits/rate-classes.ts';
 
 /** How a caller may prove who it is. */
-export const CREDENTIAL_KINDS = ['pat', 'session', 'connection', 'certificate', 'federation', 'workload'] as const;
+export const CREDENTIAL_KINDS = [
+  'pat',
+  'session',
+  'connection',
+  'certificate',
+  'bound_certificate',
+  'federation',
+  'workload',
+] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
 /** A person's or script's token of either kind. */
@@ -13,6 +21,8 @@ export const ANY_TOKEN: readonly CredentialKind[] = ['pat', 'session'];
 
 /** A machine's: the client headers of an AppConnection, or a token that was exchanged for another identity. */
 export const ANY_MACHINE: readonly CredentialKind[] = ['connection', 'federation', 'workload'];
+
+const MACHINE_KINDS: ReadonlySet<CredentialKind> = new Set([...ANY_MACHINE, 'certificate', 'bound_certificate']);
 
 export const ANY_CALLER: readonly CredentialKind[] = [...ANY_TOKEN, ...ANY_MACHINE];
 
@@ -114,6 +124,10 @@ export function bind<E extends EndpointDeclaration>(declaration: E, handler: Han
 export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   const codes = new Set<ErrorCode>(['INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL_ERROR', ...e.errors]);
   if (e.credentials !== 'public') codes.add('INVALID_TOKEN').add('IP_NOT_ALLOWED').add('RATE_LIMIT_EXCEEDED');
+  if (e.credentials !== 'public') codes.add('INVALID_DPOP_PROOF');
+  if (e.credentials !== 'public' && e.credentials.some((kind) => MACHINE_KINDS.has(kind))) {
+    codes.add('CERTIFICATE_REQUIRED').add('DPOP_REQUIRED').add('SESSION_LIMIT');
+  }
   if (e.permission !== NONE || e.tenant === 'operator') codes.add('INSUFFICIENT_PRIVILEGE');
   if (e.tier !== NONE) codes.add('TIER_REQUIRED');
   if (e.rate !== 'none') codes.add('RATE_LIMIT_EXCEEDED');

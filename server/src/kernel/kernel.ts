@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import type { Addresses } from './addresses.ts';
 import type { AuditLog } from './audit/audit-log.ts';
 import type { Refusals } from './audit/refusals.ts';
+import type { DpopGuard } from './auth/dpop-guard.ts';
 import type { SigningKeys } from './auth/signing-keys.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -26,6 +28,9 @@ export interface Kernel {
   refusals: Refusals;
   rates: RateLimiter;
   idempotency: Idempotency;
+  dpop: DpopGuard;
+  /** Where this service is reached. */
+  addresses: Addresses;
   /** Where outgoing calls may go. */
   outbound: AddressGuard;
   /** The tenant of whoever runs the installation; refusals that belong to no tenant are recorded there. */

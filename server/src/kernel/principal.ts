@@ -25,6 +25,8 @@ export interface Principal {
   credential: CredentialKind;
   /** What the audit log calls the key: the token's id, or the client id. */
   credentialId: string;
+  /** What the audit log calls it instead, where the id says less: the method or the run that a machine's token came from. */
+  auditKey?: string;
   tokenRates: RateOverrides;
   ceilings: readonly Ceiling[];
   policies: readonly CompiledPolicy[];

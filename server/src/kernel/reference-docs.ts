@@ -6,6 +6,7 @@ const CREDENTIAL_NAMES: Record<CredentialKind, string> = {
   session: 'session token',
   connection: 'client id and secret of an AppConnection',
   certificate: 'client certificate of an AppConnection',
+  bound_certificate: 'client certificate and DPoP proof of an AppConnection',
   federation: 'token exchanged for a CI identity',
   workload: 'token exchanged for a workload identity',
 };

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { parseCidr } from './cidr.ts';
 import { isHostName } from './host-name.ts';
+import { CERTIFICATE_HEADERS } from './http/forwarded-certificate.ts';
 
 /** How a setting is read. `parse` answers undefined for text that is not `expects`. */
 export interface Kind<T> {
@@ -31,6 +32,10 @@ const host: Kind<string> = { expects: 'an IP address or a host name', parse: par
 const baseUrl: Kind<string> = {
   expects: 'an http:// or https:// URL without user, path or query, such as https://coffer.example.com',
   parse: parseBaseUrl,
+};
+const portOrOff: Kind<number | 'off'> = {
+  expects: 'a whole number from 0 to 65,535, or `off`',
+  parse: (written) => (written === 'off' ? 'off' : whole(0, 65_535).parse(written)),
 };
 const databaseUrl: Kind<string> = {
   expects: 'a URL that starts with postgres:// or postgresql://',
@@ -105,11 +110,19 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'CV_TLS_PORT',
+    kind: portOrOff,
+    default: null,
+    fallback: '`7443`, if it is free; any free one with `CV_PORT=0`',
+    doc: 'Port for TLS with client certificates; 0 takes any free one, `off` listens on none.',
+    secret: false,
+  },
+  {
     name: 'CV_TLS_CERT_FILE',
     kind: text,
     default: null,
-    fallback: 'none: plain HTTP',
-    doc: 'PEM file with the certificate chain. Together with `CV_TLS_KEY_FILE`.',
+    fallback: 'none: `CV_PORT` is plain HTTP, `CV_TLS_PORT` has a certificate of the service’s own CA',
+    doc: 'PEM file with the certificate chain of both ports, read again when it changes. Together with `CV_TLS_KEY_FILE`.',
     secret: false,
   },
   {
@@ -124,6 +137,20 @@ export const SETTINGS = [
     kind: proxies,
     default: null,
     doc: 'Addresses and CIDR ranges of the proxies whose `X-Forwarded-For` is believed.',
+    secret: false,
+  },
+  {
+    name: 'CV_CLIENT_CERT_HEADER',
+    kind: choice('none', ...CERTIFICATE_HEADERS),
+    default: 'none',
+    doc: 'Header in which those proxies pass on client certificates, and which they overwrite on every request: `client-cert` (RFC 9440), `x-client-cert` (URL-escaped PEM, as nginx writes it) or `none`.',
+    secret: false,
+  },
+  {
+    name: 'CV_DPOP_NONCE',
+    kind: choice('optional', 'required'),
+    default: 'optional',
+    doc: '`required`: every DPoP proof must hold a nonce that the service gave out within five minutes.',
     secret: false,
   },
   {

@@ -66,6 +66,13 @@ export function freeText(maxLength: number, description: string) {
   return Type.String({ maxLength, pattern: '^[^\\u0000]*$', description });
 }
 
+/** Binds a credential to a key: the RFC 7638 thumbprint of it, by SHA-256. */
+export const dpopThumbprint = Type.String({
+  pattern: '^[A-Za-z0-9_-]{43}$',
+  description:
+    'RFC 7638 SHA-256 thumbprint of a public key. Each request must then carry a DPoP proof (RFC 9449) by that key.',
+});
+
 /** One e-mail address has one spelling here: lower case. Anything but plain ASCII could look like another one. */
 export const emailText = Type.String({
   minLength: 3,

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { nextCursor, object, pageQuery } from '../../kernel/wire.ts';
 import { vaultName } from '../vaults/index.ts';
 
@@ -10,7 +10,7 @@ export const aggregateSecrets = endpoint({
   summary: 'Read several secrets in one call',
   description: 'What you may not read is left out, and so are fortress secrets. Each secret is recorded as read.',
   noun: 'secrets',
-  credentials: ANY_TOKEN,
+  credentials: ANY_CALLER,
   tenant: 'own',
   permission: 'secrets:aggregate',
   resource: 'loaded',
@@ -38,7 +38,7 @@ export const aggregateSecrets = endpoint({
     next_cursor: nextCursor,
   }),
   raw: NONE,
-  errors: ['VAULT_NOT_FOUND'],
+  errors: ['VAULT_NOT_FOUND', 'VAULT_OUT_OF_SCOPE'],
 });
 
 export const AGGREGATE_ENDPOINTS = [aggregateSecrets];

@@ -1,6 +1,8 @@
-import { intersection } from '../../kernel/authz/path-ranges.ts';
+import { placesInVault } from '../../kernel/authz/ceiling.ts';
+import { intersection, type PathRange } from '../../kernel/authz/path-ranges.ts';
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
+import { CofferError } from '../../kernel/errors.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   isWithin,
@@ -22,11 +24,13 @@ export async function aggregate(
   vaultName: string,
   query: Query<typeof contract.aggregateSecrets>,
 ): Promise<Streamed> {
+  const within = prefixRange(query.prefix);
+  refuseOutOfScope(ctx, vaultName, within);
   const ranges = reachOf(ctx, vaultName, READABLE);
   const vault = await vaultWithin(ctx, vaultName, ranges);
   const page = await visiblePage(ctx, {
     vault,
-    ranges: intersection(ranges, [prefixRange(query.prefix)]),
+    ranges: intersection(ranges, [within]),
     filter: {},
     cursor: query.cursor,
     limit: query.limit ?? LIST_LIMIT_DEFAULT,
@@ -50,4 +54,12 @@ export async function aggregate(
     }
     yield `],"next_cursor":${JSON.stringify(page.next_cursor)}}`;
   }
+}
+
+/** A machine that asks where it was given nothing is set up wrongly: silence would look like an empty vault. */
+function refuseOutOfScope(ctx: Context, vault: string, within: PathRange): void {
+  const { kind, ceilings } = ctx.principal;
+  if (kind !== 'app_connection' || intersection(placesInVault(ceilings, vault), [within]).length > 0) return;
+  ctx.resource = `vault/${vault}`;
+  throw new CofferError('VAULT_OUT_OF_SCOPE', "This vault or prefix lies outside the connection's vaults and paths.");
 }

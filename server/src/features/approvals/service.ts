@@ -6,7 +6,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import { idForm } from '../../kernel/ids.ts';
-import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
+import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/sealed-cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { callerAs, sightOf, standingOf } from './approvers.ts';
@@ -19,6 +19,7 @@ import * as store from './store.ts';
 /** Approvals one request may look at to find those the caller may see. */
 const SCAN_MAX = 2000;
 const BATCH = 200;
+const APPROVALS: SearchedList = { name: 'approvals', form: idForm('approval') };
 
 /** A decision that may be made: for which levels it counts, and what follows from it. */
 interface Accepted {
@@ -39,13 +40,16 @@ export class Approvals {
   async list(ctx: Context, query: Query<typeof listApprovals>) {
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
     const indexed = query.status === 'pending' ? 'pending' : null;
-    let [before = null]: (string | null)[] = decodeCursor(query.cursor, idForm('approval')) ?? [];
+    let before = await openedCursor(ctx, APPROVALS, query.cursor);
     const isVisible = await sightOf(ctx, this.#ports);
     const found: store.ApprovalFacts[] = [];
     for (let looked = 0; ; ) {
       const rows = await store.approvalsBack(ctx.database.read, ctx.tenantId, indexed, before, BATCH);
       for (const row of rows) {
-        if (found.length === limit || looked === SCAN_MAX) return this.#page(ctx, found, before);
+        if (before !== null && found.length === limit) return this.#page(ctx, found, cursorAt(before));
+        if (before !== null && looked === SCAN_MAX) {
+          return this.#page(ctx, found, await sealedCursor(ctx, APPROVALS, before));
+        }
         looked++;
         before = row.approval_id;
         const isWanted = query.status === undefined || query.status === statusNow(row, ctx.now);
@@ -55,13 +59,13 @@ export class Approvals {
     }
   }
 
-  async #page(ctx: Context, rows: store.ApprovalFacts[], before: string | null) {
+  async #page(ctx: Context, rows: store.ApprovalFacts[], next_cursor: string | null) {
     const ids = rows.map((row) => row.approval_id);
     const decisions = await store.decisionsOn(ctx.database.read, ctx.tenantId, ids);
     const byApproval = Map.groupBy(decisions, (row) => row.approval_id);
     return {
       approvals: rows.map((row) => toWire(row, byApproval.get(row.approval_id) ?? [], ctx.now)),
-      next_cursor: before === null ? null : encodeCursor([before]),
+      next_cursor,
     };
   }
 

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
   freeText,
   id,
@@ -243,6 +243,7 @@ export const unbindSecret = endpoint({
 
 export const composeEnvironment = endpoint({
   ...common,
+  credentials: ANY_CALLER,
   ...ofOne,
   name: 'composeEnvironment',
   method: 'GET',

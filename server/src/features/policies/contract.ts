@@ -17,11 +17,14 @@ import {
 export const PolicyPrincipal = object({
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
   user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
+  app_connection: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'An AppConnection, by its number or client id.' }),
+  ),
 });
 export type PolicyPrincipal = Static<typeof PolicyPrincipal>;
 
 const Attachment = object({
-  principal: object({ kind: oneOf(['group', 'user']), id: Type.String() }),
+  principal: object({ kind: oneOf(['group', 'user', 'app_connection']), id: Type.String() }),
   attached_at: timestampText,
 });
 
@@ -175,7 +178,7 @@ export const attachPolicy = endpoint({
   ...attachmentChange,
   name: 'attachPolicy',
   path: '/v1/policies/{name}/attach',
-  summary: 'Let a policy count for a group or a user',
+  summary: 'Let a policy count for a group, a user or an AppConnection',
   permission: 'policies:attach',
   audit: 'policies:attach',
   output: object({ policy: Type.String(), ...Attachment.properties }),

@@ -4,10 +4,10 @@ import * as contract from './contract.ts';
 import * as policies from './service.ts';
 
 export { POLICY_ENDPOINTS } from './contract.ts';
-export { policiesOfUser, policiesTouching } from './service.ts';
+export { policiesOfConnection, policiesOfUser, policiesTouching } from './service.ts';
 export { forgetPrincipal, hasPolicies } from './store.ts';
 
-export function policiesFeature(): Feature {
+export function policiesFeature(ports: policies.PolicyPorts): Feature {
   return {
     name: 'policies',
     endpoints: [
@@ -16,9 +16,9 @@ export function policiesFeature(): Feature {
       bind(contract.readPolicy, (ctx, { params }) => policies.read(ctx, params.name)),
       bind(contract.updatePolicy, (ctx, { params, body }) => policies.update(ctx, params.name, body)),
       bind(contract.deletePolicy, (ctx, { params }) => policies.remove(ctx, params.name)),
-      bind(contract.attachPolicy, (ctx, { params, body }) => policies.attach(ctx, params.name, body.principal)),
-      bind(contract.detachPolicy, (ctx, { params, body }) => policies.detach(ctx, params.name, body.principal)),
-      bind(contract.simulatePolicy, (ctx, { body }) => policies.simulate(ctx, body)),
+      bind(contract.attachPolicy, (ctx, { params, body }) => policies.attach(ctx, ports, params.name, body.principal)),
+      bind(contract.detachPolicy, (ctx, { params, body }) => policies.detach(ctx, ports, params.name, body.principal)),
+      bind(contract.simulatePolicy, (ctx, { body }) => policies.simulate(ctx, ports, body)),
     ],
   };
 }

@@ -23,6 +23,14 @@ import * as store from './store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
 
+/** What this feature needs to know of machines. */
+export interface PolicyPorts {
+  /** The client id of a connection, by its number or client id. */
+  clientIdOf(db: Reader, tenantId: string, text: string): Promise<string | undefined>;
+  /** All that counts for it. */
+  policiesOfConnection(ctx: Context, clientId: string): Promise<CompiledPolicy[]>;
+}
+
 export async function create(ctx: Context, body: Body<typeof contract.createPolicy>): Promise<Policy> {
   ctx.requireUnrestricted();
   if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
@@ -107,10 +115,10 @@ export async function remove(ctx: Context, name: string): Promise<undefined> {
 }
 
 /** Rights that outlive the credential: a token with a ceiling that could grant them would lift its own. */
-export async function attach(ctx: Context, name: string, wanted: PolicyPrincipal) {
+export async function attach(ctx: Context, ports: PolicyPorts, name: string, wanted: PolicyPrincipal) {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
-    const principal = await principalOf(tx, ctx.tenantId, wanted);
+    const principal = await principalOf(tx, ports, ctx.tenantId, wanted);
     ctx.describe({ principal });
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
@@ -137,7 +145,7 @@ async function attachedTo(
   principal: FoundPrincipal,
 ): Promise<Basis> {
   const basis = { policy: policy.policy_id, version: policy.version, kind: principal.kind, principal: principal.id };
-  if (principal.kind === 'user') return basis;
+  if (principal.kind !== 'group') return basis;
   // Joining a group takes the same lock: one of the two sees the other.
   if ((await lockGroup(tx, tenantId, principal.id)) === undefined) throw notFound('group');
   const { members, last_added_at } = await membershipOf(tx, tenantId, principal.id);
@@ -145,10 +153,10 @@ async function attachedTo(
 }
 
 /** What it took away by a deny comes back: the same holds as for attaching. */
-export async function detach(ctx: Context, name: string, wanted: PolicyPrincipal) {
+export async function detach(ctx: Context, ports: PolicyPorts, name: string, wanted: PolicyPrincipal) {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
-    const principal = await principalOf(tx, ctx.tenantId, wanted);
+    const principal = await principalOf(tx, ports, ctx.tenantId, wanted);
     ctx.describe({ principal });
     if (!(await store.deleteAttachment(tx, attachmentKey(ctx.tenantId, principal, name)))) throw notFound('attachment');
     await raiseEpoch(tx, ctx.tenantId);
@@ -157,8 +165,8 @@ export async function detach(ctx: Context, name: string, wanted: PolicyPrincipal
   });
 }
 
-export async function simulate(ctx: Context, body: Body<typeof contract.simulatePolicy>) {
-  const policies = await simulatedPolicies(ctx, body);
+export async function simulate(ctx: Context, ports: PolicyPorts, body: Body<typeof contract.simulatePolicy>) {
+  const policies = await simulatedPolicies(ctx, ports, body);
   const { ip, mfa, environment, tags, time } = body.context ?? {};
   const at = time === undefined ? ctx.now : Date.parse(time);
   if (!Number.isFinite(at)) throw invalidField('/body/context/time', 'must be a time such as 2026-11-14T10:00:00.000Z');
@@ -167,18 +175,31 @@ export async function simulate(ctx: Context, body: Body<typeof contract.simulate
   return { decision, reason, matched };
 }
 
-async function simulatedPolicies(ctx: Context, body: Body<typeof contract.simulatePolicy>): Promise<CompiledPolicy[]> {
-  const { read } = ctx.database;
-  const asked = [body.policy, body.document, body.principal].filter((part) => part !== undefined);
-  if (asked.length !== 1) throw invalidField('/body', 'needs exactly one of policy, document and principal');
-  if (body.document !== undefined) return [refuseBadDocument('document', body.document)];
-  if (body.policy !== undefined) {
-    const row = await store.findPolicy(read, ctx.tenantId, body.policy);
-    if (row === undefined) throw notFound('policy');
-    return [compileRow(row)];
+/** With a principal: what counts for them, and, if a policy or document is given too, as if that were attached to them. */
+async function simulatedPolicies(
+  ctx: Context,
+  ports: PolicyPorts,
+  { policy, document, principal }: Body<typeof contract.simulatePolicy>,
+): Promise<CompiledPolicy[]> {
+  if (policy !== undefined && document !== undefined) throw invalidField('/body', 'has policy and document: give one');
+  if (policy === undefined && document === undefined && principal === undefined) {
+    throw invalidField('/body', 'needs policy, document or principal');
   }
-  const principal = await principalOf(read, ctx.tenantId, body.principal ?? {});
+  const policies = principal === undefined ? [] : await policiesOfPrincipal(ctx, ports, principal);
+  if (document !== undefined) policies.push(refuseBadDocument('document', document));
+  if (policy !== undefined) {
+    const row = await store.findPolicy(ctx.database.read, ctx.tenantId, policy);
+    if (row === undefined) throw notFound('policy');
+    policies.push(compileRow(row));
+  }
+  return policies;
+}
+
+async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, wanted: PolicyPrincipal) {
+  const { read } = ctx.database;
+  const principal = await principalOf(read, ports, ctx.tenantId, wanted);
   if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compileRow);
+  if (principal.kind === 'app_connection') return ports.policiesOfConnection(ctx, principal.id);
   const user = await findUser(read, ctx.tenantId, principal.id);
   if (user === undefined) throw notFound('user');
   return policiesOfUser(read, user);
@@ -196,6 +217,11 @@ export async function policiesOfUser(db: Reader, user: UserRow): Promise<Compile
   const attached = rows.map(compileRow);
   if (memberships.length > 0) attached.push(membershipPolicy(memberships));
   return [...rolePolicies(user.role as Role), ...attached];
+}
+
+/** What is attached to a connection, beside what it is made with. */
+export async function policiesOfConnection(db: Reader, tenantId: string, clientId: string): Promise<CompiledPolicy[]> {
+  return (await store.policiesFor(db, tenantId, [{ kind: 'app_connection', id: clientId }])).map(compileRow);
 }
 
 /** Names of the policies that count for somebody and say something about this vault or what is in it. */
@@ -222,10 +248,20 @@ interface FoundPrincipal {
   id: string;
 }
 
-async function principalOf(db: Reader | Tx, tenantId: string, wanted: PolicyPrincipal): Promise<FoundPrincipal> {
-  const { group, user } = wanted;
-  if ((group === undefined) === (user === undefined)) {
-    throw invalidField('/body/principal', 'needs exactly one of group and user');
+async function principalOf(
+  db: Reader | Tx,
+  ports: PolicyPorts,
+  tenantId: string,
+  wanted: PolicyPrincipal,
+): Promise<FoundPrincipal> {
+  const { group, user, app_connection } = wanted;
+  if ([group, user, app_connection].filter((one) => one !== undefined).length !== 1) {
+    throw invalidField('/body/principal', 'needs exactly one of group, user and app_connection');
+  }
+  if (app_connection !== undefined) {
+    const clientId = await ports.clientIdOf(db, tenantId, app_connection);
+    if (clientId === undefined) throw notFound('connection');
+    return { kind: 'app_connection', id: clientId };
   }
   if (group !== undefined) {
     const found = await findGroupByIdOrName(db, tenantId, group);

@@ -20,7 +20,8 @@ export interface PolicyRow {
   updated_at: number;
 }
 
-export type PrincipalKind = 'group' | 'user';
+/** A connection is called by its client id, which no other ever has. */
+export type PrincipalKind = 'group' | 'user' | 'app_connection';
 
 export interface AttachmentRow {
   tenant_id: string;

@@ -3,7 +3,15 @@ import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { isWithin, type PlacedRow, SEEN, secretsByFingerprint, secretsByPath, type Wanted } from '../secrets/index.ts';
+import {
+  isWithin,
+  type PlacedRow,
+  reachOf,
+  SEEN,
+  secretsByFingerprint,
+  secretsByPath,
+  type Wanted,
+} from '../secrets/index.ts';
 import { isLive, vaultsAfter } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 
@@ -33,6 +41,8 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
   const vaults = await vaultNames(ctx);
   const found: Collision[] = [];
   const gather = async (kind: Collision['kind'], groups: AsyncGenerator<PlacedRow[]>) => {
+    // Looking through everything for who can see none of it would take as long as there is much.
+    if (vaults.size < 2) return;
     for await (const group of groups) {
       if (found.length >= COLLISIONS_MAX) return;
       const collision = collisionOf(ctx, kind, group, vaults);
@@ -74,11 +84,14 @@ function collisionOf(
   return names.length < 2 || first === undefined ? null : { kind, path: first.path, vaults: names, secrets };
 }
 
+/** Of the vaults in which the caller may see anything. */
 async function vaultNames(ctx: Context): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (let after = ''; ; ) {
     const rows = await vaultsAfter(ctx.database.read, ctx.tenantId, after, VAULTS_CHUNK);
-    for (const row of rows) if (isLive(row)) names.set(row.vault_id, row.name);
+    for (const row of rows) {
+      if (isLive(row) && reachOf(ctx, row.name, SEEN).length > 0) names.set(row.vault_id, row.name);
+    }
     const last = rows.at(-1);
     if (last === undefined || rows.length < VAULTS_CHUNK) return names;
     after = last.name;

@@ -90,12 +90,12 @@ function authorizeSecret(
   ctx.authorize(secretResource(vaultName, path), attributes);
 }
 
-/** A fortress secret is used only by who has just shown a second factor. */
+/** A fortress secret is used only by who has just shown a second factor, or by a machine that shows its certificate and a proof of its key. */
 export function requireProof(ctx: Context, row: Pick<store.SecretRow, 'protection'>): void {
-  if (row.protection !== 'fortress' || ctx.isMfaFresh) return;
+  if (row.protection !== 'fortress' || ctx.isMfaFresh || (ctx.proofs.mtls && ctx.proofs.dpop)) return;
   throw new CofferError(
     'MFA_REQUIRED',
-    'This secret needs a second factor shown within 15 minutes: log in with a one-time code and use that session.',
+    'This secret needs a second factor shown within 15 minutes (log in with a one-time code and use that session), or a connection with mTLS and DPoP.',
   );
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ENVIRONMENTS, environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
   freeText,
   id,
@@ -133,7 +133,7 @@ const expectedVersion = Type.Optional(
 
 const common = {
   noun: 'secrets',
-  credentials: ANY_TOKEN,
+  credentials: ANY_CALLER,
   tenant: 'own',
   resource: 'loaded',
   tier: NONE,

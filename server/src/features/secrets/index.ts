@@ -5,15 +5,22 @@ import { BackendRotations } from './backend-rotation.ts';
 import { PostgresRole } from './backends/postgres-role.ts';
 import * as contract from './contract.ts';
 import { list, listVersions } from './listing.ts';
-import { SecretReader } from './reading.ts';
+import type { SecretReader } from './reading.ts';
 import { copy, move } from './relocation.ts';
 import { purgeSecretsJob, type SecretObservers } from './retention.ts';
 import { rotate } from './rotation.ts';
 import { rotateSecretsJob } from './rotation-job.ts';
 import * as secrets from './service.ts';
 
-export { attributesOf, pathIn, requireProof, secretResource } from './access.ts';
-export { pathText, SECRET_ENDPOINTS, VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from './contract.ts';
+export { attributesOf, pathIn, requireProof, secretNotFound, secretResource } from './access.ts';
+export {
+  pathText,
+  readSecret,
+  SECRET_ENDPOINTS,
+  VALUE_BODY_BYTES_MAX,
+  VALUE_BYTES_MAX,
+  VERSION_MAX,
+} from './contract.ts';
 export {
   carryOutImport,
   type ImportEntry,
@@ -33,16 +40,17 @@ export {
   type Wanted,
 } from './listing.ts';
 export { openedAcross, openedValues } from './opened.ts';
+export { type PlacedSecret, placedSecret } from './placed.ts';
+export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
 export { sealerFor } from './sealing.ts';
-export { lockLive } from './service.ts';
+export { lockLive, read as readValue, readRecorded } from './service.ts';
 export type { SummaryRow } from './store.ts';
 export { type PlacedRow, secretsByFingerprint, secretsByPath } from './tenant-wide-store.ts';
 export { refuseInZeroKnowledge } from './values.ts';
 
-export function secretsFeature(kernel: Kernel, observers: SecretObservers): Feature {
+export function secretsFeature(kernel: Kernel, observers: SecretObservers, reader: SecretReader): Feature {
   const backends = new BackendRotations(kernel, [new PostgresRole(kernel.outbound)]);
-  const reader = new SecretReader(kernel.database);
   return {
     name: 'secrets',
     endpoints: [

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { intersection, justAfter, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
-import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { invalidField } from '../../kernel/errors.ts';
-import { decodeCursor, decodeCursorAt, encodeCursor, foreignCursor } from '../../kernel/storage/cursor.ts';
+import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/sealed-cursor.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findVault, isLive, SECRET_IDS_MAX, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import { attributesOf, authorizedSecret, secretResource } from './access.ts';
@@ -18,12 +18,10 @@ import { metadataOf, summaryOf } from './wire.ts';
 /** Rows looked at for one page, at most: what lies among rows the caller may not see is found on a later page. */
 const SCAN_MAX = 5000;
 const CHUNK_MAX = 500;
-/** A path, or one that is sealed. */
-const PATH_FORM = /^[A-Za-z0-9._@+=/-]{1,1500}$/;
+const PATH_FORM = /^[A-Za-z0-9._@+=/-]{1,1024}$/;
 const PREFIX_FORM = /^[A-Za-z0-9._@+=-][A-Za-z0-9._@+=/-]*$/;
 /** Enough for as many of each kind as a detail names. */
 const PAGES_FOR_IDS_MAX = 3;
-const CURSOR_PURPOSE = 'cursors';
 
 /** What the caller wants to do with each secret found: all of `every`, and at least one of `some`. */
 export interface Wanted {
@@ -89,7 +87,7 @@ export async function visiblePage(
   request: PageRequest,
 ): Promise<{ rows: store.SummaryRow[]; next_cursor: string | null }> {
   const { vault, limit } = request;
-  const after = await startOf(ctx, request);
+  const after = await openedCursor(ctx, pathsOf(vault), request.cursor, request.cursorAt);
   const rows: store.SummaryRow[] = [];
   let scanned = 0;
   for (const range of request.ranges) {
@@ -106,13 +104,13 @@ export async function visiblePage(
       );
       for (const row of found) {
         if (!request.isShown(row)) continue;
-        if (rows.length === limit) return { rows, next_cursor: encodeCursor(['at', rows.at(-1)?.path ?? '']) };
+        if (rows.length === limit) return { rows, next_cursor: cursorAt(rows.at(-1)?.path ?? '') };
         rows.push(row);
       }
       const last = found.at(-1);
       if (last === undefined || found.length < chunk) break;
       scanned += found.length;
-      if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, vault, last.path) };
+      if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, pathsOf(vault), last.path) };
       from = justAfter(last.path);
       // On SQLite nothing else here lets others have a turn.
       await nextTurn();
@@ -121,29 +119,9 @@ export async function visiblePage(
   return { rows, next_cursor: null };
 }
 
-/** A cursor that names a path the caller may not see is sealed. */
-async function sealedCursor(ctx: Context, vault: VaultRow, path: string): Promise<string> {
-  const key = await ctx.kernel.keyring.purposeKey(ctx.tenantId, CURSOR_PURPOSE);
-  const sealed = key.seal(cursorPlace(vault), Buffer.from(path, 'utf8'));
-  return encodeCursor(['sealed', sealed.toString('base64url')]);
-}
-
-async function startOf(ctx: Context, request: PageRequest): Promise<string | null> {
-  const { vault, cursor, cursorAt = '/query/cursor' } = request;
-  const [kind, text] = decodeCursorAt(cursorAt, cursor, /^(?:at|sealed)$/, PATH_FORM) ?? [];
-  if (kind === undefined || text === undefined) return null;
-  if (kind === 'at') return text;
-  try {
-    const place = { tenantId: ctx.tenantId, ...cursorPlace(vault) };
-    return (await ctx.kernel.keyring.unseal(CURSOR_PURPOSE, place, Buffer.from(text, 'base64url'))).toString('utf8');
-  } catch (error) {
-    if (!(error instanceof UnsealError)) throw error;
-    throw foreignCursor(cursorAt);
-  }
-}
-
-function cursorPlace(vault: VaultRow) {
-  return { table: 'cursors', row: vault.vault_id };
+/** Where a page of this vault's secrets can end. */
+function pathsOf(vault: VaultRow): SearchedList {
+  return { name: vault.vault_id, form: PATH_FORM };
 }
 
 export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.listSecrets>) {

@@ -137,8 +137,28 @@ export async function read(
   version: number | undefined,
 ) {
   const row = await authorizedSecret(ctx, reader, vault, path);
-  requireProof(ctx, row);
   if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded();
+  return opened(ctx, vault, row, version);
+}
+
+/** The same, recorded whatever the vault asks for. */
+export async function readRecorded(
+  ctx: Context,
+  reader: SecretReader,
+  vault: string,
+  path: string,
+  version: number | undefined,
+) {
+  return opened(ctx, vault, await authorizedSecret(ctx, reader, vault, path), version);
+}
+
+async function opened(
+  ctx: Context,
+  vault: string,
+  row: Awaited<ReturnType<typeof authorizedSecret>>,
+  version: number | undefined,
+) {
+  requireProof(ctx, row);
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
   const value = await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown);
   ctx.replyHeaders['ETag'] = `"v${shown.version}"`;

@@ -147,6 +147,15 @@ export function findSecretById(db: Reader, tenantId: string, secretId: string): 
     .executeTakeFirst();
 }
 
+export function findSecretByNo(db: Reader, tenantId: string, secretNo: number): Promise<SecretRow | undefined> {
+  return db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('secret_no', '=', secretNo)
+    .executeTakeFirst();
+}
+
 export function lockSecretById(tx: Tx, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
   return tx
     .selectFrom('secrets')

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { ANY_CALLER, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { id, nullable, object, timestampText } from '../../kernel/wire.ts';
 import { VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
@@ -7,7 +7,7 @@ import { vaultName } from '../vaults/index.ts';
 const common = {
   noun: 'tokenization',
   method: 'POST',
-  credentials: ANY_TOKEN,
+  credentials: ANY_CALLER,
   tenant: 'own',
   resource: 'loaded',
   tier: NONE,

@@ -1,13 +1,17 @@
 import {
   type CredentialScheme,
   invalidToken,
+  NO_PROOFS,
+  type ProofRequest,
   RefusedCredential,
   type Resolved,
 } from '../../kernel/auth/authentication.ts';
+import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
 import type { Call } from '../../kernel/context.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
+import type { CredentialKind } from '../../kernel/endpoint.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Principal } from '../../kernel/principal.ts';
@@ -17,28 +21,55 @@ import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
 import { findToken, type TokenRow } from './store.ts';
 
-const SCHEME = 'Bearer ';
+const BEARER = 'Bearer ';
+/** For tokens that are bound to a key (RFC 9449): whoever sends one proves to hold the key. */
+const DPOP = 'DPoP ';
 const TOKEN_FORM = /^[A-Za-z0-9_.-]+$/;
 
-/** `Authorization: Bearer <token>`, for personal access tokens and sessions. */
+/**
+ * `Authorization: Bearer <token>`, or `DPoP <token>` where the token is bound to a key. What signs tokens signs them for people and for
+ * machines: whose a token is its kind says, and `others` resolves those that are not people's.
+ */
 export class BearerScheme implements CredentialScheme {
   readonly #kernel: Kernel;
+  readonly #others: readonly TokenResolver[];
 
-  constructor(kernel: Kernel) {
+  constructor(kernel: Kernel, others: readonly TokenResolver[]) {
     this.#kernel = kernel;
+    this.#others = others;
   }
 
   detect({ headers: { authorization } }: Call): string | null {
     if (authorization === undefined) return null;
     if (authorization.length > TOKEN_LENGTH_MAX) throw invalidToken('the token is too long');
-    const scheme = authorization.slice(0, SCHEME.length);
-    if (scheme !== SCHEME && scheme.toLowerCase() !== SCHEME.toLowerCase()) {
-      throw invalidToken('the Authorization header is not a bearer token');
-    }
-    return authorization.slice(SCHEME.length);
+    const space = authorization.indexOf(' ') + 1;
+    const scheme = authorization.slice(0, space).toLowerCase();
+    if (scheme === BEARER.toLowerCase()) return authorization.slice(space);
+    if (scheme === DPOP.toLowerCase()) return DPOP + authorization.slice(space);
+    throw invalidToken('the Authorization header is not a bearer token');
   }
 
   async resolve(credential: string): Promise<Resolved> {
+    const isBound = credential.startsWith(DPOP);
+    const text = isBound ? credential.slice(DPOP.length) : credential;
+    const { dpopKey, ...resolved } = await this.#resolveText(text);
+    const { principal } = resolved;
+    if (dpopKey === null) {
+      if (isBound) throw invalidToken('the token is bound to no key, and was sent as if it were', principal);
+      return resolved;
+    }
+    if (!isBound) throw invalidToken('the token is bound to a key, and was sent as a bearer token', principal);
+    if (resolved.prove !== undefined) return resolved;
+    const prove = async (request: ProofRequest) => {
+      const key = await this.#kernel.dpop.provenKey(request, principal.tenantId, text);
+      if (key === null) throw refusedProof('there is none');
+      if (key !== dpopKey) throw refusedProof('it is signed by another key than the token is bound to');
+      return { ...NO_PROOFS, dpop: true };
+    };
+    return { ...resolved, prove };
+  }
+
+  async #resolveText(credential: string): Promise<ResolvedToken> {
     if (!TOKEN_FORM.test(credential)) throw invalidToken('the token has a form that no token has');
     const isPat = credential.startsWith(PAT_PREFIX);
     const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
@@ -46,6 +77,8 @@ export class BearerScheme implements CredentialScheme {
     if (typeof jti !== 'string' || typeof sub !== 'string' || typeof tid !== 'string') {
       throw invalidToken('not a valid token of this installation');
     }
+    const other = isPat ? undefined : this.#others.find((resolver) => resolver.kind === kind);
+    if (other !== undefined) return other.resolve(credential, { tenantId: tid, tokenId: jti, subject: sub });
     if (kind !== (isPat ? 'pat' : 'session')) throw invalidToken('the token is of another kind than its prefix says');
 
     const epoch = await this.#kernel.epochs.current(tid);
@@ -73,8 +106,20 @@ export class BearerScheme implements CredentialScheme {
       mfaAt: token.mfa_at,
       expiresAt: token.expires_at,
     });
-    return { principal, epoch };
+    return { principal, epoch, dpopKey: token.dpop_jkt };
   }
+}
+
+/** A token as its issuer knows it. */
+export interface ResolvedToken extends Resolved {
+  /** The thumbprint of the key it is bound to. Where `prove` is given too, it asks for the proof itself. */
+  dpopKey: string | null;
+}
+
+/** Resolves tokens of a kind, offered by the feature that issues them. The signature is checked; the rest is for it to check. */
+export interface TokenResolver {
+  readonly kind: CredentialKind;
+  resolve(text: string, claims: { tenantId: string; tokenId: string; subject: string }): Promise<ResolvedToken>;
 }
 
 type OfCredential = 'credential' | 'credentialId' | 'tokenRates' | 'ceilings' | 'mfaAt' | 'expiresAt';

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { IpAllowlist, Scope } from '../../kernel/authz/ceiling.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  dpopThumbprint,
   id,
   idParam,
   lineOfText,
@@ -23,6 +24,7 @@ export const Token = object({
   user_id: id('user'),
   scope: nullable(Scope),
   ip_allowlist: nullable(IpAllowlist),
+  dpop_jkt: nullable(Type.String({ description: 'The key it is bound to.' })),
   status: oneOf(['active', 'expired', 'revoked']),
   created_at: timestampText,
   expires_at: timestampText,
@@ -67,6 +69,7 @@ export const createToken = endpoint({
     ),
     scope: Type.Optional(Scope),
     ip_allowlist: Type.Optional(IpAllowlist),
+    dpop_jkt: Type.Optional(dpopThumbprint),
     rate_limits: Type.Optional(object({ read: rateLimit, write: rateLimit, rotate: rateLimit, aggregate: rateLimit })),
   }),
   status: 201,

@@ -2,20 +2,20 @@ import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { bind, type Output } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { BearerScheme } from './bearer.ts';
+import { BearerScheme, type TokenResolver } from './bearer.ts';
 import * as contract from './contract.ts';
 import * as tokens from './service.ts';
 import { deleteExpiredBefore } from './store.ts';
 
-export { findTokenByText, principalOf } from './bearer.ts';
+export { findTokenByText, principalOf, type ResolvedToken, type TokenResolver } from './bearer.ts';
 export { TOKEN_ENDPOINTS } from './contract.ts';
-export { type IssuedToken, issueToken } from './issuer.ts';
+export { type IssuedToken, issueToken, TOKEN_LENGTH_MAX } from './issuer.ts';
 export { holdersAmong, insertToken, revoke as revokeTokens, revokeOfUser } from './store.ts';
 
 /** How long the description of an expired token is kept, for whoever wonders what stopped working. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS;
 
-export function tokensFeature(kernel: Kernel): Feature {
+export function tokensFeature(kernel: Kernel, others: readonly TokenResolver[]): Feature {
   const forget = async () => {
     await kernel.database.transaction((tx) => deleteExpiredBefore(tx, kernel.clock.now() - EXPIRED_KEPT_MS));
   };
@@ -24,7 +24,7 @@ export function tokensFeature(kernel: Kernel): Feature {
   };
   return {
     name: 'tokens',
-    credentialSchemes: [new BearerScheme(kernel)],
+    credentialSchemes: [new BearerScheme(kernel, others)],
     jobs: [
       { name: 'forget-expired-tokens', intervalMs: HOUR_MS, run: forget },
       { name: 'rotate-signing-keys', intervalMs: HOUR_MS / 4, run: rotate },

@@ -19,6 +19,7 @@ export interface TokenFacts {
   ceilings?: readonly CeilingInput[];
   rateOverrides?: RateOverrides;
   mfaAt?: number | null;
+  dpopKey?: string | null;
   expiresAt: number;
 }
 
@@ -38,6 +39,7 @@ export async function issueToken(kernel: Kernel, facts: TokenFacts): Promise<Iss
     exp: Math.floor(facts.expiresAt / SECOND_MS),
     tid: facts.tenantId,
     kind: facts.kind,
+    ...(facts.dpopKey && { cnf: { jkt: facts.dpopKey } }),
   });
   const token = facts.kind === 'pat' ? `${PAT_PREFIX}${jwt}` : jwt;
   return {
@@ -53,6 +55,7 @@ export async function issueToken(kernel: Kernel, facts: TokenFacts): Promise<Iss
       ceilings: JSON.stringify(facts.ceilings ?? []),
       rate_overrides: JSON.stringify(facts.rateOverrides ?? {}),
       mfa_at: facts.mfaAt ?? null,
+      dpop_jkt: facts.dpopKey ?? null,
       created_at: now,
       expires_at: facts.expiresAt,
       revoked_at: null,

@@ -43,6 +43,8 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
     // A session ends after hours, and the scripts that people make tokens for must not end with it.
     parentId: isFromSession ? '' : principal.credentialId,
     ceilings: isFromSession ? [own] : [...inherited, own],
+    // A token made with a bound one stays bound: else a thief of the token, without the key, could make an unbound one.
+    dpopKey: body.dpop_jkt ?? parent.dpop_jkt,
     rateOverrides: tighter(principal.tokenRates, body.rate_limits ?? {}),
     expiresAt: isFromSession ? asked : Math.min(asked, principal.expiresAt),
   });
@@ -128,6 +130,7 @@ function toWire(row: store.TokenRow, now: number): Token {
     user_id: row.user_id,
     scope: own?.scope ?? null,
     ip_allowlist: own?.ip_allowlist === undefined ? null : [...own.ip_allowlist],
+    dpop_jkt: row.dpop_jkt,
     status: row.revoked_at !== null ? 'revoked' : row.expires_at <= now ? 'expired' : 'active',
     created_at: timestamp(row.created_at),
     expires_at: timestamp(row.expires_at),

@@ -20,6 +20,8 @@ export interface TokenRow {
   ceilings: string;
   rate_overrides: string;
   mfa_at: number | null;
+  /** The thumbprint of the key it is bound to; each request must prove to hold that key. */
+  dpop_jkt: string | null;
   created_at: number;
   expires_at: number;
   revoked_at: number | null;

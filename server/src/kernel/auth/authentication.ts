@@ -21,6 +21,7 @@ export const NO_PROOFS: Proofs = { mtls: false, dpop: false };
 export interface ProofRequest {
   readonly call: Call;
   readonly declaration: EndpointDeclaration;
+  readonly now: number;
 }
 
 export interface Resolved {
@@ -110,7 +111,8 @@ export class RefusedCredential extends CofferError {
       {
         auditReason: reason,
         headers: { 'WWW-Authenticate': 'Bearer' },
-        details: owner === null ? undefined : { jti: owner.key },
+        // Of a machine even that there is such a client would tell a guesser something.
+        details: owner?.kind === 'user' ? { jti: owner.key } : undefined,
       },
     );
     this.owner = owner;

@@ -3,10 +3,9 @@ import type { Cidr } from '../cidr.ts';
 import { addressIsIn, compileCidrs } from './condition.ts';
 import type { AccessRequest } from './evaluate.ts';
 import { MAX_ACTION_CHARS, MAX_CIDR_CHARS, MAX_SCOPE_ENTRIES, MAX_VAULT_NAME_CHARS } from './limits.ts';
-import { ALL_PATHS, intersection, type PathRange, union } from './path-ranges.ts';
+import { ALL_PATHS, intersection, type PathRange } from './path-ranges.ts';
 import {
   compileActionPattern,
-  compileResourcePattern,
   compileVaultNamePattern,
   isResource,
   type Pattern,
@@ -38,8 +37,6 @@ export type IpAllowlist = Static<typeof IpAllowlist>;
 export interface CeilingInput {
   readonly scope?: Scope | undefined;
   readonly ip_allowlist?: readonly string[] | undefined;
-  readonly places?: readonly string[] | undefined;
-  readonly environment?: string | undefined;
 }
 
 /** The most a credential lets its holder do, whatever the holder's policies say. `null` leaves that side open. */
@@ -47,20 +44,20 @@ export interface Ceiling {
   readonly vaults: readonly Pattern[] | null;
   readonly actions: readonly Pattern[] | null;
   readonly cidrs: readonly Cidr[] | null;
-  /** Vaults, and what is in them, are reached only where one of these matches. It says nothing of other resources. */
-  readonly places: readonly ResourcePattern[] | null;
+  /** Vaults, and what is in them, are reached only where this matches. It says nothing of other resources. */
+  readonly places: ResourcePattern | null;
   /** What is in a vault is reached only if it is of this environment. */
   readonly environment: string | null;
 }
 
-export function compileCeiling({ scope, ip_allowlist, places, environment }: CeilingInput): Ceiling {
+export function compileCeiling({ scope, ip_allowlist }: CeilingInput): Ceiling {
   const { vaults, actions } = scope ?? {};
   return {
     vaults: vaults === undefined ? null : compileEach(vaults, compileVaultNamePattern, '/scope/vaults'),
     actions: actions === undefined ? null : compileEach(actions, compileActionPattern, '/scope/actions'),
     cidrs: ip_allowlist === undefined ? null : compileCidrs(ip_allowlist, '/ip_allowlist'),
-    places: places === undefined ? null : compileEach(places, compileResourcePattern, '/places'),
-    environment: environment ?? null,
+    places: null,
+    environment: null,
   };
 }
 
@@ -81,7 +78,7 @@ export function placesInVault(ceilings: readonly Ceiling[], vault: string): Path
   let ranges: PathRange[] = [ALL_PATHS];
   for (const { places } of ceilings) {
     if (places === null) continue;
-    ranges = intersection(ranges, union(places.flatMap((place) => place.reach(vault).ranges)));
+    ranges = intersection(ranges, places.reach(vault).ranges);
   }
   return ranges;
 }
@@ -95,7 +92,7 @@ export function mayAsk(ceilings: readonly Ceiling[], action: string, ip: string)
 function withinScope(ceiling: Ceiling, { action, resource, context }: AccessRequest): boolean {
   const { vaults, actions, places, environment } = ceiling;
   if (actions !== null && !anyMatches(actions, action)) return false;
-  if (places !== null && resource.startsWith(VAULT) && !anyMatches(places, resource)) return false;
+  if (places !== null && resource.startsWith(VAULT) && !places.matches(resource)) return false;
   if (environment !== null && isInVault(resource) && context.environment !== environment) return false;
   if (vaults === null) return true;
   if (!isResource(resource)) return false;

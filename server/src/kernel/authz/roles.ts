@@ -36,6 +36,7 @@ const AUDIT_AND_METADATA: PolicyStatement = {
     'audit:verify',
     '*:list',
     '*:read_metadata',
+    'app_connections:read',
     'approvals:read',
     'environments:read',
     'environments:compose',

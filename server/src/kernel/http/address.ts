@@ -40,6 +40,13 @@ export function clientAddress(
   return walk(peer, header, trusted).text;
 }
 
+/** Whether who is connected is a proxy whose word about its clients counts. */
+export function isTrustedPeer(remote: string, trusted: TrustedProxies): boolean {
+  if (trusted.ranges.length === 0) return false;
+  const peer = parseAddress(remote.split('%', 1)[0] ?? '');
+  return peer !== null && isTrusted(peer, trusted);
+}
+
 function walk(peer: Address, header: string, trusted: TrustedProxies): Address {
   let nearest = peer;
   let end = header.length;

@@ -1,3 +1,10 @@
+import { createHash, type X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { isTrustedPeer, type TrustedProxies } from './address.ts';
+import { type CertificateHeader, forwardedCertificate } from './forwarded-certificate.ts';
+
 /** The client certificate of a request. That its holder has the key was proven in the handshake; nothing else about it is checked yet. */
 export interface PeerCertificate {
   /** The leaf. */
@@ -6,4 +13,56 @@ export interface PeerCertificate {
   readonly chain: readonly Uint8Array[];
   /** base64url of the leaf's SHA-256, as `cnf["x5t#S256"]` has it. */
   readonly thumbprint: string;
+}
+
+/** One more than anybody accepts, so that a chain that is too long is not taken for a shorter one. */
+const CHAIN_KEPT_MAX = 9;
+
+/** Shown, but unreadable: no check accepts it, and nothing is bound to it. */
+export const UNREADABLE_CERTIFICATE: PeerCertificate = { der: new Uint8Array(), chain: [], thumbprint: '' };
+
+export function peerCertificate(der: Uint8Array, chain: readonly Uint8Array[]): PeerCertificate {
+  return { der, chain, thumbprint: createHash('sha256').update(der).digest('base64url') };
+}
+
+/**
+ * Which certificate a request came with: that of its connection, or, from a trusted proxy, the one in the header that the operator named.
+ * A proxy speaks for others, so the certificate of its own connection is nobody's; a header from anyone else is nothing.
+ */
+export function clientCertificate(
+  request: IncomingMessage,
+  trusted: TrustedProxies,
+  header: CertificateHeader | null,
+): PeerCertificate | null {
+  const { socket } = request;
+  if (!isTrustedPeer(socket.remoteAddress ?? '', trusted)) return connectionCertificate(socket);
+  if (header === null) return null;
+  const forwarded = forwardedCertificate(request.headers, header);
+  if (forwarded === 'none') return null;
+  return forwarded === 'malformed' ? UNREADABLE_CERTIFICATE : peerCertificate(forwarded.der, forwarded.chain);
+}
+
+const known = new WeakMap<Socket, PeerCertificate | null>();
+
+/** Read once for each connection: there is no renegotiation that could change it. */
+function connectionCertificate(socket: Socket): PeerCertificate | null {
+  if (!('encrypted' in socket)) return null;
+  let certificate = known.get(socket);
+  if (certificate === undefined) {
+    certificate = shownOn(socket as TLSSocket);
+    known.set(socket, certificate);
+  }
+  return certificate;
+}
+
+function shownOn(socket: TLSSocket): PeerCertificate | null {
+  const leaf = socket.getPeerX509Certificate();
+  if (leaf === undefined) return null;
+  const chain: Uint8Array[] = [];
+  let next: X509Certificate | undefined = leaf.issuerCertificate;
+  while (next !== undefined && chain.length < CHAIN_KEPT_MAX) {
+    chain.push(next.raw);
+    next = next.issuerCertificate;
+  }
+  return peerCertificate(leaf.raw, chain);
 }

@@ -1,18 +1,23 @@
-import { readFileSync } from 'node:fs';
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { type Duplex, Readable } from 'node:stream';
 import { pipeline as pipe } from 'node:stream/promises';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { SECOND_MS } from '../clock.ts';
-
 import { CofferError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Kernel } from '../kernel.ts';
 import { errorReply, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
+import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
 import { PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { JsonError, parseJson } from './json.ts';
+import { clientCertificate } from './peer-certificate.ts';
 import { endpointsOf, METHODS, match, type Route, routesOf } from './routes.ts';
+import type { CurrentIdentity } from './tls-identity.ts';
+import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
 
 /** Bounds of what a connection may cost before anything is known about it. */
 const HEADER_BYTES_MAX = 16 * 1024;
@@ -29,12 +34,20 @@ const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
 const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 export interface HttpServer {
-  listen(): Promise<number>;
+  listen(): Promise<{ port: number; tlsPort: number | null }>;
   close(): Promise<void>;
 }
 
-/** The HTTP side: parsing within bounds, routing, and turning replies of the pipeline into responses. */
-export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoint[], pipeline: Pipeline): HttpServer {
+/**
+ * The HTTP side: parsing within bounds, routing, and turning replies of the pipeline into responses. `identity` is there if there is TLS,
+ * on whichever listener.
+ */
+export function createHttpServer(
+  kernel: Kernel,
+  endpoints: readonly ReadyEndpoint[],
+  pipeline: Pipeline,
+  identity: CurrentIdentity | null,
+): HttpServer {
   const { config } = kernel;
   const fastify = Fastify({
     logger: false,
@@ -51,15 +64,27 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
       send(reply, refusalOf(error, requestIdOf(request)), headersFor(request));
     },
     clientErrorHandler: (error, socket) => refuseConnection(error as Error & { code?: string }, socket),
-    ...nodeServerOptions(config.tls),
+    ...mainOptions(config.tls === null ? null : identity),
   }) as unknown as FastifyInstance;
-  fastify.server.maxConnections = CONNECTIONS_MAX;
-  fastify.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const error = new CofferError('INVALID_REQUEST', 'This service meets no expectation but "100-continue".');
-    const requestId = newId('req');
-    write(response, errorReply(error, requestId), { ...common, 'X-Request-Id': requestId, Connection: 'close' });
-    request.destroy();
-  });
+  const listeners: (Server | SecureServer)[] = [fastify.server];
+  if (config.tls !== null) identity?.keep(fastify.server as unknown as SecureServer);
+  let tlsListener: SecureServer | null = null;
+  if (config.tlsPort !== null && identity !== null) {
+    const options = { ...NODE_OPTIONS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
+    tlsListener = createTlsListener(identity, options, (request, response) => fastify.routing(request, response));
+    tlsListener.on('clientError', refuseConnection);
+    listeners.push(tlsListener);
+  }
+  for (const listener of listeners) {
+    listener.maxConnections = CONNECTIONS_MAX;
+    listener.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      const error = new CofferError('INVALID_REQUEST', 'This service meets no expectation but "100-continue".');
+      const requestId = newId('req');
+      write(response, errorReply(error, requestId), { ...common, 'X-Request-Id': requestId, Connection: 'close' });
+      request.destroy();
+    });
+  }
+  const cutters = listeners.map(connectionCutter);
 
   const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
   const common = securityHeaders(isHttps);
@@ -100,7 +125,7 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
       params,
       body: request.body,
       address: clientAddress(request.raw.socket.remoteAddress ?? '', request.headers['x-forwarded-for'], trusted),
-      certificate: null,
+      certificate: clientCertificate(request.raw, trusted, config.clientCertHeader),
     });
     observe(kernel, endpoint, result.status, started);
     if (endpoint.declaration.raw.startsWith('text/html'))
@@ -128,18 +153,58 @@ export function createHttpServer(kernel: Kernel, endpoints: readonly ReadyEndpoi
   return {
     async listen() {
       await fastify.listen({ host: config.host, port: config.port });
-      const address = fastify.server.address();
-      return typeof address === 'object' && address !== null ? address.port : config.port;
+      try {
+        return { port: portOf(fastify.server) ?? config.port, tlsPort: await listenForTls(kernel, tlsListener) };
+      } catch (error) {
+        await fastify.close();
+        throw error;
+      }
     },
     /** A connection whose last answer ends while we wait would otherwise be kept open for its next request. */
     async close() {
-      const sweep = setInterval(() => fastify.server.closeIdleConnections(), CLOSE_SWEEP_MS);
-      const cutOff = setTimeout(() => fastify.server.closeAllConnections(), CLOSE_GRACE_MS);
-      await fastify.close();
+      const sweep = setInterval(() => {
+        for (const listener of listeners) listener.closeIdleConnections();
+      }, CLOSE_SWEEP_MS);
+      const cutOff = setTimeout(() => {
+        for (const cut of cutters) cut();
+      }, CLOSE_GRACE_MS);
+      await Promise.all([fastify.close(), closed(tlsListener)]);
       clearInterval(sweep);
       clearTimeout(cutOff);
     },
   };
+}
+
+function portOf(listener: NetServer): number | null {
+  return (listener.address() as AddressInfo | null)?.port ?? null;
+}
+
+async function listenForTls({ config, log }: Kernel, listener: NetServer | null): Promise<number | null> {
+  if (listener === null || config.tlsPort === null) return null;
+  const { port, isChosen } = config.tlsPort;
+  try {
+    listener.listen({ host: config.host, port });
+    await once(listener, 'listening');
+    return portOf(listener);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EADDRINUSE' || isChosen) throw tlsPortError(error, port);
+    // It was not asked for: an installation that ran before there was such a port must go on running.
+    log.warn({ port }, 'the usual port for TLS is in use, so there is no listener for it: set CV_TLS_PORT');
+    return null;
+  }
+}
+
+async function closed(listener: NetServer | null): Promise<void> {
+  if (listener?.listening !== true) return;
+  await new Promise((resolve) => listener.close(resolve));
+}
+
+function tlsPortError(error: unknown, port: number): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  const problem = { EADDRINUSE: 'is in use', EACCES: 'may not be used by this user' }[code ?? ''];
+  if (problem === undefined) return error;
+  return new StartError(`Port ${port}, which CV_TLS_PORT names, ${problem}: set another, or \`off\`.`);
 }
 
 const NODE_OPTIONS = {
@@ -153,10 +218,9 @@ const NODE_OPTIONS = {
   requireHostHeader: false,
 };
 
-function nodeServerOptions(tls: { certFile: string; keyFile: string } | null) {
-  if (tls === null) return { http: NODE_OPTIONS };
-  const files = { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) };
-  return { https: { ...NODE_OPTIONS, minVersion: 'TLSv1.2' as const, ...files } };
+function mainOptions(identity: CurrentIdentity | null) {
+  if (identity === null) return { http: NODE_OPTIONS };
+  return { https: { ...NODE_OPTIONS, ...identity.options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } };
 }
 
 const REQUEST_ID = Symbol('request id');
@@ -273,7 +337,9 @@ function stream(response: ServerResponse, pieces: AsyncIterable<string>, onFailu
 
 /** Malformed HTTP has no request to answer to, only a socket. */
 function refuseConnection(error: Error & { code?: string }, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // Where no handshake came about, an answer would wait for one for ever.
+  const isShakingHands = (socket as Duplex & { secureConnecting?: boolean }).secureConnecting === true;
+  if (error.code === 'ECONNRESET' || !socket.writable || isShakingHands) {
     socket.destroy();
     return;
   }

@@ -15,6 +15,7 @@ export interface Tables {
   rate_windows: RateWindowsTable;
   job_leases: JobLeasesTable;
   counters: CountersTable;
+  dpop_proofs: DpopProofsTable;
 }
 
 /** One row: who this installation is, and which root key opens it. */
@@ -132,6 +133,13 @@ export interface CountersTable {
   tenant_id: string;
   name: string;
   value: number;
+}
+
+/** Proofs that were used, for as long as they could be used again. */
+export interface DpopProofsTable {
+  tenant_id: string;
+  proof: string;
+  expires_at: number;
 }
 
 /** The tenant of rows that belong to the installation. Not of the form of a tenant id, so no tenant can be it. */

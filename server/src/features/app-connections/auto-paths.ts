@@ -1,0 +1,92 @@
+import { intersection } from '../../kernel/authz/path-ranges.ts';
+import { placesIn } from '../../kernel/authz/places.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Query } from '../../kernel/endpoint.ts';
+import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { isWithin, reachOf, SEEN, visiblePage } from '../secrets/index.ts';
+import { findVaultById, isLive } from '../vaults/index.ts';
+import type * as contract from './contract.ts';
+import { vaultIdsOf } from './principal.ts';
+import { existing } from './service.ts';
+import * as store from './store.ts';
+
+/** Connections whose paths are worked out for one page, at most. */
+const CONNECTIONS_MAX = 100;
+const NUMBER_FORM = /^\d{1,15}$/;
+/** The cursor inside a vault, or nothing. */
+const INNER_FORM = /^[A-Za-z0-9_.-]{0,1900}$/;
+
+type AutoPath = {
+  connection_id: number;
+  client_id: string;
+  connection: string;
+  vault: string;
+  secret: string;
+  path: string;
+};
+
+/** In the order of connections, then of their vaults, then of paths. A page may be short; the cursor says where to go on. */
+export async function autoPaths(ctx: Context, query: Query<typeof contract.listAutoPaths>) {
+  const [start = '0', vaultAt = '0', inner = ''] =
+    decodeCursor(query.cursor, NUMBER_FORM, NUMBER_FORM, INNER_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const connections = await connectionsFrom(ctx, query.client_id, Number(start));
+  const paths: AutoPath[] = [];
+  let place = Number(vaultAt);
+  let cursor = inner === '' ? undefined : inner;
+  for (const row of connections) {
+    const vaultIds = vaultIdsOf(row);
+    for (; place < vaultIds.length; place++) {
+      const page = await pathsIn(ctx, row, vaultIds[place] ?? '', cursor, limit - paths.length);
+      paths.push(...page.paths);
+      cursor = page.next_cursor ?? undefined;
+      const isVaultDone = cursor === undefined;
+      if (!isVaultDone || paths.length >= limit) {
+        const next = isVaultDone ? String(place + 1) : String(place);
+        return { paths, next_cursor: encodeCursor([String(row.connection_no), next, cursor ?? '']) };
+      }
+    }
+    place = 0;
+  }
+  const last = connections.at(-1);
+  const isEnd = last === undefined || query.client_id !== undefined || connections.length < CONNECTIONS_MAX;
+  return { paths, next_cursor: isEnd ? null : encodeCursor([String(last.connection_no + 1), '0', '']) };
+}
+
+async function connectionsFrom(ctx: Context, clientId: string | undefined, start: number) {
+  if (clientId !== undefined) return [await existing(ctx, clientId)];
+  return store.connectionsAfter(ctx.database.read, ctx.tenantId, start - 1, CONNECTIONS_MAX);
+}
+
+async function pathsIn(
+  ctx: Context,
+  row: store.ConnectionRow,
+  vaultId: string,
+  cursor: string | undefined,
+  limit: number,
+): Promise<{ paths: AutoPath[]; next_cursor: string | null }> {
+  const vault = await findVaultById(ctx.database.read, ctx.tenantId, vaultId);
+  if (!isLive(vault)) return { paths: [], next_cursor: null };
+  const places = placesIn(new Set([vault.name]), JSON.parse(row.allowed_paths) as string[], '/allowed_paths');
+  const page = await visiblePage(ctx, {
+    vault,
+    ranges: intersection(reachOf(ctx, vault.name, SEEN), places.reach(vault.name).ranges),
+    filter: {},
+    cursor,
+    limit: Math.max(limit, 1),
+    isShown: (secret) =>
+      places.matches(`vault/${vault.name}/${secret.path}`) &&
+      (row.environment === null || row.environment === secret.environment) &&
+      isWithin(ctx, vault.name, secret, SEEN),
+  });
+  const paths = page.rows.map((secret) => ({
+    connection_id: row.connection_no,
+    client_id: row.client_id,
+    connection: row.name,
+    vault: vault.name,
+    secret: secret.path,
+    path: `/app-connections/fetch/${row.client_id}/${vault.name}/${secret.path}`,
+  }));
+  return { paths, next_cursor: page.next_cursor };
+}

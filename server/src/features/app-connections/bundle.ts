@@ -1,0 +1,82 @@
+import { configure, TextReader, Uint8ArrayWriter, ZipWriter } from '@zip.js/zip.js';
+import { DAY_MS } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { CofferError, notFound } from '../../kernel/errors.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import type * as contract from './contract.ts';
+import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
+import type { ConnectionCertificates } from './ports.ts';
+import { existing } from './service.ts';
+import * as store from './store.ts';
+
+/** AES-256, as AE-2: 7-Zip and bsdtar open it. */
+const AES_256 = 3;
+
+configure({ useWebWorkers: false });
+
+/** What a machine needs, in one file that can be carried to it: a fresh certificate and its key, which are kept nowhere else. */
+export async function exportBundle(
+  ctx: Context,
+  certificates: ConnectionCertificates,
+  text: string,
+  body: Body<typeof contract.exportBundle>,
+): Promise<Uint8Array> {
+  ctx.requireUnrestricted();
+  const row = await existing(ctx, text);
+  if (row.external_ca_pem !== null) {
+    throw new CofferError('IN_USE', 'Its certificates are issued by an external CA: there is nothing here to export.');
+  }
+  const { tenant_id: tenantId, client_id: clientId, connection_no: connectionNo } = row;
+  const ttlMs = (body.certificate_ttl_days ?? CERTIFICATE_DAYS_DEFAULT) * DAY_MS;
+  const prepared = await certificates.prepare({ tenantId, clientId, connectionNo, ttlMs });
+  const archive = await encrypted(body.password, {
+    'client.crt': prepared.certificate,
+    'client.key': prepared.private_key ?? '',
+    'ca-chain.pem': prepared.ca_chain,
+    'connection.json': connectionFile(ctx, row),
+    'README.txt': readme(ctx, row),
+  });
+  ctx.describe({ client_id: clientId });
+  return ctx.change(async (tx) => {
+    if ((await store.lockConnection(tx, tenantId, connectionNo)) === undefined) throw notFound('connection');
+    await certificates.insert(tx, prepared.row);
+    ctx.alsoRecord('cert_issued', ctx.resource, { client_id: clientId });
+    await raiseEpoch(tx, tenantId);
+    return archive;
+  });
+}
+
+async function encrypted(password: string, files: Record<string, string>): Promise<Uint8Array> {
+  const writer = new ZipWriter(new Uint8ArrayWriter(), { password, encryptionStrength: AES_256 });
+  for (const [name, text] of Object.entries(files)) await writer.add(name, new TextReader(text));
+  return writer.close();
+}
+
+function connectionFile(ctx: Context, row: store.ConnectionRow): string {
+  const [url, tlsUrl = url] = ctx.kernel.addresses.origins;
+  const facts = {
+    name: row.name,
+    client_id: row.client_id,
+    base_url: url,
+    tls_url: tlsUrl,
+    allowed_paths: JSON.parse(row.allowed_paths) as string[],
+    mtls_required: row.mtls_required === 1,
+    require_dpop: row.require_dpop === 1,
+  };
+  return `${JSON.stringify(facts, null, 2)}\n`;
+}
+
+function readme(ctx: Context, row: store.ConnectionRow): string {
+  const tlsUrl = ctx.kernel.addresses.origins.at(-1);
+  return `Credentials of the connection ${row.name} (client id ${row.client_id}).
+
+client.crt and client.key are its certificate and private key, ca-chain.pem the authorities to trust,
+connection.json where the service is. The client secret is not here: it was shown once, when it was made.
+
+    curl --cacert ca-chain.pem --cert client.crt --key client.key \\
+      ${tlsUrl}/app-connections/fetch/${row.client_id}/<vault>/<secret>
+
+Keep client.key private, and delete this archive once it is unpacked.
+`;
+}

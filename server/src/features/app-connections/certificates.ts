@@ -1,0 +1,24 @@
+import type { Context } from '../../kernel/context.ts';
+import { notFound } from '../../kernel/errors.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import type { ConnectionCertificates } from './ports.ts';
+import { existing } from './service.ts';
+
+/** A serial of another connection is not found: it is looked for among this one's. */
+export async function revokeCertificate(
+  ctx: Context,
+  certificates: ConnectionCertificates,
+  text: string,
+  serial: string,
+  reason: string,
+): Promise<undefined> {
+  const { client_id: clientId } = await existing(ctx, text);
+  ctx.describe({ client_id: clientId, serial: serial.toLowerCase(), reason });
+  return ctx.change(async (tx) => {
+    const which = { clientId, serials: [serial.toLowerCase()] };
+    const revoked = await certificates.revoke(tx, ctx.tenantId, which, reason, ctx.now);
+    if (revoked.length === 0) throw notFound('certificate');
+    await raiseEpoch(tx, ctx.tenantId);
+    return undefined;
+  });
+}

@@ -1,0 +1,409 @@
+import Type, { type Static } from 'typebox';
+import { IpAllowlist } from '../../kernel/authz/ceiling.ts';
+import { environmentText } from '../../kernel/authz/environment.ts';
+import { ANY_MACHINE, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import {
+  dpopThumbprint,
+  freeText,
+  id,
+  idParam,
+  lineOfText,
+  nextCursor,
+  nullable,
+  object,
+  oneOf,
+  pageQuery,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
+import { pathText, readSecret } from '../secrets/index.ts';
+import { vaultName } from '../vaults/index.ts';
+
+export const VAULTS_MAX = 100;
+export const PATHS_MAX = 100;
+export const SCOPES_MAX = 32;
+export const CERTIFICATE_DAYS_DEFAULT = 30;
+const CERTIFICATE_DAYS_MAX = 90;
+const PEM_CHARS_MAX = 16 * 1024;
+const SESSIONS_MAX = 10_000;
+export const SESSION_TTL_SECONDS_DEFAULT = 3600;
+export const OVERLAP_SECONDS_MAX = 30 * 24 * 3600;
+export const EXPORT_PASSWORD_LENGTH_MIN = 12;
+
+/** What a connection may do in its places unless it says otherwise. */
+export const SCOPES_DEFAULT = [
+  'secrets:read',
+  'secrets:read_metadata',
+  'secrets:list',
+  'secrets:aggregate',
+  'eso:read',
+] as const;
+
+const vaultIds = Type.Array(id('vault'), { minItems: 1, maxItems: VAULTS_MAX, uniqueItems: true });
+const allowedPaths = Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
+  maxItems: PATHS_MAX,
+  description:
+    'Paths of secrets, without a leading slash; `*` stays inside a segment, a final `/*` crosses. `["*"]` is everything.',
+});
+const scopes = Type.Array(Type.String({ maxLength: 64, pattern: '^(?:secrets|eso):(?:\\*|[a-z][a-z_]*)$' }), {
+  minItems: 1,
+  maxItems: SCOPES_MAX,
+  description: `What it may do there; ${SCOPES_DEFAULT.join(', ')} unless given. A policy attached to it can allow more, in the same places.`,
+});
+const pem = (description: string) => Type.String({ minLength: 1, maxLength: PEM_CHARS_MAX, description });
+const sessionFields = {
+  concurrent_session_limit: Type.Optional(
+    nullable(Type.Integer({ minimum: 1, maximum: SESSIONS_MAX, description: 'Null: any number.' })),
+  ),
+  concurrent_session_action: Type.Optional(oneOf(['reject', 'evict_oldest'])),
+  concurrent_session_ttl_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 60,
+      maximum: 30 * 24 * 3600,
+      description: 'After so long without a request it has ended.',
+    }),
+  ),
+};
+
+export const Connection = object({
+  id: Type.Integer(),
+  client_id: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  status: oneOf(['active', 'disabled']),
+  vault: nullable(Type.String({ description: 'The name of its first vault.' })),
+  vault_ids: Type.Array(Type.String()),
+  allowed_paths: Type.Array(Type.String()),
+  scopes: Type.Array(Type.String()),
+  ip_allowlist: nullable(Type.Array(Type.String())),
+  environment: nullable(Type.String()),
+  mtls_required: Type.Boolean(),
+  require_dpop: Type.Boolean(),
+  dpop_jkt: nullable(Type.String()),
+  external_ca_pem: nullable(Type.String()),
+  concurrent_session_limit: nullable(Type.Integer()),
+  concurrent_session_action: oneOf(['reject', 'evict_oldest']),
+  concurrent_session_ttl_seconds: Type.Integer(),
+  client_secret_made_at: timestampText,
+  former_client_secret_until: nullable(timestampText),
+  created_by: Type.String(),
+  created_at: timestampText,
+  updated_at: timestampText,
+});
+export type Connection = Static<typeof Connection>;
+
+const certificateFields = {
+  certificate_signing_request: nullable(Type.String()),
+  certificate: nullable(Type.String()),
+  ca_chain: nullable(Type.String()),
+  private_key: nullable(Type.String({ description: 'Shown once, and only if the service made the key.' })),
+};
+const shownSecret = Type.String({ description: 'Shown once.' });
+
+const common = {
+  noun: 'app-connections',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  params: NONE,
+  query: NONE,
+  body: NONE,
+} as const;
+
+const ofOne = {
+  resource: 'app-connection/{connection}',
+  params: object({ connection: idParam }),
+} as const;
+
+const asked = {
+  description: Type.Optional(freeText(1024, 'What it is for.')),
+  allowed_paths: Type.Optional(allowedPaths),
+  scopes: Type.Optional(scopes),
+  mtls_required: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
+  require_dpop: Type.Optional(Type.Boolean()),
+  ...sessionFields,
+};
+
+export const createConnection = endpoint({
+  ...common,
+  name: 'createConnection',
+  method: 'POST',
+  path: '/v1/app-connections',
+  summary: 'Make an AppConnection: a machine’s identity',
+  description:
+    'The client secret, and the private key if the service makes it, are shown in this answer and never again. It takes the right to add ' +
+    'members to each vault it is given.',
+  permission: 'app_connections:create',
+  resource: 'app-connection',
+  rate: 'write',
+  audit: 'connection_created',
+  effect: 'change',
+  body: object({
+    name: resourceName,
+    vault: Type.Optional(vaultName),
+    vault_ids: Type.Optional(vaultIds),
+    ...asked,
+    ip_allowlist: Type.Optional(IpAllowlist),
+    environment: Type.Optional(environmentText),
+    dpop_jkt: Type.Optional(dpopThumbprint),
+    external_ca_pem: Type.Optional(
+      pem('CA certificates that its client certificates are issued by, in place of ours.'),
+    ),
+    csr_pem: Type.Optional(pem('A certificate signing request: the key then never leaves its owner.')),
+    certificate_ttl_days: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: CERTIFICATE_DAYS_MAX,
+        description: `${CERTIFICATE_DAYS_DEFAULT} unless given.`,
+      }),
+    ),
+  }),
+  status: 201,
+  output: object({ ...Connection.properties, client_secret: shownSecret, ...certificateFields }),
+  errors: ['ALREADY_EXISTS', 'VAULT_NOT_FOUND'],
+});
+
+export const listConnections = endpoint({
+  ...common,
+  name: 'listConnections',
+  method: 'GET',
+  path: '/v1/app-connections',
+  summary: 'List the AppConnections of the tenant',
+  permission: 'app_connections:list',
+  resource: 'app-connection',
+  rate: 'read',
+  audit: 'connection_listed',
+  effect: 'read',
+  query: object(pageQuery),
+  status: 200,
+  output: object({ app_connections: Type.Array(Connection), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readConnection = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'readConnection',
+  method: 'GET',
+  path: '/v1/app-connections/{connection}',
+  summary: 'Read one AppConnection, by its number or its client id',
+  permission: 'app_connections:read',
+  rate: 'read',
+  audit: 'connection_read',
+  effect: 'read',
+  status: 200,
+  output: Connection,
+  errors: ['NOT_FOUND'],
+});
+
+export const readConnectionByClient = endpoint({
+  ...common,
+  name: 'readConnectionByClient',
+  method: 'GET',
+  path: '/app-connections/by-client/{client_id}',
+  summary: 'Read one AppConnection by its client id',
+  permission: 'app_connections:read',
+  resource: 'app-connection/{client_id}',
+  rate: 'read',
+  audit: 'connection_read',
+  effect: 'read',
+  params: object({ client_id: idParam }),
+  status: 200,
+  output: Connection,
+  errors: ['NOT_FOUND'],
+});
+
+export const updateConnection = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'updateConnection',
+  method: 'PATCH',
+  path: '/v1/app-connections/{connection}',
+  summary: 'Change an AppConnection',
+  description:
+    'Takes effect on its next request, on every node. Giving it more takes the right to add members to its vaults.',
+  permission: 'app_connections:update',
+  rate: 'write',
+  audit: 'connection_updated',
+  effect: 'change',
+  body: object({
+    name: Type.Optional(resourceName),
+    status: Type.Optional(oneOf(['active', 'disabled'])),
+    vault_ids: Type.Optional(vaultIds),
+    ...asked,
+    ip_allowlist: Type.Optional(nullable(IpAllowlist)),
+    environment: Type.Optional(nullable(environmentText)),
+    dpop_jkt: Type.Optional(nullable(dpopThumbprint)),
+    external_ca_pem: Type.Optional(nullable(pem('Null: our own CA again.'))),
+  }),
+  status: 200,
+  output: Connection,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'VAULT_NOT_FOUND'],
+});
+
+export const deleteConnection = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'deleteConnection',
+  method: 'DELETE',
+  path: '/v1/app-connections/{connection}',
+  summary: 'Delete an AppConnection',
+  description: 'Its secret, certificates and tokens end with it, on the next request on every node.',
+  permission: 'app_connections:delete',
+  rate: 'write',
+  audit: 'connection_deleted',
+  effect: 'change',
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const rotateConnection = endpoint({
+  ...common,
+  ...ofOne,
+  credentials: [...ANY_TOKEN, ...ANY_MACHINE, 'certificate'],
+  name: 'rotateConnection',
+  method: 'POST',
+  path: '/v1/app-connections/{connection}/rotate',
+  summary: 'Give an AppConnection a new client secret, a new certificate, or both',
+  description:
+    'The secret before this one is accepted for `overlap_seconds` more, 0 unless given; certificates before this one end then too. A ' +
+    'connection may renew its own certificate with its own credentials; its secret only people renew.',
+  permission: 'app_connections:rotate',
+  resource: 'loaded',
+  rate: 'rotate',
+  audit: 'connection_rotated',
+  effect: 'change',
+  body: object({
+    client_secret: Type.Optional(Type.Boolean()),
+    certificate: Type.Optional(Type.Boolean()),
+    csr_pem: Type.Optional(pem('For the new certificate.')),
+    overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: OVERLAP_SECONDS_MAX })),
+    certificate_ttl_days: Type.Optional(Type.Integer({ minimum: 1, maximum: CERTIFICATE_DAYS_MAX })),
+  }),
+  status: 200,
+  output: object({
+    id: Type.Integer(),
+    client_id: Type.String(),
+    client_secret: nullable(shownSecret),
+    ...certificateFields,
+    rotated_at: timestampText,
+    former_valid_until: nullable(timestampText),
+  }),
+  errors: ['NOT_FOUND'],
+});
+
+export const revokeCertificate = endpoint({
+  ...common,
+  name: 'revokeCertificate',
+  method: 'POST',
+  path: '/v1/app-connections/{connection}/certificates/{serial}/revoke',
+  summary: 'Revoke a certificate of an AppConnection',
+  description: 'Takes effect on the next request, on every node and on open connections, and with the next CRL.',
+  permission: 'app_connections:revoke',
+  resource: 'app-connection/{connection}',
+  rate: 'write',
+  audit: 'cert_revoked',
+  effect: 'change',
+  params: object({
+    connection: idParam,
+    serial: Type.String({ pattern: '^[0-9a-fA-F]{1,40}$', description: 'In hexadecimal.' }),
+  }),
+  body: object({ reason: Type.Optional(lineOfText({ maxLength: 256 }, 'Why.')) }),
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const exportBundle = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'exportConnectionBundle',
+  method: 'POST',
+  path: '/app-connections/{connection}/export-zip',
+  summary: 'Export a connection’s bundle as an encrypted archive',
+  description:
+    'A fresh certificate with its key, the CA chain and a description, in a ZIP archive encrypted with AES-256 (AE-2), which 7-Zip opens. ' +
+    'The client secret is not in it: it was shown once.',
+  permission: 'app_connections:export',
+  rate: 'rotate',
+  audit: 'bundle_exported',
+  effect: 'change',
+  body: object({
+    password: Type.String({ minLength: EXPORT_PASSWORD_LENGTH_MIN, maxLength: 256, description: 'Of the archive.' }),
+    certificate_ttl_days: Type.Optional(Type.Integer({ minimum: 1, maximum: CERTIFICATE_DAYS_MAX })),
+  }),
+  status: 200,
+  output: NONE,
+  raw: 'application/zip',
+  errors: ['NOT_FOUND'],
+});
+
+export const listAutoPaths = endpoint({
+  ...common,
+  name: 'listAutoPaths',
+  method: 'GET',
+  path: '/app-connections/auto-paths',
+  summary: 'List under which paths which connections fetch which secrets',
+  description: 'Made from the connections, their vaults and the secrets in them that you may see.',
+  permission: 'app_connections:list',
+  resource: 'app-connection',
+  rate: 'read',
+  audit: 'path_listed',
+  effect: 'read',
+  query: object({ ...pageQuery, client_id: Type.Optional(idParam) }),
+  status: 200,
+  output: object({
+    paths: Type.Array(
+      object({
+        connection_id: Type.Integer(),
+        client_id: Type.String(),
+        connection: Type.String(),
+        vault: Type.String(),
+        secret: Type.String(),
+        path: Type.String({ description: 'Where the connection fetches it.' }),
+      }),
+    ),
+    next_cursor: nextCursor,
+  }),
+  errors: ['NOT_FOUND'],
+});
+
+export const fetchSecret = endpoint({
+  ...common,
+  credentials: ['certificate', 'connection'],
+  name: 'fetchConnectionSecret',
+  method: 'GET',
+  path: '/app-connections/fetch/{client_id}/{vault}/{secret*}',
+  summary: 'Fetch a secret by name, with the connection’s certificate',
+  description: 'A client certificate is enough; the client headers may be sent as well.',
+  permission: 'secrets:read',
+  resource: 'loaded',
+  rate: 'read',
+  plaintext: true,
+  audit: 'secrets:read',
+  effect: 'read',
+  params: object({ client_id: idParam, vault: vaultName, secret: pathText }),
+  status: 200,
+  output: readSecret.output,
+  errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED'],
+});
+
+export const APP_CONNECTION_ENDPOINTS = [
+  createConnection,
+  listConnections,
+  listAutoPaths,
+  readConnectionByClient,
+  readConnection,
+  updateConnection,
+  deleteConnection,
+  rotateConnection,
+  revokeCertificate,
+  exportBundle,
+  fetchSecret,
+] as const;

@@ -1,0 +1,5 @@
+import type { Certificates, Prepared } from '../certificates/index.ts';
+
+/** What this feature needs of certificates. */
+export type ConnectionCertificates = Pick<Certificates, 'prepare' | 'insert' | 'revoke' | 'check' | 'claimed'>;
+export type PreparedCertificate = Prepared;

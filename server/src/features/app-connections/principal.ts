@@ -1,0 +1,85 @@
+import { type Ceiling, compileCeiling } from '../../kernel/authz/ceiling.ts';
+import { compileActionPattern } from '../../kernel/authz/pattern.ts';
+import { placesIn } from '../../kernel/authz/places.ts';
+import { type CompiledPolicy, compileEach } from '../../kernel/authz/policy.ts';
+import type { Context } from '../../kernel/context.ts';
+import { notFound } from '../../kernel/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
+import type { Principal } from '../../kernel/principal.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { policiesOfConnection } from '../policies/index.ts';
+import { findVaultById, isLive } from '../vaults/index.ts';
+import { type ConnectionRow, findByClient } from './store.ts';
+
+/** A connection with what it may do now, or why it may do nothing. */
+export type ActingConnection = { principal: Principal; refusal: null } | { principal: null; refusal: string };
+
+export async function actingConnection(
+  kernel: Kernel,
+  row: ConnectionRow,
+  credential: Pick<Principal, 'credential' | 'credentialId' | 'auditKey' | 'expiresAt'>,
+): Promise<ActingConnection> {
+  const { read } = kernel.database;
+  const tenant = await findTenant(read, row.tenant_id);
+  if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or gone' };
+  if (row.status !== 'active') return { principal: null, refusal: 'the connection is disabled' };
+  const vaults = new Set(await vaultNames(read, row));
+  const places = placesIn(vaults, JSON.parse(row.allowed_paths) as string[], '/allowed_paths');
+  const ceiling: Ceiling = {
+    ...compileCeiling({ ip_allowlist: allowlistOf(row) ?? undefined }),
+    places,
+    environment: row.environment,
+  };
+  const scopes = compileEach(JSON.parse(row.scopes) as string[], compileActionPattern, '/scopes');
+  const own: CompiledPolicy = {
+    name: 'role/app-connection',
+    statements: [{ sid: 'places', effect: 'allow', actions: scopes, resources: [places], condition: [] }],
+    statementsFor(action) {
+      return { allow: scopes.some((pattern) => pattern.matches(action)) ? this.statements : [], deny: [] };
+    },
+  };
+  return {
+    refusal: null,
+    principal: {
+      kind: 'app_connection',
+      tenantId: row.tenant_id,
+      tenantName: tenant.name,
+      isOperator: tenant.is_operator === 1,
+      plan: tenant.plan,
+      tenantRates: JSON.parse(tenant.rate_overrides) as RateOverrides,
+      id: row.client_id,
+      name: row.name,
+      displayName: row.name,
+      role: null,
+      tokenRates: {},
+      ceilings: [ceiling],
+      policies: [own, ...(await policiesOfConnection(read, row.tenant_id, row.client_id))],
+      mfaAt: null,
+      ...credential,
+    },
+  };
+}
+
+/** All that counts for a connection, for whoever wants to know what it could do. */
+export async function connectionPolicies(ctx: Context, clientId: string): Promise<CompiledPolicy[]> {
+  const row = await findByClient(ctx.database.read, ctx.tenantId, clientId);
+  if (row === undefined) throw notFound('connection');
+  const credential = { credential: 'connection', credentialId: clientId, expiresAt: ctx.now } as const;
+  return [...((await actingConnection(ctx.kernel, row, credential)).principal?.policies ?? [])];
+}
+
+export function vaultIdsOf(row: ConnectionRow): string[] {
+  return JSON.parse(row.vault_ids) as string[];
+}
+
+export function allowlistOf(row: ConnectionRow): string[] | null {
+  return row.ip_allowlist === null ? null : (JSON.parse(row.ip_allowlist) as string[]);
+}
+
+/** Names of those that are there. A name belongs to one vault until that one is purged, which raises the epoch. */
+export async function vaultNames(db: Reader, row: ConnectionRow): Promise<string[]> {
+  const found = await Promise.all(vaultIdsOf(row).map((vaultId) => findVaultById(db, row.tenant_id, vaultId)));
+  return found.filter((vault) => isLive(vault)).map((vault) => vault.name);
+}

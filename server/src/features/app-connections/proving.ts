@@ -1,0 +1,105 @@
+import { NO_PROOFS, type ProofRequest, type Proofs } from '../../kernel/auth/authentication.ts';
+import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
+import { addressIsIn, compileCidrs } from '../../kernel/authz/condition.ts';
+import type { CredentialKind } from '../../kernel/endpoint.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { ConnectionCertificates } from './ports.ts';
+import { allowlistOf } from './principal.ts';
+import { SessionGate } from './sessions.ts';
+import type { ConnectionRow } from './store.ts';
+
+/** What the credential itself brings to a request. */
+export interface Presented {
+  /** The token that is sent; null for client headers and for a certificate alone. */
+  token: string | null;
+  /** The key the token is bound to. */
+  tokenKey: string | null;
+  /** The certificate the token is bound to. */
+  tokenThumbprint: string | null;
+  kind: CredentialKind;
+}
+
+/**
+ * What every request of a connection must show, in this order: certificate, DPoP, address, session. The client secret or the token came
+ * before; the scope comes after, with every other authorization.
+ */
+export function proverOf(
+  kernel: Kernel,
+  certificates: ConnectionCertificates,
+  row: ConnectionRow,
+  presented: Presented,
+): (request: ProofRequest) => Promise<Proofs> {
+  const allowlist = allowlistOf(row);
+  const cidrs = allowlist === null ? null : compileCidrs(allowlist, '/ip_allowlist');
+  const sessions = new SessionGate(kernel, row);
+  return async (request) => {
+    const { call, now } = request;
+    const mtls = await certificateShown(certificates, row, presented, request);
+    const key = await keyProven(kernel, row, presented, request, mtls);
+    if (cidrs !== null && addressIsIn(cidrs, call.address) !== true) {
+      throw new CofferError('IP_NOT_ALLOWED', 'This connection may not be used from this address.', {
+        auditReason: 'ip_not_allowed',
+      });
+    }
+    const session = mtls ? `certificate ${call.certificate?.thumbprint}` : key === null ? call.address : `key ${key}`;
+    await sessions.admit(session, now);
+    return key === null && !mtls ? NO_PROOFS : { mtls, dpop: key !== null };
+  };
+}
+
+async function certificateShown(
+  certificates: ConnectionCertificates,
+  row: ConnectionRow,
+  { tokenThumbprint, kind }: Presented,
+  { call }: ProofRequest,
+): Promise<boolean> {
+  const peer = call.certificate;
+  const isIdentity = kind === 'certificate' || kind === 'bound_certificate';
+  const isRequired = row.mtls_required === 1 || isIdentity || tokenThumbprint !== null;
+  if (peer === null) {
+    if (isRequired) throw certificateRequired('no certificate was shown');
+    return false;
+  }
+  const verdict = await certificates.check(row.tenant_id, row.client_id, peer, row.external_ca_pem);
+  if (!verdict.ok) {
+    // A mesh may show certificates of its own, which say nothing to us: they count for nothing.
+    if (isRequired) throw certificateRequired(verdict.reason);
+    return false;
+  }
+  if (tokenThumbprint !== null && tokenThumbprint !== peer.thumbprint) {
+    throw certificateRequired('the token is bound to another certificate');
+  }
+  return true;
+}
+
+function certificateRequired(reason: string): CofferError {
+  const message = 'Show the valid client certificate of this connection, on the TLS port or through a trusted proxy.';
+  return new CofferError('CERTIFICATE_REQUIRED', message, { auditReason: `certificate: ${reason}` });
+}
+
+async function keyProven(
+  kernel: Kernel,
+  row: ConnectionRow,
+  { token, tokenKey, kind }: Presented,
+  request: ProofRequest,
+  mtls: boolean,
+): Promise<string | null> {
+  const key = await kernel.dpop.provenKey(request, row.tenant_id, token);
+  if (key === null) {
+    if (tokenKey !== null) throw refusedProof('there is none');
+    if (row.require_dpop === 1 || kind === 'bound_certificate') {
+      throw new CofferError('DPOP_REQUIRED', 'Send a DPoP proof (RFC 9449) with each request of this connection.', {
+        auditReason: 'dpop: there is none',
+      });
+    }
+    return null;
+  }
+  if (tokenKey !== null && key !== tokenKey)
+    throw refusedProof('it is signed by another key than the token is bound to');
+  if (row.dpop_jkt !== null && key !== row.dpop_jkt) throw refusedProof('its key is not the one of the connection');
+  // Nothing else ties a key that nobody knows to who sends the two headers: a thief of them would bring a key along.
+  if (row.dpop_jkt === null && token === null && !mtls) throw refusedProof('the connection has no key enrolled');
+  if (token !== null && tokenKey === null) throw refusedProof('the token is bound to no key');
+  return key;
+}

@@ -1,0 +1,106 @@
+import { DAY_MS, SECOND_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { newClientSecret } from './client-secret.ts';
+import type * as contract from './contract.ts';
+import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
+import type { ConnectionCertificates } from './ports.ts';
+import { find, shownCertificate } from './service.ts';
+import * as store from './store.ts';
+
+/** A new secret, a new certificate, or both: at least one, and both unless the body names one. */
+export async function rotate(
+  ctx: Context,
+  certificates: ConnectionCertificates,
+  text: string,
+  body: Body<typeof contract.rotateConnection>,
+) {
+  const row = await authorized(ctx, text, body);
+  const isCertificate = body.certificate ?? (body.csr_pem !== undefined || (body.client_secret ?? false) === false);
+  const isSecret =
+    body.client_secret ??
+    (ctx.principal.kind === 'user' && body.certificate === undefined && body.csr_pem === undefined);
+  if (!isSecret && !isCertificate) throw invalidField('/body', 'asks for neither a client secret nor a certificate');
+  if (body.csr_pem !== undefined && !isCertificate) throw invalidField('/body/csr_pem', 'is for a certificate');
+  if (row.external_ca_pem !== null && body.certificate === true) {
+    throw invalidField(
+      '/body/certificate',
+      'is for connections of our own CA: the external one issues its certificates',
+    );
+  }
+  const issues = isCertificate && row.external_ca_pem === null;
+  const prepared = issues
+    ? await certificates.prepare({
+        tenantId: ctx.tenantId,
+        clientId: row.client_id,
+        connectionNo: row.connection_no,
+        ...(body.csr_pem !== undefined && { csrPem: body.csr_pem }),
+        ttlMs: (body.certificate_ttl_days ?? CERTIFICATE_DAYS_DEFAULT) * DAY_MS,
+      })
+    : null;
+  const secret = isSecret ? newClientSecret() : null;
+  const overlapMs = (body.overlap_seconds ?? 0) * SECOND_MS;
+  const until = overlapMs === 0 ? null : ctx.now + overlapMs;
+  return ctx.change(async (tx) => {
+    const current = await store.lockConnection(tx, ctx.tenantId, row.connection_no);
+    if (current === undefined) throw notFound('connection');
+    ctx.describe({ client_id: current.client_id, client_secret: isSecret, certificate: issues });
+    if (secret !== null) {
+      await store.updateConnection(tx, {
+        ...current,
+        secret_hash: sha256(secret),
+        secret_made_at: ctx.now,
+        former_secret_hash: until === null ? null : current.secret_hash,
+        former_secret_until: until,
+        updated_at: ctx.now,
+      });
+    }
+    if (prepared !== null) {
+      const former = { clientId: current.client_id };
+      const ended = await certificates.revoke(tx, ctx.tenantId, former, 'superseded', ctx.now + overlapMs);
+      await certificates.insert(tx, prepared.row);
+      ctx.alsoRecord('cert_rotated', ctx.resource, { client_id: current.client_id, ended: ended.length });
+      for (const serial of ended) ctx.alsoRecord('cert_revoked', ctx.resource, { serial, reason: 'superseded' });
+    }
+    await raiseEpoch(tx, ctx.tenantId);
+    return {
+      id: current.connection_no,
+      client_id: current.client_id,
+      client_secret: secret,
+      ...shownCertificate(prepared),
+      rotated_at: timestamp(ctx.now),
+      former_valid_until: timestampOrNull(until),
+    };
+  });
+}
+
+/** People rotate what they may; a connection renews its own certificate, and nothing else. */
+async function authorized(
+  ctx: Context,
+  text: string,
+  body: Body<typeof contract.rotateConnection>,
+): Promise<store.ConnectionRow> {
+  const { principal } = ctx;
+  const row = await find(ctx.database.read, ctx.tenantId, text);
+  if (principal.kind === 'app_connection' && row?.client_id === principal.id) {
+    if (body.client_secret === true) {
+      throw new CofferError(
+        'INSUFFICIENT_PRIVILEGE',
+        'A connection renews its certificate; its secret only people renew.',
+        {
+          auditReason: 'a connection asked for a new secret',
+        },
+      );
+    }
+    ctx.authorizeCredentialOnly();
+    ctx.resource = `app-connection/${row.connection_no}`;
+    return row;
+  }
+  ctx.authorize(`app-connection/${text}`);
+  ctx.requireUnrestricted();
+  if (row === undefined) throw notFound('connection');
+  return row;
+}

@@ -1,0 +1,124 @@
+import {
+  type CredentialScheme,
+  invalidToken,
+  RefusedCredential,
+  type Resolved,
+} from '../../kernel/auth/authentication.ts';
+import type { Call } from '../../kernel/context.ts';
+import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
+import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Principal } from '../../kernel/principal.ts';
+import { isClientSecret } from './client-secret.ts';
+import type { ConnectionCertificates } from './ports.ts';
+import { actingConnection } from './principal.ts';
+import { proverOf } from './proving.ts';
+import { type ConnectionRow, findClient } from './store.ts';
+
+const CLIENT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** A connection's own credentials have no end; its tokens have. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+const NO_TOKEN = { token: null, tokenKey: null, tokenThumbprint: null };
+/** The stricter one last: an endpoint that accepts the certificate alone does so with a proof too. */
+const CERTIFICATE_KINDS = ['certificate', 'bound_certificate'] as const;
+const NO_HASH = sha256('');
+
+/** `X-Client-Id` and `X-Client-Secret`. */
+export class ConnectionScheme implements CredentialScheme {
+  readonly #kernel: Kernel;
+  readonly #certificates: ConnectionCertificates;
+
+  constructor(kernel: Kernel, certificates: ConnectionCertificates) {
+    this.#kernel = kernel;
+    this.#certificates = certificates;
+  }
+
+  detect({ headers }: Call): string | null {
+    const secret = headers['x-client-secret'];
+    if (secret === undefined) return null;
+    if (headers.authorization !== undefined)
+      throw invalidToken('two credentials were sent: client headers and a token');
+    const clientId = String(headers['x-client-id'] ?? '');
+    if (!CLIENT_ID.test(clientId)) throw invalidToken('X-Client-Id is missing or no client id');
+    if (!isClientSecret(String(secret))) throw invalidToken('X-Client-Secret has a form that no client secret has');
+    return `connection ${clientId} ${secret}`;
+  }
+
+  async resolve(credential: string): Promise<Resolved> {
+    const [, clientId = '', secret = ''] = credential.split(' ');
+    const found = await findClient(this.#kernel.database.read, clientId);
+    // Read before the row that counts, which is therefore read again.
+    const epoch = found === undefined ? null : await this.#kernel.epochs.current(found.tenant_id);
+    const row = found && (await findClient(this.#kernel.database.read, clientId));
+    const hash = sha256(secret);
+    const isCurrent = equalBytes(row?.secret_hash ?? NO_HASH, hash);
+    const isFormer = equalBytes(row?.former_secret_hash ?? NO_HASH, hash);
+    if (row === undefined || epoch === null) throw invalidToken('there is no such client');
+    if (!isCurrent && !isFormer) throw new RefusedCredential('the client secret is wrong', ownerOf(row));
+    const expiresAt = isCurrent ? NEVER : (row.former_secret_until ?? 0);
+    if (expiresAt <= this.#kernel.clock.now()) {
+      throw new RefusedCredential('the client secret was replaced', ownerOf(row));
+    }
+    return resolved(this.#kernel, this.#certificates, row, epoch, {
+      credential: 'connection',
+      expiresAt,
+    });
+  }
+}
+
+/** A client certificate alone, where an endpoint accepts that. */
+export class CertificateScheme implements CredentialScheme {
+  readonly #kernel: Kernel;
+  readonly #certificates: ConnectionCertificates;
+
+  constructor(kernel: Kernel, certificates: ConnectionCertificates) {
+    this.#kernel = kernel;
+    this.#certificates = certificates;
+  }
+
+  detect(call: Call, { credentials }: EndpointDeclaration): string | null {
+    if (call.certificate === null) return null;
+    const kind = CERTIFICATE_KINDS.find((one) => credentials.includes(one));
+    if (kind === undefined) return null;
+    const { authorization, 'x-client-secret': secret, 'x-client-id': header } = call.headers;
+    if (authorization !== undefined || secret !== undefined) return null;
+    const named = header ?? call.params['client_id'] ?? this.#certificates.claimed(call.certificate)?.clientId;
+    const clientId = String(named ?? '');
+    if (!CLIENT_ID.test(clientId)) throw invalidToken('the certificate names no client, and nothing else does');
+    return `${kind} ${clientId} ${call.certificate.thumbprint}`;
+  }
+
+  /** Whether the certificate is this client's is checked with each request, like every proof: here it only says whom to look for. */
+  async resolve(credential: string): Promise<Resolved> {
+    const [kind, clientId = ''] = credential.split(' ');
+    const found = await findClient(this.#kernel.database.read, clientId);
+    const epoch = found === undefined ? null : await this.#kernel.epochs.current(found.tenant_id);
+    const row = found && (await findClient(this.#kernel.database.read, clientId));
+    if (row === undefined || epoch === null) throw invalidToken('there is no such client');
+    return resolved(this.#kernel, this.#certificates, row, epoch, {
+      credential: kind as (typeof CERTIFICATE_KINDS)[number],
+      expiresAt: NEVER,
+    });
+  }
+}
+
+async function resolved(
+  kernel: Kernel,
+  certificates: ConnectionCertificates,
+  row: ConnectionRow,
+  epoch: number,
+  how: Pick<Principal, 'credential' | 'expiresAt'>,
+): Promise<Resolved> {
+  const { credential, expiresAt } = how;
+  const acting = await actingConnection(kernel, row, { credential, credentialId: row.client_id, expiresAt });
+  if (acting.principal === null) throw new RefusedCredential(acting.refusal, ownerOf(row));
+  return {
+    principal: acting.principal,
+    epoch,
+    prove: proverOf(kernel, certificates, row, { ...NO_TOKEN, kind: credential }),
+  };
+}
+
+export function ownerOf(row: ConnectionRow, key = row.client_id) {
+  return { tenantId: row.tenant_id, kind: 'app_connection', id: row.client_id, name: row.name, key };
+}

@@ -1,0 +1,287 @@
+import { randomUUID } from 'node:crypto';
+import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { nextNumber } from '../../kernel/storage/counters.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { findVaultById, isLive } from '../vaults/index.ts';
+import { newClientSecret } from './client-secret.ts';
+import type * as contract from './contract.ts';
+import { CERTIFICATE_DAYS_DEFAULT, type Connection, SCOPES_DEFAULT, SESSION_TTL_SECONDS_DEFAULT } from './contract.ts';
+import { refuseBadAllowlist, refuseBadAuthorities, refuseBadPaths, vaultsToShare } from './fields.ts';
+import type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
+import { vaultIdsOf } from './principal.ts';
+import * as store from './store.ts';
+import { toWire } from './wire.ts';
+
+const NUMBER_FORM = /^[1-9]\d{0,14}$/;
+const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
+const COUNTER = 'app_connections';
+
+/** What is told of a certificate when there is none: the connection has a CA of its own. */
+export const NO_CERTIFICATE = {
+  certificate_signing_request: null,
+  certificate: null,
+  ca_chain: null,
+  private_key: null,
+};
+
+export function shownCertificate(prepared: PreparedCertificate | null) {
+  if (prepared === null) return NO_CERTIFICATE;
+  const { certificate_signing_request, certificate, ca_chain, private_key } = prepared;
+  return { certificate_signing_request, certificate, ca_chain, private_key };
+}
+
+export async function create(
+  ctx: Context,
+  certificates: ConnectionCertificates,
+  body: Body<typeof contract.createConnection>,
+) {
+  ctx.requireUnrestricted();
+  if (body.vault === undefined && body.vault_ids === undefined) {
+    throw invalidField('/body/vault', 'or vault_ids must say which vaults it is for');
+  }
+  refuseBadPaths(body.allowed_paths ?? []);
+  refuseBadAllowlist(body.ip_allowlist ?? []);
+  if (body.external_ca_pem !== undefined) refuseBadAuthorities(body.external_ca_pem);
+  if (body.external_ca_pem !== undefined && body.csr_pem !== undefined) {
+    throw invalidField('/body/csr_pem', 'has no effect with external_ca_pem: that CA signs its certificates');
+  }
+  const vaults = await vaultsToShare(ctx, body);
+  const secret = newClientSecret();
+  const clientId = randomUUID();
+  // A number of its own transaction: the certificate is signed outside the change, and names it.
+  const connectionNo = await ctx.database.transaction((tx) => nextNumber(tx, ctx.tenantId, COUNTER));
+  const prepared =
+    body.external_ca_pem === undefined
+      ? await certificates.prepare({
+          tenantId: ctx.tenantId,
+          clientId,
+          connectionNo,
+          ...(body.csr_pem !== undefined && { csrPem: body.csr_pem }),
+          ttlMs: (body.certificate_ttl_days ?? CERTIFICATE_DAYS_DEFAULT) * DAY_MS,
+        })
+      : null;
+  const row: store.ConnectionRow = {
+    tenant_id: ctx.tenantId,
+    connection_no: connectionNo,
+    client_id: clientId,
+    name: body.name,
+    description: body.description ?? '',
+    status: 'active',
+    vault_ids: JSON.stringify(vaults.map((vault) => vault.vault_id)),
+    allowed_paths: JSON.stringify(body.allowed_paths ?? ['*']),
+    scopes: JSON.stringify(body.scopes ?? SCOPES_DEFAULT),
+    ip_allowlist: body.ip_allowlist === undefined ? null : JSON.stringify(body.ip_allowlist),
+    environment: body.environment === undefined ? null : canonicalEnvironment(body.environment),
+    mtls_required: Number(body.mtls_required ?? true),
+    require_dpop: Number(body.require_dpop ?? false),
+    dpop_jkt: body.dpop_jkt ?? null,
+    external_ca_pem: body.external_ca_pem ?? null,
+    session_limit: body.concurrent_session_limit ?? null,
+    session_action: body.concurrent_session_action ?? 'reject',
+    session_ttl_seconds: body.concurrent_session_ttl_seconds ?? SESSION_TTL_SECONDS_DEFAULT,
+    secret_hash: sha256(secret),
+    secret_made_at: ctx.now,
+    former_secret_hash: null,
+    former_secret_until: null,
+    created_by: ctx.principal.id,
+    created_at: ctx.now,
+    updated_at: ctx.now,
+  };
+  refuseUnusable(row);
+  ctx.resource = `app-connection/${connectionNo}`;
+  ctx.describe({ client_id: clientId, name: row.name, vaults: vaults.map((vault) => vault.name) });
+  return ctx.change(async (tx) => {
+    await unlessTaken(store.insertConnection(tx, row));
+    if (prepared !== null) {
+      await certificates.insert(tx, prepared.row);
+      ctx.alsoRecord('cert_issued', ctx.resource, { client_id: clientId });
+    }
+    return { ...toWire(row, vaults[0]?.name ?? null), client_secret: secret, ...shownCertificate(prepared) };
+  });
+}
+
+/** With client headers alone, a proof by any key would prove nothing. */
+function refuseUnusable(row: store.ConnectionRow): void {
+  if (row.require_dpop === 1 && row.mtls_required === 0 && row.dpop_jkt === null) {
+    throw invalidField('/body/dpop_jkt', 'must name the key where DPoP is required and a certificate is not');
+  }
+}
+
+export async function list(ctx: Context, query: Query<typeof contract.listConnections>) {
+  const [, after = '0'] = decodeCursor(query.cursor, LIST_CURSOR, NUMBER_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await store.listConnections(ctx.database.read, ctx.tenantId, Number(after), limit);
+  const app_connections = await Promise.all(page.rows.map((row) => described(ctx.database.read, row)));
+  return { app_connections, next_cursor: page.next_cursor };
+}
+
+export async function described(db: Reader, row: store.ConnectionRow): Promise<Connection> {
+  const [first = ''] = vaultIdsOf(row);
+  const vault = await findVaultById(db, row.tenant_id, first);
+  return toWire(row, isLive(vault) ? vault.name : null);
+}
+
+/** By its number or its client id. */
+export async function find(db: Reader, tenantId: string, text: string): Promise<store.ConnectionRow | undefined> {
+  if (NUMBER_FORM.test(text)) return store.findConnection(db, tenantId, Number(text));
+  return store.findByClient(db, tenantId, text);
+}
+
+export async function existing(ctx: Context, text: string): Promise<store.ConnectionRow> {
+  const row = await find(ctx.database.read, ctx.tenantId, text);
+  if (row === undefined) throw notFound('connection');
+  return row;
+}
+
+export async function read(ctx: Context, text: string): Promise<Connection> {
+  return described(ctx.database.read, await existing(ctx, text));
+}
+
+export async function update(
+  ctx: Context,
+  text: string,
+  body: Body<typeof contract.updateConnection>,
+): Promise<Connection> {
+  ctx.requireUnrestricted();
+  refuseBadPaths(body.allowed_paths ?? []);
+  refuseBadAllowlist(body.ip_allowlist ?? []);
+  if (typeof body.external_ca_pem === 'string') refuseBadAuthorities(body.external_ca_pem);
+  const { connection_no } = await existing(ctx, text);
+  return ctx.change(async (tx) => {
+    const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
+    if (row === undefined) throw notFound('connection');
+    if (Object.keys(body).some((field) => !HARMLESS.has(field)) && body.status !== 'disabled') {
+      await vaultsToShare(ctx, { vault_ids: body.vault_ids ?? (await liveVaultIds(tx, row)) });
+    }
+    const changed = changedRow(row, body, ctx.now);
+    refuseUnusable(changed);
+    recordChanges(ctx, row, changed);
+    await unlessTaken(store.updateConnection(tx, changed));
+    await raiseEpoch(tx, ctx.tenantId);
+    return described(tx, changed);
+  });
+}
+
+/** Fields that give a connection nothing more, whatever they are set to. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  'name',
+  'description',
+  'concurrent_session_limit',
+  'concurrent_session_action',
+  'concurrent_session_ttl_seconds',
+]);
+
+/** A vault that is gone cannot be shared, and need not be. */
+async function liveVaultIds(db: Reader, row: store.ConnectionRow): Promise<string[]> {
+  const found = await Promise.all(vaultIdsOf(row).map((vaultId) => findVaultById(db, row.tenant_id, vaultId)));
+  return found.filter((vault) => isLive(vault)).map((vault) => vault.vault_id);
+}
+
+function changedRow(
+  row: store.ConnectionRow,
+  body: Body<typeof contract.updateConnection>,
+  now: number,
+): store.ConnectionRow {
+  const listOr = (list: readonly string[] | undefined, kept: string) =>
+    list === undefined ? kept : JSON.stringify(list);
+  const orKept = <T>(value: T | undefined, kept: T): T => (value === undefined ? kept : value);
+  const flag = (value: boolean | undefined, kept: number) => (value === undefined ? kept : Number(value));
+  return {
+    ...row,
+    name: body.name ?? row.name,
+    description: body.description ?? row.description,
+    status: body.status ?? row.status,
+    vault_ids: listOr(body.vault_ids, row.vault_ids),
+    allowed_paths: listOr(body.allowed_paths, row.allowed_paths),
+    scopes: listOr(body.scopes, row.scopes),
+    ip_allowlist: body.ip_allowlist === null ? null : listOrNull(body.ip_allowlist, row.ip_allowlist),
+    environment:
+      body.environment == null ? orKept(body.environment, row.environment) : canonicalEnvironment(body.environment),
+    mtls_required: flag(body.mtls_required, row.mtls_required),
+    require_dpop: flag(body.require_dpop, row.require_dpop),
+    dpop_jkt: orKept(body.dpop_jkt, row.dpop_jkt),
+    external_ca_pem: orKept(body.external_ca_pem, row.external_ca_pem),
+    session_limit: orKept(body.concurrent_session_limit, row.session_limit),
+    session_action: body.concurrent_session_action ?? row.session_action,
+    session_ttl_seconds: body.concurrent_session_ttl_seconds ?? row.session_ttl_seconds,
+    updated_at: now,
+  };
+}
+
+function listOrNull(list: readonly string[] | undefined, kept: string | null): string | null {
+  return list === undefined ? kept : JSON.stringify(list);
+}
+
+/** The changes that people look for in the log by a name of their own. */
+function recordChanges(ctx: Context, before: store.ConnectionRow, after: store.ConnectionRow): void {
+  const changed = (Object.keys(after) as (keyof store.ConnectionRow)[]).filter(
+    (field) => field !== 'updated_at' && after[field] !== before[field],
+  );
+  ctx.describe({ client_id: after.client_id, changed });
+  const isChanged = (...fields: (keyof store.ConnectionRow)[]) => fields.some((field) => changed.includes(field));
+  if (isChanged('require_dpop')) {
+    ctx.alsoRecord('dpop_toggled', ctx.resource, { require_dpop: after.require_dpop === 1 });
+  }
+  if (isChanged('session_limit', 'session_action', 'session_ttl_seconds')) {
+    ctx.alsoRecord('concurrent_policy_changed', ctx.resource, {
+      limit: after.session_limit,
+      action: after.session_action,
+      ttl_seconds: after.session_ttl_seconds,
+    });
+  }
+  const pathsBefore = JSON.parse(before.allowed_paths) as string[];
+  const pathsAfter = JSON.parse(after.allowed_paths) as string[];
+  for (const path of pathsAfter.filter((one) => !pathsBefore.includes(one))) {
+    ctx.alsoRecord('path_added', ctx.resource, { path });
+  }
+  for (const path of pathsBefore.filter((one) => !pathsAfter.includes(one))) {
+    ctx.alsoRecord('path_removed', ctx.resource, { path });
+  }
+}
+
+export interface RemovalPorts {
+  forget(tx: Parameters<typeof store.deleteConnection>[0], tenantId: string, row: store.ConnectionRow): Promise<void>;
+}
+
+export async function remove(
+  ctx: Context,
+  certificates: ConnectionCertificates,
+  ports: RemovalPorts,
+  text: string,
+): Promise<undefined> {
+  const { connection_no } = await existing(ctx, text);
+  return ctx.change(async (tx) => {
+    const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
+    if (row === undefined) throw notFound('connection');
+    ctx.describe({ client_id: row.client_id, name: row.name });
+    const serials = await certificates.revoke(
+      tx,
+      ctx.tenantId,
+      { clientId: row.client_id },
+      'the connection was deleted',
+      ctx.now,
+    );
+    for (const serial of serials) ctx.alsoRecord('cert_revoked', ctx.resource, { serial });
+    await ports.forget(tx, ctx.tenantId, row);
+    await store.deleteConnection(tx, ctx.tenantId, connection_no);
+    await raiseEpoch(tx, ctx.tenantId);
+    return undefined;
+  });
+}
+
+async function unlessTaken(write: Promise<void>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new CofferError('ALREADY_EXISTS', 'A connection with this name exists.');
+  }
+}

@@ -1,0 +1,66 @@
+import { SECOND_MS } from '../../kernel/clock.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import * as sessionStore from './session-store.ts';
+import { type ConnectionRow, lockConnection } from './store.ts';
+
+/** How long a session that was found good is not asked about again: a share of its life, and never long. */
+const TRUSTED_SHARE = 0.25;
+const TRUSTED_MAX_MS = 30 * SECOND_MS;
+const KNOWN_MAX = 10_000;
+
+/**
+ * Counts who uses a connection at the same time: distinct client certificates, keys or addresses. Made anew with each epoch of the tenant, so
+ * that one that was sent away on another node is not known here any more.
+ */
+export class SessionGate {
+  readonly #kernel: Kernel;
+  readonly #row: ConnectionRow;
+  readonly #known = new Map<string, number>();
+
+  constructor(kernel: Kernel, row: ConnectionRow) {
+    this.#kernel = kernel;
+    this.#row = row;
+  }
+
+  async admit(session: string, now: number): Promise<void> {
+    const { session_limit, session_ttl_seconds } = this.#row;
+    if (session_limit === null) return;
+    const trustedMs = Math.min(session_ttl_seconds * SECOND_MS * TRUSTED_SHARE, TRUSTED_MAX_MS);
+    const checkedAt = this.#known.get(session);
+    if (checkedAt !== undefined && now >= checkedAt && now - checkedAt < trustedMs) return;
+    this.#known.delete(session);
+    const isAdmitted = await this.#kernel.database.transaction((tx) => admitted(tx, this.#row, session, now));
+    if (!isAdmitted) {
+      throw new CofferError('SESSION_LIMIT', 'The connection has as many sessions as it may have: end one, or wait.', {
+        auditReason: `session: ${session_limit} at a time`,
+      });
+    }
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(session, now);
+  }
+}
+
+async function admitted(tx: Tx, { tenant_id, connection_no }: ConnectionRow, session: string, now: number) {
+  const row = await lockConnection(tx, tenant_id, connection_no);
+  if (row === undefined || row.session_limit === null) return row !== undefined;
+  await sessionStore.forgetSeenBefore(tx, row, now - row.session_ttl_seconds * SECOND_MS);
+  const all = await sessionStore.sessionsOf(tx, row);
+  const own = all.find((one) => one.session === session);
+  // Asking again and again does not bring it back: it must be quiet first.
+  if (own !== undefined && own.evicted_at !== null) return false;
+  const others = all.filter((one) => one.evicted_at === null && one !== own);
+  const surplus = others.length + 1 - row.session_limit;
+  if (surplus > 0 && own === undefined) {
+    if (row.session_action === 'reject') return false;
+    for (const oldest of others.slice(0, surplus)) {
+      await sessionStore.saveSession(tx, { ...oldest, seen_at: now, evicted_at: now });
+    }
+    await raiseEpoch(tx, tenant_id);
+  }
+  const started_at = own?.started_at ?? now;
+  await sessionStore.saveSession(tx, { tenant_id, connection_no, session, started_at, seen_at: now, evicted_at: null });
+  return true;
+}

@@ -1,0 +1,46 @@
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    connection_tokens: ConnectionTokenRow;
+  }
+}
+
+/** A token that was exchanged for another identity, bound to a connection. */
+export interface ConnectionTokenRow {
+  tenant_id: string;
+  token_id: string;
+  connection_no: number;
+  kind: 'federation' | 'workload';
+  /** The federation or the method it came by. */
+  source: string;
+  /** Whom the other side said it is. */
+  subject: string;
+  token_hash: Uint8Array;
+  dpop_jkt: string | null;
+  certificate_thumbprint: string | null;
+  created_at: number;
+  expires_at: number;
+  revoked_at: number | null;
+}
+
+export async function insertConnectionToken(tx: Tx, row: ConnectionTokenRow): Promise<void> {
+  await tx.insertInto('connection_tokens').values(row).execute();
+}
+
+export function findConnectionToken(
+  db: Reader,
+  tenantId: string,
+  tokenId: string,
+): Promise<ConnectionTokenRow | undefined> {
+  return db
+    .selectFrom('connection_tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('token_id', '=', tokenId)
+    .executeTakeFirst();
+}
+
+export async function deleteTokensBefore(tx: Tx, time: number): Promise<void> {
+  await tx.deleteFrom('connection_tokens').where('expires_at', '<', time).execute();
+}

@@ -1,0 +1,104 @@
+import { invalidToken, RefusedCredential } from '../../kernel/auth/authentication.ts';
+import { SECOND_MS } from '../../kernel/clock.ts';
+import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { ResolvedToken, TokenResolver } from '../tokens/index.ts';
+import type { ConnectionCertificates } from './ports.ts';
+import { actingConnection } from './principal.ts';
+import { proverOf } from './proving.ts';
+import { ownerOf } from './schemes.ts';
+import { type ConnectionRow, findByClient } from './store.ts';
+import { type ConnectionTokenRow, findConnectionToken } from './token-store.ts';
+
+export interface ConnectionTokenFacts {
+  kind: ConnectionTokenRow['kind'];
+  connection: Pick<ConnectionRow, 'tenant_id' | 'connection_no' | 'client_id'>;
+  source: string;
+  subject: string;
+  dpopKey: string | null;
+  certificateThumbprint: string | null;
+  expiresAt: number;
+}
+
+/** Signs a token for a connection. Outside a transaction; whoever asked stores the row in the change it belongs to. */
+export async function issueConnectionToken(
+  kernel: Kernel,
+  facts: ConnectionTokenFacts,
+): Promise<{ token: string; row: ConnectionTokenRow }> {
+  const { kind, connection, source, subject, dpopKey, certificateThumbprint, expiresAt } = facts;
+  const now = kernel.clock.now();
+  const tokenId = newId('token', now);
+  const cnf = {
+    ...(dpopKey !== null && { jkt: dpopKey }),
+    ...(certificateThumbprint !== null && { 'x5t#S256': certificateThumbprint }),
+  };
+  const token = await kernel.signingKeys.sign({
+    sub: connection.client_id,
+    jti: tokenId,
+    exp: Math.floor(expiresAt / SECOND_MS),
+    tid: connection.tenant_id,
+    kind,
+    ...(Object.keys(cnf).length > 0 && { cnf }),
+  });
+  const row: ConnectionTokenRow = {
+    tenant_id: connection.tenant_id,
+    token_id: tokenId,
+    connection_no: connection.connection_no,
+    kind,
+    source,
+    subject,
+    token_hash: sha256(token),
+    dpop_jkt: dpopKey,
+    certificate_thumbprint: certificateThumbprint,
+    created_at: now,
+    expires_at: expiresAt,
+    revoked_at: null,
+  };
+  return { token, row };
+}
+
+/** Resolves such tokens. The audit log calls them by where they came from. */
+export class ConnectionTokens implements TokenResolver {
+  readonly kind: ConnectionTokenRow['kind'];
+  readonly #kernel: Kernel;
+  readonly #certificates: ConnectionCertificates;
+
+  constructor(kind: ConnectionTokenRow['kind'], kernel: Kernel, certificates: ConnectionCertificates) {
+    this.kind = kind;
+    this.#kernel = kernel;
+    this.#certificates = certificates;
+  }
+
+  async resolve(text: string, claims: Parameters<TokenResolver['resolve']>[1]): Promise<ResolvedToken> {
+    const { tenantId, tokenId, subject: clientId } = claims;
+    const { database, epochs, clock } = this.#kernel;
+    const epoch = await epochs.current(tenantId);
+    const [token, row] = await Promise.all([
+      findConnectionToken(database.read, tenantId, tokenId),
+      findByClient(database.read, tenantId, clientId),
+    ]);
+    if (epoch === null || token === undefined || !equalBytes(token.token_hash, sha256(text))) {
+      throw invalidToken('the token is not known');
+    }
+    if (row === undefined || row.connection_no !== token.connection_no) throw invalidToken('the connection is gone');
+    const auditKey = `${token.source}: ${token.subject}`;
+    const owner = ownerOf(row, auditKey);
+    if (token.expires_at <= clock.now()) throw new RefusedCredential('the token has expired', owner);
+    if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
+    const acting = await actingConnection(this.#kernel, row, {
+      credential: this.kind,
+      credentialId: tokenId,
+      auditKey,
+      expiresAt: token.expires_at,
+    });
+    if (acting.principal === null) throw new RefusedCredential(acting.refusal, owner);
+    const prove = proverOf(this.#kernel, this.#certificates, row, {
+      token: text,
+      tokenKey: token.dpop_jkt,
+      tokenThumbprint: token.certificate_thumbprint,
+      kind: this.kind,
+    });
+    return { principal: acting.principal, epoch, dpopKey: token.dpop_jkt, prove };
+  }
+}

@@ -1,0 +1,194 @@
+import type { webcrypto } from 'node:crypto';
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
+import type { Keyring } from '../../kernel/crypto/keyring.ts';
+import { type Database, UniqueViolation } from '../../kernel/storage/database.ts';
+import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import { type Parsed, parseCertificate } from './certificate.ts';
+import * as store from './store.ts';
+import * as x509 from './x509.ts';
+
+const PURPOSE = 'certificates';
+const LOADED_MAX = 1000;
+
+export const CLIENT_LIFE_MAX_MS = 90 * DAY_MS;
+export const ROOT_LIFE_MS = 3650 * DAY_MS;
+export const TENANT_LIFE_MS = 730 * DAY_MS;
+/** The next one is made so early that whatever the old one may still sign ends before it does. */
+export const TENANT_RENEWED_BEFORE_MS = 2 * CLIENT_LIFE_MAX_MS;
+export const ROOT_RENEWED_BEFORE_MS = TENANT_LIFE_MS + 365 * DAY_MS;
+/** Clocks differ: what was issued a moment ago must not be from the future elsewhere. */
+export const BACKDATED_MS = 5 * MINUTE_MS;
+
+/** A certificate authority, ready to sign. */
+export interface Authority {
+  readonly tenantId: string;
+  readonly caNo: number;
+  readonly rootNo: number | null;
+  readonly certificate: Parsed;
+  readonly pem: string;
+  readonly subject: x509.Name;
+  readonly keyId: string;
+  readonly signingKey: CryptoKey;
+}
+
+/**
+ * The root of the installation and one authority under it for each tenant, made at the first use. Each is a row that never changes, numbered
+ * by generation: of two nodes that make the same one, the second's insert fails and it uses the first's.
+ */
+export class Authorities {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #loaded = new BoundedCache<string, Authority>(LOADED_MAX);
+
+  constructor(parts: { database: Database; keyring: Keyring; clock: Clock }) {
+    this.#database = parts.database;
+    this.#keyring = parts.keyring;
+    this.#clock = parts.clock;
+  }
+
+  /** The one that signs now; made or renewed first if that is due. */
+  async newest(tenantId: string): Promise<Authority> {
+    const [row] = await this.#current(tenantId);
+    return this.#load(row);
+  }
+
+  /** Every one that is still valid, newest first, there being at least one. */
+  async valid(tenantId: string): Promise<Authority[]> {
+    return Promise.all((await this.#current(tenantId)).map((row) => this.#load(row)));
+  }
+
+  /** The same, as they are stored: with their revocation lists. */
+  async validRows(tenantId: string): Promise<readonly store.AuthorityRow[]> {
+    return this.#current(tenantId);
+  }
+
+  root(): Promise<Authority> {
+    return this.newest(SYSTEM_TENANT);
+  }
+
+  /** A certain one, if it exists. */
+  async find(tenantId: string, caNo: number): Promise<Authority | null> {
+    const loaded = this.#loaded.get(slotOf(tenantId, caNo));
+    if (loaded !== undefined) return loaded;
+    const row = await store.findAuthority(this.#database.read, tenantId, caNo);
+    return row === undefined ? null : this.#load(row);
+  }
+
+  async rootOf(authority: Authority): Promise<Authority> {
+    const root = authority.rootNo === null ? authority : await this.find(SYSTEM_TENANT, authority.rootNo);
+    if (root === null) throw new Error('the root of an authority is gone');
+    return root;
+  }
+
+  async #current(tenantId: string): Promise<[store.AuthorityRow, ...store.AuthorityRow[]]> {
+    const now = this.#clock.now();
+    const renewedBefore = tenantId === SYSTEM_TENANT ? ROOT_RENEWED_BEFORE_MS : TENANT_RENEWED_BEFORE_MS;
+    for (;;) {
+      const rows = await store.listAuthorities(this.#database.read, tenantId);
+      const [newest, ...older] = rows;
+      if (newest !== undefined && newest.not_after - now > renewedBefore) {
+        return [newest, ...older.filter((row) => row.not_after > now)];
+      }
+      await this.#make(tenantId, (newest?.ca_no ?? 0) + 1);
+    }
+  }
+
+  async #make(tenantId: string, caNo: number): Promise<void> {
+    const issuer = tenantId === SYSTEM_TENANT ? null : await this.root();
+    const keys = await crypto.subtle.generateKey(x509.KEY_ALGORITHM, true, ['sign', 'verify']);
+    const now = this.#clock.now();
+    const certificate = await certify(tenantId, keys, issuer, now);
+    const der = new Uint8Array(certificate.rawData);
+    const key = new Uint8Array(await crypto.subtle.exportKey('pkcs8', keys.privateKey));
+    const sealed_key = await this.#keyring.seal(PURPOSE, placeOf(tenantId, caNo, der), key);
+    key.fill(0);
+    const row: store.AuthorityRow = {
+      tenant_id: tenantId,
+      ca_no: caNo,
+      root_no: issuer?.caNo ?? null,
+      certificate: der,
+      sealed_key,
+      not_after: certificate.notAfter.getTime(),
+      created_at: now,
+      revocations: 0,
+      crl: null,
+      crl_number: 0,
+      crl_revocations: 0,
+      crl_made_at: 0,
+    };
+    try {
+      await this.#database.transaction((tx) => store.insertAuthority(tx, row));
+    } catch (error) {
+      if (!(error instanceof UniqueViolation)) throw error;
+    }
+  }
+
+  /** The key is unsealed also where only the certificate is needed: it opens only beside the certificate it was sealed with. */
+  async #load(row: store.AuthorityRow): Promise<Authority> {
+    const slot = slotOf(row.tenant_id, row.ca_no);
+    const loaded = this.#loaded.get(slot);
+    if (loaded !== undefined) return loaded;
+    const der = new Uint8Array(row.certificate);
+    const key = await this.#keyring.unseal(PURPOSE, placeOf(row.tenant_id, row.ca_no, der), row.sealed_key);
+    const signingKey = await crypto.subtle.importKey('pkcs8', new Uint8Array(key), x509.KEY_ALGORITHM, false, ['sign']);
+    key.fill(0);
+    const certificate = parseCertificate(der);
+    if (certificate === null) throw new Error('a stored authority cannot be read');
+    const authority: Authority = {
+      tenantId: row.tenant_id,
+      caNo: row.ca_no,
+      rootNo: row.root_no,
+      certificate,
+      pem: x509.pemOf('CERTIFICATE', der),
+      subject: new x509.X509Certificate(der).subjectName,
+      keyId: x509.keyIdOf(certificate.native.publicKey.export({ format: 'der', type: 'spki' })),
+      signingKey,
+    };
+    this.#loaded.set(slot, authority);
+    return authority;
+  }
+}
+
+/** A root signs itself and authorities of tenants; those sign client certificates and nothing else. */
+async function certify(
+  tenantId: string,
+  keys: webcrypto.CryptoKeyPair,
+  issuer: Authority | null,
+  now: number,
+): Promise<x509.X509Certificate> {
+  const keyId = x509.keyIdOf(new Uint8Array(await crypto.subtle.exportKey('spki', keys.publicKey)));
+  const mark = keyId.slice(0, 8);
+  const subject = new x509.Name([
+    { O: ['Coffer'] },
+    { CN: [issuer === null ? `Coffer Root CA ${mark}` : `Coffer CA ${tenantId} ${mark}`] },
+  ]);
+  const wanted = now + (issuer === null ? ROOT_LIFE_MS : TENANT_LIFE_MS);
+  const end = Math.min(wanted, issuer?.certificate.notAfter ?? wanted);
+  return x509.X509CertificateGenerator.create({
+    serialNumber: x509.newSerial(),
+    subject,
+    issuer: issuer?.subject ?? subject,
+    notBefore: new Date(x509.wholeSeconds(now - BACKDATED_MS)),
+    notAfter: new Date(x509.wholeSeconds(end)),
+    publicKey: keys.publicKey,
+    signingKey: issuer?.signingKey ?? keys.privateKey,
+    signingAlgorithm: x509.SIGNING_ALGORITHM,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, issuer === null ? 1 : 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      new x509.SubjectKeyIdentifierExtension(keyId),
+      new x509.AuthorityKeyIdentifierExtension(issuer?.keyId ?? keyId),
+      ...(issuer === null ? [] : [new x509.ExtendedKeyUsageExtension([x509.CLIENT_AUTH]), x509.onlyUrisOf(tenantId)]),
+    ],
+  });
+}
+
+function slotOf(tenantId: string, caNo: number): string {
+  return `${tenantId} ${caNo}`;
+}
+
+function placeOf(tenantId: string, caNo: number, certificate: Uint8Array) {
+  return { tenantId, table: 'certificate_authorities', row: `${caNo} ${x509.thumbprintOf(certificate)}` };
+}

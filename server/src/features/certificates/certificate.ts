@@ -1,0 +1,89 @@
+import { X509Certificate as NodeCertificate } from 'node:crypto';
+import { AsnConvert } from '@peculiar/asn1-schema';
+import { id_ce_nameConstraints, NameConstraints } from '@peculiar/asn1-x509';
+import { isAcceptableKey } from './keys.ts';
+import * as x509 from './x509.ts';
+
+/** No real certificate is larger; what is would only cost time. */
+export const CERTIFICATE_BYTES_MAX = 16 * 1024;
+
+/** Extensions whose meaning is looked at, or that restrict nothing; any other that is critical must be refused (RFC 5280, 4.2). */
+const UNDERSTOOD = new Set([
+  '2.5.29.14', // subject key identifier
+  '2.5.29.15', // key usage
+  '2.5.29.17', // subject alternative name
+  '2.5.29.19', // basic constraints
+  '2.5.29.30', // name constraints
+  '2.5.29.31', // CRL distribution points
+  '2.5.29.32', // certificate policies
+  '2.5.29.35', // authority key identifier
+  '2.5.29.37', // extended key usage
+]);
+const STRONG_HASHES = ['SHA-256', 'SHA-384', 'SHA-512'];
+
+/** A certificate in the parts that decide about it. */
+export interface Parsed {
+  readonly der: Uint8Array;
+  readonly serial: string;
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly isCa: boolean;
+  /** How many authorities may follow below; null: any number. */
+  readonly pathLength: number | null;
+  /** Null where the certificate does not restrict it. */
+  readonly keyUsage: number | null;
+  readonly extendedKeyUsage: readonly string[] | null;
+  readonly commonNames: readonly string[];
+  readonly names: readonly { readonly type: string; readonly value: string }[];
+  readonly nameConstraints: NameConstraints | null;
+  /** Why it is refused whatever it is used for. */
+  readonly defect: string | null;
+  /** OpenSSL's view, which finds issuers and verifies signatures. */
+  readonly native: NodeCertificate;
+}
+
+/** Null for anything that is not one certificate, whole and alone. */
+export function parseCertificate(der: Uint8Array): Parsed | null {
+  if (der.length === 0 || der.length > CERTIFICATE_BYTES_MAX) return null;
+  try {
+    const native = new NodeCertificate(der);
+    // Bytes behind the certificate would make another thumbprint of the same certificate.
+    if (!native.raw.equals(der)) return null;
+    const certificate = new x509.X509Certificate(der);
+    const basic = certificate.getExtension(x509.BasicConstraintsExtension);
+    const constraints = certificate.getExtension(id_ce_nameConstraints);
+    return {
+      der,
+      serial: native.serialNumber.toLowerCase(),
+      notBefore: certificate.notBefore.getTime(),
+      notAfter: certificate.notAfter.getTime(),
+      isCa: basic?.ca ?? false,
+      pathLength: basic?.pathLength ?? null,
+      keyUsage: certificate.getExtension(x509.KeyUsagesExtension)?.usages ?? null,
+      extendedKeyUsage: certificate.getExtension(x509.ExtendedKeyUsageExtension)?.usages.map(String) ?? null,
+      commonNames: certificate.subjectName.getField('CN'),
+      names: certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [],
+      nameConstraints: constraints === null ? null : AsnConvert.parse(constraints.value, NameConstraints),
+      defect: defectOf(certificate, native),
+      native,
+    };
+  } catch {
+    return null;
+  }
+}
+
+function defectOf(certificate: x509.X509Certificate, native: NodeCertificate): string | null {
+  const types = certificate.extensions.map(({ type }) => type);
+  if (new Set(types).size !== types.length) return 'an extension is given twice';
+  if (certificate.extensions.some(({ critical, type }) => critical && !UNDERSTOOD.has(type))) {
+    return 'a critical extension is not understood';
+  }
+  if (!isAcceptableKey(native.publicKey)) return 'the key is of a weak or unknown kind';
+  const { name, hash } = certificate.signatureAlgorithm as { name?: string; hash?: { name?: string } };
+  if (name !== 'Ed25519' && !STRONG_HASHES.includes(hash?.name ?? ''))
+    return 'the signature is of a weak or unknown kind';
+  if (!Number.isFinite(certificate.notBefore.getTime()) || !Number.isFinite(certificate.notAfter.getTime())) {
+    return 'the validity cannot be read';
+  }
+  return null;
+}

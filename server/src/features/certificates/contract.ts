@@ -1,0 +1,59 @@
+import { endpoint, NONE } from '../../kernel/endpoint.ts';
+import { idParam, object } from '../../kernel/wire.ts';
+
+/** Public: whoever checks certificates needs them, and they hold nothing secret. */
+const common = {
+  method: 'GET',
+  noun: 'certificates',
+  credentials: 'public',
+  tenant: NONE,
+  permission: NONE,
+  resource: NONE,
+  rate: 'none',
+  tier: NONE,
+  region: 'local',
+  approval: NONE,
+  plaintext: false,
+  audit: NONE,
+  effect: 'read',
+  query: NONE,
+  body: NONE,
+  bodyBytesMax: 0,
+  status: 200,
+  output: NONE,
+  raw: 'application/x-pem-file',
+} as const;
+
+const ofTenant = { params: object({ tenant_id: idParam }), errors: ['NOT_FOUND'] } as const;
+
+export const readRootCertificate = endpoint({
+  ...common,
+  name: 'readRootCertificate',
+  path: '/pki/root.pem',
+  summary: 'The root certificate of this installation',
+  description:
+    'What a client trusts to trust the TLS port, unless the operator gave it a certificate of its own. While one root replaces another there are two.',
+  params: NONE,
+  errors: [],
+});
+
+export const readTenantCertificates = endpoint({
+  ...common,
+  ...ofTenant,
+  name: 'readTenantCertificates',
+  path: '/pki/{tenant_id}/ca.pem',
+  summary: 'The certificates that client certificates of a tenant chain to',
+  description: 'The tenant’s intermediate, newest first while one replaces another, then the root.',
+});
+
+export const readRevocationList = endpoint({
+  ...common,
+  ...ofTenant,
+  name: 'readRevocationList',
+  path: '/pki/{tenant_id}/crl.pem',
+  summary: 'The revoked client certificates of a tenant',
+  description:
+    'A certificate revocation list (RFC 5280) signed by the tenant’s intermediate; one for each while one replaces another. The service itself does not wait for it: a revoked certificate is refused on the next request.',
+});
+
+export const CERTIFICATE_ENDPOINTS = [readRootCertificate, readTenantCertificates, readRevocationList] as const;

@@ -1,0 +1,48 @@
+import { type Parsed, parseCertificate } from './certificate.ts';
+import { type ClientName, clientUri } from './names.ts';
+import { KeyUsageFlags } from './x509.ts';
+
+export const EXTERNAL_PEM_LENGTH_MAX = 64 * 1024;
+const AUTHORITIES_MAX = 16;
+const BLOCK = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g;
+
+/** Those of an external authority's certificates that may vouch for others. */
+export function externalAnchors(pem: string): Parsed[] {
+  return certificatesIn(pem)?.filter(mayVouch) ?? [];
+}
+
+/** What is wrong with the text of an external authority, in words for who gave it; null if nothing is. */
+export function externalCaProblem(pem: string): string | null {
+  const certificates = certificatesIn(pem);
+  if (certificates === null) return `must be 1 to ${AUTHORITIES_MAX} certificates in PEM and nothing else`;
+  const bad = certificates.find((certificate) => !mayVouch(certificate));
+  if (bad === undefined) return null;
+  return bad.defect === null
+    ? 'must hold certificates of authorities only (basicConstraints CA:TRUE, keyUsage keyCertSign)'
+    : `holds a certificate that cannot be used: ${bad.defect}`;
+}
+
+function mayVouch({ defect, isCa, keyUsage }: Parsed): boolean {
+  return defect === null && isCa && (keyUsage === null || (keyUsage & KeyUsageFlags.keyCertSign) !== 0);
+}
+
+function certificatesIn(pem: string): Parsed[] | null {
+  if (pem.length > EXTERNAL_PEM_LENGTH_MAX || pem.replaceAll(BLOCK, '').trim() !== '') return null;
+  const blocks = [...pem.matchAll(BLOCK)];
+  if (blocks.length === 0 || blocks.length > AUTHORITIES_MAX) return null;
+  const parsed = blocks.map(([, base64 = '']) =>
+    parseCertificate(Buffer.from(base64.replaceAll(/\s+/g, ''), 'base64')),
+  );
+  return parsed.every((certificate) => certificate !== null) ? parsed : null;
+}
+
+/**
+ * Whether an external certificate is for this connection: by our URI, or by the client id as its one common name or as a DNS name. One
+ * that carries the URI of another connection is for that one, whatever else it says.
+ */
+export function namesClient(leaf: Parsed, name: ClientName): boolean {
+  const ours = leaf.names.filter(({ type, value }) => type === 'url' && value.toLowerCase().startsWith('coffer:'));
+  if (ours.length > 0) return ours.every(({ value }) => value === clientUri(name));
+  if (leaf.names.some(({ type, value }) => type === 'dns' && value === name.clientId)) return true;
+  return leaf.commonNames.length === 1 && leaf.commonNames[0] === name.clientId;
+}

@@ -1,0 +1,35 @@
+import { HOUR_MS } from '../../kernel/clock.ts';
+import { bind } from '../../kernel/endpoint.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import type { Feature } from '../../kernel/feature.ts';
+import * as contract from './contract.ts';
+import type { Certificates } from './service.ts';
+
+export { CERTIFICATE_ENDPOINTS } from './contract.ts';
+export { EXTERNAL_PEM_LENGTH_MAX, externalCaProblem } from './external.ts';
+export { CSR_LENGTH_MAX } from './issuing.ts';
+export { OwnIdentity, ROOT_FILE } from './own-identity.ts';
+export { Certificates, type Checked, type Prepared } from './service.ts';
+export type { CertificateRow } from './store.ts';
+
+export function certificatesFeature(certificates: Certificates): Feature {
+  return {
+    name: 'certificates',
+    endpoints: [
+      bind(contract.readRootCertificate, () => certificates.rootPem()),
+      bind(contract.readTenantCertificates, async (_, { params }) =>
+        found(await certificates.tenantPem(params.tenant_id)),
+      ),
+      bind(contract.readRevocationList, async (_, { params }) =>
+        found(await certificates.revocationListPem(params.tenant_id)),
+      ),
+    ],
+    jobs: [{ name: 'forget-ended-certificates', intervalMs: HOUR_MS, run: () => certificates.forgetEnded() }],
+  };
+}
+
+/** As for any route that does not exist: these are told to anyone, so they tell nothing of who is a tenant. */
+function found(pem: string | null): string {
+  if (pem === null) throw new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
+  return pem;
+}

@@ -1,0 +1,233 @@
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { DAY_MS } from '../../kernel/clock.ts';
+import type { PeerCertificate } from '../../kernel/http/peer-certificate.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { Authorities } from './authorities.ts';
+import { type Parsed, parseCertificate } from './certificate.ts';
+import { type ChainVerdict, verifyChain } from './chain.ts';
+import { externalAnchors, namesClient } from './external.ts';
+import { issue, newSubject, requestedSubject } from './issuing.ts';
+import { type ClientName, parseClientUri } from './names.ts';
+import { makeRevocationList } from './revocation-list.ts';
+import type { CertificateRow } from './store.ts';
+import * as store from './store.ts';
+import * as x509 from './x509.ts';
+
+const VERDICTS_MAX = 10_000;
+export const CRL_LIFE_MS = 2 * DAY_MS;
+/** A list is made anew after a quarter of its life, so that whoever fetches it always has one that lasts. */
+const CRL_RENEWED_AFTER_MS = CRL_LIFE_MS / 4;
+/** Ended certificates are told apart from unknown ones for a while, for whoever looks into a failure. */
+const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
+const SERIALS_PER_QUERY = 500;
+
+export type Checked = { ok: true; serial: string } | { ok: false; reason: string };
+
+export interface Prepared {
+  certificate: string;
+  ca_chain: string;
+  certificate_signing_request: string;
+  private_key: string | null;
+  row: CertificateRow;
+}
+
+interface Accepted {
+  serial: string;
+  notBefore: number;
+  notAfter: number;
+}
+
+/** Issues, revokes and checks client certificates. What a certificate may do is not known here. */
+export class Certificates {
+  readonly authorities: Authorities;
+  readonly #kernel: Kernel;
+  readonly #accepted = new BoundedCache<string, Accepted>(VERDICTS_MAX);
+  readonly #parsed = new WeakMap<PeerCertificate, { leaf: Parsed | null }>();
+
+  constructor(kernel: Kernel) {
+    this.#kernel = kernel;
+    this.authorities = new Authorities(kernel);
+  }
+
+  /** Signs; outside any transaction. Makes the tenant's authority at the first use. The key is made here unless a request is given. */
+  async prepare(request: {
+    tenantId: string;
+    clientId: string;
+    connectionNo: number;
+    csrPem?: string | undefined;
+    ttlMs: number;
+  }): Promise<Prepared> {
+    const { tenantId, connectionNo, csrPem, ttlMs } = request;
+    const subject = csrPem === undefined ? await newSubject(request) : await requestedSubject(csrPem);
+    const authority = await this.authorities.newest(tenantId);
+    const root = await this.authorities.rootOf(authority);
+    const crlUrl = `${this.#kernel.addresses.baseUrl}/pki/${tenantId}/crl.pem`;
+    const now = this.#kernel.clock.now();
+    const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, crlUrl, now };
+    const { pem, row } = await issue(authority, request, facts);
+    return {
+      certificate: pem,
+      ca_chain: authority.pem + root.pem,
+      certificate_signing_request: subject.csrPem,
+      private_key: subject.privateKeyPem,
+      row,
+    };
+  }
+
+  insert(tx: Tx, row: CertificateRow): Promise<void> {
+    return store.insertCertificate(tx, row);
+  }
+
+  /**
+   * From that time on, which may lie ahead: all live ones of the connection, or only these serials; answers which they were. The caller
+   * raises the tenant's epoch.
+   */
+  async revoke(tx: Tx, tenantId: string, which: store.Revoked, reason: string, at: number): Promise<string[]> {
+    const mark = { revoked_at: at, reason };
+    const revoked: string[] = [];
+    for (const serials of which.serials === undefined ? [undefined] : partsOf(which.serials)) {
+      const part = serials === undefined ? which : { ...which, serials };
+      revoked.push(...(await store.revoke(tx, tenantId, part, mark)));
+    }
+    if (revoked.length > 0) await store.countRevocation(tx, tenantId);
+    return revoked;
+  }
+
+  /**
+   * Whether a certificate is this connection's, and good now: by its chain, its key and its very bytes, never by what it says alone. What is
+   * found is remembered for the tenant's epoch, which a revocation raises; time is looked at on each use.
+   */
+  async check(
+    tenantId: string,
+    clientId: string,
+    peer: PeerCertificate,
+    externalCaPem: string | null,
+  ): Promise<Checked> {
+    const epoch = await this.#kernel.epochs.current(tenantId);
+    if (epoch === null) return { ok: false, reason: 'unknown tenant' };
+    const trust = externalCaPem === null ? '' : x509.thumbprintOf(Buffer.from(externalCaPem));
+    const slot = `${tenantId} ${clientId} ${peer.thumbprint} ${epoch} ${trust}`;
+    let accepted = this.#accepted.get(slot);
+    if (accepted === undefined) {
+      const leaf = this.#leafOf(peer);
+      if (leaf === null) return { ok: false, reason: 'malformed certificate' };
+      const name = { tenantId, clientId };
+      const verdict =
+        externalCaPem === null
+          ? await this.#checkOwn(name, leaf)
+          : checkExternal(name, leaf, peer.chain, externalAnchors(externalCaPem));
+      if (verdict.reason !== null) return { ok: false, reason: verdict.reason };
+      accepted = { serial: leaf.serial, notBefore: verdict.notBefore, notAfter: verdict.notAfter };
+      this.#accepted.set(slot, accepted);
+    }
+    const now = this.#kernel.clock.now();
+    if (now < accepted.notBefore) return { ok: false, reason: 'not valid yet' };
+    if (now > accepted.notAfter) return { ok: false, reason: 'expired' };
+    return { ok: true, serial: accepted.serial };
+  }
+
+  /** Which connection a certificate of ours claims to be; nothing is verified by this. */
+  claimed(peer: PeerCertificate): ClientName | null {
+    const leaf = this.#leafOf(peer);
+    const [uri, ...more] = leaf?.names.filter(({ type }) => type === 'url') ?? [];
+    return uri === undefined || more.length > 0 ? null : parseClientUri(uri.value);
+  }
+
+  /** One parsing for each connection of a client, however many requests it sends. */
+  #leafOf(peer: PeerCertificate): Parsed | null {
+    let known = this.#parsed.get(peer);
+    if (known === undefined) {
+      known = { leaf: parseCertificate(peer.der) };
+      this.#parsed.set(peer, known);
+    }
+    return known.leaf;
+  }
+
+  async #checkOwn({ tenantId, clientId }: ClientName, leaf: Parsed): Promise<ChainVerdict> {
+    const [name, ...more] = leaf.names;
+    const said = name?.type === 'url' && more.length === 0 ? parseClientUri(name.value) : null;
+    if (said === null) return { reason: 'not a client certificate of this service' };
+    if (said.tenantId !== tenantId) return { reason: 'of another tenant' };
+    if (said.clientId !== clientId) return { reason: 'of another connection' };
+    const row = await store.findCertificate(this.#kernel.database.read, tenantId, leaf.serial);
+    if (row === undefined) return { reason: 'not issued here' };
+    if (row.client_id !== clientId) return { reason: 'of another connection' };
+    if (row.thumbprint !== x509.thumbprintOf(leaf.der)) return { reason: 'not the certificate that was issued' };
+    const authority = await this.authorities.find(tenantId, row.ca_no);
+    if (authority === null) return { reason: 'its authority is unknown' };
+    const root = await this.authorities.rootOf(authority);
+    // Nothing the client sent takes part: the way from our own root down is ours.
+    const verdict = verifyChain(leaf, [authority.certificate.der], [root.certificate], { isUsageRequired: true });
+    if (verdict.reason !== null || row.revoked_at === null) return verdict;
+    if (row.revoked_at <= this.#kernel.clock.now()) return { reason: `revoked: ${row.reason}` };
+    return { ...verdict, notAfter: Math.min(verdict.notAfter, row.revoked_at) };
+  }
+
+  /** The authorities of a tenant and their root, or null if there is no such tenant. */
+  async tenantPem(tenantId: string): Promise<string | null> {
+    if ((await findTenant(this.#kernel.database.read, tenantId)) === undefined) return null;
+    const authorities = await this.authorities.valid(tenantId);
+    return authorities.map(({ pem }) => pem).join('') + (await this.rootPem());
+  }
+
+  async rootPem(): Promise<string> {
+    const roots = await this.authorities.valid(SYSTEM_TENANT);
+    return roots.map(({ pem }) => pem).join('');
+  }
+
+  async revocationListPem(tenantId: string): Promise<string | null> {
+    if ((await findTenant(this.#kernel.database.read, tenantId)) === undefined) return null;
+    const rows = await this.authorities.validRows(tenantId);
+    const lists = await Promise.all(rows.map((row) => this.#revocationList(row)));
+    return lists.map((list) => x509.pemOf('X509 CRL', list)).join('');
+  }
+
+  /** The stored list while it is good; else the next one, made by whichever node is asked first. */
+  async #revocationList(found: store.AuthorityRow): Promise<Uint8Array> {
+    const { database, clock } = this.#kernel;
+    for (let row: store.AuthorityRow | undefined = found; row !== undefined; ) {
+      const now = clock.now();
+      const isFresh = row.crl_revocations === row.revocations && now - row.crl_made_at < CRL_RENEWED_AFTER_MS;
+      const { tenant_id, ca_no, crl_made_at } = row;
+      const isDue = isFresh && (await store.hasRevokedBetween(database.read, tenant_id, ca_no, crl_made_at, now));
+      if (row.crl !== null && isFresh && !isDue) return row.crl;
+      const authority = await this.authorities.find(tenant_id, ca_no);
+      if (authority === null) break;
+      const revoked = await store.listRevoked(database.read, tenant_id, ca_no, now);
+      const thisUpdate = x509.wholeSeconds(now);
+      const times = { thisUpdate, nextUpdate: thisUpdate + CRL_LIFE_MS };
+      const crl = await makeRevocationList(authority, revoked, { number: row.crl_number + 1, ...times });
+      const kept = { crl, crl_revocations: row.revocations, crl_made_at: now };
+      const before = row;
+      if (await database.transaction((tx) => store.keepRevocationList(tx, before, kept))) return crl;
+      row = await store.findAuthority(database.read, tenant_id, ca_no);
+    }
+    throw new Error('an authority is gone');
+  }
+
+  async forgetEnded(): Promise<void> {
+    const { database, clock } = this.#kernel;
+    await database.transaction((tx) => store.deleteEndedBefore(tx, clock.now() - FORGOTTEN_AFTER_MS));
+  }
+}
+
+/** An external authority knows nothing of our serials: it says who it means by a name. */
+function checkExternal(
+  name: ClientName,
+  leaf: Parsed,
+  sent: readonly Uint8Array[],
+  anchors: readonly Parsed[],
+): ChainVerdict {
+  if (anchors.length === 0) return { reason: 'the external authority cannot be read' };
+  if (!namesClient(leaf, name)) return { reason: 'does not name the connection' };
+  return verifyChain(leaf, sent, anchors, { isUsageRequired: false });
+}
+
+function partsOf(serials: readonly string[]): (readonly string[])[] {
+  const parts = [];
+  for (let at = 0; at < serials.length; at += SERIALS_PER_QUERY) parts.push(serials.slice(at, at + SERIALS_PER_QUERY));
+  return parts;
+}

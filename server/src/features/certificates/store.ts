@@ -1,0 +1,164 @@
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    certificate_authorities: AuthorityRow;
+    certificates: CertificateRow;
+  }
+}
+
+export interface AuthorityRow {
+  /** The system's for a root, whose intermediates are the tenants'. */
+  tenant_id: string;
+  ca_no: number;
+  /** Which root signed it; null for a root. */
+  root_no: number | null;
+  certificate: Uint8Array;
+  /** Bound to the certificate: another one in its place does not open it. */
+  sealed_key: Uint8Array;
+  not_after: number;
+  created_at: number;
+  /** Counts up whenever something of this tenant is revoked. */
+  revocations: number;
+  /** The newest revocation list, which is the same on every node, its number, and how many revocations it knows. */
+  crl: Uint8Array | null;
+  crl_number: number;
+  crl_revocations: number;
+  crl_made_at: number;
+}
+
+/** A client certificate that was issued. Its private key is nowhere. */
+export interface CertificateRow {
+  tenant_id: string;
+  /** Hexadecimal, 32 lower-case digits. */
+  serial: string;
+  ca_no: number;
+  client_id: string;
+  connection_no: number;
+  thumbprint: string;
+  not_before: number;
+  not_after: number;
+  revoked_at: number | null;
+  reason: string;
+}
+
+/** Newest first. */
+export function listAuthorities(db: Reader, tenantId: string): Promise<AuthorityRow[]> {
+  return db
+    .selectFrom('certificate_authorities')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('ca_no', 'desc')
+    .execute();
+}
+
+export function findAuthority(db: Reader, tenantId: string, caNo: number): Promise<AuthorityRow | undefined> {
+  return db
+    .selectFrom('certificate_authorities')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('ca_no', '=', caNo)
+    .executeTakeFirst();
+}
+
+export async function insertAuthority(tx: Tx, row: AuthorityRow): Promise<void> {
+  await tx.insertInto('certificate_authorities').values(row).execute();
+}
+
+/** Keeps a list unless another node has kept a newer one meanwhile; says whether it did. */
+export async function keepRevocationList(
+  tx: Tx,
+  { tenant_id, ca_no, crl_number }: AuthorityRow,
+  list: Pick<AuthorityRow, 'crl' | 'crl_revocations' | 'crl_made_at'>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('certificate_authorities')
+    .set({ ...list, crl_number: crl_number + 1 })
+    .where('tenant_id', '=', tenant_id)
+    .where('ca_no', '=', ca_no)
+    .where('crl_number', '=', crl_number)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+export async function insertCertificate(tx: Tx, row: CertificateRow): Promise<void> {
+  await tx.insertInto('certificates').values(row).execute();
+}
+
+export function findCertificate(db: Reader, tenantId: string, serial: string): Promise<CertificateRow | undefined> {
+  return db
+    .selectFrom('certificates')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('serial', '=', serial)
+    .executeTakeFirst();
+}
+
+export interface RevokedRow {
+  serial: string;
+  revoked_at: number;
+  reason: string;
+}
+
+/** What a list must name: revoked, and not ended by itself. */
+export async function listRevoked(db: Reader, tenantId: string, caNo: number, now: number): Promise<RevokedRow[]> {
+  const rows = await db
+    .selectFrom('certificates')
+    .select(['serial', 'revoked_at', 'reason'])
+    .where('tenant_id', '=', tenantId)
+    .where('ca_no', '=', caNo)
+    .where('revoked_at', '<=', now)
+    .where('not_after', '>', now)
+    .orderBy('serial')
+    .execute();
+  return rows as RevokedRow[];
+}
+
+/** Whether a revocation that was set for later has come since. */
+export async function hasRevokedBetween(db: Reader, tenantId: string, caNo: number, after: number, until: number) {
+  const row = await db
+    .selectFrom('certificates')
+    .select('serial')
+    .where('tenant_id', '=', tenantId)
+    .where('ca_no', '=', caNo)
+    .where('revoked_at', '>', after)
+    .where('revoked_at', '<=', until)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export type Revoked = { clientId: string; serials?: readonly string[] } | { serials: readonly string[] };
+
+/** Those of a client, or only these, as far as they would live longer; answers with their serials. */
+export async function revoke(
+  tx: Tx,
+  tenantId: string,
+  which: Revoked,
+  mark: { revoked_at: number; reason: string },
+): Promise<string[]> {
+  const rows = await tx
+    .updateTable('certificates')
+    .set(mark)
+    .where('tenant_id', '=', tenantId)
+    .$if('clientId' in which, (q) => q.where('client_id', '=', (which as { clientId: string }).clientId))
+    .$if(which.serials !== undefined, (q) => q.where('serial', 'in', which.serials ?? []))
+    .where((eb) => eb.or([eb('revoked_at', 'is', null), eb('revoked_at', '>', mark.revoked_at)]))
+    .where('not_after', '>', mark.revoked_at)
+    .returning('serial')
+    .execute();
+  return rows.map(({ serial }) => serial);
+}
+
+/** Makes every node's next answer a new list. */
+export async function countRevocation(tx: Tx, tenantId: string): Promise<void> {
+  await tx
+    .updateTable('certificate_authorities')
+    .set((eb) => ({ revocations: eb('revocations', '+', 1) }))
+    .where('tenant_id', '=', tenantId)
+    .execute();
+}
+
+export async function deleteEndedBefore(tx: Tx, time: number): Promise<void> {
+  await tx.deleteFrom('certificates').where('not_after', '<', time).execute();
+}

@@ -1,0 +1,92 @@
+import { literalResource } from '../../kernel/authz/pattern.ts';
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Query } from '../../kernel/endpoint.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import {
+  isWithin,
+  type PlacedSecret,
+  pathIn,
+  placedSecret,
+  reachOf,
+  readRecorded,
+  refuseInZeroKnowledge,
+  type SecretReader,
+  type SummaryRow,
+  secretNotFound,
+  secretResource,
+  vaultWithin,
+  visiblePage,
+  type Wanted,
+} from '../secrets/index.ts';
+import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
+import type * as contract from './contract.ts';
+
+const READABLE: Wanted = { every: [], some: ['eso:read'] };
+
+/**
+ * The operator takes a 404 for "the secret is gone" and may remove it from a cluster: only what is deleted, where the caller may read, is one.
+ * An id that nobody ever had is refused like one of somebody else's.
+ */
+export async function readById(ctx: Context, reader: SecretReader, query: Query<typeof contract.operatorSecretById>) {
+  const place = await placedSecret(ctx.database.read, ctx.tenantId, query.id);
+  if (place === undefined) {
+    ctx.authorize(literalResource('secret', query.id));
+    throw secretNotFound();
+  }
+  if (place.isDeleted) {
+    ctx.authorize(secretResource(place.vault, place.path), place);
+    throw secretNotFound();
+  }
+  return read(ctx, reader, place.vault, place.path, query.version, place);
+}
+
+export async function readByName(
+  ctx: Context,
+  reader: SecretReader,
+  query: Query<typeof contract.operatorSecretByName>,
+) {
+  return read(ctx, reader, query.vault, pathIn(query.name, '/query/name'), query.version);
+}
+
+async function read(
+  ctx: Context,
+  reader: SecretReader,
+  vaultName: string,
+  path: string,
+  version: number | undefined,
+  expected?: PlacedSecret,
+) {
+  const { id, type, value, protection, ...shown } = await readRecorded(ctx, reader, vaultName, path, version);
+  // It was moved away, and another one put in its place, in between.
+  if (expected !== undefined && expected.secretId !== id) throw secretNotFound();
+  if (protection === 'fortress') {
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'A fortress secret is not served here: read it itself.', {
+      auditReason: 'a fortress secret',
+    });
+  }
+  const vault = await findVault(ctx.database.read, ctx.tenantId, vaultName);
+  if (!isLive(vault)) throw vaultNotFound();
+  refuseInZeroKnowledge(vault, 'Serving a value to a cluster');
+  return { id, name: path, vault: vaultName, path, type, value, version: shown.version, updated_at: shown.updated_at };
+}
+
+export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.operatorVault>) {
+  const ranges = reachOf(ctx, vaultName, READABLE);
+  const vault = await vaultWithin(ctx, vaultName, ranges);
+  const page = await visiblePage(ctx, {
+    vault,
+    ranges,
+    filter: {},
+    cursor: query.cursor,
+    limit: query.limit ?? LIST_LIMIT_DEFAULT,
+    isShown: (row) => row.protection === 'standard' && isWithin(ctx, vaultName, row, READABLE),
+  });
+  ctx.describe({ secrets: page.rows.length });
+  return { vault: vaultName, secrets: page.rows.map((row) => listed(vaultName, row)), next_cursor: page.next_cursor };
+}
+
+function listed(vault: string, { secret_id: id, path, type, version, updated_at }: SummaryRow) {
+  return { id, name: path, vault, path, type, version, updated_at: timestamp(updated_at) };
+}

@@ -1,0 +1,82 @@
+import type { Addresses } from '../addresses.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { CofferError } from '../errors.ts';
+import type { Database } from '../storage/database.ts';
+import type { ProofRequest } from './authentication.ts';
+import { BadProof, PROOF_ALGORITHMS, PROOF_WINDOW_MS, type Proof, verifyProof } from './dpop.ts';
+import { DpopNonces } from './dpop-nonce.ts';
+
+/** The whole check of a DPoP header, for tokens and connections alike: what it says, that it is used once, and its nonce. */
+export class DpopGuard {
+  readonly #database: Database;
+  readonly #addresses: Addresses;
+  readonly #nonces: DpopNonces;
+  readonly #isNonceRequired: boolean;
+
+  constructor(parts: { database: Database; keyring: Keyring; addresses: Addresses; isNonceRequired: boolean }) {
+    this.#database = parts.database;
+    this.#addresses = parts.addresses;
+    this.#nonces = new DpopNonces(parts.keyring);
+    this.#isNonceRequired = parts.isNonceRequired;
+  }
+
+  /** The thumbprint of the key that the request proves to hold, or null if it has no proof. A bad one is refused. */
+  async provenKey({ call, declaration, now }: ProofRequest, tenantId: string, token: string | null) {
+    const header = call.headers['dpop'];
+    if (header === undefined) return null;
+    const proof = await this.#verified(String(header), {
+      method: declaration.method,
+      url: call.url,
+      origins: this.#addresses.origins,
+      token,
+      now,
+    });
+    await this.#checkNonce(proof, now);
+    if (!(await this.#isFirstUse(tenantId, proof))) throw refusedProof('it was used before');
+    return proof.jkt;
+  }
+
+  async #verified(header: string, request: Parameters<typeof verifyProof>[1]): Promise<Proof> {
+    try {
+      return await verifyProof(header, request);
+    } catch (error) {
+      if (error instanceof BadProof) throw refusedProof(error.message);
+      throw error;
+    }
+  }
+
+  async #checkNonce({ nonce }: Proof, now: number): Promise<void> {
+    if (nonce === null && !this.#isNonceRequired) return;
+    if (nonce !== null && (await this.#nonces.isCurrent(nonce, now))) return;
+    const reason = nonce === null ? 'it has no nonce' : 'its nonce is not current';
+    throw refusedProof(reason, 'use_dpop_nonce', { 'DPoP-Nonce': await this.#nonces.next(now) });
+  }
+
+  /** Shared by all nodes: of two that get the same proof at once, the database lets one through. */
+  async #isFirstUse(tenantId: string, { use, issuedAt }: Proof): Promise<boolean> {
+    return this.#database.transaction(async (tx) => {
+      const { numInsertedOrUpdatedRows } = await tx
+        .insertInto('dpop_proofs')
+        .values({ tenant_id: tenantId, proof: use, expires_at: issuedAt + 2 * PROOF_WINDOW_MS })
+        .onConflict((c) => c.columns(['tenant_id', 'proof']).doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows === 1n;
+    });
+  }
+
+  async forgetExpired(now: number): Promise<void> {
+    await this.#database.transaction((tx) => tx.deleteFrom('dpop_proofs').where('expires_at', '<=', now).execute());
+  }
+}
+
+/** The caller learns that the proof is no good and how to get a nonce; the audit log learns why. */
+export function refusedProof(reason: string, error = 'invalid_dpop_proof', headers: Record<string, string> = {}) {
+  const message =
+    error === 'use_dpop_nonce'
+      ? 'Make the DPoP proof anew, with the nonce of the DPoP-Nonce header.'
+      : 'The DPoP proof does not fit this request, its token or the key they are bound to. Make a new one for each request.';
+  return new CofferError('INVALID_DPOP_PROOF', message, {
+    auditReason: `dpop: ${reason}`,
+    headers: { 'WWW-Authenticate': `DPoP error="${error}", algs="${PROOF_ALGORITHMS}"`, ...headers },
+  });
+}

@@ -1,0 +1,38 @@
+import { MINUTE_MS } from '../clock.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { SYSTEM_TENANT } from '../storage/tables.ts';
+
+const PURPOSE = 'dpop-nonce';
+const LIFE_MS = 5 * MINUTE_MS;
+const NONCE_FORM = /^[0-9a-z]{1,11}\.[1-9]\d{0,8}\.[A-Za-z0-9_-]{43}$/;
+
+/**
+ * Nonces that say when they were made, under a key that all nodes have: any node accepts what another gave out, and none is stored. They
+ * keep a proof from being made long before it is used, by somebody who had the key for a moment.
+ */
+export class DpopNonces {
+  readonly #keyring: Keyring;
+
+  constructor(keyring: Keyring) {
+    this.#keyring = keyring;
+  }
+
+  async next(now: number): Promise<string> {
+    const key = await this.#keyring.purposeKey(SYSTEM_TENANT, PURPOSE);
+    const time = now.toString(36);
+    return `${time}.${key.version}.${key.mac(macInput(time)).toString('base64url')}`;
+  }
+
+  async isCurrent(nonce: string, now: number): Promise<boolean> {
+    if (!NONCE_FORM.test(nonce)) return false;
+    const [time = '', version = '', mac = ''] = nonce.split('.');
+    const age = now - Number.parseInt(time, 36);
+    if (age > LIFE_MS || age < -MINUTE_MS) return false;
+    const given = Buffer.from(mac, 'base64url');
+    return this.#keyring.verifyMac(SYSTEM_TENANT, PURPOSE, Number(version), macInput(time), given);
+  }
+}
+
+function macInput(time: string): Buffer {
+  return Buffer.from(`nonce:${time}`, 'utf8');
+}

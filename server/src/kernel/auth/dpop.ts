@@ -1,0 +1,99 @@
+import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWK, jwtVerify } from 'jose';
+import { SECOND_MS } from '../clock.ts';
+import { sha256 } from '../crypto/digest.ts';
+
+/** A proof is made for one request, so it is used at once: as far as the clocks of both sides agree. */
+export const PROOF_WINDOW_MS = 300 * SECOND_MS;
+const PROOF_LENGTH_MAX = 4096;
+const JTI_LENGTH_MAX = 256;
+const ALGORITHMS = ['ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512', 'EdDSA'];
+export const PROOF_ALGORITHMS = ALGORITHMS.join(' ');
+const RSA_BITS_MIN = 2048;
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
+
+/** What the proof must fit. */
+export interface ProvedRequest {
+  method: string;
+  /** Path and query, as it came. */
+  url: string;
+  /** Where this service answers, as configured: never what the request says of itself. */
+  origins: readonly string[];
+  /** The token that is sent with it, if one is. */
+  token: string | null;
+  now: number;
+}
+
+export interface Proof {
+  /** RFC 7638 thumbprint of the key that signed. */
+  jkt: string;
+  /** Under this it is remembered, so that it is used once. */
+  use: string;
+  nonce: string | null;
+  issuedAt: number;
+}
+
+/** Why a proof is not accepted; for the audit log, not for the caller. */
+export class BadProof extends Error {
+  override readonly name = 'BadProof';
+}
+
+/** Checks a proof (RFC 9449) but for two things its caller must: that it was not used before, and that its key is the right one. */
+export async function verifyProof(proof: string, request: ProvedRequest): Promise<Proof> {
+  if (proof.length > PROOF_LENGTH_MAX) throw new BadProof('the proof is too long');
+  const { payload, protectedHeader } = await signed(proof, request.now);
+  const { jti, htm, htu, iat, ath, nonce } = payload as Record<string, unknown>;
+  const jwk = protectedHeader.jwk as JWK;
+  refuseBadKey(jwk);
+  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_LENGTH_MAX) throw new BadProof('it has no usable jti');
+  if (htm !== request.method) throw new BadProof('it was made for another method');
+  if (typeof htu !== 'string' || !isSameTarget(htu, request)) throw new BadProof('it was made for another URL');
+  if (typeof iat !== 'number' || !Number.isFinite(iat)) throw new BadProof('it has no iat');
+  if (Math.abs(iat * SECOND_MS - request.now) > PROOF_WINDOW_MS) throw new BadProof('it was not made now');
+  if (nonce !== undefined && typeof nonce !== 'string') throw new BadProof('its nonce is no text');
+  if (request.token === null) {
+    if (ath !== undefined) throw new BadProof('it was made for a token, and none is sent');
+  } else if (ath !== sha256(request.token).toString('base64url')) throw new BadProof('it was made for another token');
+  const jkt = await calculateJwkThumbprint(jwk, 'sha256');
+  return { jkt, use: sha256(`${jkt} ${jti}`).toString('base64url'), nonce: nonce ?? null, issuedAt: iat * SECOND_MS };
+}
+
+async function signed(proof: string, now: number) {
+  try {
+    return await jwtVerify(proof, EmbeddedJWK, {
+      typ: 'dpop+jwt',
+      algorithms: ALGORITHMS,
+      currentDate: new Date(now),
+    });
+  } catch (error) {
+    const kind = error instanceof errors.JOSEError ? error.code : 'malformed';
+    throw new BadProof(`it is not a signed proof (${kind})`);
+  }
+}
+
+function refuseBadKey(jwk: JWK): void {
+  const members = jwk as Record<string, unknown>;
+  if (PRIVATE_MEMBERS.some((name) => members[name] !== undefined)) throw new BadProof('it carries a private key');
+  if (jwk.kty === 'RSA' && Buffer.from(jwk.n ?? '', 'base64url').length * 8 < RSA_BITS_MIN) {
+    throw new BadProof('its key is too short');
+  }
+}
+
+/** Without query and fragment, and after normalising both the same way. */
+function isSameTarget(htu: string, { url, origins }: ProvedRequest): boolean {
+  const claimed = URL.parse(htu);
+  if (claimed === null || claimed.search !== '' || claimed.hash !== '' || claimed.username !== '') return false;
+  if (/[?#]/.test(htu)) return false;
+  const [path = '/'] = url.split('?', 1);
+  return origins.some((origin) => {
+    const own = URL.parse(origin.replace(/\/$/, '') + path);
+    return own !== null && own.origin === claimed.origin && normalPath(own.pathname) === normalPath(claimed.pathname);
+  });
+}
+
+/** Percent-encodings are compared by what they stand for, but an encoded slash is never a slash. */
+function normalPath(path: string): string {
+  return path.replace(/%[0-9A-Fa-f]{2}/g, (encoded) => {
+    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
+    return /[A-Za-z0-9._~-]/.test(character) ? character : encoded.toUpperCase();
+  });
+}

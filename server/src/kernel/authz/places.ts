@@ -1,0 +1,30 @@
+import { ALL_PATHS, union } from './path-ranges.ts';
+import { compileResourcePattern, isResource, type ResourcePattern } from './pattern.ts';
+import { compileEach } from './policy.ts';
+
+const VAULT = 'vault/';
+
+/**
+ * Some vaults, and in each of them what these paths name: as in a policy, `*` stays inside a segment and a final `/*` crosses. One pattern
+ * for all of them, since a machine may be given a hundred vaults and a hundred paths.
+ */
+export function placesIn(vaults: ReadonlySet<string>, paths: readonly string[], pointer: string): ResourcePattern {
+  const patterns = compileEach(paths, (path) => compileResourcePattern(`${VAULT}*/${path}`), pointer);
+  const isAll = paths.some((path) => path === '*' || path === '**');
+  const matchesResource = (resource: string) => {
+    if (!resource.startsWith(VAULT)) return false;
+    const end = resource.indexOf('/', VAULT.length);
+    if (!vaults.has(resource.slice(VAULT.length, end === -1 ? undefined : end))) return false;
+    return end === -1 || isAll || patterns.some((pattern) => pattern.matchesResource(resource));
+  };
+  return {
+    text: 'the places of a connection',
+    matchesResource,
+    matches: (value) => isResource(value) && matchesResource(value),
+    reach: (vault) => {
+      if (!vaults.has(vault)) return { ranges: [], covers: true };
+      if (isAll) return { ranges: [ALL_PATHS], covers: true };
+      return { ranges: union(patterns.flatMap((pattern) => pattern.reach(vault).ranges)), covers: false };
+    },
+  };
+}

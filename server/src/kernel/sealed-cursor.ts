@@ -1,0 +1,56 @@
+import type { Context } from './context.ts';
+import { UnsealError } from './crypto/sealing.ts';
+import { decodeCursorAt, encodeCursor, foreignCursor } from './storage/cursor.ts';
+
+const PURPOSE = 'cursors';
+const KIND = /^(?:at|sealed)$/;
+const SEALED = /^[A-Za-z0-9_-]{1,2000}$/;
+
+/** Of a list that is searched for what the caller may see: `name` tells it from every other list of the tenant. */
+export interface SearchedList {
+  name: string;
+  /** What the place of a row in it looks like. */
+  form: RegExp;
+}
+
+/** Where a page ended: at a row that the caller was shown. */
+export function cursorAt(place: string): string {
+  return encodeCursor(['at', place]);
+}
+
+/** How far the search came, when that is a row the caller may not see: sealed, since a cursor tells what it holds. */
+export async function sealedCursor(ctx: Context, { name }: SearchedList, place: string): Promise<string> {
+  const key = await ctx.kernel.keyring.purposeKey(ctx.tenantId, PURPOSE);
+  const sealed = key.seal(placeOf(name), Buffer.from(place, 'utf8'));
+  return encodeCursor(['sealed', sealed.toString('base64url')]);
+}
+
+/** The place in a cursor of either kind; null without one. */
+export async function openedCursor(
+  ctx: Context,
+  list: SearchedList,
+  cursor: string | undefined,
+  pointer = '/query/cursor',
+): Promise<string | null> {
+  const [kind, text = ''] = decodeCursorAt(pointer, cursor, KIND, ANYTHING) ?? [];
+  if (kind === undefined) return null;
+  const place = kind === 'at' ? text : await unsealed(ctx, list, text);
+  if (place === null || !list.form.test(place)) throw foreignCursor(pointer);
+  return place;
+}
+const ANYTHING = /^/;
+
+async function unsealed(ctx: Context, { name }: SearchedList, text: string): Promise<string | null> {
+  if (!SEALED.test(text)) return null;
+  const at = { tenantId: ctx.tenantId, ...placeOf(name) };
+  try {
+    return (await ctx.kernel.keyring.unseal(PURPOSE, at, Buffer.from(text, 'base64url'))).toString('utf8');
+  } catch (error) {
+    if (error instanceof UnsealError) return null;
+    throw error;
+  }
+}
+
+function placeOf(list: string) {
+  return { table: 'cursors', row: list };
+}

@@ -1,0 +1,353 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { DECLARATIONS } from '../server/src/app.ts';
+import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
+import { newId } from '../server/src/kernel/ids.ts';
+import { encodeCursor } from '../server/src/kernel/storage/cursor.ts';
+import { INPUTS, type Input, nameOf } from './support/endpoint-inputs.ts';
+import { identifiersOf, type Neighbours, type Side, send, senderOf, startNeighbours } from './support/isolation.ts';
+import { allPages, approve, ok, refused, uniqueName } from './support/people.ts';
+import { questionsDuring } from './support/questions.ts';
+import { type Answer, onBothDatabases, type Service } from './support/service.ts';
+import { addSecret, addVault, auditOf, secretUrl } from './support/vaults.ts';
+
+/** What comes in pages. */
+const LISTS = DECLARATIONS.filter((declaration) => placeOfCursor(declaration) !== null);
+
+function placeOfCursor({ query, body }: EndpointDeclaration): 'query' | 'body' | null {
+  if (query !== NONE && 'cursor' in query.properties) return 'query';
+  return body !== NONE && 'cursor' in body.properties ? 'body' : null;
+}
+
+function withQuery(declaration: EndpointDeclaration, input: Input, more: Record<string, string>): Input {
+  if (placeOfCursor(declaration) === 'query') return { ...input, query: { ...input.query, ...more } };
+  const { limit: _, ...inBody } = more;
+  return { ...input, body: { ...(input.body as object), ...inBody } };
+}
+
+/** The rows of a page, whatever they are called. */
+function rowsIn(answer: Answer['body']): Answer['body'][] {
+  const [rows] = Object.values(answer).filter((value) => Array.isArray(value));
+  assert.ok(rows !== undefined, JSON.stringify(answer));
+  return rows;
+}
+
+/** A refusal is recorded with what was asked for, which who asked knew. */
+const toldOf = (rows: Answer['body'][]) =>
+  JSON.stringify(rows.filter(({ decision }) => decision !== 'deny' && decision !== 'error'));
+
+const keyOf = (row: Answer['body']) => String(row.id ?? row.user_id ?? row.key_name ?? row.path ?? row.version);
+
+onBothDatabases('isolation of lists', (database) => {
+  let neighbours: Neighbours;
+  let service: Service;
+  let ours: Side;
+  let theirs: Side;
+
+  before(async () => {
+    neighbours = await startNeighbours(database);
+    ({ service, ours, theirs } = neighbours);
+    for (const side of [ours, theirs]) {
+      for (const list of LISTS) for (let i = 0; i < 2; i++) await addToList(list, side);
+      await collide(side);
+    }
+  });
+  after(() => service.close());
+
+  /** Through what makes the list's things, or, if nothing does, through what needs one. */
+  async function addToList(list: EndpointDeclaration, side: Side): Promise<void> {
+    if (list.tenant === 'operator' && side !== ours) return;
+    const making = DECLARATIONS.find(({ method, path }) => method === 'POST' && path === list.path);
+    if (making !== undefined) await send(service, making, await ownInput(making, side), side.token);
+    else await INPUTS[`GET ${list.path}/{${list.noun.slice(0, -1)}_id}`]?.(side.world, senderOf(side));
+  }
+
+  /** Two vaults with two secrets that are alike, by path and by value. */
+  async function collide({ token }: Side): Promise<string[]> {
+    const vaults = [await addVault(service, {}, token), await addVault(service, {}, token)];
+    for (const vault of vaults) {
+      for (const path of ['alike/one', 'alike/two']) {
+        await addSecret(service, vault, path, { value: `the same at ${path}` }, token);
+      }
+    }
+    return vaults;
+  }
+
+  async function ownInput(declaration: EndpointDeclaration, side: Side): Promise<Input> {
+    return (await INPUTS[nameOf(declaration)]?.(side.world, senderOf(side))) ?? {};
+  }
+
+  /** A cursor that another page of this very list would be asked for with. */
+  async function cursorOf(declaration: EndpointDeclaration, input: Input, { token }: Side): Promise<string> {
+    if (placeOfCursor(declaration) === 'body') {
+      // It has no limit, so its pages are long; the cursor is that of the list of secrets.
+      const { secrets } = await ok(service.call('GET', `/v1/vaults/${input.params?.['vault']}/secrets`, { token }));
+      return encodeCursor(['at', secrets[0].path]);
+    }
+    const page = await ok(send(service, declaration, withQuery(declaration, input, { limit: '1' }), token));
+    assert.ok(page.next_cursor, 'needs an input with two rows');
+    return page.next_cursor;
+  }
+
+  async function everyRow(declaration: EndpointDeclaration, input: Input, token: string) {
+    const rows: Answer['body'][] = [];
+    let total: number | undefined;
+    for (let cursor: string | null = null; ; ) {
+      const page: Answer['body'] = await ok(
+        send(service, declaration, cursor === null ? input : withQuery(declaration, input, { cursor }), token),
+      );
+      rows.push(...rowsIn(page));
+      total = page.total;
+      cursor = page.next_cursor;
+      if (cursor === null) return { rows, total };
+    }
+  }
+
+  describe('a cursor of ours sent by another tenant brings nothing of ours', () => {
+    for (const declaration of LISTS) {
+      test(nameOf(declaration), async () => {
+        const input = await ownInput(declaration, ours);
+        const cursor = await cursorOf(declaration, input, ours);
+        const asked = withQuery(declaration, input, { cursor });
+        // To the very list it is of: as without it.
+        const direct = await send(service, declaration, asked, theirs.token);
+        const own = declaration.tenant === 'operator' ? {} : await ownInput(declaration, theirs);
+        const answer = await send(service, declaration, withQuery(declaration, own, { cursor }), theirs.token);
+        if (input.params !== undefined || declaration.tenant === 'operator') {
+          assert.ok([403, 404].includes(direct.status), direct.text);
+        }
+        if (declaration.tenant === 'operator') {
+          assert.equal(answer.status, 403);
+          return;
+        }
+        if (answer.status !== 422) {
+          assert.equal(answer.status, 200, answer.text);
+          const { rows } = await everyRow(declaration, own, theirs.token);
+          const keys = new Set(rows.map(keyOf));
+          for (const row of rowsIn(answer.body)) assert.ok(keys.has(keyOf(row)), JSON.stringify(row));
+          assert.deepEqual((await identifiersOf(service, ours)).within(toldOf(rowsIn(answer.body))), []);
+        }
+        for (const { token } of [neighbours.member, neighbours.elsewhere]) {
+          const [plain, continued] = [input, asked].map((one) => send(service, declaration, one, token));
+          const statuses = [(await plain)?.status, (await continued)?.status];
+          if (input.params !== undefined) assert.deepEqual(statuses, [403, 403]);
+        }
+      });
+    }
+  });
+
+  describe('another tenant’s lists and totals hold nothing of ours', () => {
+    for (const declaration of LISTS) {
+      if (declaration.tenant === 'operator') continue;
+      test(nameOf(declaration), async () => {
+        const own = await ownInput(declaration, theirs);
+        const { rows, total } = await everyRow(declaration, own, theirs.token);
+        assert.ok(rows.length > 0, 'an empty list shows nothing');
+        assert.deepEqual((await identifiersOf(service, ours)).within(toldOf(rows)), []);
+        if (total !== undefined) assert.equal(total, rows.length);
+        const before = rows.length;
+        // Whatever is added on our side, their count stays; the log counts the question itself.
+        await ownInput(declaration, ours);
+        const again = await everyRow(declaration, own, theirs.token);
+        if (declaration.name !== 'listAudit') assert.equal(again.rows.length, before);
+      });
+    }
+  });
+
+  test('who has no grant is shown no vault, no collision and no approval, and no total of any', async () => {
+    const vaults = await collide(ours);
+    const asAdmin = await ok(service.call('GET', '/vaults/collisions'));
+    assert.ok(asAdmin.total > 0);
+    const { token } = neighbours.member;
+    const none = { total: 0, next_cursor: null };
+    const { result, questions } = await questionsDuring(() => ok(service.call('GET', '/vaults/collisions', { token })));
+    assert.deepEqual(result, { collisions: [], ...none });
+    const searches = questions.filter((sql) => /"secrets"/.test(sql));
+    assert.deepEqual(searches, [], 'the time it takes would tell how many secrets there are');
+    for (const query of ['', '?status=active', '?status=deleted', '?environment=staging', '?limit=1']) {
+      assert.deepEqual(await ok(service.call('GET', `/v1/vaults${query}`, { token })), { vaults: [], ...none });
+    }
+    assert.deepEqual(await ok(service.call('GET', '/approvals', { token })), { approvals: [], next_cursor: null });
+
+    // With one of the two vaults, what is in the other makes no collision.
+    const [granted] = vaults;
+    await neighbours.grant([{ action: ['*'], resource: [`vault/${granted}`, `vault/${granted}/**`] }]);
+    const by = { token: neighbours.elsewhere.token };
+    assert.deepEqual(await ok(service.call('GET', '/vaults/collisions', by)), { collisions: [], ...none });
+    const list = await ok(service.call('GET', '/v1/vaults', by));
+    const names = list.vaults.map((vault: { name: string }) => vault.name);
+    assert.deepEqual([names.sort(), list.total], [[granted, neighbours.grantedVault].sort(), 2]);
+    await neighbours.grant([]);
+  });
+
+  test('a log shows what its own tenant did, and nothing else', async () => {
+    const { rows: own } = await everyRow(declared('GET /v1/audit'), {}, theirs.token);
+    const ourEntries = new Set((await auditOf(service, '')).map((entry) => entry.id));
+    const people = await allPages(service, '/v1/users', 'users', { token: theirs.token });
+    const known = new Set(['', ...people.map((person) => person.id)]);
+    for (const entry of own) {
+      assert.ok(!ourEntries.has(entry.id));
+      // What the operator did to the tenant is told, without saying who.
+      if (entry.actor.kind !== 'operator') assert.ok(known.has(entry.actor.id), JSON.stringify(entry));
+    }
+    // Our filters find nothing there.
+    for (const query of [`actor=${neighbours.owner.id}`, `vault=${neighbours.grantedVault}`]) {
+      assert.ok((await auditOf(service, query)).length > 0);
+      assert.deepEqual(await auditOf(service, query, theirs.token), []);
+    }
+  });
+
+  function declared(name: string): EndpointDeclaration {
+    const found = DECLARATIONS.find((declaration) => nameOf(declaration) === name);
+    assert.ok(found !== undefined);
+    return found;
+  }
+
+  test('an approval is seen and decided by nobody it is not for, and still can be by who it is for', async () => {
+    for (const make of [INPUTS['GET /approvals/{approval_id}'], deletionOfAVault]) {
+      const { params } = (await make?.(ours.world, senderOf(ours))) ?? {};
+      const id = String(params?.['approval_id']);
+      for (const token of [theirs.token, neighbours.member.token, neighbours.elsewhere.token]) {
+        await refused(service.call('GET', `/approvals/${id}`, { token }), 404, 'NOT_FOUND');
+        for (const verb of ['approve', 'reject']) {
+          await refused(service.call('POST', `/approvals/${id}/${verb}`, { token, body: {} }), 404, 'NOT_FOUND');
+        }
+        const seen = await allPages(service, '/approvals', 'approvals', { token });
+        assert.ok(seen.every((approval) => approval.id !== id));
+      }
+      const approval = await ok(approve(service, id, neighbours.owner.token));
+      assert.equal(approval.status, 'completed');
+    }
+  });
+
+  test('a cursor names no approval that its owner may not see', async () => {
+    const { database: db } = service.app.kernel;
+    const [model] = await db.read.selectFrom('approvals').selectAll().where('tenant_id', '=', ours.tenantId).execute();
+    assert.ok(model !== undefined);
+    const copies = Array.from({ length: 2500 }, () => ({
+      ...model,
+      approval_id: newId('approval'),
+      status: 'rejected',
+    }));
+    await db.transaction(async (tx) => {
+      for (let at = 0; at < copies.length; at += 500) {
+        await tx
+          .insertInto('approvals')
+          .values(copies.slice(at, at + 500) as (typeof model)[])
+          .execute();
+      }
+    });
+    const { token } = neighbours.member;
+    const page = await ok(service.call('GET', '/approvals', { token }));
+    assert.deepEqual(page.approvals, []);
+    const held = Buffer.from(page.next_cursor, 'base64url').toString('latin1');
+    assert.doesNotMatch(held, /approval_/);
+    const next = `/approvals?cursor=${page.next_cursor}`;
+    assert.deepEqual(await ok(service.call('GET', next, { token })), { approvals: [], next_cursor: null });
+    await refused(service.call('GET', next, { token: theirs.token }), 422, 'VALIDATION_FAILED');
+    const all = await allPages(service, '/approvals?limit=1000', 'approvals');
+    assert.ok(all.length >= copies.length);
+    await db.transaction(async (tx) => {
+      await tx
+        .deleteFrom('approvals')
+        .where(
+          'approval_id',
+          'in',
+          copies.map((copy) => copy.approval_id),
+        )
+        .execute();
+    });
+  });
+
+  async function deletionOfAVault(): Promise<Input> {
+    const vault = await addVault(service, { environment: 'production' });
+    const { approval_id } = await ok(service.call('DELETE', `/v1/vaults/${vault}`), 202);
+    return { params: { approval_id } };
+  }
+
+  describe('the Idempotency-Key of another is not theirs to repeat', () => {
+    const CHANGES = DECLARATIONS.filter(
+      ({ effect, credentials }) => effect === 'change' && credentials.includes('pat'),
+    );
+    for (const declaration of CHANGES) {
+      test(nameOf(declaration), async () => {
+        const input = await ownInput(declaration, ours);
+        const key = { 'idempotency-key': uniqueName('key') };
+        const first = await send(service, declaration, input, neighbours.owner.token, key);
+        assert.ok(first.status < 300, first.text);
+        const again = await send(service, declaration, input, neighbours.owner.token, key);
+        assert.equal(again.headers.get('idempotency-replayed'), 'true', 'the owner’s own repetition');
+        assert.equal(again.text, first.text);
+        for (const token of [theirs.token, neighbours.member.token]) {
+          const other = await send(service, declaration, input, token, key);
+          assert.ok(other.status < 500, other.text);
+          assert.equal(other.headers.get('idempotency-replayed'), null);
+          if (first.text !== '') assert.notEqual(other.text, first.text);
+          if (input.params !== undefined) assert.ok([403, 404].includes(other.status), other.text);
+        }
+      });
+    }
+  });
+
+  test('a token is not read, listed or revoked from elsewhere, and goes on working', async () => {
+    const { owner } = neighbours;
+    const { credential } = await ok(service.call('GET', '/auth/me', { token: owner.token }));
+    for (const method of ['GET', 'DELETE']) {
+      const path = `/auth/tokens/${credential.id}`;
+      await refused(service.call(method, path, { token: theirs.token }), 404, 'NOT_FOUND');
+      await refused(service.call(method, path, { token: neighbours.member.token }), 403, 'INSUFFICIENT_PRIVILEGE');
+    }
+    const list = await ok(service.call('GET', `/auth/tokens?user_id=${owner.id}`, { token: theirs.token }));
+    assert.deepEqual(list, { tokens: [], next_cursor: null });
+    await ok(service.call('GET', '/auth/me', { token: owner.token }));
+  });
+
+  describe('lesson 5: a name is compared one way only', () => {
+    test('a grant on a vault is none on one that differs in case', async () => {
+      const name = uniqueName('Payments');
+      const [mixed, small] = [await addVault(service, { name }), await addVault(service, { name: name.toLowerCase() })];
+      for (const vault of [mixed, small]) await addSecret(service, vault, 'Db/Password');
+      await neighbours.grant([{ action: ['*'], resource: [`vault/${mixed}`, `vault/${mixed}/**`] }]);
+      const { token } = neighbours.elsewhere;
+      await ok(service.call('GET', secretUrl(mixed, 'Db/Password'), { token }));
+      await refused(service.call('GET', secretUrl(mixed, 'db/password'), { token }), 404, 'SECRET_NOT_FOUND');
+      for (const vault of [small, name.toUpperCase()]) {
+        for (const path of [secretUrl(vault, 'Db/Password'), `/v1/vaults/${vault}`, `/v1/vaults/${vault}/secrets`]) {
+          await refused(service.call('GET', path, { token }), 403, 'INSUFFICIENT_PRIVILEGE');
+        }
+      }
+      const list = await ok(service.call('GET', '/v1/vaults', { token }));
+      assert.ok(list.vaults.every((vault: { name: string }) => vault.name !== small));
+      await neighbours.grant([]);
+    });
+
+    test('a grant on a path is none on one that differs in case', async () => {
+      const vault = await addVault(service);
+      for (const path of ['team/Key', 'team/key', 'Team/key']) await addSecret(service, vault, path);
+      await neighbours.grant([{ action: ['*'], resource: [`vault/${vault}/team/key`] }]);
+      const { token } = neighbours.elsewhere;
+      const { secrets } = await ok(service.call('GET', `/v1/vaults/${vault}/secrets`, { token }));
+      assert.deepEqual(
+        secrets.map((secret: { path: string }) => secret.path),
+        ['team/key'],
+      );
+      for (const path of ['team/Key', 'Team/key', 'TEAM/KEY', 'team/nothing']) {
+        await refused(service.call('GET', secretUrl(vault, path), { token }), 403, 'INSUFFICIENT_PRIVILEGE');
+      }
+      await neighbours.grant([]);
+    });
+
+    test('lesson 6: a pattern in a name, path or prefix is refused and widens nothing', async () => {
+      const { token } = neighbours.elsewhere;
+      const vault = neighbours.grantedVault;
+      for (const name of [`${vault}*`, '*', `${vault},x`, `${vault}%2F..`, `${vault}%5B%5D`]) {
+        const { status } = await service.call('GET', `/v1/vaults/${name}`, { token });
+        assert.ok([404, 422].includes(status), `${name}: ${status}`);
+      }
+      for (const path of ['*', 'a/*', '**', 'a%2A']) {
+        const answer = await service.call('GET', `/v1/vaults/${vault}/secrets/${path}`, { token });
+        assert.equal(answer.status, 422, path);
+      }
+    });
+  });
+});

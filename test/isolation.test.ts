@@ -1,0 +1,421 @@
+import assert from 'node:assert/strict';
+import { after, before, type TestContext, test } from 'node:test';
+import type { TSchema } from 'typebox';
+import { DECLARATIONS } from '../server/src/app.ts';
+import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
+import { type Input, type MakeInput, nameOf, pathOf } from './support/endpoint-inputs.ts';
+import {
+  granter,
+  identifiersOf,
+  makersOf,
+  type Neighbours,
+  type Side,
+  send,
+  senderOf,
+  startNeighbours,
+} from './support/isolation.ts';
+import { addColleague, type Colleague, ok } from './support/people.ts';
+import { questionsDuring } from './support/questions.ts';
+import { type Answer, onBothDatabases, type Service } from './support/service.ts';
+import { type Identifiers, neverWas, type Reference, referencesIn, replaced, stateOf } from './support/tenant-state.ts';
+
+/**
+ * Every endpoint is tried with what belongs to another tenant, or lies in a vault one has no grant on, beside the same with what never
+ * was. The two must be told the same, after the same questions to the database, and change nothing. A new endpoint is tried without a
+ * line here; a new field must be named by an input of its endpoint, or be said here to name nothing.
+ */
+
+/** Fields of queries and bodies that name nothing that somebody has; with the endpoint's name, only there. Cursors have their own test. */
+const PLAIN = new Set(
+  [
+    ['limit', 'cursor', 'status', 'tags', 'type', 'version', 'format', 'resolve', 'from', 'to', 'decision', 'query'],
+    ['description', 'role', 'plan', 'rate_limits', 'environment', 'encryption', 'audit', 'is_zero_knowledge'],
+    ['value', 'reason', 'metadata', 'protection', 'promote', 'generator', 'rotation', 'expected_version', 'to_version'],
+    ['password', 'current_password', 'new_password', 'otp', 'ttl_days', 'ip_allowlist', 'scope.actions'],
+    ['document', 'action', 'context', 'key_name', 'dry_run', 'on_existing', 'dotenv'],
+    // What people are called, not what they are found by; and what is put before paths.
+    ['createToken.name', 'createUser.name', 'updateUser.name', 'createTenant.owner_email', 'importSecrets.prefix'],
+    // A new name, which is tried where things are made; and one that cannot be given.
+    ['updateEnvironment.name', 'updateVault.name'],
+    // A text that decides or that is looked for, and finds nothing by itself.
+    ['simulatePolicy.resource', 'listAudit.resource'],
+  ].flat(),
+);
+
+/**
+ * Fields in which another's name is as good as any: a new thing may be called what another's is called, and who looks in their own list
+ * for what is not there finds nothing. These may pass; all others are refused.
+ */
+const FREE = new Set([
+  'listTokens query.user_id',
+  'createToken body.scope.vaults',
+  'createUser body.email',
+  'createGroup body.name',
+  'createPolicy body.name',
+  'createVault body.name',
+  'createTenant body.name',
+  'createEnvironment body.name',
+  'createSecret body.path',
+  'importSecrets body.secrets{}',
+  'moveSecret body.to_path',
+  'copySecret body.to_path',
+  'listSecrets query.prefix',
+  'aggregateSecrets query.prefix',
+  'searchSecrets body.prefix',
+  'exportSecrets query.prefix',
+  'listAudit query.vault',
+  'listAudit query.actor',
+]);
+
+/** Other spellings, as they are sent in a path. */
+const LOOK_ALIKES: Record<string, (text: string) => string> = {
+  'in capitals': (text) => text.toUpperCase(),
+  'in small letters': (text) => text.toLowerCase(),
+  'with a capital': (text) => text.slice(0, 1).toUpperCase() + text.slice(1),
+  'encoded without need': (text) => `%${text.charCodeAt(0).toString(16)}${text.slice(1)}`,
+  'with a dot after it': (text) => `${text}.`,
+  'with a space after it': (text) => `${text}%20`,
+  'with a NUL after it': (text) => `${text}%00`,
+  'with a letter of another alphabet': (text) => `${encodeURIComponent('а')}${text.slice(1)}`,
+  'with a pattern': (text) => `${text.slice(0, -1)}*`,
+  'with an underscore for a hyphen': (text) => text.replaceAll('-', '_'),
+};
+
+const WALKED = DECLARATIONS.filter((declaration) => declaration.credentials !== 'public');
+const isFree = ({ name }: EndpointDeclaration, field: string) => FREE.has(`${name} ${field}`);
+
+/** The fields of an endpoint's query and body that name something, such as `body.principal.user`. */
+function namingFields({ name, query, body }: EndpointDeclaration): string[] {
+  const found: string[] = [];
+  const walk = (schema: TSchema, part: string, field: string) => {
+    if (field !== '' && (PLAIN.has(field) || PLAIN.has(`${name}.${field}`))) return;
+    const { properties, patternProperties, items, anyOf } = schema as Partial<Record<string, object>>;
+    const alternatives = (anyOf ?? []) as TSchema[];
+    for (const one of alternatives) walk(one, part, field);
+    if (items !== undefined) walk(items as TSchema, part, field);
+    if (patternProperties !== undefined) found.push(`${part}.${field}{}`);
+    for (const [key, inner] of Object.entries(properties ?? {})) {
+      walk(inner as TSchema, part, field === '' ? key : `${field}.${key}`);
+    }
+    const isLeaf = [properties, patternProperties, items, anyOf].every((inner) => inner === undefined);
+    if (isLeaf && (schema as { type?: string }).type !== 'null') found.push(`${part}.${field}`);
+  };
+  if (query !== NONE) walk(query, 'query', '');
+  if (body !== NONE) walk(body, 'body', '');
+  return [...new Set(found)];
+}
+
+interface Told {
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+}
+
+const INCIDENTAL = ['date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'connection', 'keep-alive'];
+
+/** An answer without what differs between any two, and without what was sent. Of a success only its form. */
+function toldBy({ status, headers, text, body }: Answer, sent: Iterable<string>): Told {
+  const kept = Object.fromEntries([...headers].filter(([name]) => !INCIDENTAL.includes(name)));
+  if (status < 400) return { status, headers: {}, text: JSON.stringify(formOf(body)) };
+  let plain = text.replaceAll(headers.get('x-request-id') ?? '', '<request>');
+  let n = 0;
+  for (const value of sent) plain = plain.replaceAll(value, `<${n++}>`);
+  return { status, headers: kept, text: plain };
+}
+
+function formOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(formOf);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, formOf(inner)]));
+}
+
+/** Who asks for what is not theirs. */
+interface Intruder {
+  title: string;
+  token: string;
+  /** Of the same tenant: what they may do they do there. */
+  isInside: boolean;
+  /** The statuses by which they are refused. */
+  refusals(declaration: EndpointDeclaration): number[];
+  /** What they hold themselves, in which a single thing of another's can be put. Null: they hold no such thing. */
+  own(make: MakeInput): Promise<{ input: Input; references: Reference[] } | null>;
+  /** Kinds of another's things that they may know of. */
+  knows: readonly string[];
+  /** Other spellings are tried by one of each kind. */
+  triesSpellings: boolean;
+}
+
+/** An input made on one side, with all in it that names something of that side. */
+interface Target {
+  input: Input;
+  references: Reference[];
+  known: Identifiers;
+}
+
+/** Whoever may look into some part of a vault, on conditions, may look for what meets them: they are shown an empty list. */
+const LOOKING_IN = ['listSecrets', 'aggregateSecrets', 'searchSecrets', 'exportSecrets'];
+/** What goes on beside a request is heard too, now and then: not every time. */
+const QUESTION_TRIES = 3;
+
+const named = new Set<string>();
+
+onBothDatabases('isolation', (database) => {
+  let neighbours: Neighbours;
+  let service: Service;
+  let allowedInDevelopment: Colleague;
+  let deniedInStaging: Colleague;
+  let count = 0;
+
+  before(async () => {
+    neighbours = await startNeighbours(database);
+    service = neighbours.service;
+    const { ours, owner } = neighbours;
+    const withGrants = async (...statements: Parameters<Neighbours['grant']>[0]) => {
+      const person = await addColleague(service, ours.tenantId, 'member');
+      const grant = await granter(service, person.id, owner);
+      await grant(statements);
+      return person;
+    };
+    const all = { action: ['*'], resource: ['vault/**'] };
+    allowedInDevelopment = await withGrants({ ...all, condition: { environment: ['development'] } });
+    deniedInStaging = await withGrants(all, { ...all, effect: 'deny', condition: { environment: ['staging'] } });
+  });
+  after(() => service.close());
+
+  const stranger = (title: string, side: Side): Intruder => ({
+    title,
+    token: side.token,
+    isInside: false,
+    refusals: ({ tenant }) => (tenant === 'operator' ? [403] : [404, 422]),
+    async own(make) {
+      const input = await make(side.world, senderOf(side));
+      return { input, references: referencesIn(input, await identifiersOf(service, side)) };
+    },
+    knows: [],
+    triesSpellings: true,
+  });
+
+  const colleague = (title: string, { token }: Colleague): Intruder => ({
+    title,
+    token,
+    isInside: true,
+    // An approval that one may not see does not exist; everything else is refused before that is asked.
+    refusals: ({ noun }) => (noun === 'approvals' ? [404] : [403]),
+    own: async () => null,
+    knows: [],
+    triesSpellings: false,
+  });
+
+  const neighbour = (): Intruder => ({
+    ...colleague('a member with a grant elsewhere', neighbours.elsewhere),
+    async own(make) {
+      const { ours } = neighbours;
+      const input = await make(ours.world, senderOf(ours));
+      const { vault, environment_id } = input.params ?? {};
+      if (vault === undefined && environment_id === undefined) return null;
+      const resource = [
+        ...(vault === undefined ? [] : [`vault/${vault}`, `vault/${vault}/**`]),
+        ...(environment_id === undefined ? [] : [`environment/${environment_id}`]),
+      ];
+      await neighbours.grant([{ action: ['*'], resource }]);
+      return { input, references: referencesIn(input, await identifiersOf(service, ours)) };
+    },
+    // A manager lets people and groups into a vault.
+    knows: ['user', 'group', 'email', 'groups name'],
+  });
+
+  function colleagues(declaration: EndpointDeclaration): Intruder[] {
+    const nobody = { ...colleague('a member without grants', neighbours.member), triesSpellings: true };
+    const withoutConditions = [nobody, neighbour()];
+    if (LOOKING_IN.includes(declaration.name)) return withoutConditions;
+    return [
+      ...withoutConditions,
+      colleague('a member with a grant on another condition', allowedInDevelopment),
+      colleague('a member with everything but this', deniedInStaging),
+    ];
+  }
+
+  /** Where an input names only what it would make, that is made first. */
+  async function targetOf(side: Side, declaration: EndpointDeclaration, make: MakeInput): Promise<Target> {
+    const input = await make(side.world, senderOf(side));
+    const look = async () => {
+      const known = await identifiersOf(service, side, declaration.tenant === 'operator');
+      return { input, known, references: referencesIn(input, known) };
+    };
+    let target = await look();
+    const isToBeMade =
+      declaration.status === 201 &&
+      namingFields(declaration).some((field) => isFree(declaration, field)) &&
+      target.references.every(({ field }) => field.startsWith('params.'));
+    if (isToBeMade) {
+      await ok(side.world.service.call(declaration.method, pathOf(declaration, input), { body: input.body }), 201);
+      target = await look();
+    }
+    for (const [name, text] of Object.entries(input.params ?? {})) {
+      const isNamed = target.references.some(({ field }) => field === `params.${name}`);
+      assert.ok(isNamed, `{${name}} names nothing that the tenant has: ${text}`);
+    }
+    for (const { field } of target.references) named.add(`${declaration.name} ${field}`);
+    return target;
+  }
+
+  /** The input with all in it that names something, and each by itself, replaced by what never was. */
+  function twinsOf({ references, known }: Target): Map<string, string>[] {
+    const never = new Map(references.map((reference) => [reference.text, neverWas(reference, known)]));
+    return never.size === 1 ? [never] : [never, ...[...never].map((pair) => new Map([pair]))];
+  }
+
+  interface Trial {
+    declaration: EndpointDeclaration;
+    token: string;
+    where: string;
+    /** Makes an input in which the other's things stand: anew, since a call that passes may have used it up. */
+    real(): Promise<Input>;
+    twins: readonly Map<string, string>[];
+    refusals: readonly number[];
+    mayPass: boolean;
+    /** What must not stand in an answer that passes; null: of their own tenant they may be told more. */
+    hidden: Identifiers | null;
+  }
+
+  /** Refused, told the same, and after the same questions, as with what never was. Answers whether it passed. */
+  async function tellsNothing(trial: Trial): Promise<boolean> {
+    const { declaration, token, twins, where } = trial;
+    const real = await trial.real();
+    const first = await send(service, declaration, real, token);
+    const isPassed = first.status < 400;
+    if (!isPassed) assert.ok(trial.refusals.includes(first.status), `${where}: ${first.status} ${first.text}`);
+    else {
+      assert.ok(trial.mayPass, `${where}: ${first.status} ${first.text}`);
+      assert.deepEqual(trial.hidden?.within(first.text, [...(twins[0]?.keys() ?? [])]) ?? [], [], where);
+    }
+    for (const by of twins) {
+      count++;
+      const twin = replaced(isPassed ? await trial.real() : real, by);
+      const second = await send(service, declaration, twin, token);
+      assert.deepEqual(toldBy(second, by.values()), toldBy(first, by.keys()), `${where}: ${[...by]}`);
+      if (!isPassed) await asksTheSame(declaration, token, real, twin, `${where}: ${[...by]}`);
+    }
+    return isPassed;
+  }
+
+  async function asksTheSame(declaration: EndpointDeclaration, token: string, real: Input, twin: Input, where: string) {
+    const asked = async (input: Input) =>
+      (await questionsDuring(() => send(service, declaration, input, token))).questions.map((sql) => sql.slice(0, 300));
+    for (let n = 1; ; n++) {
+      const [first, second] = [await asked(real), await asked(twin)];
+      if (n < QUESTION_TRIES && first.join() !== second.join()) continue;
+      assert.deepEqual(first, second, `${where}: other questions are asked for what exists`);
+      return;
+    }
+  }
+
+  function tryDirectly(declaration: EndpointDeclaration, intruder: Intruder, target: Target): Promise<boolean> {
+    const fields = target.references.map(({ field }) => field);
+    return tellsNothing({
+      declaration,
+      token: intruder.token,
+      where: `${intruder.title}, ${nameOf(declaration)} with ${fields}`,
+      real: async () => target.input,
+      twins: twinsOf(target),
+      refusals: intruder.refusals(declaration),
+      mayPass: fields.every((field) => isFree(declaration, field)),
+      hidden: intruder.isInside ? null : target.known,
+    });
+  }
+
+  async function tryLookAlikes(declaration: EndpointDeclaration, intruder: Intruder, target: Target): Promise<void> {
+    const { input, known, references } = target;
+    const inPath = references.filter(({ field }) => field.startsWith('params.'));
+    if (inPath.length === 0) return;
+    const never = new Map(inPath.map((reference) => [reference.text, neverWas(reference, known)]));
+    for (const [title, alike] of Object.entries(LOOK_ALIKES)) {
+      const told = async (texts: Map<string, string>) => {
+        const answer = await send(service, declaration, replaced(input, texts), intruder.token);
+        return toldBy(
+          answer,
+          [...texts.values()].flatMap((text) => [text, decodeURIComponent(text)]),
+        );
+      };
+      count++;
+      const first = await told(new Map([...never.keys()].map((text) => [text, alike(text)])));
+      const second = await told(new Map([...never].map(([text, twin]) => [text, alike(twin)])));
+      const where = `${intruder.title}, ${nameOf(declaration)}, ${title}`;
+      assert.ok(first.status >= 400 && first.status < 500, `${where}: ${first.status}`);
+      assert.deepEqual(second, first, where);
+    }
+  }
+
+  /** One thing of the other's among what the intruder holds. */
+  async function tryAmongOwn(declaration: EndpointDeclaration, intruder: Intruder, make: MakeInput, target: Target) {
+    for (const foreign of target.references) {
+      if (intruder.knows.includes(foreign.kind)) continue;
+      const put = async () => {
+        const held = await intruder.own(make);
+        const own = held?.references.find(({ field }) => field === foreign.field);
+        return held && own ? replaced(held.input, new Map([[own.text, foreign.text]])) : null;
+      };
+      const first = await put();
+      if (first === null) continue;
+      let isFirst = true;
+      await tellsNothing({
+        declaration,
+        token: intruder.token,
+        where: `${intruder.title}, ${nameOf(declaration)} among their own, with ${foreign.field}`,
+        real: async () => {
+          const input = isFirst ? first : await put();
+          isFirst = false;
+          return input ?? first;
+        },
+        twins: [new Map([[foreign.text, neverWas(foreign, target.known)]])],
+        refusals: [403, 404, 422],
+        mayPass: isFree(declaration, foreign.field),
+        hidden: intruder.isInside ? null : target.known,
+      });
+    }
+  }
+
+  async function walk(declaration: EndpointDeclaration, side: Side, intruders: readonly Intruder[]): Promise<void> {
+    for (const [i, make] of makersOf(declaration).entries()) {
+      const target = await targetOf(side, declaration, make);
+      if (target.references.length === 0) continue;
+      let state = await stateOf(service, side.tenantId);
+      for (const intruder of intruders) {
+        const isPassed = await tryDirectly(declaration, intruder, target);
+        if (i === 0 && intruder.triesSpellings) await tryLookAlikes(declaration, intruder, target);
+        if (!intruder.isInside) await tryAmongOwn(declaration, intruder, make, target);
+        const before = state;
+        state = await stateOf(service, side.tenantId);
+        if (!isPassed || !intruder.isInside) assert.deepEqual(state, before, `${intruder.title} changed something`);
+      }
+      for (const intruder of intruders) {
+        if (intruder.isInside) await tryAmongOwn(declaration, intruder, make, target);
+      }
+    }
+  }
+
+  for (const declaration of WALKED) {
+    test(nameOf(declaration), async () => {
+      const { ours, theirs } = neighbours;
+      await walk(declaration, ours, [stranger('an admin of another tenant', theirs), ...colleagues(declaration)]);
+      // Who runs the installation runs its tenants, and sees nothing of what is in them.
+      if (declaration.tenant === 'operator') return;
+      await walk(declaration, theirs, [stranger('an admin of the installation', ours)]);
+    });
+  }
+
+  test('how many were tried', (context: TestContext) => {
+    const fields = `${named.size} fields of ${WALKED.length} endpoints`;
+    context.diagnostic(`${fields}, ${count} pairs of what exists and what never was`);
+    assert.ok(count > 3000);
+  });
+});
+
+test('every field that names something is named by an input', () => {
+  const missing = WALKED.flatMap((declaration) =>
+    namingFields(declaration)
+      .map((field) => `${declaration.name} ${field}`)
+      .filter((field) => !named.has(field)),
+  );
+  assert.deepEqual(missing, [], 'needs an input in INPUTS or MORE_INPUTS, or a word in PLAIN');
+});
