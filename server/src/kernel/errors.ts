@@ -6,6 +6,7 @@ export const ERROR_CODES = {
   INVALID_REQUEST: [400, 'The request could not be parsed: bad JSON, encoding, content type or URL.'],
   INVALID_TOKEN: [401, 'No credential was given, or it is malformed, expired or revoked.'],
   LOGIN_DENIED: [401, 'The login was refused. The reason is in the audit log, not in the answer.'],
+  JWKS_KEY_NOT_FOUND: [401, 'The key that signed the token is not among those its issuer publishes.'],
   INVALID_DPOP_PROOF: [
     401,
     'The DPoP proof is missing where the token is bound to a key, or does not fit the request.',

@@ -1,0 +1,70 @@
+import type { OwnerEnd } from './subject-pattern.ts';
+import { ownerEndsWithColon, ownerEndsWithSlash } from './subject-pattern.ts';
+
+export const PROVIDERS = ['github', 'gitlab', 'bitbucket', 'jenkins', 'teamcity', 'custom'] as const;
+export type ProviderName = (typeof PROVIDERS)[number];
+
+/** What is known of a CI system beforehand. */
+export interface Provider {
+  /** Null: each installation or workspace has its own. */
+  readonly issuer: string | null;
+  /** What an issuer that is given must look like. */
+  readonly issuerForm: RegExp | null;
+  /** Where the keys of an issuer are; null: where its discovery document says. */
+  jwksUrl(issuer: string): string | null;
+  readonly ownerEnd: OwnerEnd;
+  /** The claims that name one run, best first, for the audit log. */
+  readonly runClaims: readonly string[];
+}
+
+const discovered = () => null;
+
+const KNOWN: Readonly<Record<ProviderName, Provider>> = {
+  github: {
+    issuer: 'https://token.actions.githubusercontent.com',
+    issuerForm: null,
+    jwksUrl: discovered,
+    ownerEnd: ownerEndsWithSlash,
+    runClaims: ['run_id'],
+  },
+  gitlab: {
+    issuer: 'https://gitlab.com',
+    issuerForm: null,
+    jwksUrl: (issuer) => `${issuer}/oauth/discovery/keys`,
+    ownerEnd: ownerEndsWithSlash,
+    runClaims: ['pipeline_id', 'job_id'],
+  },
+  bitbucket: {
+    issuer: null,
+    issuerForm:
+      /^https:\/\/api\.bitbucket\.org\/2\.0\/workspaces\/[A-Za-z0-9._-]{1,100}\/pipelines-config\/identity\/oidc$/,
+    jwksUrl: (issuer) => `${issuer}/keys.json`,
+    ownerEnd: ownerEndsWithColon,
+    runClaims: ['pipelineUuid', 'stepUuid'],
+  },
+  jenkins: {
+    issuer: null,
+    issuerForm: null,
+    jwksUrl: (issuer) => `${issuer}/jwks`,
+    ownerEnd: ownerEndsWithSlash,
+    runClaims: ['build_number'],
+  },
+  teamcity: {
+    issuer: null,
+    issuerForm: null,
+    jwksUrl: (issuer) => `${issuer}/.well-known/jwks.json`,
+    ownerEnd: ownerEndsWithSlash,
+    runClaims: ['build_id'],
+  },
+  custom: {
+    issuer: null,
+    issuerForm: null,
+    jwksUrl: discovered,
+    ownerEnd: ownerEndsWithSlash,
+    runClaims: ['run_id', 'pipeline_id', 'build_id', 'job_id'],
+  },
+};
+
+export function providerNamed(name: ProviderName): Provider {
+  return KNOWN[name];
+}

@@ -1,0 +1,115 @@
+import { MINUTE_MS, SECOND_MS } from '../../../kernel/clock.ts';
+import { parseJson } from '../../../kernel/http/json.ts';
+import { type OutgoingAnswer, OutgoingFailure } from '../../../kernel/outbound/http-client.ts';
+import { isRecord } from '../../../kernel/outside-identity/key-set.ts';
+import { isName } from '../../../kernel/outside-identity/outside-jwt.ts';
+import { refuse } from '../../../kernel/outside-identity/refusal.ts';
+import { anyPattern } from '../../../kernel/safe-pattern.ts';
+import { AwsConfig } from '../contract.ts';
+import { badConfig, type MethodKind, refuseBadPatterns, refuseBadUrl, type Tools } from './method.ts';
+import { type CallerIdentityRequest, partitionOf, readSignedUrl } from './sts-request.ts';
+
+const ANSWER_BYTES_MAX = 16 * 1024;
+const ARN = /^arn:(aws|aws-cn|aws-us-gov):(?:iam|sts)::(\d{12}):([\x21-\x7e]+)$/;
+const ASSUMED_ROLE = /^arn:([a-z-]+):sts::(\d{12}):assumed-role\/([^/]+)\/[^/]+$/;
+/** How long ago, or ahead, a request may have been signed. */
+export const DATE_WINDOW_MS = 15 * MINUTE_MS;
+
+/**
+ * IAM roles and users. The workload signs a GetCallerIdentity request; we send one of our own that is the same in every signed part, and
+ * STS says whose signature it is. Nothing of what the workload wrote is passed on as it is (CVE-2020-16250).
+ */
+export const awsIam: MethodKind<AwsConfig> = {
+  type: 'aws_iam',
+  schema: AwsConfig,
+  credential: ['aws_signed_url', 'aws_signed_headers'],
+  secrets: [],
+  destinations: [],
+
+  refuseBadConfig({ sts_endpoint, allowed_arns }) {
+    refuseBadPatterns('allowed_arns', allowed_arns);
+    refuseBadUrl('sts_endpoint', sts_endpoint);
+    if (sts_endpoint !== undefined && !/^https?:\/\/[^/]+\/?$/.test(sts_endpoint)) {
+      badConfig('sts_endpoint', 'must not have a path');
+    }
+  },
+
+  async verify({ aws_signed_url = '', aws_signed_headers = {} }, config, tools) {
+    const request = readSignedUrl(aws_signed_url, endpointOf(config), tools.now, DATE_WINDOW_MS);
+    refuseOtherHeaders(aws_signed_headers, request.host, tools.audience);
+    const { arn, account, userId } = await callerIdentity(request, tools);
+    const [, partition = '', owner] = ARN.exec(arn) ?? refuse('STS named no ARN');
+    if (owner !== account) return refuse('STS named an ARN of another account');
+    const expected = partitionOf(request.host);
+    if (expected !== null && expected !== partition) return refuse('the ARN is of another partition');
+    const subject = arn.replace(ASSUMED_ROLE, 'arn:$1:iam::$2:role/$3');
+    if (!anyPattern(config.allowed_arns)(subject)) return refuse('the ARN is not allowed');
+    return { subject, details: { arn, account, user_id: userId } };
+  },
+};
+
+export const AUDIENCE_HEADER = 'x-coffer-audience';
+
+function endpointOf({ sts_endpoint }: AwsConfig): string | null {
+  return sts_endpoint === undefined ? null : sts_endpoint.replace(/\/$/, '');
+}
+
+/** What was signed is decided by us; what the workload says it signed must only not contradict it. */
+function refuseOtherHeaders(headers: Readonly<Record<string, string>>, host: string, audience: string): void {
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (seen.has(lower)) refuse('a signed header is given twice');
+    seen.add(lower);
+    if (lower === AUDIENCE_HEADER) {
+      if (value !== audience) refuse('the request was signed for another audience');
+    } else if (lower === 'host') {
+      if (value !== host) refuse('the request was signed for another host');
+    } else refuse('there are other signed headers than host and x-coffer-audience');
+  }
+  if (!seen.has(AUDIENCE_HEADER)) refuse('the request was not signed for an audience');
+}
+
+interface CallerIdentity {
+  arn: string;
+  account: string;
+  userId: string;
+}
+
+async function callerIdentity(request: CallerIdentityRequest, { http, audience }: Tools): Promise<CallerIdentity> {
+  let answer: OutgoingAnswer;
+  try {
+    answer = await http.send({
+      url: request.url,
+      method: 'GET',
+      headers: { [AUDIENCE_HEADER]: audience, accept: 'application/json' },
+      bodyBytesMax: ANSWER_BYTES_MAX,
+      timeoutMs: 10 * SECOND_MS,
+      onlyOpened: partitionOf(request.host) === null,
+    });
+  } catch (error) {
+    if (error instanceof OutgoingFailure) return refuse(`STS cannot be asked: ${error.message}`);
+    throw error;
+  }
+  if (answer.status !== 200) refuse(`STS answered with status ${answer.status}`);
+  return identityIn(answer);
+}
+
+/** The very shape of the answer to this action, and nothing beside it: other actions repeat what the caller sent, and could spell an ARN. */
+function identityIn({ contentType, body }: OutgoingAnswer): CallerIdentity {
+  if (contentType !== 'application/json') refuse('the answer of STS is not JSON');
+  let answer: unknown;
+  try {
+    answer = parseJson(body);
+  } catch {
+    return refuse('the answer of STS is not JSON');
+  }
+  const { GetCallerIdentityResponse: response, ...beside } = isRecord(answer) ? answer : {};
+  const { GetCallerIdentityResult: result, ResponseMetadata: _, ...more } = isRecord(response) ? response : {};
+  const { Arn: arn, Account: account, UserId: userId, ...other } = isRecord(result) ? result : {};
+  const surplus = [beside, more, other].some((rest) => Object.keys(rest).length > 0);
+  if (surplus || !isName(arn) || !isName(account) || !isName(userId)) {
+    return refuse('the answer of STS is not one to GetCallerIdentity');
+  }
+  return { arn, account, userId };
+}

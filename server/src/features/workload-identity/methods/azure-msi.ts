@@ -1,0 +1,50 @@
+import type { KeySource } from '../../../kernel/outside-identity/key-sets.ts';
+import { isName, readToken } from '../../../kernel/outside-identity/outside-jwt.ts';
+import { refuse } from '../../../kernel/outside-identity/refusal.ts';
+import { verifiedByKeySet } from '../../../kernel/outside-identity/verified-token.ts';
+import { AzureConfig } from '../contract.ts';
+import { type MethodKind, refuseBadUrl, refuseUnlikely, type Tools } from './method.ts';
+import { KEYS_TTL_MS } from './oidc-generic.ts';
+
+const AUTHORITY = 'https://login.microsoftonline.com';
+const OBJECT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Access tokens of managed identities, of either version. */
+export const azureMsi: MethodKind<AzureConfig> = {
+  type: 'azure_msi',
+  schema: AzureConfig,
+  credential: ['azure_jwt'],
+  secrets: [],
+  destinations: [],
+
+  refuseBadConfig(config) {
+    refuseBadUrl('issuer', config.issuer);
+    refuseUnlikely('allowed_object_ids', config.allowed_object_ids, OBJECT_ID, 'must be an object id, in lower case');
+  },
+
+  async verify({ azure_jwt = '' }, config, tools) {
+    const { tenant_id, expected_audience: audience } = config;
+    if (tenant_id === undefined) return refuse('the method names no tenant_id');
+    const { iss } = readToken(azure_jwt, ['RS256']).unverified;
+    const source = sourcesOf(config, tenant_id, tools).find((known) => known.issuer === iss);
+    if (source === undefined) return refuse('the token is from another issuer');
+    const expected = { issuer: source.issuer, audience, now: tools.now };
+    const { oid, tid, appid, azp } = await verifiedByKeySet(azure_jwt, ['RS256'], expected, source, tools.keySets);
+    if (tid !== tenant_id) return refuse('the token is from another directory');
+    if (typeof oid !== 'string' || !config.allowed_object_ids.includes(oid))
+      return refuse('the object id is not allowed');
+    const application = appid ?? azp;
+    return { subject: oid, details: { tenant_id, application: isName(application) ? application : '' } };
+  },
+};
+
+/** The two issuers that one directory has, each with its keys; or the one that stands in for them. */
+function sourcesOf({ issuer }: AzureConfig, tenantId: string, { owner }: Tools): KeySource[] {
+  const common = { owner, ttlMs: KEYS_TTL_MS };
+  if (issuer !== undefined) return [{ ...common, issuer, jwksUrl: null, onlyOpened: true }];
+  const base = `${AUTHORITY}/${tenantId}`;
+  return [
+    { ...common, issuer: `https://sts.windows.net/${tenantId}/`, jwksUrl: `${base}/discovery/keys` },
+    { ...common, issuer: `${base}/v2.0`, jwksUrl: `${base}/discovery/v2.0/keys` },
+  ];
+}

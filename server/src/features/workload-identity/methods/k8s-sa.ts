@@ -1,0 +1,113 @@
+import { parseJson } from '../../../kernel/http/json.ts';
+import { type HttpClient, type OutgoingAnswer, OutgoingFailure } from '../../../kernel/outbound/http-client.ts';
+import { ANY_ALGORITHM } from '../../../kernel/outside-identity/algorithms.ts';
+import { isRecord } from '../../../kernel/outside-identity/key-set.ts';
+import { readToken, refuseUnfitClaims } from '../../../kernel/outside-identity/outside-jwt.ts';
+import { refuse } from '../../../kernel/outside-identity/refusal.ts';
+import { K8sConfig } from '../contract.ts';
+import { badConfig, type MethodKind, refuseBadUrl, refuseUnlikely } from './method.ts';
+import { readBundle } from './pem-bundle.ts';
+
+const REVIEW_PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
+const API_VERSION = 'authentication.k8s.io/v1';
+const ANSWER_BYTES_MAX = 64 * 1024;
+/** RFC 1123 labels: the names of Kubernetes, in which there is no colon that could shift where one ends. */
+const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const ACCOUNT = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+const USERNAME = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+/** Service accounts of a Kubernetes cluster: the cluster itself is asked whose token it is. */
+export const k8sSa: MethodKind<K8sConfig> = {
+  type: 'k8s_sa',
+  schema: K8sConfig,
+  credential: ['k8s_token'],
+  secrets: ['token_reviewer_jwt'],
+  destinations: ['issuer', 'api_server_url', 'ca_cert_pem'],
+
+  refuseBadConfig(config) {
+    const { issuer, api_server_url, ca_cert_pem } = config;
+    const [member, url] = api_server_url === undefined ? ['issuer', issuer] : ['api_server_url', api_server_url];
+    refuseBadUrl(member, url);
+    // The tokens of workloads go there, and whoever answers decides who they are.
+    if (!url.startsWith('https:')) badConfig(member, 'must be an https URL: it is where the API server is asked');
+    const bundle = readBundle(ca_cert_pem);
+    if (bundle === null || bundle.some(({ certificate }) => certificate === null)) {
+      badConfig('ca_cert_pem', 'must be one or more PEM certificates');
+    }
+    refuseUnlikely('allowed_namespaces', config.allowed_namespaces, NAMESPACE, 'must be the name of a namespace');
+    refuseUnlikely('allowed_sa_names', config.allowed_sa_names, ACCOUNT, 'must be the name of a service account');
+  },
+
+  async verify({ k8s_token = '' }, config, { http, audience, now }) {
+    // Before it is sent anywhere: a token of another cluster, or for another audience, is nothing this cluster should ever see.
+    const { unverified } = readToken(k8s_token, ANY_ALGORITHM);
+    refuseUnfitClaims(unverified, { issuer: config.issuer, audience, now });
+    const username = await review(k8s_token, config, audience, http);
+    const [, namespace = '', name = ''] = USERNAME.exec(username) ?? refuse('the token is not of a service account');
+    if (!config.allowed_namespaces.includes(namespace)) return refuse('the namespace is not allowed');
+    if (!config.allowed_sa_names.includes(name)) return refuse('the service account is not allowed');
+    return { subject: username, details: { namespace, service_account: name } };
+  },
+};
+
+/** Whose token the cluster says it is: Kubernetes API, TokenReview. */
+async function review(token: string, config: K8sConfig, audience: string, http: HttpClient): Promise<string> {
+  const base = (config.api_server_url ?? config.issuer).replace(/\/$/, '');
+  const answer = await asked(http, {
+    url: `${base}${REVIEW_PATH}`,
+    bearer: config.token_reviewer_jwt ?? token,
+    caPem: config.ca_cert_pem,
+    body: { apiVersion: API_VERSION, kind: 'TokenReview', spec: { token, audiences: [audience] } },
+  });
+  if (answer.status !== 200 && answer.status !== 201) refuse(`the cluster answered with status ${answer.status}`);
+  const status = statusOf(answer);
+  const { authenticated, error, audiences, user } = status;
+  if (error !== undefined && error !== '') refuse('the cluster refused the token with an error');
+  if (authenticated !== true) refuse('the cluster does not know the token');
+  // A cluster that knows nothing of audiences leaves them out: then the token may be meant for the cluster itself.
+  if (!Array.isArray(audiences) || !audiences.includes(audience)) refuse('the cluster did not check the audience');
+  const username = isRecord(user) ? user['username'] : undefined;
+  return typeof username === 'string' ? username : refuse('the cluster named nobody');
+}
+
+interface Review {
+  url: string;
+  bearer: string;
+  caPem: string;
+  body: unknown;
+}
+
+async function asked(http: HttpClient, { url, bearer, caPem, body }: Review): Promise<OutgoingAnswer> {
+  try {
+    return await http.send({
+      url,
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${bearer}`,
+        'content-type': 'application/json',
+        accept: 'application/json',
+      },
+      body: JSON.stringify(body),
+      caPem,
+      bodyBytesMax: ANSWER_BYTES_MAX,
+    });
+  } catch (error) {
+    if (error instanceof OutgoingFailure) return refuse(`the cluster cannot be asked: ${error.message}`);
+    throw error;
+  }
+}
+
+function statusOf({ contentType, body }: OutgoingAnswer): Record<string, unknown> {
+  if (contentType !== 'application/json') refuse('the cluster’s answer is not JSON');
+  let answer: unknown;
+  try {
+    answer = parseJson(body);
+  } catch {
+    return refuse('the cluster’s answer is not JSON');
+  }
+  const { kind, apiVersion, status } = isRecord(answer) ? answer : {};
+  if (kind !== 'TokenReview' || apiVersion !== API_VERSION || !isRecord(status)) {
+    return refuse('the cluster’s answer is not a token review');
+  }
+  return status;
+}

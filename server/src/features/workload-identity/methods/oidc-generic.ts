@@ -1,0 +1,34 @@
+import { DAY_MS } from '../../../kernel/clock.ts';
+import { ANY_ALGORITHM } from '../../../kernel/outside-identity/algorithms.ts';
+import { isName } from '../../../kernel/outside-identity/outside-jwt.ts';
+import { refuse } from '../../../kernel/outside-identity/refusal.ts';
+import { verifiedByKeySet } from '../../../kernel/outside-identity/verified-token.ts';
+import { anyPattern } from '../../../kernel/safe-pattern.ts';
+import { OidcConfig } from '../contract.ts';
+import { type MethodKind, refuseBadPatterns, refuseBadUrl } from './method.ts';
+
+/** The spec's: keys of workload issuers are kept for a day. */
+export const KEYS_TTL_MS = DAY_MS;
+
+/** Any issuer with a discovery document. */
+export const oidcGeneric: MethodKind<OidcConfig> = {
+  type: 'oidc_generic',
+  schema: OidcConfig,
+  credential: ['oidc_token'],
+  secrets: [],
+  destinations: [],
+
+  refuseBadConfig(config) {
+    refuseBadUrl('expected_issuer', config.expected_issuer);
+    refuseBadPatterns('allowed_subjects', config.allowed_subjects);
+  },
+
+  async verify({ oidc_token = '' }, config, { keySets, owner, now }) {
+    const { expected_issuer: issuer, expected_audience: audience } = config;
+    const source = { owner, issuer, jwksUrl: null, ttlMs: KEYS_TTL_MS };
+    const { sub } = await verifiedByKeySet(oidc_token, ANY_ALGORITHM, { issuer, audience, now }, source, keySets);
+    if (!isName(sub)) return refuse('the token has no subject');
+    if (!anyPattern(config.allowed_subjects)(sub)) return refuse('the subject is not allowed');
+    return { subject: sub, details: {} };
+  },
+};

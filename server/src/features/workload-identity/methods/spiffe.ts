@@ -1,0 +1,63 @@
+import type { OutsideAlgorithm } from '../../../kernel/outside-identity/algorithms.ts';
+import { isUsableKey } from '../../../kernel/outside-identity/algorithms.ts';
+import type { OutsideKey } from '../../../kernel/outside-identity/key-set.ts';
+import { refuse } from '../../../kernel/outside-identity/refusal.ts';
+import { verifiedByKeys } from '../../../kernel/outside-identity/verified-token.ts';
+import { anyPattern } from '../../../kernel/safe-pattern.ts';
+import { SpiffeConfig } from '../contract.ts';
+import { badConfig, type MethodKind, refuseBadPatterns } from './method.ts';
+import { type BundleEntry, PEM_BLOCKS_MAX, readBundle } from './pem-bundle.ts';
+
+/** JWT-SVID, 2.2: these and no others. */
+const ALGORITHMS: readonly OutsideAlgorithm[] = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'PS256',
+  'PS384',
+  'PS512',
+];
+const ID_LENGTH_MAX = 2048;
+/** SPIFFE-ID, 2.2: segments of these letters, none of them empty, `.` or `..`. */
+const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)+$/;
+
+/** JWT-SVIDs, by the keys of a trust bundle. */
+export const spiffe: MethodKind<SpiffeConfig> = {
+  type: 'spiffe',
+  schema: SpiffeConfig,
+  credential: ['jwt_svid'],
+  secrets: [],
+  destinations: [],
+
+  refuseBadConfig(config) {
+    const bundle = readBundle(config.trust_bundle_pem);
+    if (bundle === null) badConfig('trust_bundle_pem', `must be 1 to ${PEM_BLOCKS_MAX} certificates or public keys`);
+    else if (!bundle.every(({ key }) => isUsableKey(key))) badConfig('trust_bundle_pem', 'has a key that is too weak');
+    refuseBadPatterns('allowed_spiffe_ids', config.allowed_spiffe_ids);
+  },
+
+  async verify({ jwt_svid = '' }, config, { now }) {
+    const keys = (readBundle(config.trust_bundle_pem) ?? []).filter((entry) => isValid(entry, now)).map(asKey);
+    const { expected_audience: audience, trust_domain } = config;
+    const { sub } = await verifiedByKeys(jwt_svid, ALGORITHMS, { issuer: null, audience, now }, keys);
+    if (typeof sub !== 'string' || sub.length > ID_LENGTH_MAX) return refuse('the token has no subject');
+    const prefix = `spiffe://${trust_domain}`;
+    if (!sub.startsWith(`${prefix}/`)) return refuse('the subject is not of the trust domain');
+    if (!PATH.test(sub.slice(prefix.length))) return refuse('the subject is not a SPIFFE ID');
+    if (!anyPattern(config.allowed_spiffe_ids)(sub)) return refuse('the SPIFFE ID is not allowed');
+    return { subject: sub, details: {} };
+  },
+};
+
+/** A key in a certificate is trusted for as long as the certificate. */
+function isValid({ certificate }: BundleEntry, now: number): boolean {
+  if (certificate === null) return true;
+  return certificate.validFromDate.getTime() <= now && now <= certificate.validToDate.getTime();
+}
+
+function asKey({ key }: BundleEntry): OutsideKey {
+  return { kid: null, key, algorithm: null };
+}

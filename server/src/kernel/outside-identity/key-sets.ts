@@ -1,0 +1,159 @@
+import { BoundedCache } from '../bounded-cache.ts';
+import { type Clock, SECOND_MS } from '../clock.ts';
+import { parseJson } from '../http/json.ts';
+import { type HttpClient, type OutgoingAnswer, OutgoingFailure, parseOutgoingUrl } from '../outbound/http-client.ts';
+import type { OutsideAlgorithm } from './algorithms.ts';
+import { candidates, isRecord, type KeySet, keySetOf, type OutsideKey } from './key-set.ts';
+import { OutsideRefusal, refuse } from './refusal.ts';
+
+const SETS_MAX = 2000;
+const DOCUMENT_BYTES_MAX = 256 * 1024;
+/** An unknown key id makes us look for new keys, but garbage cannot make us look all the time. */
+export const MISS_COOLDOWN_MS = 30 * SECOND_MS;
+/** Who does not answer is not asked again at once. */
+export const FAILURE_COOLDOWN_MS = 5 * SECOND_MS;
+const DISCOVERY_PATH = '/.well-known/openid-configuration';
+
+/** Whose keys, where they are, and for how long they are believed. Everything that decides is part of what they are kept under. */
+export interface KeySource {
+  /** The tenant: what one tenant's settings fetched is never used for another's. */
+  readonly owner: string;
+  /** With `jwksUrl`, where the keys are; without it, where discovery says. */
+  readonly issuer: string;
+  readonly jwksUrl: string | null;
+  readonly ttlMs: number;
+  /** See `OutgoingRequest.onlyOpened`. */
+  readonly onlyOpened?: boolean;
+}
+
+interface KeptSet {
+  known: KeySet | null;
+  until: number;
+  /** When an unknown key id last made us fetch. */
+  missedAt: number;
+  failure: { at: number; error: OutsideRefusal } | null;
+  /** Whoever comes meanwhile waits for the same fetch. */
+  fetching: Promise<KeySet> | null;
+}
+
+/** Keys that sign outside: fetched when needed, kept for a while. */
+export class KeySets {
+  readonly #http: HttpClient;
+  readonly #clock: Clock;
+  readonly #sets = new BoundedCache<string, KeptSet>(SETS_MAX);
+
+  constructor(http: HttpClient, clock: Clock) {
+    this.#http = http;
+    this.#clock = clock;
+  }
+
+  /** The one key that a token with this header can be signed with. */
+  async find(source: KeySource, kid: string | null, algorithm: OutsideAlgorithm): Promise<OutsideKey> {
+    const kept = this.#kept(source);
+    const before = kept.known;
+    let set = await this.#current(kept, source);
+    let found = candidates(set.keys, kid, algorithm);
+    // Keys may have changed since these were fetched; not so if they were fetched just now.
+    if (found.length === 0 && set === before && this.#mayLookAgain(kept)) {
+      set = await this.#fetch(kept, source);
+      found = candidates(set.keys, kid, algorithm);
+    }
+    const [key, ...more] = found;
+    if (kid !== null && set.doubled.has(kid)) notFound('the key set has several keys of this id');
+    if (key === undefined) notFound('the key set has no such key');
+    if (more.length > 0) refuse('the token does not say which of several keys signed it');
+    return key;
+  }
+
+  #mayLookAgain(kept: KeptSet): boolean {
+    const now = this.#clock.now();
+    if (kept.fetching !== null) return true;
+    if (now - kept.missedAt < MISS_COOLDOWN_MS) return false;
+    kept.missedAt = now;
+    return true;
+  }
+
+  async #current(kept: KeptSet, source: KeySource): Promise<KeySet> {
+    const now = this.#clock.now();
+    if (kept.known !== null && now < kept.until) return kept.known;
+    const { failure } = kept;
+    if (failure !== null && now - failure.at < FAILURE_COOLDOWN_MS) throw failure.error;
+    return this.#fetch(kept, source);
+  }
+
+  #kept(source: KeySource): KeptSet {
+    const { owner, issuer, jwksUrl, ttlMs, onlyOpened = false } = source;
+    const name = JSON.stringify([owner, issuer, jwksUrl, ttlMs, onlyOpened]);
+    let kept = this.#sets.get(name);
+    if (kept === undefined) {
+      kept = { known: null, until: 0, missedAt: Number.NEGATIVE_INFINITY, failure: null, fetching: null };
+      this.#sets.set(name, kept);
+    }
+    return kept;
+  }
+
+  /** A failure leaves the known keys in place: they are good until their time is up. */
+  #fetch(kept: KeptSet, source: KeySource): Promise<KeySet> {
+    kept.fetching ??= this.#fetched(source)
+      .then(
+        (set) => {
+          kept.known = set;
+          kept.until = this.#clock.now() + source.ttlMs;
+          kept.failure = null;
+          return set;
+        },
+        (thrown) => {
+          const error = thrown instanceof OutsideRefusal ? thrown : failureOf(thrown);
+          kept.failure = { at: this.#clock.now(), error };
+          throw error;
+        },
+      )
+      .finally(() => {
+        kept.fetching = null;
+      });
+    return kept.fetching;
+  }
+
+  async #fetched(source: KeySource): Promise<KeySet> {
+    const url = source.jwksUrl ?? (await this.#discover(source));
+    return keySetOf(await this.#document(url, source, 'the key set')) ?? refuse('the key set is none');
+  }
+
+  /** OpenID Connect Discovery 1.0, 4.3: a document that names another issuer is somebody else's. */
+  async #discover(source: KeySource): Promise<string> {
+    const base = source.issuer.endsWith('/') ? source.issuer.slice(0, -1) : source.issuer;
+    const document = await this.#document(`${base}${DISCOVERY_PATH}`, source, 'the discovery document');
+    const { issuer, jwks_uri } = isRecord(document) ? document : {};
+    if (issuer !== source.issuer) refuse('the discovery document names another issuer');
+    if (typeof jwks_uri === 'string' && parseOutgoingUrl(jwks_uri) !== null) return jwks_uri;
+    return refuse('the discovery document names no usable key set');
+  }
+
+  async #document(url: string, { onlyOpened = false }: KeySource, what: string): Promise<unknown> {
+    const headers = { accept: 'application/json' };
+    let answer: OutgoingAnswer;
+    try {
+      answer = await this.#http.send({ url, method: 'GET', headers, bodyBytesMax: DOCUMENT_BYTES_MAX, onlyOpened });
+    } catch (error) {
+      if (error instanceof OutgoingFailure) refuse(`${what} cannot be fetched: ${error.message}`);
+      throw error;
+    }
+    if (answer.status !== 200) refuse(`${what} cannot be fetched: status ${answer.status}`);
+    if (!JSON_TYPES.test(answer.contentType)) refuse(`${what} is not JSON`);
+    try {
+      return parseJson(answer.body);
+    } catch {
+      return refuse(`${what} is not JSON`);
+    }
+  }
+}
+
+const JSON_TYPES = /^application\/(?:[a-z0-9.-]+\+)?json$/;
+
+function notFound(reason: string): never {
+  throw new OutsideRefusal(reason, 'JWKS_KEY_NOT_FOUND');
+}
+
+function failureOf(thrown: unknown): OutsideRefusal {
+  return new OutsideRefusal(`the keys cannot be fetched: ${thrown instanceof Error ? thrown.name : 'unknown'}`);
+}

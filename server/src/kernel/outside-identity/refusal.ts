@@ -1,0 +1,14 @@
+/** An identity from outside that is not accepted. The message is the true reason, for the audit log alone, and quotes nothing of the token. */
+export class OutsideRefusal extends Error {
+  override readonly name = 'OutsideRefusal';
+  readonly code: 'LOGIN_DENIED' | 'JWKS_KEY_NOT_FOUND';
+
+  constructor(reason: string, code: OutsideRefusal['code'] = 'LOGIN_DENIED') {
+    super(reason);
+    this.code = code;
+  }
+}
+
+export function refuse(reason: string): never {
+  throw new OutsideRefusal(reason);
+}

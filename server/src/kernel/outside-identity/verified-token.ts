@@ -1,0 +1,38 @@
+import type { OutsideAlgorithm } from './algorithms.ts';
+import { candidates, type OutsideKey } from './key-set.ts';
+import type { KeySets, KeySource } from './key-sets.ts';
+import { type Claims, type Expectations, isSignedBy, readToken, refuseUnfitClaims } from './outside-jwt.ts';
+import { refuse } from './refusal.ts';
+
+/**
+ * The claims of a token that its issuer signed, for us, now. What it says of itself is looked at before its issuer is asked for keys, so that a
+ * token that cannot be accepted in any case makes no call; it counts only once the signature is found good.
+ */
+export async function verifiedByKeySet(
+  text: string,
+  allowed: readonly OutsideAlgorithm[],
+  expected: Expectations,
+  source: KeySource,
+  keySets: KeySets,
+): Promise<Claims> {
+  const token = readToken(text, allowed);
+  refuseUnfitClaims(token.unverified, expected);
+  const key = await keySets.find(source, token.header.kid, token.header.algorithm);
+  if (!(await isSignedBy(token, key))) refuse('the signature is wrong');
+  return token.unverified;
+}
+
+/** The same for keys that are at hand and have no ids: each that fits is tried. */
+export async function verifiedByKeys(
+  text: string,
+  allowed: readonly OutsideAlgorithm[],
+  expected: Expectations,
+  keys: readonly OutsideKey[],
+): Promise<Claims> {
+  const token = readToken(text, allowed);
+  refuseUnfitClaims(token.unverified, expected);
+  for (const key of candidates(keys, null, token.header.algorithm)) {
+    if (await isSignedBy(token, key)) return token.unverified;
+  }
+  return refuse('the signature is wrong');
+}

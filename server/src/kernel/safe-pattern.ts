@@ -1,0 +1,60 @@
+import { RE2JS } from 're2js';
+import { BoundedCache } from './bounded-cache.ts';
+
+export const PATTERN_LENGTH_MAX = 512;
+export const PATTERNS_MAX = 64;
+/** Steps that matching one character may take, over all patterns of a list: the work is bounded before there is any text to match. */
+const PROGRAM_SIZE_MAX = 4000;
+const COMPILED_MAX = 500;
+
+export type Matches = (text: string) => boolean;
+
+/** A pattern that cannot be used; the message says why, without repeating it. */
+export class BadPattern extends Error {
+  override readonly name = 'BadPattern';
+  readonly index: number;
+
+  constructor(index: number, reason: string) {
+    super(reason);
+    this.index = index;
+  }
+}
+
+const compiled = new BoundedCache<string, Matches>(COMPILED_MAX);
+
+/** Whether a text is wholly matched by one of the patterns, in time linear in its length. No pattern matches nothing. */
+export function anyPattern(patterns: readonly string[]): Matches {
+  const name = JSON.stringify(patterns);
+  let matches = compiled.get(name);
+  if (matches === undefined) {
+    matches = compile(patterns);
+    compiled.set(name, matches);
+  }
+  return matches;
+}
+
+function compile(patterns: readonly string[]): Matches {
+  if (patterns.length > PATTERNS_MAX) throw new BadPattern(PATTERNS_MAX, 'there are too many patterns');
+  let size = 0;
+  const programs = patterns.map((pattern, index) => {
+    if (pattern === '' || pattern.length > PATTERN_LENGTH_MAX) {
+      throw new BadPattern(index, `must have 1 to ${PATTERN_LENGTH_MAX} characters`);
+    }
+    const program = programOf(pattern, index);
+    size += program.programSize();
+    if (size > PROGRAM_SIZE_MAX) throw new BadPattern(index, 'asks for too much work: repeat less');
+    return program;
+  });
+  return (text) => programs.some((program) => program.matches(text));
+}
+
+/** RE2: no pattern takes more than linear time, and none refers back. */
+function programOf(pattern: string, index: number): RE2JS {
+  try {
+    // By itself first: `a)|(?:b` is no pattern, but in the group below it would become two, each with one anchor only.
+    RE2JS.compile(pattern);
+    return RE2JS.compile(`^(?:${pattern})$`);
+  } catch {
+    throw new BadPattern(index, 'is not a regular expression of the RE2 syntax');
+  }
+}
