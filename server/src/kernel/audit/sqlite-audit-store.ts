@@ -243,8 +243,8 @@ export class SqliteAuditStore implements AuditStore {
     journal?.release(lump.lastSeq);
   }
 
-  async seal(): Promise<number> {
-    return 0;
+  async seal(): Promise<boolean> {
+    return false;
   }
 
   async close(): Promise<void> {
