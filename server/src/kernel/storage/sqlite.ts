@@ -149,7 +149,7 @@ interface Queued {
 const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
 
 /** A connection with its prepared statements, the least recently used of which is dropped first. */
-class Connection {
+export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
