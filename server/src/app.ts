@@ -10,6 +10,7 @@ import {
   findConnection,
 } from './features/app-connections/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
+import { ATTESTATION_ENDPOINTS, attestationFeature } from './features/attestation/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import {
   CERTIFICATE_ENDPOINTS,
@@ -82,6 +83,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...CERTIFICATE_ENDPOINTS,
   ...APP_CONNECTION_ENDPOINTS,
   ...ESO_ENDPOINTS,
+  ...ATTESTATION_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -150,6 +152,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
       reader,
       forget: (tx, tenantId, { client_id }) => forgetPrincipal(tx, tenantId, 'app_connection', client_id),
     }),
+    attestationFeature(kernel),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
