@@ -27,6 +27,14 @@ const postgres = await startPostgres();
 process.env[POSTGRES_VARIABLE] = postgres.url;
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const stream = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: FILE_TIMEOUT_MS });
+/** What began and has not ended: a process that dies quietly in between takes the rest of its file with it. */
+const begun = new Map<string, number>();
+const nameOf = ({ file = '', name, nesting }: { file?: string; name: string; nesting: number }) =>
+  `${file}: ${'  '.repeat(nesting)}${name}`;
+const count = (name: string, by: number) => begun.set(name, (begun.get(name) ?? 0) + by);
+stream.on('test:start', (one) => count(nameOf(one), 1));
+stream.on('test:pass', (one) => count(nameOf(one), -1));
+stream.on('test:fail', (one) => count(nameOf(one), -1));
 stream.on('test:pass', ({ skip, details }) => {
   if (details.type === 'suite') return;
   counts[skip === undefined ? 'passed' : 'skipped']++;
@@ -39,6 +47,9 @@ report.pipe(process.stdout, { end: false });
 await new Promise((resolve) => report.once('end', resolve));
 await postgres.remove();
 
+const cutOff = [...begun].filter(([, open]) => open > 0).map(([name]) => name);
+for (const name of cutOff) process.stdout.write(`\nbegan and never ended: ${name}\n`);
+counts.failed += cutOff.length;
 const { passed, failed, skipped } = counts;
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);
 // Said outright: a library used here ends the process by its own idea of success.

@@ -68,6 +68,8 @@ export class Mover {
     const worker = this.#worker;
     if (worker === null) return;
     const ended = new Promise((resolve) => worker.once('exit', resolve));
+    // Idle, it would not keep the process alive, which would then end in the middle of closing.
+    worker.ref();
     worker.postMessage(null);
     await ended;
   }
