@@ -1,8 +1,23 @@
 import type { KeyObject } from 'node:crypto';
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
 import { KeyUsageFlags, type Parsed, parseCertificate } from '../certificates/index.ts';
 import { type Finding, fatal } from './format.ts';
 
 const CURVE = 'secp384r1';
+
+/** Reading a certificate costs more than checking its signature, and all enclaves of a region share their authorities. */
+const authorities = new BoundedCache<string, Parsed>(256);
+
+function readAuthority(der: Uint8Array): Parsed | null {
+  const key = sha256(der).toString('latin1');
+  const known = authorities.get(key);
+  if (known !== undefined) return known;
+  // A copy: the bytes given are part of a whole request.
+  const parsed = parseCertificate(Buffer.from(der));
+  if (parsed !== null) authorities.set(key, parsed);
+  return parsed;
+}
 
 export interface ChainVerdict {
   /** The key that the leaf certifies; null if nothing at all vouches for it. */
@@ -20,9 +35,9 @@ export function verifyNitroChain(
   rootFingerprint: string,
   now: number,
 ): ChainVerdict {
-  const ders = [...bundle, leafDer];
-  const chain = ders.map(parseCertificate).filter((parsed) => parsed !== null);
-  if (chain.length !== ders.length) return refused('bad_certificate', 'A certificate of the document cannot be read.');
+  const read = [...bundle.map(readAuthority), parseCertificate(leafDer)];
+  const chain = read.filter((parsed) => parsed !== null);
+  if (chain.length !== read.length) return refused('bad_certificate', 'A certificate of the document cannot be read.');
   if (new Set(chain.map(fingerprintOf)).size !== chain.length) {
     return refused('bad_chain', 'A certificate of the document is given twice.');
   }
@@ -54,7 +69,9 @@ function problemOf(certificate: Parsed, chain: readonly Parsed[], at: number): s
   if (certificate.pathLength !== null && below > certificate.pathLength) return 'too many authorities follow it';
   // AWS constrains no names; what did could not be held against common names, so it is not for this.
   if (certificate.nameConstraints !== null) return 'it constrains names';
-  const issuer = chain[at === 0 ? 0 : at - 1] as Parsed;
+  const issuer = chain[at - 1];
+  // The root is known by its fingerprint; that it signed itself would prove nothing more.
+  if (issuer === undefined) return null;
   if (!certificate.native.checkIssued(issuer.native)) return 'the one before it is not its issuer';
   return certificate.native.verify(issuer.native.publicKey) ? null : 'its signature is wrong';
 }
