@@ -17,6 +17,12 @@ import {
   certificatesFeature,
   OwnIdentity,
 } from './features/certificates/index.ts';
+import {
+  EAAS_ENDPOINTS,
+  eaasFeature,
+  markPending as markKeyPending,
+  unmarkPending as unmarkKeyPending,
+} from './features/eaas/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
@@ -82,6 +88,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...CERTIFICATE_ENDPOINTS,
   ...APP_CONNECTION_ENDPOINTS,
   ...ESO_ENDPOINTS,
+  ...EAAS_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -150,6 +157,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
       reader,
       forget: (tx, tenantId, { client_id }) => forgetPrincipal(tx, tenantId, 'app_connection', client_id),
     }),
+    eaasFeature(kernel),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
@@ -190,7 +198,10 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const byName = new Map<string, ReadyEndpoint>();
     const approvals = approvalsFeature(kernel, {
       managedBy,
-      hooks: { vault_delete: { requested: markPending, released: unmarkPending } },
+      hooks: {
+        vault_delete: { requested: markPending, released: unmarkPending },
+        eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },
+      },
       endpoint: (name) => byName.get(name),
     });
     const certificates = new Certificates(kernel);

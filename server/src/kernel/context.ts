@@ -67,6 +67,8 @@ export class Context {
   /** What it was decided on with. */
   attributes: ResourceAttributes = {};
   isAuthorized = false;
+  /** The tenant's epoch as this request found it: what was kept in another one is out of date. */
+  epoch = NaN;
   /** What the request proved beyond knowing a credential. */
   proofs: Proofs = NO_PROOFS;
   /** Headers the rule adds to a successful answer. */
@@ -118,8 +120,9 @@ export class Context {
     return this.#tenantId;
   }
 
-  become(principal: Principal, proofs: Proofs = NO_PROOFS): void {
+  become(principal: Principal, epoch: number, proofs: Proofs = NO_PROOFS): void {
     this.#principal = principal;
+    this.epoch = epoch;
     this.proofs = proofs;
     this.recognize(principal);
   }

@@ -99,8 +99,8 @@ export class Pipeline {
       recognize: (principal: Principal) => ctx.recognize(principal),
     };
     try {
-      const { principal, proofs } = await this.#authentication.authenticate(ctx, accepted, gate);
-      ctx.become(principal, proofs);
+      const { principal, epoch, proofs } = await this.#authentication.authenticate(ctx, accepted, gate);
+      ctx.become(principal, epoch, proofs);
     } catch (error) {
       if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
       if (error instanceof CofferError && [401, 403].includes(error.status)) limitFailures(ctx, 'count');
