@@ -401,6 +401,36 @@ onBothDatabases('certificates', (database) => {
     );
   });
 
+  test('a revocation may lie ahead; an earlier one replaces it, a later one does not', async () => {
+    const [made, sooner] = [await issued(), await issued()];
+    const revokeAt = (clientId: string, inMs: number) =>
+      change(async (tx) => {
+        await raiseEpoch(tx, tenantId);
+        return certificates.revoke(tx, tenantId, { clientId }, 'superseded', service.clock.now() + inMs);
+      });
+    const isListed = async (serial: string) => {
+      const pem = await text(`/pki/${tenantId}/crl.pem`);
+      return (await openssl('crl -in p.pem -noout -text', files({ 'p.pem': pem }))).includes(serial.toUpperCase());
+    };
+    for (const { clientId } of [made, sooner]) await revokeAt(clientId, HOUR_MS);
+    assert.equal(await reasonOf(made.clientId, made.peer), 'ok');
+    assert.equal(await isListed(made.row.serial), false);
+    assert.deepEqual(await revokeAt(made.clientId, 2 * HOUR_MS), []);
+    assert.deepEqual(await revokeAt(sooner.clientId, 0), [sooner.row.serial]);
+    assert.equal(await reasonOf(sooner.clientId, sooner.peer), 'revoked: superseded');
+    assert.equal(await reasonOf(made.clientId, made.peer), 'ok');
+    service.clock.advance(HOUR_MS + 1000);
+    assert.notEqual(await reasonOf(made.clientId, made.peer), 'ok');
+    assert.equal(await isListed(made.row.serial), true);
+  });
+
+  test('a serial of another connection is not revoked with it', async () => {
+    const [made, other] = [await issued(), await issued()];
+    const which = { clientId: made.clientId, serials: [other.row.serial] };
+    assert.deepEqual(await change((tx) => certificates.revoke(tx, tenantId, which, '', service.clock.now())), []);
+    assert.equal(await reasonOf(other.clientId, other.peer), 'ok');
+  });
+
   test('an unknown tenant has no more than an unknown route', async () => {
     const unknown = await service.call('GET', '/pki/nothing', { token: null });
     for (const name of ['ca.pem', 'crl.pem']) {

@@ -92,6 +92,14 @@ test('ours must say what they are for; those of others may leave it open', async
   assert.match(verdict(open, [], [root], true), /may not sign/);
 });
 
+test('the signature of an anchor on itself is not relied on, those below it are', async () => {
+  const old = await testAuthority({ hash: 'SHA-1' });
+  assert.equal(verdict(await old.issue(LEAF), [], [old]), 'ok');
+  assert.equal(externalCaProblem(old.pem), null);
+  const middle = await old.issue({ cn: 'middle', ...CA, hash: 'SHA-1' });
+  assert.match(verdict(await middle.issue(LEAF), [middle], [old]), /weak/);
+});
+
 test('a path length is kept', async () => {
   const root = await testAuthority({ pathLength: 1 });
   const middle = await root.issue({ cn: 'middle', ...CA, pathLength: 0 });

@@ -163,7 +163,7 @@ export class Certificates {
     const verdict = verifyChain(leaf, [authority.certificate.der], [root.certificate], { isUsageRequired: true });
     if (verdict.reason !== null || row.revoked_at === null) return verdict;
     if (row.revoked_at <= this.#kernel.clock.now()) return { reason: `revoked: ${row.reason}` };
-    return { ...verdict, notAfter: Math.min(verdict.notAfter, row.revoked_at) };
+    return { ...verdict, notAfter: Math.min(verdict.notAfter, row.revoked_at - 1) };
   }
 
   /** The authorities of a tenant and their root, or null if there is no such tenant. */
