@@ -46,6 +46,8 @@ export interface CredentialScheme {
 export interface Gate {
   /** Asked before a credential never seen before is examined: the place to slow guessers down. */
   admit(): void;
+  /** Asked when the epoch is wanted for a principal known from before; null leaves the question to us. */
+  foresee(known: Principal): Promise<number | null> | null;
   /** The credential is good; whether the rest of the request is remains to be seen. */
   recognize(principal: Principal): void;
 }
@@ -72,7 +74,8 @@ export class Authentication {
     let resolved = this.#cache.get(credential);
     if (resolved === undefined) gate.admit();
     else {
-      const current = this.#epochs.current(resolved.principal.tenantId);
+      const { principal } = resolved;
+      const current = gate.foresee(principal) ?? this.#epochs.current(principal.tenantId);
       const epoch = current instanceof Promise ? await current : current;
       if (epoch !== resolved.epoch) resolved = undefined;
     }
