@@ -485,7 +485,7 @@ describe('the operator’s certificate', () => {
     });
     const env = { CV_TLS_CERT_FILE: cert, CV_TLS_KEY_FILE: key };
     const service = await spawnService({ dataDir, env });
-    const tlsUrl = /^ {2}Client certificates are taken at (\S+)$/m.exec(service.stdout())?.[1] ?? '';
+    const { tlsUrl } = service;
     assert.match(service.url, /^https:/);
     assert.equal(existsSync(join(dataDir, 'ca.pem')), false, 'there is nothing of our own to trust');
     const shownBy = (url: string) => commonNameOf(url, readFileSync(ca, 'utf8'));
