@@ -564,6 +564,29 @@ describe('starting and stopping', () => {
     agent.destroy();
   });
 
+  test('its own certificate is renewed while it runs', async () => {
+    const service = await startService('sqlite');
+    const shown = async () => {
+      const socket = connectTls({
+        port: Number(new URL(service.tlsUrl).port),
+        host: '127.0.0.1',
+        rejectUnauthorized: false,
+      });
+      await once(socket, 'secureConnect');
+      const { serialNumber } = socket.getPeerCertificate();
+      socket.destroy();
+      return serialNumber;
+    };
+    const first = await shown();
+    service.clock.advance(19 * DAY_MS);
+    await pause(5500);
+    assert.equal(await shown(), first);
+    service.clock.advance(2 * DAY_MS);
+    for (let tries = 0; tries < 20 && (await shown()) === first; tries++) await pause(500);
+    assert.notEqual(await shown(), first);
+    await service.close();
+  });
+
   test('its certificate has every name it is reached by', () => {
     const names = (env: Record<string, string>) => serverNames(loadConfig(env));
     assert.deepEqual(names({}), ['localhost', '127.0.0.1', '::1']);

@@ -180,7 +180,11 @@ export class Certificates {
 
   async revocationListPem(tenantId: string): Promise<string | null> {
     if ((await findTenant(this.#kernel.database.read, tenantId)) === undefined) return null;
-    const rows = await this.authorities.validRows(tenantId);
+    // The root's own, which names nobody, is there for those who demand a list for every authority on the way, as nginx does.
+    const rows = [
+      ...(await this.authorities.validRows(tenantId)),
+      ...(await this.authorities.validRows(SYSTEM_TENANT)),
+    ];
     const lists = await Promise.all(rows.map((row) => this.#revocationList(row)));
     return lists.map((list) => x509.pemOf('X509 CRL', list)).join('');
   }
