@@ -113,8 +113,12 @@ async function startWitness(env: Record<string, string> = {}): Promise<Witness> 
   }
 }
 
-async function issued({ service, certificates, tenantId }: Witness, clientId = CLIENT): Promise<Prepared> {
-  const made = await certificates.prepare({ tenantId, clientId, connectionNo: 1, ttlMs: DAY_MS });
+async function issued(
+  { service, certificates, tenantId }: Witness,
+  clientId = CLIENT,
+  csrPem?: string,
+): Promise<Prepared> {
+  const made = await certificates.prepare({ tenantId, clientId, connectionNo: 1, ttlMs: DAY_MS, csrPem });
   await service.app.kernel.database.transaction((tx) => certificates.insert(tx, made.row));
   return made;
 }
@@ -191,6 +195,21 @@ describe('the TLS port', () => {
     for (const version of ['1.2', '1.3']) {
       const seen = await ask(...withCertificate, `--tlsv${version}`, '--tls-max', version);
       assert.equal(seen.verdict, 'ok', version);
+    }
+  });
+
+  test('keys of every accepted kind work, in both versions', async () => {
+    const kinds = ['EC -pkeyopt ec_paramgen_curve:P-384', 'ed25519', 'RSA -pkeyopt rsa_keygen_bits:3072'];
+    for (const kind of kinds) {
+      const [key, csr] = [join(folder, 'kind.key'), join(folder, 'kind.csr')];
+      await run('openssl', ['genpkey', '-algorithm', ...kind.split(' '), '-out', key]);
+      await run('openssl', ['req', '-new', '-key', key, '-subj', '/CN=x', '-out', csr]);
+      const { certificate } = await issued(witness, CLIENT, readFileSync(csr, 'utf8'));
+      const [cert = ''] = inFolder(folder, { 'kind.pem': certificate });
+      for (const version of ['1.2', '1.3']) {
+        const seen = await ask('--cert', cert, '--key', key, `--tlsv${version}`, '--tls-max', version);
+        assert.equal(seen.verdict, 'ok', `${kind}, ${version}`);
+      }
     }
   });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { GeneralName, GeneralSubtree, GeneralSubtrees, NameConstraints } from '@peculiar/asn1-x509';
@@ -226,4 +227,27 @@ test('our URI has one spelling', () => {
   ]) {
     assert.equal(parseClientUri(other), null, other);
   }
+});
+
+test('whatever bytes come, parsing ends, and with nothing that is not what was signed', async () => {
+  const root = await testAuthority();
+  const leaf = await root.issue({ cn: 'client', names: [{ type: 'dns', value: 'client' }] });
+  let read = 0;
+  for (let n = 0; n < 3000; n++) {
+    const der = Buffer.from(leaf.der);
+    // Every byte once, then several at once.
+    for (let changed = 0; changed <= n / 1500; changed++) {
+      const at = n < der.length && changed === 0 ? n : randomInt(der.length);
+      der[at] = ((der[at] as number) + randomInt(1, 256)) & 0xff;
+    }
+    if (der.equals(leaf.der)) continue;
+    const certificate = parseCertificate(der);
+    if (certificate === null) continue;
+    read++;
+    const { reason } = verifyChain(certificate, [], [parsed(root)], { isUsageRequired: false });
+    assert.notEqual(reason, null, `byte by byte it is another certificate: ${der.toString('hex')}`);
+  }
+  assert.ok(read > 100);
+  const nested = Buffer.concat([Buffer.alloc(15_000, Buffer.from([0x30, 0x80])), Buffer.alloc(1000)]);
+  assert.equal(parseCertificate(nested), null);
 });
