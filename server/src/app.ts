@@ -19,6 +19,7 @@ import {
 } from './features/certificates/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
+import { deleteFederationsOf, FEDERATION_ENDPOINTS, federationsFeature } from './features/federations/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
@@ -47,6 +48,7 @@ import {
   VAULT_ENDPOINTS,
   vaultsFeature,
 } from './features/vaults/index.ts';
+import { deleteMethodsOf, WORKLOAD_ENDPOINTS, workloadIdentityFeature } from './features/workload-identity/index.ts';
 import type { Heads } from './kernel/audit/heads.ts';
 import { Authentication } from './kernel/auth/authentication.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, systemClock } from './kernel/clock.ts';
@@ -58,6 +60,8 @@ import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { RateSharing } from './kernel/limits/rate-sharing.ts';
+import { HttpClient } from './kernel/outbound/http-client.ts';
+import { KeySets } from './kernel/outside-identity/key-sets.ts';
 import { makeReady, Pipeline, type ReadyEndpoint } from './kernel/pipeline.ts';
 import { openKernel, openStorage } from './open-kernel.ts';
 
@@ -81,6 +85,8 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...ENVIRONMENT_ENDPOINTS,
   ...CERTIFICATE_ENDPOINTS,
   ...APP_CONNECTION_ENDPOINTS,
+  ...FEDERATION_ENDPOINTS,
+  ...WORKLOAD_ENDPOINTS,
   ...ESO_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
@@ -97,6 +103,8 @@ interface Shared {
 
 function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
   const reader = new SecretReader(kernel.database);
+  const http = new HttpClient(kernel.outbound);
+  const keySets = new KeySets(http, kernel.clock);
   return [
     sessionsFeature(kernel),
     tokensFeature(kernel, [
@@ -148,8 +156,14 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     appConnectionsFeature(kernel, {
       certificates,
       reader,
-      forget: (tx, tenantId, { client_id }) => forgetPrincipal(tx, tenantId, 'app_connection', client_id),
+      forget: async (tx, tenantId, { client_id, connection_no }) => {
+        await forgetPrincipal(tx, tenantId, 'app_connection', client_id);
+        await deleteFederationsOf(tx, tenantId, connection_no);
+        await deleteMethodsOf(tx, tenantId, connection_no);
+      },
     }),
+    federationsFeature({ certificates, keySets }),
+    workloadIdentityFeature({ http, keySets }),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
