@@ -287,11 +287,11 @@ describe('a journal on a bad disk', () => {
     return rows.flatMap((row) => entriesOf(row)).map(({ resource }) => resource);
   };
   const nothingMissing = () => assert.fail('the journal is not missing');
-  const execute = (statement: string) =>
-    database.exclusively(
-      async () => {},
-      (writer) => writer.database.exec(statement),
-    );
+  const execute = async (statement: string) => {
+    const connection = new DatabaseSync(database.file, { timeout: 5000 });
+    connection.exec(statement);
+    connection.close();
+  };
 
   for (const [code, written] of [
     ['ENOSPC', false],

@@ -34,7 +34,7 @@ describe('two nodes on one PostgreSQL', () => {
   });
 
   test('the second one makes nothing of its own', async () => {
-    assert.match(b.stdout(), /^Coffer is ready at \S+\n$/);
+    assert.match(b.stdout(), /^Coffer is ready at \S+\nClient certificates are taken at \S+\n$/);
     assert.equal(existsSync(join(b.dataDir, 'admin.token')), false);
     const { body } = await send(b, 'GET', '/v1/tenants');
     assert.equal(body.tenants.length, 1);

@@ -130,6 +130,7 @@ describe('habits', () => {
   test('no file is dead: each is imported by another, or is where something starts', () => {
     const starts = [
       /main\.ts$/,
+      /-worker\.ts$/,
       /generate\.ts$/,
       /migrations\//,
       /^test\/run\.ts$/,

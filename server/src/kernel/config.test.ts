@@ -63,7 +63,9 @@ test('every setting arrives', () => {
     CV_AUDIENCE: 'coffer',
     CV_TLS_CERT_FILE: '/etc/cert.pem',
     CV_TLS_KEY_FILE: '/etc/key.pem',
+    CV_TLS_PORT: '8443',
     CV_TRUSTED_PROXIES: '10.1.2.3/8, 2001:DB8::1',
+    CV_CLIENT_CERT_HEADER: 'x-client-cert',
     CV_LOG_LEVEL: 'debug',
     CV_LOG_FORMAT: 'json',
     CV_ROOT_KEY_PROVIDER: 'env',
@@ -79,6 +81,8 @@ test('every setting arrives', () => {
   assert.equal(config.baseUrl(1), 'https://coffer.example.com');
   assert.equal(config.audience(1), 'coffer');
   assert.deepEqual(config.tls, { certFile: '/etc/cert.pem', keyFile: '/etc/key.pem' });
+  assert.deepEqual(config.tlsPort, { port: 8443, isChosen: true });
+  assert.equal(config.clientCertHeader, 'x-client-cert');
   assert.deepEqual(config.trustedProxies, ['10.0.0.0/8', '2001:db8::1/128']);
   assert.ok(config.rootKey.provider === 'env' && config.rootKey.key.equals(Buffer.alloc(32, 7)));
   assert.ok(config.newRootKey?.provider === 'env' && config.newRootKey.key.equals(Buffer.alloc(32, 8)));
@@ -92,8 +96,17 @@ test('the base URL follows from what is listened on', () => {
   assert.equal(loadConfig({ CV_HOST: 'vault.lan', ...tls }).baseUrl(443), 'https://vault.lan');
 });
 
+test('the port for TLS is the usual one, unless it is chosen, off, or the main one is any', () => {
+  assert.deepEqual(loadConfig({ CV_PORT: '8000' }).tlsPort, { port: 7443, isChosen: false });
+  assert.deepEqual(loadConfig({ CV_PORT: '0' }).tlsPort, { port: 0, isChosen: false });
+  assert.deepEqual(loadConfig({ CV_TLS_PORT: '7443' }).tlsPort, { port: 7443, isChosen: true });
+  assert.equal(loadConfig({ CV_TLS_PORT: 'off' }).tlsPort, null);
+});
+
 test('a value of the wrong form names the variable and what to write', () => {
   const wrong: Record<string, string[]> = {
+    CV_TLS_PORT: ['-1', '65536', 'OFF', 'none', '7443 '],
+    CV_CLIENT_CERT_HEADER: ['X-Client-Cert', 'x-forwarded-client-cert', 'client-cert,x-client-cert'],
     CV_HOST: ['a b', '127.1', '0x7f.1', 'http://x', 'fe80::1%lo', '-x', '[::1]', 'x..y'],
     CV_PORT: ['-1', '65536', '80.0', '080', '1e3', 'http', ' 80'],
     CV_DATA_DIR: ['a\nb'],
@@ -145,6 +158,7 @@ test('an unknown name stops the start and suggests the closest', () => {
 test('settings that need or exclude each other', () => {
   const passphrase = { CV_ROOT_KEY_PROVIDER: 'passphrase' };
   const cases: [Record<string, string>, RegExp | null][] = [
+    [{ CV_CLIENT_CERT_HEADER: 'client-cert' }, /^CV_CLIENT_CERT_HEADER has no effect here: .* set CV_TRUSTED_PROXIES/],
     [{ CV_TLS_CERT_FILE: 'c' }, /^CV_TLS_KEY_FILE must be set too/],
     [{ CV_TLS_KEY_FILE: 'k' }, /^CV_TLS_CERT_FILE must be set too/],
     [{ CV_DATABASE_POOL: '2' }, /^CV_DATABASE_POOL has no effect/],

@@ -90,10 +90,9 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
     given.has('CV_DATABASE_POOL') && !given.has('CV_DATABASE_URL'),
     'CV_DATABASE_POOL has no effect here: remove it, or set CV_DATABASE_URL.',
   );
+  const certHeader = values['CV_CLIENT_CERT_HEADER'];
   check(
-    values['CV_CLIENT_CERT_HEADER'] !== 'none' &&
-      given.has('CV_CLIENT_CERT_HEADER') &&
-      !given.has('CV_TRUSTED_PROXIES'),
+    certHeader !== undefined && certHeader !== 'none' && !given.has('CV_TRUSTED_PROXIES'),
     'CV_CLIENT_CERT_HEADER has no effect here: remove it, or set CV_TRUSTED_PROXIES.',
   );
   only('CV_ROOT_KEY_FILE', 'file');

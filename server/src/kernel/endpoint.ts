@@ -3,6 +3,7 @@ import { type ApprovalKind, PENDING_STATUS } from './approval.ts';
 import type { Context } from './context.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import type { RateClass } from './limits/rate-classes.ts';
+import type { Principal } from './principal.ts';
 
 /** How a caller may prove who it is. */
 export const CREDENTIAL_KINDS = [
@@ -110,14 +111,25 @@ export class Streamed {
 
 export type Handler<E extends EndpointDeclaration> = (ctx: Context, input: Input<E>) => Promise<Output<E> | Streamed>;
 
+/**
+ * Asks for what the handler will need in one question with the tenant's epoch, which it answers with; null if there is nothing to gain. The
+ * principal is the one known from before: it may be out of date, and nothing was checked yet, so nothing is decided here.
+ */
+export type Foresee = (ctx: Context, known: Principal) => Promise<number | null> | null;
+
 /** A declaration with the code that answers it. */
 export interface BoundEndpoint {
   declaration: EndpointDeclaration;
   handler(ctx: Context, input: Input): Promise<unknown>;
+  foresee: Foresee | null;
 }
 
-export function bind<E extends EndpointDeclaration>(declaration: E, handler: Handler<E>): BoundEndpoint {
-  return { declaration, handler: handler as unknown as BoundEndpoint['handler'] };
+export function bind<E extends EndpointDeclaration>(
+  declaration: E,
+  handler: Handler<E>,
+  foresee: Foresee | null = null,
+): BoundEndpoint {
+  return { declaration, handler: handler as unknown as BoundEndpoint['handler'], foresee };
 }
 
 /** Every code the endpoint can answer with: its own, and those its declaration implies. */

@@ -58,7 +58,7 @@ export class Pipeline {
     try {
       rate = limitByAddress(ctx);
       if (declaration.credentials !== 'public') {
-        await this.#authenticate(ctx, declaration.credentials);
+        await this.#authenticate(endpoint, ctx, declaration.credentials);
         rate = limitByTenant(ctx);
       }
       requireOwnTenant(ctx);
@@ -88,9 +88,14 @@ export class Pipeline {
     else await Promise.all([own, ...ctx.alsoRecorded.map((entry) => audit.record(entry))]);
   }
 
-  async #authenticate(ctx: Context, accepted: Exclude<EndpointDeclaration['credentials'], 'public'>) {
+  async #authenticate(
+    { foresee }: ReadyEndpoint,
+    ctx: Context,
+    accepted: Exclude<EndpointDeclaration['credentials'], 'public'>,
+  ) {
     const gate = {
       admit: () => limitFailures(ctx, 'peek'),
+      foresee: (known: Principal) => foresee?.(ctx, known) ?? null,
       recognize: (principal: Principal) => ctx.recognize(principal),
     };
     try {

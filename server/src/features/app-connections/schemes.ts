@@ -36,8 +36,6 @@ export class ConnectionScheme implements CredentialScheme {
   detect({ headers }: Call): string | null {
     const secret = headers['x-client-secret'];
     if (secret === undefined) return null;
-    if (headers.authorization !== undefined)
-      throw invalidToken('two credentials were sent: client headers and a token');
     const clientId = String(headers['x-client-id'] ?? '');
     if (!CLIENT_ID.test(clientId)) throw invalidToken('X-Client-Id is missing or no client id');
     if (!isClientSecret(String(secret))) throw invalidToken('X-Client-Secret has a form that no client secret has');

@@ -38,7 +38,7 @@ export async function vaultForSecrets(ctx: Context, name: string, authorize: (va
 /** The secret, decided on and there. */
 export async function authorizedSecret(ctx: Context, reader: SecretReader, vault: string, path: string) {
   ctx.refuseHopeless(secretResource(vault, path));
-  const found = await reader.find({ tenantId: ctx.tenantId, vault, path });
+  const found = await reader.find(ctx, { tenantId: ctx.tenantId, vault, path });
   const live = found === undefined || found.status === 'deleted' ? undefined : found;
   const row = live === undefined || live.secret_id === null ? undefined : live;
   ctx.authorize(

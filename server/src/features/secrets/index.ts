@@ -56,8 +56,10 @@ export function secretsFeature(kernel: Kernel, observers: SecretObservers, reade
     endpoints: [
       bind(contract.listSecrets, (ctx, { params, query }) => list(ctx, params.vault, query)),
       bind(contract.createSecret, (ctx, { params, body }) => secrets.create(ctx, params.vault, body)),
-      bind(contract.readSecret, (ctx, { params, query }) =>
-        secrets.read(ctx, reader, params.vault, params.path, query.version),
+      bind(
+        contract.readSecret,
+        (ctx, { params, query }) => secrets.read(ctx, reader, params.vault, params.path, query.version),
+        (ctx, known) => secrets.foreseeRead(ctx, reader, known),
       ),
       bind(contract.updateSecret, (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body)),
       bind(contract.deleteSecret, (ctx, { params }) => secrets.remove(ctx, params.vault, params.path)),

@@ -57,29 +57,31 @@ export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; 
       .$castTo<FoundSecret>(),
 );
 
-/** The same for many at once, on PostgreSQL; `place` says which of them a row answers, counted from 1. */
-export const READ_SECRETS = new PreparedQuery<
-  { tenants: string[]; vaults: string[]; paths: string[] },
-  FoundSecret & { place: number }
->((db, parameter) =>
-  db
-    .selectFrom(
-      sql<{ tenant_id: string; vault: string; path: string; place: number }>`unnest(
+/** Of a vault that is not there, everything is null. */
+export type AskedSecret = { place: number; epoch: number } & (FoundSecret | { [K in keyof FoundSecret]: null });
+
+/** The same for many at once, on PostgreSQL, each with its tenant's epoch; `place` says which of them a row answers, counted from 1. */
+export const READ_SECRETS = new PreparedQuery<{ tenants: string[]; vaults: string[]; paths: string[] }, AskedSecret>(
+  (db, parameter) =>
+    db
+      .selectFrom(
+        sql<{ tenant_id: string; vault: string; path: string; place: number }>`unnest(
         ${parameter('tenants')}::text[], ${parameter('vaults')}::text[], ${parameter('paths')}::text[]
       ) with ordinality`.as<'asked'>(sql`asked(tenant_id, vault, path, place)`),
-    )
-    .innerJoin('vaults as v', (join) =>
-      join.onRef('v.tenant_id', '=', 'asked.tenant_id').onRef('v.name', '=', 'asked.vault'),
-    )
-    .leftJoin('secrets as s', (join) =>
-      join
-        .onRef('s.tenant_id', '=', 'v.tenant_id')
-        .onRef('s.vault_id', '=', 'v.vault_id')
-        .on('s.deleted_no', '=', 0)
-        .onRef('s.path', '=', 'asked.path'),
-    )
-    .select([...FOUND, 'asked.place'])
-    .$castTo<FoundSecret & { place: number }>(),
+      )
+      .innerJoin('tenants as t', (join) => join.onRef('t.tenant_id', '=', 'asked.tenant_id'))
+      .leftJoin('vaults as v', (join) =>
+        join.onRef('v.tenant_id', '=', 'asked.tenant_id').onRef('v.name', '=', 'asked.vault'),
+      )
+      .leftJoin('secrets as s', (join) =>
+        join
+          .onRef('s.tenant_id', '=', 'v.tenant_id')
+          .onRef('s.vault_id', '=', 'v.vault_id')
+          .on('s.deleted_no', '=', 0)
+          .onRef('s.path', '=', 'asked.path'),
+      )
+      .select([...FOUND, 't.epoch', 'asked.place'])
+      .$castTo<AskedSecret>(),
 );
 
 /** One version's value, when many are read. Of a secret that was moved since, nothing: it is under another vault's key. */

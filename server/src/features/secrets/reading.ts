@@ -1,4 +1,5 @@
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import type { Context } from '../../kernel/context.ts';
 import type { Database } from '../../kernel/storage/database.ts';
 import * as store from './read-store.ts';
 
@@ -18,20 +19,34 @@ const BATCH_MAX = 200;
  * Finds secrets as fast as the database allows. What it keeps is sealed, as it is in the database; plaintext is never kept.
  *
  * On SQLite nothing but this process changes anything, and it counts its changes: a row read since the last one is still the row. On
- * PostgreSQL requests that arrive together share one question, since there each question costs more than its answer.
+ * PostgreSQL requests that arrive together share one question, since there each question costs more than its answer; it is asked with the
+ * tenant's epoch, and while one is under way the next gathers.
  */
 export class SecretReader {
   readonly #database: Database;
   readonly #kept = new BoundedCache<string, { version: number; found: store.FoundSecret | undefined }>(KEPT_MAX);
+  readonly #foreseen = new WeakMap<Context, { key: SecretKey; answer: Promise<Answer> }>();
   #waiting: Waiting[] = [];
+  #isAsking = false;
 
   constructor(database: Database) {
     this.#database = database;
   }
 
-  find(key: SecretKey): Promise<store.FoundSecret | undefined> | store.FoundSecret | undefined {
+  find(ctx: Context, key: SecretKey): Promise<store.FoundSecret | undefined> | store.FoundSecret | undefined {
     const { version } = this.#database;
-    return version === null ? this.#together(key) : this.#keeping(key, version);
+    if (version !== null) return this.#keeping(key, version);
+    const foreseen = this.#foreseen.get(ctx);
+    const answer = foreseen !== undefined && isSame(foreseen.key, key) ? foreseen.answer : this.#together(key);
+    return answer.then(({ found }) => found);
+  }
+
+  /** Begins to find what this request will ask for, and answers with the tenant's epoch; null where an epoch costs nothing. */
+  foresee(ctx: Context, key: SecretKey): Promise<number | null> | null {
+    if (this.#database.version !== null) return null;
+    const answer = this.#together(key);
+    this.#foreseen.set(ctx, { key, answer });
+    return answer.then(({ epoch }) => epoch);
   }
 
   /** Also that there is none: if only what exists were kept, time would tell which is which. */
@@ -45,19 +60,21 @@ export class SecretReader {
     });
   }
 
-  #together(key: SecretKey): Promise<store.FoundSecret | undefined> {
+  #together(key: SecretKey): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ key, resolve, reject });
-      // After what has arrived by now was taken in.
-      if (this.#waiting.length === 1) setImmediate(() => this.#ask());
-      else if (this.#waiting.length === BATCH_MAX) this.#ask();
+      if (!this.#isAsking) this.#askSoon();
     });
   }
 
+  /** After what has arrived by now was taken in. */
+  #askSoon(): void {
+    this.#isAsking = true;
+    setImmediate(() => this.#ask());
+  }
+
   async #ask(): Promise<void> {
-    const batch = this.#waiting;
-    if (batch.length === 0) return;
-    this.#waiting = [];
+    const batch = this.#waiting.splice(0, BATCH_MAX);
     try {
       const keys = batch.map(({ key }) => key);
       const parameters = {
@@ -68,16 +85,32 @@ export class SecretReader {
       const rows = await this.#database.query(store.READ_SECRETS, parameters);
       const found = new Map(rows.map((row) => [Number(row.place), row]));
       batch.forEach(({ resolve }, i) => {
-        resolve(found.get(i + 1));
+        resolve(answerOf(found.get(i + 1)));
       });
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
+    this.#isAsking = false;
+    if (this.#waiting.length > 0) this.#askSoon();
   }
+}
+
+interface Answer {
+  /** Of the tenant, in the same moment; null if there is no such tenant. */
+  epoch: number | null;
+  found: store.FoundSecret | undefined;
+}
+
+function answerOf(row: store.AskedSecret | undefined): Answer {
+  return { epoch: row?.epoch ?? null, found: row === undefined || row.vault_id === null ? undefined : row };
+}
+
+function isSame(a: SecretKey, b: SecretKey): boolean {
+  return a.tenantId === b.tenantId && a.vault === b.vault && a.path === b.path;
 }
 
 interface Waiting {
   key: SecretKey;
-  resolve(found: store.FoundSecret | undefined): void;
+  resolve(answer: Answer): void;
   reject(error: unknown): void;
 }

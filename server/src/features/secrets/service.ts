@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { isConceivable } from '../../kernel/authz/evaluate.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
+import type { Principal } from '../../kernel/principal.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { countSecrets, isLive, lockVault, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import {
@@ -127,6 +129,13 @@ export function alreadyExists(): CofferError {
 export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
   const now = await lockVault(tx, vault.tenant_id, vault.name);
   if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
+}
+
+/** Who could not be allowed has no question asked: see `Context.refuseHopeless`. */
+export function foreseeRead(ctx: Context, reader: SecretReader, known: Principal): Promise<number | null> | null {
+  const { vault = '', path = '' } = ctx.call.params;
+  if (!isConceivable(known.policies, ctx.declaration.permission, secretResource(vault, path))) return null;
+  return reader.foresee(ctx, { tenantId: known.tenantId, vault, path });
 }
 
 export async function read(

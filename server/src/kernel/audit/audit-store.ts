@@ -13,7 +13,7 @@ export interface AuditStore {
   appendIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void>;
   /** Resolves when every entry that is durable now can be read. */
   settle(): Promise<void>;
-  /** Links every entry that is committed and has no place yet; says how many. */
-  seal(): Promise<number>;
+  /** Links entries that are committed and have no place yet; says whether there are more of them than it links at once. */
+  seal(): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { equalBytes } from '../crypto/digest.ts';
 import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
 import type { Reader } from '../storage/database.ts';
@@ -21,6 +22,11 @@ export class Heads {
   /** Call before a transaction: the key may have to be made. */
   key(tenantId: string): Promise<PurposeKey> {
     return this.#keyring.purposeKey(tenantId, HEAD_PURPOSE);
+  }
+
+  /** The same, for the thread that moves entries. */
+  macKey(tenantId: string): Promise<{ version: number; key: KeyObject }> {
+    return this.#keyring.macKey(tenantId, HEAD_PURPOSE);
   }
 
   /**
@@ -51,7 +57,11 @@ export class Heads {
   }
 }
 
-export function headRow(tenantId: string, head: ChainHead, key: PurposeKey): Tables['audit_heads'] {
+export function headRow(
+  tenantId: string,
+  head: ChainHead,
+  key: Pick<PurposeKey, 'version' | 'mac'>,
+): Tables['audit_heads'] {
   const { seq, hash } = head;
   return { tenant_id: tenantId, seq, hash, mac: key.mac(macInput(tenantId, head)), mac_key_version: key.version };
 }

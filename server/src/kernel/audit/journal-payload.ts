@@ -1,4 +1,3 @@
-import type { PurposeKey } from '../crypto/keyring.ts';
 import { entryOf } from './entry.ts';
 import { type Group, groupOf } from './waiting.ts';
 
@@ -7,11 +6,11 @@ export function payloadOf(groups: readonly Group[]): string {
   return `[${groups.map(({ tenantId, texts }) => `[${JSON.stringify(tenantId)},[${texts.join(',')}]]`).join(',')}]`;
 }
 
-export async function groupsOf(payload: string, headKey: (tenantId: string) => Promise<PurposeKey>): Promise<Group[]> {
-  const groups: Group[] = [];
-  for (const [tenantId, lists] of JSON.parse(payload) as [string, unknown[][]][]) {
-    const entries = lists.map((fields) => entryOf(tenantId, fields));
-    groups.push(groupOf(tenantId, entries, await headKey(tenantId)));
-  }
-  return groups;
+export function groupsOf(payload: string): Group[] {
+  return (JSON.parse(payload) as [string, unknown[][]][]).map(([tenantId, lists]) =>
+    groupOf(
+      tenantId,
+      lists.map((fields) => entryOf(tenantId, fields)),
+    ),
+  );
 }

@@ -8,7 +8,7 @@ import { type AuditEntry, entryOf, entryText } from './entry.ts';
  */
 export interface NewSegment {
   id: string;
-  texts: string[];
+  texts: readonly string[];
 }
 
 export function newSegment(entries: readonly AuditEntry[]): NewSegment {

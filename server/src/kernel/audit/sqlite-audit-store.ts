@@ -4,9 +4,9 @@ import type { Logger } from 'pino';
 import type { PurposeKey } from '../crypto/keyring.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
-import type { Connection, SqliteDatabase } from '../storage/sqlite.ts';
+import type { SqliteDatabase } from '../storage/sqlite.ts';
 import type { AuditStore } from './audit-store.ts';
-import { type ChainHead, link } from './chain.ts';
+import { link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
 import { JOURNAL_BYTES, JournalFile } from './journal-file.ts';
@@ -14,22 +14,19 @@ import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
 import { groupsOf, payloadOf } from './journal-payload.ts';
 import { readJournal } from './journal-recovery.ts';
 import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
+import { type Chain, Mover } from './mover.ts';
 import { newSegment, segmentRow, tenantOf } from './segment.ts';
 import { type Group, groupOf, nextLump, type WaitingBatch } from './waiting.ts';
 
 /** How long entries wait in the journal, and how many of them, before they are moved. */
 const MOVE_AFTER_MS = 100;
-const MOVE_AFTER_ENTRIES = 1000;
+const MOVE_AFTER_ENTRIES = 500;
 const RETRY_AFTER_MS = 1000;
-
-const INSERT = 'insert into audit_segments (tenant_id, id, entries, first_seq, hashes) values (?, ?, ?, ?, ?)';
-const UPDATE_HEAD = 'update audit_heads set seq = ?, hash = ?, mac = ?, mac_key_version = ? where tenant_id = ?';
-const SAVE_STATE = `insert or replace into audit_journal (tenant_id, journal_id, moved, is_open, mac, mac_key_version)
-  values (?, ?, ?, ?, ?, ?)`;
 
 /**
  * One process writes, so there can be a journal beside the database: entries of reads and refusals are durable once they are in it, and are
- * moved into the database many at a time, where they are linked as they are inserted. A change's entry is linked in its own transaction.
+ * moved into the database many at a time, by a thread of its own, where they are linked as they are inserted. A change's entry is linked in its
+ * own transaction.
  */
 export class SqliteAuditStore implements AuditStore {
   readonly #database: SqliteDatabase;
@@ -38,6 +35,7 @@ export class SqliteAuditStore implements AuditStore {
   readonly #file: string;
   readonly #log: Logger;
   readonly #journalBytes: number;
+  readonly #mover: Mover;
   /** Made when the first batch comes: commands that only change things need none. */
   #journal: JournalFile | null = null;
   /** A write to it failed: what it holds from there on is not known, so it gets no more. */
@@ -64,6 +62,7 @@ export class SqliteAuditStore implements AuditStore {
     this.#file = parts.file;
     this.#log = parts.log;
     this.#journalBytes = parts.journalBytes ?? JOURNAL_BYTES;
+    this.#mover = new Mover({ databaseFile: parts.database.file, setUp: parts.database.setUp });
   }
 
   /**
@@ -75,7 +74,7 @@ export class SqliteAuditStore implements AuditStore {
     const left = await readJournal(this.#file, state, this.#keys);
     if (left.kind === 'waiting') {
       for (const { seq, payload } of left.batches) {
-        const groups = await groupsOf(payload, (tenantId) => this.#heads.key(tenantId));
+        const groups = groupsOf(payload);
         const entries = groups.reduce((sum, { texts }) => sum + texts.length, 0);
         this.#waiting.push({ seq, groups, entries, isCut: true });
       }
@@ -102,7 +101,7 @@ export class SqliteAuditStore implements AuditStore {
   async append(entries: AuditEntry[]): Promise<void> {
     const groups: Group[] = [];
     for (const [tenantId, own] of Map.groupBy(entries, (entry) => entry.tenant_id)) {
-      groups.push(groupOf(tenantId, own, await this.#heads.key(tenantId)));
+      groups.push(groupOf(tenantId, own));
     }
     const payload = payloadOf(groups);
     const bytes = Buffer.byteLength(payload);
@@ -160,10 +159,10 @@ export class SqliteAuditStore implements AuditStore {
   }
 
   #saveState(state: JournalState, key: PurposeKey): Promise<void> {
-    return this.#database.exclusively(
-      async () => {},
-      (writer) => saveState(writer, state, key),
-    );
+    const row = stateRow(state, key);
+    return this.#database.transaction(async (tx) => {
+      await tx.replaceInto('audit_journal').values(row).execute();
+    });
   }
 
   async appendIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void> {
@@ -226,46 +225,32 @@ export class SqliteAuditStore implements AuditStore {
     const key = await this.#keys.newest();
     const lump = nextLump(this.#waiting);
     const tenantIds = [...new Set(lump.segments.map((segment) => segment.tenantId))];
-    await this.#database.exclusively(
-      () => this.#heads.authentic(this.#database.read, tenantIds),
-      (writer, heads) => {
-        insertLinked(writer, lump.segments, heads);
-        saveState(writer, { id, moved: lump.lastSeq, isOpen: true }, key);
-      },
-    );
+    const keys = await Promise.all(tenantIds.map((tenantId) => this.#heads.macKey(tenantId)));
+    const state = stateRow({ id, moved: lump.lastSeq, isOpen: true }, key);
+    await this.#database.exclusively(async () => {
+      const heads = await this.#heads.authentic(this.#database.read, tenantIds);
+      const chains = tenantIds.map((tenantId, i) => {
+        const head = heads.get(tenantId);
+        return {
+          tenantId,
+          head: head === undefined ? null : { seq: head.seq, hash: head.hash },
+          key: keys[i] as Chain['key'],
+        };
+      });
+      await this.#mover.move({ segments: lump.segments, chains, state });
+    });
     for (const { entries } of this.#waiting.splice(0, lump.batches)) this.#waitingEntries -= entries;
     journal?.release(lump.lastSeq);
   }
 
-  async seal(): Promise<number> {
-    return 0;
+  async seal(): Promise<boolean> {
+    return false;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#endJournal();
+    await this.#mover.close();
   }
-}
-
-function insertLinked(writer: Connection, segments: readonly Group[], heads: Map<string, ChainHead>): void {
-  const keys = new Map<string, PurposeKey>();
-  for (const { tenantId, headKey, texts, latestId } of segments) {
-    const head = heads.get(tenantId);
-    const links = head === undefined ? null : link(head, tenantId, texts);
-    const row = segmentRow(tenantId, { id: latestId, texts }, links);
-    writer.run(INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
-    if (links === null) continue;
-    heads.set(tenantId, links.head);
-    keys.set(tenantId, headKey);
-  }
-  for (const [tenantId, key] of keys) {
-    const { seq, hash, mac, mac_key_version } = headRow(tenantId, heads.get(tenantId) as ChainHead, key);
-    writer.run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
-  }
-}
-
-function saveState(writer: Connection, state: JournalState, key: PurposeKey): void {
-  const row = stateRow(state, key);
-  writer.run(SAVE_STATE, [row.tenant_id, row.journal_id, row.moved, row.is_open, row.mac, row.mac_key_version]);
 }

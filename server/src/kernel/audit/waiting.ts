@@ -1,8 +1,7 @@
-import type { PurposeKey } from '../crypto/keyring.ts';
 import { type AuditEntry, entryText } from './entry.ts';
 
 /** What one transaction moves: enough that its commit costs little for each entry, little enough that nobody waits long for it. */
-const LUMP_ENTRIES_MAX = 1000;
+const LUMP_ENTRIES_MAX = 500;
 const LUMP_SEGMENTS_MAX = 64;
 /** A page of the log is read by segments, so one may not be too long, nor reach too far back. */
 const SEGMENT_ENTRIES_MAX = 250;
@@ -11,7 +10,6 @@ const SEGMENT_SPAN_MAX_MS = 10_000;
 /** Entries of one tenant that became durable together. */
 export interface Group {
   tenantId: string;
-  headKey: PurposeKey;
   texts: string[];
   /** Sorts by the time of its latest entry. */
   latestId: string;
@@ -35,8 +33,8 @@ export interface Lump {
   segments: Group[];
 }
 
-export function groupOf(tenantId: string, entries: readonly AuditEntry[], headKey: PurposeKey): Group {
-  const group: Group = { tenantId, headKey, texts: [], latestId: '', earliestAt: Infinity, latestAt: 0 };
+export function groupOf(tenantId: string, entries: readonly AuditEntry[]): Group {
+  const group: Group = { tenantId, texts: [], latestId: '', earliestAt: Infinity, latestAt: 0 };
   for (const entry of entries) {
     group.texts.push(entryText(entry));
     if (entry.id > group.latestId) group.latestId = entry.id;

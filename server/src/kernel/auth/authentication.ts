@@ -46,6 +46,8 @@ export interface CredentialScheme {
 export interface Gate {
   /** Asked before a credential never seen before is examined: the place to slow guessers down. */
   admit(): void;
+  /** Asked when the epoch is wanted for a principal known from before; null leaves the question to us. */
+  foresee(known: Principal): Promise<number | null> | null;
   /** The credential is good; whether the rest of the request is remains to be seen. */
   recognize(principal: Principal): void;
 }
@@ -72,7 +74,8 @@ export class Authentication {
     let resolved = this.#cache.get(credential);
     if (resolved === undefined) gate.admit();
     else {
-      const current = this.#epochs.current(resolved.principal.tenantId);
+      const { principal } = resolved;
+      const current = gate.foresee(principal) ?? this.#epochs.current(principal.tenantId);
       const epoch = current instanceof Promise ? await current : current;
       if (epoch !== resolved.epoch) resolved = undefined;
     }
@@ -91,12 +94,17 @@ export class Authentication {
     return { principal, proofs: await resolved.prove(request) };
   }
 
+  /** One credential: with two, which of them counts would be for us to guess, and for others to make us guess. */
   #detect({ call, declaration }: ProofRequest): [CredentialScheme, string] {
+    let found: [CredentialScheme, string] | null = null;
     for (const scheme of this.#schemes) {
       const credential = scheme.detect(call, declaration);
-      if (credential !== null) return [scheme, credential];
+      if (credential === null) continue;
+      if (found !== null) throw invalidToken('two credentials were sent');
+      found = [scheme, credential];
     }
-    throw invalidToken('no credential was given');
+    if (found === null) throw invalidToken('no credential was given');
+    return found;
   }
 }
 

@@ -1,7 +1,11 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 export function sha256(data: string | Uint8Array): Buffer {
   return hash('sha256', data, 'buffer');
+}
+
+export function macOf(key: KeyObject, data: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(data).digest();
 }
 
 /** Constant-time in the content; lengths are public. */

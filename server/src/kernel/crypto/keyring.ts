@@ -1,9 +1,10 @@
-import { createHmac, createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 import { BoundedCache } from '../bounded-cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
 import { unavailable } from '../errors.ts';
 import { type Database, type Tx, UniqueViolation } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
+import { macOf } from './digest.ts';
 import type { RootKey } from './root-key.ts';
 import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
 
@@ -112,6 +113,12 @@ export class Keyring {
   async purposeKey(tenantId: string, purpose: string, maxAgeMs: number = KEY_AGE_MAX_MS): Promise<PurposeKey> {
     const newest = await this.#newestOf(tenantId, purpose, maxAgeMs);
     return purposeKeyOf(await this.#key(tenantId, purpose, newest.version), tenantId, newest);
+  }
+
+  /** The same key for another thread of ours: it stays a `KeyObject`. What it seals is not counted, so it is for MACs. */
+  async macKey(tenantId: string, purpose: string): Promise<{ version: number; key: KeyObject }> {
+    const { version } = await this.#newestOf(tenantId, purpose, KEY_AGE_MAX_MS);
+    return { version, key: await this.#key(tenantId, purpose, version) };
   }
 
   async #newestOf(tenantId: string, purpose: string, maxAgeMs: number): Promise<Newest> {
@@ -272,8 +279,4 @@ function keyPlace(tenantId: string, purpose: string, version: number): Place {
 
 async function insertKey(tx: Tx, row: Tables['keys']): Promise<void> {
   await tx.insertInto('keys').values(row).execute();
-}
-
-function macOf(key: KeyObject, data: Uint8Array): Buffer {
-  return createHmac('sha256', key).update(data).digest();
 }

@@ -14,6 +14,9 @@ const STATEMENT_CACHE_SIZE = 512;
 const CACHE_KIB = 32 * 1024;
 /** 16 MiB of log before it is copied into the database: long enough that hot pages are copied once, short enough to replay fast. */
 const CHECKPOINT_PAGES = 4096;
+const SET_UP = `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma trusted_schema = off; pragma temp_store = memory;
+  pragma cache_size = -${CACHE_KIB};`;
+const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
 
 /**
  * SQLite in the data folder: one writing connection, used by one transaction at a time, and one reading connection, which
@@ -21,6 +24,9 @@ const CHECKPOINT_PAGES = 4096;
  */
 export class SqliteDatabase implements Database {
   readonly kind = 'sqlite';
+  readonly file: string;
+  /** For every connection that writes. */
+  readonly setUp = WRITER_SET_UP;
   readonly read: Kysely<Tables>;
   readonly #writer: Connection;
   readonly #reader: Connection;
@@ -29,15 +35,13 @@ export class SqliteDatabase implements Database {
   #version = 0;
 
   constructor(file: string) {
+    this.file = file;
     const isNew = !existsSync(file);
     this.#writer = new Connection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }));
     if (isNew) chmodSync(file, 0o600);
-    this.#writer.database.exec('pragma journal_mode = wal; pragma synchronous = full;');
-    this.#writer.database.exec(`pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`);
+    this.#writer.database.exec(`pragma journal_mode = wal; ${WRITER_SET_UP}`);
     this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
-    for (const { database } of [this.#writer, this.#reader]) {
-      database.exec(`pragma trusted_schema = off; pragma temp_store = memory; pragma cache_size = -${CACHE_KIB};`);
-    }
+    this.#reader.database.exec(SET_UP);
     this.read = kyselyOver('sqlite', executeOn(this.#reader));
   }
 
@@ -111,23 +115,11 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * A transaction whose work is synchronous: what the audit log needs, without a promise for each row. `prepare` runs before it, when
-   * no other transaction of this process is under way. It leaves the version alone, since nothing that is cached depends on the log.
+   * Runs `fn` while no transaction of this process is under way, so that another thread can have one without either waiting for the other's
+   * lock. It leaves the version alone: it is for the audit log, on which nothing that is cached depends.
    */
-  exclusively<P>(prepare: () => Promise<P>, fn: (writer: Connection, prepared: P) => void): Promise<void> {
-    const attempt = async () => {
-      const prepared = await prepare();
-      this.#writer.run('begin immediate', []);
-      try {
-        const result = fn(this.#writer, prepared);
-        this.#writer.run('commit', []);
-        return result;
-      } catch (error) {
-        this.#rollback();
-        throw error;
-      }
-    };
-    return runTransaction(() => this.#writing.run(attempt), classifySqliteError);
+  exclusively<T>(fn: () => Promise<T>): Promise<T> {
+    return runTransaction(() => this.#writing.run(fn), classifySqliteError);
   }
 
   /** Some failures (a full disk) have rolled back already; then there is nothing left to undo. */
