@@ -25,6 +25,7 @@ import {
 } from './features/eaas/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
+import { deleteFederationsOf, FEDERATION_ENDPOINTS, federationsFeature } from './features/federations/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
@@ -53,6 +54,7 @@ import {
   VAULT_ENDPOINTS,
   vaultsFeature,
 } from './features/vaults/index.ts';
+import { deleteMethodsOf, WORKLOAD_ENDPOINTS, workloadIdentityFeature } from './features/workload-identity/index.ts';
 import type { Heads } from './kernel/audit/heads.ts';
 import { Authentication } from './kernel/auth/authentication.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, systemClock } from './kernel/clock.ts';
@@ -64,6 +66,8 @@ import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { RateSharing } from './kernel/limits/rate-sharing.ts';
+import { HttpClient } from './kernel/outbound/http-client.ts';
+import { KeySets } from './kernel/outside-identity/key-sets.ts';
 import { makeReady, Pipeline, type ReadyEndpoint } from './kernel/pipeline.ts';
 import { openKernel, openStorage } from './open-kernel.ts';
 
@@ -87,6 +91,8 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...ENVIRONMENT_ENDPOINTS,
   ...CERTIFICATE_ENDPOINTS,
   ...APP_CONNECTION_ENDPOINTS,
+  ...FEDERATION_ENDPOINTS,
+  ...WORKLOAD_ENDPOINTS,
   ...ESO_ENDPOINTS,
   ...EAAS_ENDPOINTS,
   ...TENANT_ENDPOINTS,
@@ -104,6 +110,8 @@ interface Shared {
 
 function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
   const reader = new SecretReader(kernel.database);
+  const http = new HttpClient(kernel.outbound);
+  const keySets = new KeySets(http, kernel.clock);
   return [
     sessionsFeature(kernel),
     tokensFeature(kernel, [
@@ -155,9 +163,15 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     appConnectionsFeature(kernel, {
       certificates,
       reader,
-      forget: (tx, tenantId, { client_id }) => forgetPrincipal(tx, tenantId, 'app_connection', client_id),
+      forget: async (tx, tenantId, { client_id, connection_no }) => {
+        await forgetPrincipal(tx, tenantId, 'app_connection', client_id);
+        await deleteFederationsOf(tx, tenantId, connection_no);
+        await deleteMethodsOf(tx, tenantId, connection_no);
+      },
     }),
     eaasFeature(kernel),
+    federationsFeature({ certificates, keySets }),
+    workloadIdentityFeature({ http, keySets }),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

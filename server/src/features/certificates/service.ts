@@ -59,14 +59,16 @@ export class Certificates {
     connectionNo: number;
     csrPem?: string | undefined;
     ttlMs: number;
+    /** Lives no longer than what it was issued for, such as a job, even if that is less than the least for others. */
+    isEphemeral?: boolean;
   }): Promise<Prepared> {
-    const { tenantId, connectionNo, csrPem, ttlMs } = request;
+    const { tenantId, connectionNo, csrPem, ttlMs, isEphemeral = false } = request;
     const subject = csrPem === undefined ? await newSubject(request) : await requestedSubject(csrPem);
     const authority = await this.authorities.newest(tenantId);
     const root = await this.authorities.rootOf(authority);
     const crlUrl = `${this.#kernel.addresses.baseUrl}/pki/${tenantId}/crl.pem`;
     const now = this.#kernel.clock.now();
-    const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, crlUrl, now };
+    const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, isEphemeral, crlUrl, now };
     const { pem, row } = await issue(authority, request, facts);
     return {
       certificate: pem,
