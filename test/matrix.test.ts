@@ -17,6 +17,18 @@ type CallerKind = (typeof CALLERS)[number];
 
 /** Every endpoint and what each caller gets, in the order of CALLERS. A new endpoint needs a row here. */
 const EXPECTED: Record<string, number[]> = {
+  'POST /eaas/keys': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'GET /eaas/keys': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'PATCH /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 202, 202],
+  'POST /eaas/keys/{name}/rotate': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/encrypt': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/decrypt': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/encrypt-batch': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/decrypt-batch': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/rewrap': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+
   'POST /v1/app-connections': [401, 401, 401, 401, 404, 403, 403, 201, 201],
   'GET /v1/app-connections': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /app-connections/auto-paths': [401, 401, 401, 401, 200, 403, 200, 200, 200],
@@ -204,6 +216,7 @@ const MACHINE_ONLY = [
 
 /** What takes two people, always or in some cases: a door that is missing here opens for one. */
 const APPROVED = [
+  'DELETE /eaas/keys/{name}',
   'DELETE /auth/mfa/totp',
   'POST /v1/users',
   'PATCH /v1/users/{user_id}',

@@ -68,6 +68,8 @@ export class Mover {
     const worker = this.#worker;
     if (worker === null) return;
     const ended = new Promise((resolve) => worker.once('exit', resolve));
+    // Whoever waits for its end must live to see it: else the process would be gone first, with the rest of its closing undone.
+    worker.ref();
     worker.postMessage(null);
     await ended;
   }
