@@ -140,6 +140,7 @@ const VAULT_NAME = new RegExp(NAME_PATTERN);
  * make PostgreSQL refuse the question for all who share it.
  */
 export function foreseeRead(ctx: Context, reader: SecretReader, known: Principal): Promise<number | null> | null {
+  if (!reader.gainsByForesight) return null;
   const { vault = '', path = '' } = ctx.call.params;
   if (!VAULT_NAME.test(vault) || !parseSecretPath(path).ok) return null;
   if (!isConceivable(known.policies, ctx.declaration.permission, secretResource(vault, path))) return null;
