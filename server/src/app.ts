@@ -17,6 +17,12 @@ import {
   certificatesFeature,
   OwnIdentity,
 } from './features/certificates/index.ts';
+import {
+  EAAS_ENDPOINTS,
+  eaasFeature,
+  markPending as markKeyPending,
+  unmarkPending as unmarkKeyPending,
+} from './features/eaas/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
 import { deleteFederationsOf, FEDERATION_ENDPOINTS, federationsFeature } from './features/federations/index.ts';
@@ -88,6 +94,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...FEDERATION_ENDPOINTS,
   ...WORKLOAD_ENDPOINTS,
   ...ESO_ENDPOINTS,
+  ...EAAS_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -162,6 +169,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
         await deleteMethodsOf(tx, tenantId, connection_no);
       },
     }),
+    eaasFeature(kernel),
     federationsFeature({ certificates, keySets }),
     workloadIdentityFeature({ http, keySets }),
     tenantsFeature(),
@@ -204,7 +212,10 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const byName = new Map<string, ReadyEndpoint>();
     const approvals = approvalsFeature(kernel, {
       managedBy,
-      hooks: { vault_delete: { requested: markPending, released: unmarkPending } },
+      hooks: {
+        vault_delete: { requested: markPending, released: unmarkPending },
+        eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },
+      },
       endpoint: (name) => byName.get(name),
     });
     const certificates = new Certificates(kernel);

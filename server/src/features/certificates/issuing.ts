@@ -10,7 +10,7 @@ import * as x509 from './x509.ts';
 export const CLIENT_LIFE_MIN_MS = 24 * HOUR_MS;
 export const CSR_LENGTH_MAX = 16 * 1024;
 const CSR_PEM =
-  /^\s*-----BEGIN (NEW )?CERTIFICATE REQUEST-----\s+([A-Za-z0-9+/=\s]+)-----END \1?CERTIFICATE REQUEST-----\s*$/;
+  /^\s*-----BEGIN (NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END \1CERTIFICATE REQUEST-----\s*$/;
 
 export interface Subject {
   /** DER of the public key to certify. */

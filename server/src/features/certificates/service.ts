@@ -165,7 +165,7 @@ export class Certificates {
     const verdict = verifyChain(leaf, [authority.certificate.der], [root.certificate], { isUsageRequired: true });
     if (verdict.reason !== null || row.revoked_at === null) return verdict;
     if (row.revoked_at <= this.#kernel.clock.now()) return { reason: `revoked: ${row.reason}` };
-    return { ...verdict, notAfter: Math.min(verdict.notAfter, row.revoked_at) };
+    return { ...verdict, notAfter: Math.min(verdict.notAfter, row.revoked_at - 1) };
   }
 
   /** The authorities of a tenant and their root, or null if there is no such tenant. */
@@ -182,7 +182,11 @@ export class Certificates {
 
   async revocationListPem(tenantId: string): Promise<string | null> {
     if ((await findTenant(this.#kernel.database.read, tenantId)) === undefined) return null;
-    const rows = await this.authorities.validRows(tenantId);
+    // The root's own, which names nobody, is there for those who demand a list for every authority on the way, as nginx does.
+    const rows = [
+      ...(await this.authorities.validRows(tenantId)),
+      ...(await this.authorities.validRows(SYSTEM_TENANT)),
+    ];
     const lists = await Promise.all(rows.map((row) => this.#revocationList(row)));
     return lists.map((list) => x509.pemOf('X509 CRL', list)).join('');
   }
