@@ -56,6 +56,9 @@ const EXPECTED: Record<string, number[]> = {
   'GET /eso/secrets/by-name': [401, 401, 401, 401, 401, 401, 401, 401, 401],
   'GET /eso/vault/{vault}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
 
+  'POST /attestation/nonce': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'POST /attestation/verify': [401, 401, 401, 401, 200, 403, 403, 200, 200],
+
   'POST /auth/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/logout': [401, 401, 401, 401, 204, 204, 204, 204, 204],
   'GET /auth/me': [401, 401, 401, 401, 200, 200, 200, 200, 200],

@@ -10,6 +10,7 @@ import {
   findConnection,
 } from './features/app-connections/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
+import { ATTESTATION_ENDPOINTS, attestationFeature } from './features/attestation/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import {
   CERTIFICATE_ENDPOINTS,
@@ -95,6 +96,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...WORKLOAD_ENDPOINTS,
   ...ESO_ENDPOINTS,
   ...EAAS_ENDPOINTS,
+  ...ATTESTATION_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -172,6 +174,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     eaasFeature(kernel),
     federationsFeature({ certificates, keySets }),
     workloadIdentityFeature({ http, keySets }),
+    attestationFeature(kernel),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as OTPAuth from 'otpauth';
 import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
 import { ENCRYPTION_INPUTS } from './encryption-inputs.ts';
+import { ATTESTATION_INPUTS } from './attestation-inputs.ts';
 import { MACHINE_INPUTS } from './machine-inputs.ts';
 import { addToken, approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import type { Service } from './service.ts';
@@ -49,6 +50,7 @@ export function pathOf(declaration: EndpointDeclaration, input: Input, pattern =
 export const INPUTS: Record<string, MakeInput> = {
   ...MACHINE_INPUTS,
   ...ENCRYPTION_INPUTS,
+  ...ATTESTATION_INPUTS,
   'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {
     await forgetSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };
