@@ -29,6 +29,7 @@ import {
   policiesFeature,
   policiesTouching,
 } from './features/policies/index.ts';
+import { PQC_ENDPOINTS, PqcKeys, pqcFeature } from './features/pqc/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
 import { purgeSecrets, SECRET_ENDPOINTS, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
@@ -82,6 +83,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...CERTIFICATE_ENDPOINTS,
   ...APP_CONNECTION_ENDPOINTS,
   ...ESO_ENDPOINTS,
+  ...PQC_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -97,6 +99,7 @@ interface Shared {
 
 function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
   const reader = new SecretReader(kernel.database);
+  const pqcKeys = new PqcKeys(kernel);
   return [
     sessionsFeature(kernel),
     tokensFeature(kernel, [
@@ -150,6 +153,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
       reader,
       forget: (tx, tenantId, { client_id }) => forgetPrincipal(tx, tenantId, 'app_connection', client_id),
     }),
+    pqcFeature(pqcKeys),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

@@ -3,6 +3,7 @@ import * as OTPAuth from 'otpauth';
 import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
 import { MACHINE_INPUTS } from './machine-inputs.ts';
 import { addToken, approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
+import { PQC_INPUTS } from './pqc-inputs.ts';
 import type { Service } from './service.ts';
 
 /** Where inputs are made: in the tenant of the owner, by whoever `service` calls as. */
@@ -47,6 +48,7 @@ export function pathOf(declaration: EndpointDeclaration, input: Input, pattern =
  */
 export const INPUTS: Record<string, MakeInput> = {
   ...MACHINE_INPUTS,
+  ...PQC_INPUTS,
   'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {
     await forgetSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };

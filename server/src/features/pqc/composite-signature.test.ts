@@ -149,10 +149,7 @@ describe('the composite signature', () => {
 
   test('a half of it is no signature by itself', async () => {
     // ML-DSA signs with the label as its context, RSA signs a text that begins with the draft's prefix: neither is a signature of the message.
-    const plain = Buffer.concat([
-      sign(null, digest, key.mlDsa),
-      sign('sha256', digest, { key: key.rsa, ...PSS }),
-    ]);
+    const plain = Buffer.concat([sign(null, digest, key.mlDsa), sign('sha256', digest, { key: key.rsa, ...PSS })]);
     assert.deepEqual(await verifyDigest(publicKey, digest, plain), NEITHER);
   });
 
@@ -161,7 +158,10 @@ describe('the composite signature', () => {
     assert.equal(right.length, SIGNATURE_PUBLIC_KEY_BYTES);
     assert.equal(parseCompositePublic(right.subarray(1)), null);
     assert.equal(parseCompositePublic(Buffer.concat([right, Buffer.alloc(1)])), null);
-    assert.equal(parseCompositePublic(Buffer.concat([right.subarray(ML_DSA_PUBLIC), right.subarray(0, ML_DSA_PUBLIC)])), null);
+    assert.equal(
+      parseCompositePublic(Buffer.concat([right.subarray(ML_DSA_PUBLIC), right.subarray(0, ML_DSA_PUBLIC)])),
+      null,
+    );
     assert.equal(parseCompositePublic(Buffer.from(right).fill(0, ML_DSA_PUBLIC)), null);
   });
 });

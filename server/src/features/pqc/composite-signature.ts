@@ -29,7 +29,6 @@ const PREFIX = 'CompositeAlgorithmSignatures2025';
 const LABEL = Buffer.from('COMPSIG-MLDSA65-RSA3072-PSS-SHA512', 'ascii');
 const CONTEXT_BYTES_MAX = 255;
 
-export const SIGNATURE_ALGORITHM = 'rsa-pss-3072+ml-dsa-65';
 export const SIGNATURE_BYTES = ML_DSA_SIGNATURE_BYTES + RSA_SIGNATURE_BYTES;
 export const SIGNATURE_PUBLIC_KEY_BYTES = ML_DSA_PUBLIC_BYTES + RSA_PUBLIC_BYTES;
 /** What is signed is the SHA-512 of a message. */

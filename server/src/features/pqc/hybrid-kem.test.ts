@@ -8,7 +8,8 @@ import { before, describe, test } from 'node:test';
 import { ml_kem768 } from '@noble/post-quantum/ml-kem.js';
 import fc from 'fast-check';
 import { outsideVectors } from '../../../../test/support/outside-vectors.ts';
-import { HYBRID_KEMS, type HybridPrivateKey, KEM_ALGORITHMS, type KemAlgorithm } from './hybrid-kem.ts';
+import { KEM_ALGORITHMS } from './contract.ts';
+import { HYBRID_KEMS, type HybridPrivateKey, type KemAlgorithm } from './hybrid-kem.ts';
 import { unwrapKey, wrapKey, wrappedBytes } from './key-wrap.ts';
 
 interface KemVectors {

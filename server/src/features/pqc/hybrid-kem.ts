@@ -14,6 +14,7 @@ import {
   randomBytes,
 } from 'node:crypto';
 import { promisify } from 'node:util';
+import type { KEM_ALGORITHMS } from './contract.ts';
 
 /**
  * ML-KEM-768 together with a classical key encapsulation (draft-ietf-lamps-pq-composite-kem): who breaks one of the two has nothing. Keys and
@@ -190,7 +191,6 @@ export class HybridKem {
   }
 }
 
-export const KEM_ALGORITHMS = ['ecdh-p256+ml-kem-768', 'rsa-oaep-2048+ml-kem-768'] as const;
 export type KemAlgorithm = (typeof KEM_ALGORITHMS)[number];
 
 export const HYBRID_KEMS: Readonly<Record<KemAlgorithm, HybridKem>> = {
