@@ -146,6 +146,14 @@ const EXPECTED: Record<string, number[]> = {
   'DELETE /environments/{environment_id}/secrets/{secret_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
   'GET /environments/{environment_id}/compose': [401, 401, 401, 401, 404, 403, 200, 200, 200],
 
+  'POST /pqc/hybrid-classical/wrap': [401, 401, 401, 401, 200, 403, 403, 200, 200],
+  'POST /pqc/hybrid-classical/unwrap': [401, 401, 401, 401, 422, 403, 403, 200, 200],
+  'POST /pqc/dual-sign/sign': [401, 401, 401, 401, 200, 403, 403, 200, 200],
+  'POST /pqc/dual-sign/verify': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'GET /pqc/keys': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /pqc/keys/{key_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'POST /pqc/keys/rotate': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+
   'POST /v1/tenants': [401, 401, 401, 401, 403, 403, 403, 201, 201],
   'GET /v1/tenants': [401, 401, 401, 401, 403, 403, 200, 200, 200],
   'GET /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
