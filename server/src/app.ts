@@ -37,6 +37,7 @@ import {
   policiesFeature,
   policiesTouching,
 } from './features/policies/index.ts';
+import { PQC_ENDPOINTS, PqcKeys, pqcFeature } from './features/pqc/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
 import { purgeSecrets, SECRET_ENDPOINTS, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
@@ -97,6 +98,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...ESO_ENDPOINTS,
   ...EAAS_ENDPOINTS,
   ...ATTESTATION_ENDPOINTS,
+  ...PQC_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -114,6 +116,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
   const reader = new SecretReader(kernel.database);
   const http = new HttpClient(kernel.outbound);
   const keySets = new KeySets(http, kernel.clock);
+  const pqcKeys = new PqcKeys(kernel);
   return [
     sessionsFeature(kernel),
     tokensFeature(kernel, [
@@ -175,6 +178,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     federationsFeature({ certificates, keySets }),
     workloadIdentityFeature({ http, keySets }),
     attestationFeature(kernel),
+    pqcFeature(pqcKeys),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),
