@@ -654,13 +654,14 @@ onBothDatabases('environments', (database) => {
       for (const [key, value] of Object.entries(expected)) assert.ok(effective[key].value === value, key);
     });
 
-    test('of a zero-knowledge vault it gives the envelope as it was sealed', async () => {
+    test('of a zero-knowledge vault it gives nothing, and says so', async () => {
       const part = (bytes: number) => randomBytes(bytes).toString('base64url');
       const envelope = `zk:v1:aes-256-gcm:argon2id:${part(16)}:${part(12)}:${part(40)}:${part(16)}`;
       const env = await newEnv();
       const secret = await newSecret(envelope, { in: await newVault({ is_zero_knowledge: true }) });
       await ok(bind(env, secret.id, 'KEY'), 201);
-      assert.equal((await resolve(env)).effective.KEY.value, envelope);
+      await refused(service.call('GET', `/environments/${env.id}/compose?resolve=true`), 409, 'ZkBoundaryViolation');
+      assert.equal((await ok(service.call('GET', `/environments/${env.id}/compose`))).effective.KEY.key_name, 'KEY');
     });
   });
 

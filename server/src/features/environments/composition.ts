@@ -1,7 +1,7 @@
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { notFound } from '../../kernel/errors.ts';
-import { attributesOf, openedAcross, secretResource } from '../secrets/index.ts';
+import { attributesOf, openedAcross, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { type ComposeEntry, LEVELS_MAX } from './contract.ts';
 import { numberIn } from './service.ts';
@@ -24,6 +24,7 @@ export async function compose(
   if (leaf === undefined) throw notFound('environment');
   const entries = effectiveOf(rows);
   const given = query.resolve === true ? entries.filter((entry) => mayBeGiven(ctx, entry)) : [];
+  for (const entry of given) refuseInZeroKnowledge(entry, 'Composing values');
   ctx.describe({ name: leaf.name, resolve: query.resolve === true, entries: entries.length, values: given.length });
   for (const { vault, path, secret_id, version, log_reads } of given) {
     if (log_reads === 0) continue;

@@ -251,7 +251,8 @@ export const composeEnvironment = endpoint({
   summary: 'Everything an environment has, its own and inherited',
   description:
     'From the root down: on equal names the binding nearest to the environment wins. Deleted secrets count as absent. With `resolve`, ' +
-    'entries whose secret you may read have their value, and each is recorded as read.',
+    'entries whose secret you may read have their value, and each is recorded as read; if one of them is in a zero-knowledge vault, ' +
+    'nothing is composed.',
   permission: 'environments:compose',
   rate: 'aggregate',
   plaintext: true,
@@ -266,7 +267,7 @@ export const composeEnvironment = endpoint({
       description: `By \`key_name\`, in its order; at most ${EFFECTIVE_MAX}.`,
     }),
   }),
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'ZkBoundaryViolation'],
 });
 
 export const ENVIRONMENT_ENDPOINTS = [

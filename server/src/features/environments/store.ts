@@ -256,6 +256,7 @@ export interface ComposedRow {
   vault_id: string | null;
   vault: string | null;
   log_reads: number | null;
+  is_zero_knowledge: number | null;
   secret_id: string | null;
   secret_no: number | null;
   path: string | null;
@@ -293,6 +294,7 @@ export function composition(
       'v.vault_id',
       'v.name as vault',
       'v.log_reads',
+      'v.is_zero_knowledge',
       's.secret_id',
       's.secret_no',
       's.path',

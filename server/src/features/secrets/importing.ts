@@ -49,7 +49,7 @@ export async function planImport(
     // Before it is told whether it fits: what may not be made here must not tell that nothing is here.
     requireMay(ctx, 'secrets:create', resource, { environment: options.environment ?? vault.environment, tags: [] });
     fitted(vault, options);
-    refuseBadValue(vault, options.type, entry.value, entry.pointer);
+    refuseUnfit(vault, options.type, entry);
     return { entry, change: 'create', existing, version: 1 };
   }
   requireMay(ctx, 'secrets:update', resource, attributesOf(existing));
@@ -57,13 +57,21 @@ export async function planImport(
   if (options.onExisting === 'skip') return { entry, change: 'skip', existing, version: existing.version };
   requireProof(ctx, existing);
   refuseWhileRotating(existing);
-  refuseBadValue(vault, existing.type, entry.value, entry.pointer);
+  refuseUnfit(vault, existing.type, entry);
   // To tell "unchanged" is to tell whether a guess is right: only to who may read it anyway.
   const mayCompare = ctx.may('secrets:read', resource, attributesOf(existing));
   const isSame = mayCompare && (await openValue(ctx.kernel, ctx.tenantId, vault.vault_id, existing)) === entry.value;
   return isSame
     ? { entry, change: 'unchanged', existing, version: existing.version }
     : { entry, change: 'update', existing, version: existing.version + 1 };
+}
+
+/** A file of plain values was not meant for a zero-knowledge vault: that is said as such, not as a slip in one of them. */
+function refuseUnfit(vault: VaultRow, type: string, { value, pointer }: ImportEntry): void {
+  if (vault.is_zero_knowledge === 1 && !value.startsWith('zk:')) {
+    throw new CofferError('ZkBoundaryViolation', 'This vault takes sealed values only: seal each of them first.');
+  }
+  refuseBadValue(vault, type, value, pointer);
 }
 
 export async function carryOutImport(

@@ -27,7 +27,8 @@ export interface Sealer {
   /** A fortress secret's own key, wrapped; null for an ordinary one. */
   newDataKey(secretId: string): Uint8Array;
   seal(secretId: string, version: number, value: string, dataKey: Buffer | null): Uint8Array;
-  fingerprint(value: string): Uint8Array;
+  /** Null where none is kept: of what a zero-knowledge vault holds nothing is compared. */
+  fingerprint(value: string): Uint8Array | null;
   wrapDataKey(secretId: string, dataKey: Uint8Array): Uint8Array;
 }
 
@@ -46,7 +47,7 @@ export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer
       const at = { tenantId: vault.tenant_id, ...place(secretId, version) };
       return seal(createSecretKey(dataKey), 0, at, bytes);
     },
-    fingerprint: (value) => fingerprints.mac(Buffer.from(value, 'utf8')),
+    fingerprint: (value) => (vault.is_zero_knowledge === 1 ? null : fingerprints.mac(Buffer.from(value, 'utf8'))),
   };
 }
 

@@ -10,7 +10,7 @@ import { newId } from '../../kernel/ids.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { NAME_PATTERN } from '../../kernel/wire.ts';
-import { countSecrets, isLive, lockVault, type VaultRow, vaultNotFound } from '../vaults/index.ts';
+import { countSecrets, isLive, lockVault, type VaultRow, vaultNotFound, whatChanged } from '../vaults/index.ts';
 import {
   attributesOf,
   authorizedSecret,
@@ -99,7 +99,7 @@ export async function create(
     data_key,
     ...sealedValue(identity, 1, value, sealer, dataKey),
   };
-  ctx.describe({ secret: row.secret_id, type, version: 1 });
+  ctx.describe({ secret: row.secret_id, version: 1, ...whatChanged(vault, { type }) });
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const operation = isPromoted ? 'promote' : 'create';
@@ -225,12 +225,8 @@ export async function update(
       sealer,
       await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
     );
-    ctx.describe({
-      secret: row.secret_id,
-      version: changed.version,
-      // Of a zero-knowledge vault the log says who, when and which operation, never what changed.
-      ...(vault.is_zero_knowledge === 0 && { changed: Object.keys(body).filter(isPart) }),
-    });
+    const parts = whatChanged(vault, { changed: Object.keys(body).filter(isPart) });
+    ctx.describe({ secret: row.secret_id, version: changed.version, ...parts });
     return secretOf(vaultName, changed);
   });
 }
@@ -316,7 +312,8 @@ export async function rollback(
       tags,
     };
     const changed = await appendVersion(tx, row, next, ctx.now, sealer, null);
-    ctx.describe({ secret: row.secret_id, version: changed.version, restored_from: older.version });
+    const basis = whatChanged(vault, { restored_from: older.version });
+    ctx.describe({ secret: row.secret_id, version: changed.version, ...basis });
     return { ...secretOf(vaultName, changed), restored_from: older.version };
   });
 }

@@ -8,7 +8,10 @@ export function secretsByPath(db: Reader, tenantId: string, after: string, limit
   return everywhere(db, tenantId).where('path', '>', after).orderBy('path').limit(limit).execute();
 }
 
-/** In the order of their values' keyed digests; those that have none are left out. */
+/**
+ * In the order of their values' keyed digests; those that have none are left out, and so are those of zero-knowledge vaults, which had
+ * one before 0.3.0.
+ */
 export function secretsByFingerprint(
   db: Reader,
   tenantId: string,
@@ -18,6 +21,13 @@ export function secretsByFingerprint(
   return everywhere(db, tenantId)
     .select('fingerprint')
     .where('fingerprint', '>', after)
+    .where('vault_id', 'not in', (eb) =>
+      eb
+        .selectFrom('vaults')
+        .select('vaults.vault_id')
+        .where('vaults.tenant_id', '=', tenantId)
+        .where('vaults.is_zero_knowledge', '=', 1),
+    )
     .orderBy('fingerprint')
     .limit(limit)
     .execute();

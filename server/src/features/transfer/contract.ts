@@ -66,6 +66,7 @@ export const importSecrets = endpoint({
   }),
   raw: NONE,
   errors: [
+    'ZkBoundaryViolation',
     'VAULT_NOT_FOUND',
     'SECRET_ALREADY_EXISTS',
     'ROTATION_IN_PROGRESS',
@@ -96,7 +97,7 @@ export const exportSecrets = endpoint({
   status: 200,
   output: NONE,
   raw: 'text/plain; charset=utf-8',
-  errors: ['VAULT_NOT_FOUND'],
+  errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
 });
 
 export const TRANSFER_ENDPOINTS = [importSecrets, exportSecrets];

@@ -7,6 +7,7 @@ import {
   openedValues,
   prefixRange,
   reachOf,
+  refuseInZeroKnowledge,
   SEEN,
   type SummaryRow,
   secretResource,
@@ -29,6 +30,7 @@ const PAGE = 1000;
 export async function exportSecrets(ctx: Context, vaultName: string, query: Query<typeof contract.exportSecrets>) {
   const ranges = reachOf(ctx, vaultName, EXPORTABLE);
   const vault = await vaultWithin(ctx, vaultName, ranges);
+  refuseInZeroKnowledge(vault, 'An export');
   if (difference([prefixRange(query.prefix)], ranges).length > 0) throw notAll();
   const isExportable = (row: SummaryRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
   const rows = await everyRow(

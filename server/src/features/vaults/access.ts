@@ -29,3 +29,8 @@ export async function authorizedVault(ctx: Context, db: Reader, name: string): P
   if (known === undefined) throw vaultNotFound();
   return known;
 }
+
+/** Of a zero-knowledge vault the log says who, when and which operation, never what changed. */
+export function whatChanged(vault: Pick<store.VaultRow, 'is_zero_knowledge'>, details: Record<string, unknown>) {
+  return vault.is_zero_knowledge === 1 ? {} : details;
+}

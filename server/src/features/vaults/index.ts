@@ -6,7 +6,7 @@ import * as members from './members.ts';
 import { type PurgePorts, purgeVaultsJob } from './retention.ts';
 import * as vaults from './service.ts';
 
-export { authorizedVault, isLive, vaultAttributes, vaultNotFound } from './access.ts';
+export { authorizedVault, isLive, vaultAttributes, vaultNotFound, whatChanged } from './access.ts';
 export { SECRET_IDS_MAX, Tags, tagText, VAULT_ENDPOINTS, vaultName } from './contract.ts';
 export { managedBy, markPending, unmarkPending } from './deletion.ts';
 export { vaultKeyPurpose } from './retention.ts';

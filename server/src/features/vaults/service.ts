@@ -11,7 +11,7 @@ import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
-import { authorizedVault, isLive, tagsOf, vaultAttributes, vaultNotFound } from './access.ts';
+import { authorizedVault, isLive, tagsOf, vaultAttributes, vaultNotFound, whatChanged } from './access.ts';
 import type * as contract from './contract.ts';
 import type { Vault } from './contract.ts';
 import * as store from './store.ts';
@@ -173,9 +173,9 @@ export async function read(ctx: Context, name: string, ports: VaultPorts) {
 }
 
 export async function update(ctx: Context, name: string, body: Body<typeof contract.updateVault>): Promise<Vault> {
-  ctx.describe({ changed: Object.keys(body) });
   return ctx.change(async (tx) => {
     const row = await lockedVault(ctx, tx, name);
+    ctx.describe(whatChanged(row, { changed: Object.keys(body) }));
     if (body.name !== undefined) throw invalidField('/body/name', 'never changes: it stands in paths and policies');
     if (body.is_zero_knowledge !== undefined && body.is_zero_knowledge !== (row.is_zero_knowledge === 1)) {
       throw new CofferError('ZK_FLAG_IMMUTABLE', 'is_zero_knowledge is chosen when a vault is made and never changes.');
