@@ -36,7 +36,8 @@ function rowsIn(answer: Answer['body']): Answer['body'][] {
 const toldOf = (rows: Answer['body'][]) =>
   JSON.stringify(rows.filter(({ decision }) => decision !== 'deny' && decision !== 'error'));
 
-const keyOf = (row: Answer['body']) => String(row.id ?? row.user_id ?? row.key_name ?? row.path ?? row.version);
+const keyOf = (row: Answer['body']) =>
+  String(row.id ?? row.user_id ?? row.key_id ?? row.key_name ?? row.path ?? row.version);
 
 onBothDatabases('isolation of lists', (database) => {
   let neighbours: Neighbours;

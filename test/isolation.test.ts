@@ -33,6 +33,8 @@ const PLAIN = new Set(
     ['value', 'reason', 'metadata', 'protection', 'promote', 'generator', 'rotation', 'expected_version', 'to_version'],
     ['password', 'current_password', 'new_password', 'otp', 'ttl_days', 'ip_allowlist', 'scope.actions'],
     ['document', 'action', 'context', 'key_name', 'dry_run', 'on_existing', 'dotenv'],
+    // What is wrapped, signed or verified, and with what anybody may have made.
+    ['algorithm', 'wrapKey.key', 'public_key', 'wrapped', 'message', 'digest', 'signature'],
     // What people are called, not what they are found by; and what is put before paths.
     ['createToken.name', 'createUser.name', 'updateUser.name', 'createTenant.owner_email', 'importSecrets.prefix'],
     // A new name, which is tried where things are made; and one that cannot be given.
@@ -52,6 +54,8 @@ const PLAIN = new Set(
     ['updateFederation.name', 'updateWorkloadMethod.name'],
     // A text that decides or that is looked for, and finds nothing by itself.
     ['simulatePolicy.resource', 'listAudit.resource'],
+    // Bytes; that a nonce is good in one tenant alone has its own test.
+    ['verifyAttestation.nonce', 'verifyAttestation.expected'],
   ].flat(),
 );
 

@@ -17,6 +17,18 @@ type CallerKind = (typeof CALLERS)[number];
 
 /** Every endpoint and what each caller gets, in the order of CALLERS. A new endpoint needs a row here. */
 const EXPECTED: Record<string, number[]> = {
+  'POST /eaas/keys': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'GET /eaas/keys': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'PATCH /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 202, 202],
+  'POST /eaas/keys/{name}/rotate': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/encrypt': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/decrypt': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/encrypt-batch': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/decrypt-batch': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/rewrap': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+
   'POST /v1/app-connections': [401, 401, 401, 401, 404, 403, 403, 201, 201],
   'GET /v1/app-connections': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /app-connections/auto-paths': [401, 401, 401, 401, 200, 403, 200, 200, 200],
@@ -43,6 +55,9 @@ const EXPECTED: Record<string, number[]> = {
   'GET /eso/secrets/by-id': [401, 401, 401, 401, 401, 401, 401, 401, 401],
   'GET /eso/secrets/by-name': [401, 401, 401, 401, 401, 401, 401, 401, 401],
   'GET /eso/vault/{vault}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+
+  'POST /attestation/nonce': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'POST /attestation/verify': [401, 401, 401, 401, 200, 403, 403, 200, 200],
 
   'POST /auth/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/logout': [401, 401, 401, 401, 204, 204, 204, 204, 204],
@@ -131,6 +146,14 @@ const EXPECTED: Record<string, number[]> = {
   'DELETE /environments/{environment_id}/secrets/{secret_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
   'GET /environments/{environment_id}/compose': [401, 401, 401, 401, 404, 403, 200, 200, 200],
 
+  'POST /pqc/hybrid-classical/wrap': [401, 401, 401, 401, 200, 403, 403, 200, 200],
+  'POST /pqc/hybrid-classical/unwrap': [401, 401, 401, 401, 422, 403, 403, 200, 200],
+  'POST /pqc/dual-sign/sign': [401, 401, 401, 401, 200, 403, 403, 200, 200],
+  'POST /pqc/dual-sign/verify': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'GET /pqc/keys': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /pqc/keys/{key_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'POST /pqc/keys/rotate': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+
   'POST /v1/tenants': [401, 401, 401, 401, 403, 403, 403, 201, 201],
   'GET /v1/tenants': [401, 401, 401, 401, 403, 403, 200, 200, 200],
   'GET /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
@@ -204,6 +227,7 @@ const MACHINE_ONLY = [
 
 /** What takes two people, always or in some cases: a door that is missing here opens for one. */
 const APPROVED = [
+  'DELETE /eaas/keys/{name}',
   'DELETE /auth/mfa/totp',
   'POST /v1/users',
   'PATCH /v1/users/{user_id}',

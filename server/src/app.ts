@@ -10,6 +10,7 @@ import {
   findConnection,
 } from './features/app-connections/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
+import { ATTESTATION_ENDPOINTS, attestationFeature } from './features/attestation/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import {
   CERTIFICATE_ENDPOINTS,
@@ -36,6 +37,7 @@ import {
   policiesFeature,
   policiesTouching,
 } from './features/policies/index.ts';
+import { PQC_ENDPOINTS, PqcKeys, pqcFeature } from './features/pqc/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
 import { purgeSecrets, SECRET_ENDPOINTS, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
@@ -95,6 +97,8 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...WORKLOAD_ENDPOINTS,
   ...ESO_ENDPOINTS,
   ...EAAS_ENDPOINTS,
+  ...ATTESTATION_ENDPOINTS,
+  ...PQC_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...HEALTH_ENDPOINTS,
@@ -112,6 +116,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
   const reader = new SecretReader(kernel.database);
   const http = new HttpClient(kernel.outbound);
   const keySets = new KeySets(http, kernel.clock);
+  const pqcKeys = new PqcKeys(kernel);
   return [
     sessionsFeature(kernel),
     tokensFeature(kernel, [
@@ -172,6 +177,8 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     eaasFeature(kernel),
     federationsFeature({ certificates, keySets }),
     workloadIdentityFeature({ http, keySets }),
+    attestationFeature(kernel),
+    pqcFeature(pqcKeys),
     tenantsFeature(),
     auditFeature(heads),
     healthFeature(kernel, () => state.isStopping),

@@ -15,7 +15,7 @@ import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
 import { isAllowed, isConceivable } from './authz/evaluate.ts';
 import { intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
-import { reachInVault } from './authz/reach.ts';
+import { reachInVault, vaultsByName } from './authz/reach.ts';
 import type { PurposeKey } from './crypto/keyring.ts';
 import { type EndpointDeclaration, NONE } from './endpoint.ts';
 import { CofferError } from './errors.ts';
@@ -230,6 +230,13 @@ export class Context {
       reachInVault(this.principal.policies, action, vault),
       placesInVault(this.principal.ceilings, vault),
     );
+  }
+
+  /** The names of the vaults on which the caller may do this; null if it must be asked of each. */
+  vaultsByName(action: string): PathRange[] | null {
+    const { ceilings, policies } = this.principal;
+    const isBound = ceilings.some(({ vaults, places }) => vaults !== null || places !== null);
+    return isBound ? null : vaultsByName(policies, action);
   }
 
   /** For what answers with as much as the caller may see: it is refused only to who may see nothing at all. */

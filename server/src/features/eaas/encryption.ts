@@ -2,7 +2,8 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import type * as contract from './contract.ts';
-import { decryptFailed, open, PLAINTEXT_BYTES_MAX, parseEnvelope, seal } from './envelope.ts';
+import { PLAINTEXT_BYTES_MAX } from './contract.ts';
+import { decryptFailed, open, parseEnvelope, seal } from './envelope.ts';
 import type { KeyCache } from './key-cache.ts';
 
 export async function encrypt(ctx: Context, keys: KeyCache, name: string, body: Body<typeof contract.encrypt>) {

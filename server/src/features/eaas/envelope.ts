@@ -4,9 +4,6 @@ import { CofferError } from '../../kernel/errors.ts';
 const ALGORITHM = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-export const PLAINTEXT_BYTES_MAX = 1024 * 1024;
-/** What the longest plaintext becomes, with room for the longest name. */
-export const ENVELOPE_CHARS_MAX = Math.ceil(PLAINTEXT_BYTES_MAX / 3) * 4 + 256;
 const FORM =
   /^eaas:v1:([A-Za-z0-9][A-Za-z0-9._-]{0,62}):([1-9]\d{0,8}):([A-Za-z0-9+/]{16}):([A-Za-z0-9+/]*={0,2}):([A-Za-z0-9+/]{22}==)$/;
 

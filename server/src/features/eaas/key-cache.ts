@@ -19,7 +19,13 @@ interface Kept {
   epoch: number;
   row: KeyRow;
   newest: KeyObject;
-  usesLeft: number;
+  uses: Uses;
+}
+
+/** How often a version may still encrypt before more is reserved. Shared by all that is kept of it, whatever the epoch. */
+interface Uses {
+  version: string;
+  left: number;
 }
 
 /**
@@ -39,12 +45,13 @@ export class KeyCache {
   /** The newest version, for `count` encryptions. */
   async forEncryption(ctx: Context, name: string, count: number): Promise<{ key: KeyObject; version: number }> {
     for (;;) {
-      const kept = await this.#current(ctx, name);
-      if (kept.usesLeft >= count) {
-        kept.usesLeft -= count;
-        return { key: kept.newest, version: kept.row.latest_version };
+      const { row, newest, uses } = await this.#current(ctx, name);
+      if (uses.left >= count || (await this.#reserve(ctx, row, uses))) {
+        uses.left -= count;
+        return { key: newest, version: row.latest_version };
       }
-      await this.#reserve(ctx, kept);
+      // Somebody rotated it, or we did: what was kept is no longer the newest, whatever epoch this request began in.
+      this.#kept.delete(slotOf(ctx, name));
     }
   }
 
@@ -66,36 +73,40 @@ export class KeyCache {
   }
 
   async #current(ctx: Context, name: string): Promise<Kept> {
-    const slot = `${ctx.tenantId} ${name}`;
+    const slot = slotOf(ctx, name);
     const kept = this.#kept.get(slot);
     if (kept !== undefined && kept.epoch === ctx.epoch) return kept;
     const row = await findKey(ctx.database.read, ctx.tenantId, name);
     if (row === undefined) throw notFound('encryption key');
     const newest = await this.#kernel.keyring.keyAt(row.tenant_id, purposeOf(row.key_id), row.latest_version);
-    const isSameVersion = kept?.row.key_id === row.key_id && kept.row.latest_version === row.latest_version;
-    const fresh = { epoch: ctx.epoch, row, newest, usesLeft: isSameVersion ? kept.usesLeft : 0 };
+    const version = `${row.key_id} ${row.latest_version}`;
+    const known = this.#kept.get(slot)?.uses;
+    const uses = known?.version === version ? known : { version, left: 0 };
+    const fresh = { epoch: ctx.epoch, row, newest, uses };
     this.#kept.set(slot, fresh);
     return fresh;
   }
 
-  /** Takes a block of uses; once a version has had enough of them, the next one is made first. */
-  async #reserve(ctx: Context, kept: Kept): Promise<void> {
-    const { tenant_id: tenantId, name, key_id: keyId } = kept.row;
+  /** Takes a block of uses, if the version is still the newest. Once it has had enough of them, the next one is made instead. */
+  async #reserve(ctx: Context, kept: KeyRow, uses: Uses): Promise<boolean> {
+    const { tenant_id: tenantId, name, key_id: keyId, latest_version: version } = kept;
     const { keyring, database } = this.#kernel;
     const nextVersion = await keyring.versionMaker(tenantId, purposeOf(keyId));
-    const isSame = await database.transaction(async (tx) => {
+    const isReserved = await database.transaction(async (tx) => {
       const row = await lockKey(tx, tenantId, name);
-      if (row?.key_id !== keyId || row.latest_version !== kept.row.latest_version) return false;
-      const used = await keyring.countUses(tx, tenantId, purposeOf(keyId), row.latest_version, USES_BLOCK);
+      if (row?.key_id !== keyId || row.latest_version !== version) return false;
+      const used = await keyring.countUses(tx, tenantId, purposeOf(keyId), version, USES_BLOCK);
       if (used < this.#usesMax) return true;
-      const version = row.latest_version + 1;
-      await keyring.insertVersion(tx, nextVersion(version));
-      await updateKey(tx, tenantId, name, { latest_version: version, rotated_at: ctx.now, updated_at: ctx.now });
+      await keyring.insertVersion(tx, nextVersion(version + 1));
+      await updateKey(tx, tenantId, name, { latest_version: version + 1, rotated_at: ctx.now, updated_at: ctx.now });
       await raiseEpoch(tx, tenantId);
       return false;
     });
-    if (isSame) kept.usesLeft += USES_BLOCK;
-    // Somebody rotated it, or we did: what is kept is no longer the newest, whatever epoch this request began in.
-    else this.#kept.delete(`${tenantId} ${name}`);
+    if (isReserved) uses.left += USES_BLOCK;
+    return isReserved;
   }
+}
+
+function slotOf(ctx: Context, name: string): string {
+  return `${ctx.tenantId} ${name}`;
 }

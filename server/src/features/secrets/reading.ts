@@ -42,9 +42,13 @@ export class SecretReader {
     return answer.then(({ found }) => found);
   }
 
-  /** Begins to find what this request will ask for, and answers with the tenant's epoch; null where an epoch costs nothing. */
-  foresee(ctx: Context, key: SecretKey): Promise<number | null> | null {
-    if (this.#database.version !== null) return null;
+  /** Not where an epoch costs nothing. */
+  get gainsByForesight(): boolean {
+    return this.#database.version === null;
+  }
+
+  /** Begins to find what this request will ask for, and answers with the tenant's epoch. */
+  foresee(ctx: Context, key: SecretKey): Promise<number | null> {
     const answer = this.#together(key);
     this.#foreseen.set(ctx, { key, answer });
     return answer.then(({ epoch }) => epoch);

@@ -39,7 +39,7 @@ import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
 import * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
 import { appendVersion, insertFirst, sealedValue, tagPlace } from './versions.ts';
-import { secretOf, storedMetadata, wordsWithValue } from './wire.ts';
+import { secretOf, storedMetadata, summaryOf, wordsWithValue } from './wire.ts';
 
 const TYPE_DEFAULT = 'generic';
 /** Integer ids are drawn by lot: no counter that writers would queue for, and nothing to count up. */
@@ -140,6 +140,7 @@ const VAULT_NAME = new RegExp(NAME_PATTERN);
  * make PostgreSQL refuse the question for all who share it.
  */
 export function foreseeRead(ctx: Context, reader: SecretReader, known: Principal): Promise<number | null> | null {
+  if (!reader.gainsByForesight) return null;
   const { vault = '', path = '' } = ctx.call.params;
   if (!VAULT_NAME.test(vault) || !parseSecretPath(path).ok) return null;
   if (!isConceivable(known.policies, ctx.declaration.permission, secretResource(vault, path))) return null;
@@ -155,10 +156,13 @@ export async function read(
 ) {
   const row = await authorizedSecret(ctx, reader, vault, path);
   if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded();
-  return opened(ctx, vault, row, version);
+  const { shown, value } = await opened(ctx, row, version);
+  ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
+  if (row.rotation === null) return new Worded(wordsWithValue(vault, shown, value));
+  return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
 }
 
-/** The same, recorded whatever the vault asks for. */
+/** For other forms of the answer: recorded, whatever the vault asks for. */
 export async function readRecorded(
   ctx: Context,
   reader: SecretReader,
@@ -166,21 +170,14 @@ export async function readRecorded(
   path: string,
   version: number | undefined,
 ) {
-  return opened(ctx, vault, await authorizedSecret(ctx, reader, vault, path), version);
+  const { shown, value } = await opened(ctx, await authorizedSecret(ctx, reader, vault, path), version);
+  return { ...summaryOf(shown), value };
 }
 
-async function opened(
-  ctx: Context,
-  vault: string,
-  row: Awaited<ReturnType<typeof authorizedSecret>>,
-  version: number | undefined,
-) {
+async function opened(ctx: Context, row: ReadRow & { vault_id: string }, version: number | undefined) {
   requireProof(ctx, row);
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
-  const value = await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown);
-  ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
-  if (row.rotation === null) return new Worded(wordsWithValue(vault, shown, value));
-  return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
+  return { shown, value: await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown) };
 }
 
 async function atVersion(ctx: Context, row: ReadRow & { vault_id: string }, version: number): Promise<ReadRow> {

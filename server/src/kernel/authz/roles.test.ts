@@ -22,6 +22,9 @@ const rows: [action: string, resource: string, allowed: readonly Role[]][] = [
   ['tokens:read', 'token/t', ['owner', 'admin', 'auditor']],
   ['eaas:encrypt', 'eaas/k', ['owner', 'admin']],
   ['eaas:decrypt', 'eaas/k', ['owner', 'admin']],
+  ['pqc:unwrap', 'pqc/hybrid-classical', ['owner', 'admin']],
+  ['pqc:sign', 'pqc/dual-sign', ['owner', 'admin']],
+  ['pqc:list', 'pqc/keys', ['owner', 'admin', 'auditor']],
   ['secrets:aggregate', 'vault/app', ['owner', 'admin']],
   ['tokens:create', 'self', ROLES],
   ['tokens:create', 'self/tokens/t', ROLES],
@@ -45,7 +48,7 @@ describe('built-in roles', () => {
       statement: [{ effect: 'allow', action: ['*'], resource: ['*'] }],
     });
     const verbs = ['secrets:read', 'secrets:export', 'secrets:search', 'secrets:detokenize', 'secrets:aggregate'];
-    for (const action of [...verbs, 'eaas:decrypt', 'eaas:encrypt']) {
+    for (const action of [...verbs, 'eaas:decrypt', 'eaas:encrypt', 'pqc:unwrap', 'pqc:wrap', 'pqc:sign']) {
       const request = { action, resource: 'vault/app/x', context: { time: 0 } };
       assert.equal(evaluate([all, ...rolePolicies('auditor')], request).reason, 'explicit_deny');
     }

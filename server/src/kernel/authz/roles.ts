@@ -63,6 +63,9 @@ const NEVER_VALUES: PolicyStatement = {
     'secrets:aggregate',
     'eaas:decrypt',
     'eaas:encrypt',
+    'pqc:unwrap',
+    'pqc:wrap',
+    'pqc:sign',
   ],
   resource: ['*'],
 };

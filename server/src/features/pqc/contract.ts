@@ -1,0 +1,216 @@
+import Type, { type Static } from 'typebox';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { freeText, idParam, nextCursor, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
+
+export const KEM_ALGORITHMS = ['ecdh-p256+ml-kem-768', 'rsa-oaep-2048+ml-kem-768'] as const;
+export const SIGNATURE_ALGORITHM = 'rsa-pss-3072+ml-dsa-65';
+const ALGORITHMS = [...KEM_ALGORITHMS, SIGNATURE_ALGORITHM] as const;
+
+/** The largest of each in base64 is a little less: what is longer is refused before it is looked at. */
+const PUBLIC_KEY_LENGTH_MAX = 3200;
+const WRAPPED_LENGTH_MAX = 2048;
+const SIGNATURE_LENGTH_MAX = 5120;
+const KEY_LENGTH = 44;
+const DIGEST_LENGTH = 88;
+const KEY_ID_LENGTH_MAX = 64;
+export const MESSAGE_BYTES_MAX = 1_048_576;
+/** A character may be written as six (`\u0041`), and there is a signature and a key beside the message. */
+const MESSAGE_BODY_BYTES_MAX = 6 * MESSAGE_BYTES_MAX + BODY_BYTES_DEFAULT;
+
+const kemAlgorithm = oneOf(KEM_ALGORITHMS, 'Which classical algorithm stands beside ML-KEM-768.');
+const keyIdIn = Type.String({ minLength: 1, maxLength: KEY_ID_LENGTH_MAX, description: 'Which key, by its id.' });
+const publicKeyIn = Type.String({
+  minLength: 1,
+  maxLength: PUBLIC_KEY_LENGTH_MAX,
+  description: "Somebody else's public key in base64, in place of the tenant's own.",
+});
+const message = Type.String({
+  maxLength: MESSAGE_BYTES_MAX,
+  description: 'A text, of at most 1,048,576 bytes in UTF-8.',
+});
+const digest = Type.String({
+  minLength: DIGEST_LENGTH,
+  maxLength: DIGEST_LENGTH,
+  description: 'Or the SHA-512 of what is signed, in base64: for bytes that are no text, or too many to send.',
+});
+
+export const PqcKey = object({
+  key_id: Type.String(),
+  algorithm: oneOf(ALGORITHMS),
+  version: Type.Integer(),
+  public_key: Type.String({ description: 'In base64: the part for ML-KEM or ML-DSA, then the classical one.' }),
+  created_at: timestampText,
+});
+export type PqcKey = Static<typeof PqcKey>;
+
+const common = {
+  noun: 'pqc',
+  credentials: ANY_CALLER,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  rate: 'read',
+  effect: 'read',
+  params: NONE,
+  query: NONE,
+  status: 200,
+} as const;
+
+const wrapping = { ...common, method: 'POST', resource: 'pqc/hybrid-classical', plaintext: true } as const;
+
+export const wrapKey = endpoint({
+  ...wrapping,
+  name: 'wrapKey',
+  path: '/pqc/hybrid-classical/wrap',
+  summary: 'Wrap an AES-256 key with a hybrid of ML-KEM-768 and a classical algorithm',
+  description:
+    "With the newest version of the tenant's own key, made on first use, or with `public_key`. Who breaks one of the two algorithms does not have " +
+    'the key.',
+  permission: 'pqc:wrap',
+  audit: 'pqc:wrap',
+  body: object({
+    algorithm: kemAlgorithm,
+    key: Type.String({
+      minLength: KEY_LENGTH,
+      maxLength: KEY_LENGTH,
+      description: 'The key to wrap: 32 bytes in base64.',
+    }),
+    public_key: Type.Optional(publicKeyIn),
+  }),
+  output: object({
+    algorithm: kemAlgorithm,
+    key_id: Type.String({ description: 'Which key it is wrapped with; unwrap needs it.' }),
+    wrapped: Type.String({ description: 'In base64.' }),
+  }),
+  errors: [],
+});
+
+export const unwrapKey = endpoint({
+  ...wrapping,
+  name: 'unwrapKey',
+  path: '/pqc/hybrid-classical/unwrap',
+  summary: 'Unwrap a key that was wrapped',
+  description:
+    'Takes what `wrap` answered, of any version of the key. Whatever is wrong with it, the answer is the same.',
+  permission: 'pqc:unwrap',
+  audit: 'pqc:unwrap',
+  body: object({
+    algorithm: kemAlgorithm,
+    key_id: keyIdIn,
+    wrapped: Type.String({ maxLength: WRAPPED_LENGTH_MAX, description: 'In base64.' }),
+  }),
+  output: object({
+    algorithm: kemAlgorithm,
+    key_id: Type.String(),
+    key: Type.String({ description: 'The 32 bytes in base64.' }),
+  }),
+  errors: ['DECRYPT_FAILED'],
+});
+
+const signing = {
+  ...common,
+  method: 'POST',
+  resource: 'pqc/dual-sign',
+  bodyBytesMax: MESSAGE_BODY_BYTES_MAX,
+} as const;
+
+export const dualSign = endpoint({
+  ...signing,
+  name: 'dualSign',
+  path: '/pqc/dual-sign/sign',
+  summary: 'Sign with RSA-PSS-3072 and ML-DSA-65 at once',
+  description: 'One signature of two halves (id-MLDSA65-RSA3072-PSS-SHA512). Send either `message` or `digest`.',
+  permission: 'pqc:sign',
+  audit: 'pqc:sign',
+  body: object({ message: Type.Optional(message), digest: Type.Optional(digest) }),
+  output: object({
+    algorithm: oneOf([SIGNATURE_ALGORITHM]),
+    key_id: Type.String(),
+    signature: Type.String({ description: 'In base64: 3,309 bytes of ML-DSA, then 384 of RSA-PSS.' }),
+    public_key: Type.String({ description: 'In base64: who keeps it can verify without the service.' }),
+  }),
+  errors: [],
+});
+
+export const dualVerify = endpoint({
+  ...signing,
+  name: 'dualVerify',
+  path: '/pqc/dual-sign/verify',
+  summary: 'Verify a dual signature: both halves must hold',
+  description:
+    "Send either `message` or `digest`, and `key_id` for a key of the tenant's, of any version, or `public_key` for anybody's. With both, they must be " +
+    'the same key.',
+  permission: 'pqc:verify',
+  audit: 'pqc:verify',
+  body: object({
+    message: Type.Optional(message),
+    digest: Type.Optional(digest),
+    signature: Type.String({ maxLength: SIGNATURE_LENGTH_MAX, description: 'In base64.' }),
+    key_id: Type.Optional(keyIdIn),
+    public_key: Type.Optional(publicKeyIn),
+  }),
+  output: object({
+    valid: Type.Boolean({ description: 'Both halves hold.' }),
+    rsa_pss_valid: Type.Boolean(),
+    ml_dsa_valid: Type.Boolean(),
+    key_id: Type.String(),
+  }),
+  errors: ['NOT_FOUND'],
+});
+
+export const listPqcKeys = endpoint({
+  ...common,
+  name: 'listPqcKeys',
+  method: 'GET',
+  path: '/pqc/keys',
+  summary: 'List the public keys of the tenant, every version',
+  permission: 'pqc:list',
+  resource: 'pqc/keys',
+  audit: 'pqc:list',
+  query: object({ ...pageQuery, algorithm: Type.Optional(oneOf(ALGORITHMS)) }),
+  body: NONE,
+  output: object({ keys: Type.Array(PqcKey), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readPqcKey = endpoint({
+  ...common,
+  name: 'readPqcKey',
+  method: 'GET',
+  path: '/pqc/keys/{key_id}',
+  summary: 'Read one public key',
+  permission: 'pqc:read_metadata',
+  resource: 'pqc/keys',
+  audit: 'pqc:read',
+  params: object({ key_id: idParam }),
+  body: NONE,
+  output: PqcKey,
+  errors: ['NOT_FOUND'],
+});
+
+export const rotatePqcKey = endpoint({
+  ...common,
+  credentials: ANY_TOKEN,
+  name: 'rotatePqcKey',
+  method: 'POST',
+  path: '/pqc/keys/rotate',
+  summary: 'Make a new version of a key',
+  description:
+    'It wraps or signs from now on. What earlier versions wrapped and signed goes on unwrapping and verifying. A version that is a year old is ' +
+    'replaced by itself when it would be used.',
+  permission: 'pqc:rotate',
+  resource: 'pqc/keys',
+  rate: 'rotate',
+  audit: 'pqc:rotate',
+  effect: 'change',
+  body: object({ algorithm: oneOf(ALGORITHMS), reason: Type.Optional(freeText(1024, 'Why, for the audit log.')) }),
+  status: 201,
+  output: PqcKey,
+  errors: ['IN_USE'],
+});
+
+export const PQC_ENDPOINTS = [wrapKey, unwrapKey, dualSign, dualVerify, listPqcKeys, rotatePqcKey, readPqcKey];

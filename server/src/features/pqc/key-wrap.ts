@@ -1,0 +1,58 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { HybridKem, HybridPrivateKey } from './hybrid-kem.ts';
+
+const CIPHER = 'aes-256-gcm';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+export const WRAPPED_KEY_BYTES = 32;
+
+/** What a wrapped key is bound to: under another name or as of another algorithm it does not open. */
+export interface WrapBinding {
+  algorithm: string;
+  keyId: string;
+}
+
+export function wrappedBytes(kem: HybridKem): number {
+  return kem.ciphertextBytes + IV_BYTES + WRAPPED_KEY_BYTES + TAG_BYTES;
+}
+
+/** `KEM ciphertext ‖ iv(12) ‖ key(32) ‖ tag(16)`; null if the public key is none. The IV is ours, and the key it is used with is new each time. */
+export function wrapKey(kem: HybridKem, publicKey: Buffer, key: Buffer, binding: WrapBinding): Buffer | null {
+  const encapsulated = kem.encapsulate(publicKey);
+  if (encapsulated === null) return null;
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, encapsulated.secret, iv, { authTagLength: TAG_BYTES });
+  cipher.setAAD(associatedData(binding));
+  const body = cipher.update(key);
+  cipher.final();
+  return Buffer.concat([encapsulated.ciphertext, iv, body, cipher.getAuthTag()]);
+}
+
+/** The key, or null: whatever is wrong with it is wrong in the same way. */
+export function unwrapKey(
+  kem: HybridKem,
+  privateKey: HybridPrivateKey,
+  wrapped: Buffer,
+  binding: WrapBinding,
+): Buffer | null {
+  if (wrapped.length !== wrappedBytes(kem)) return null;
+  const ivStart = kem.ciphertextBytes;
+  const keyStart = ivStart + IV_BYTES;
+  const tagStart = keyStart + WRAPPED_KEY_BYTES;
+  const secret = kem.decapsulate(privateKey, wrapped.subarray(0, ivStart));
+  const decipher = createDecipheriv(CIPHER, secret, wrapped.subarray(ivStart, keyStart), { authTagLength: TAG_BYTES });
+  decipher.setAAD(associatedData(binding));
+  decipher.setAuthTag(wrapped.subarray(tagStart));
+  try {
+    const key = decipher.update(wrapped.subarray(keyStart, tagStart));
+    decipher.final();
+    return key;
+  } catch {
+    return null;
+  }
+}
+
+/** Neither part holds a line break. */
+function associatedData({ algorithm, keyId }: WrapBinding): Buffer {
+  return Buffer.from(`${algorithm}\n${keyId}`, 'utf8');
+}

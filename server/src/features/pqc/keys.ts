@@ -1,0 +1,182 @@
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { type Clock, DAY_MS } from '../../kernel/clock.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import type { Keyring, PurposeKey } from '../../kernel/crypto/keyring.ts';
+import { UnsealError } from '../../kernel/crypto/sealing.ts';
+import { type Database, UniqueViolation } from '../../kernel/storage/database.ts';
+import {
+  type CompositePrivateKey,
+  compositePublicBytes,
+  generateComposite,
+  parseComposite,
+  writeComposite,
+} from './composite-signature.ts';
+import { SIGNATURE_ALGORITHM } from './contract.ts';
+import { HYBRID_KEMS, type HybridKem, type HybridPrivateKey, type KemAlgorithm } from './hybrid-kem.ts';
+import * as store from './store.ts';
+
+const PURPOSE = 'pqc';
+const LOADED_MAX = 1000;
+/** A key older than this gets a successor the next time it would be used. */
+export const PQC_KEY_AGE_MAX_MS = 365 * DAY_MS;
+/** 160 bits of a SHA-256: nobody finds another key with the same id. */
+const FINGERPRINT_DIGITS = 40;
+const KEY_ID_FORM = /^[A-Za-z0-9-]{1,64}$/;
+
+interface PrivateKeys extends Record<KemAlgorithm, HybridPrivateKey> {
+  [SIGNATURE_ALGORITHM]: CompositePrivateKey;
+}
+export type PqcAlgorithm = keyof PrivateKeys;
+
+/** What a key of some algorithm is made by, and how it is written. */
+interface KeyKind<P> {
+  idPrefix: string;
+  generate(): Promise<P>;
+  publicBytes(key: P): Buffer;
+  write(key: P): Buffer;
+  parse(bytes: Buffer): P;
+}
+
+const kemKind = (idPrefix: string, kem: HybridKem): KeyKind<HybridPrivateKey> => ({
+  idPrefix,
+  generate: () => kem.generate(),
+  publicBytes: (key) => kem.publicKeyOf(key),
+  write: (key) => kem.writePrivate(key),
+  parse: (bytes) => kem.parsePrivate(bytes),
+});
+
+const KINDS: { readonly [A in PqcAlgorithm]: KeyKind<PrivateKeys[A]> } = {
+  'ecdh-p256+ml-kem-768': kemKind('ecdh-p256', HYBRID_KEMS['ecdh-p256+ml-kem-768']),
+  'rsa-oaep-2048+ml-kem-768': kemKind('rsa-oaep-2048', HYBRID_KEMS['rsa-oaep-2048+ml-kem-768']),
+  [SIGNATURE_ALGORITHM]: {
+    idPrefix: 'rsa-pss-3072',
+    generate: generateComposite,
+    publicBytes: compositePublicBytes,
+    write: writeComposite,
+    parse: parseComposite,
+  },
+};
+
+export const PQC_ALGORITHMS = Object.keys(KINDS) as PqcAlgorithm[];
+
+export interface PqcKey<A extends PqcAlgorithm = PqcAlgorithm> {
+  readonly keyId: string;
+  readonly algorithm: A;
+  readonly version: number;
+  readonly publicKey: Buffer;
+  readonly privateKey: PrivateKeys[A];
+  readonly createdAt: number;
+}
+
+/**
+ * The id of a key is made from its public key, so that who wraps something to another's public key names it as its owner does, and that one id is one
+ * algorithm, one version and one tenant's.
+ */
+export function keyIdOf(algorithm: PqcAlgorithm, publicKey: Uint8Array): string {
+  const named = Buffer.concat([Buffer.from(`${algorithm}\n`, 'utf8'), publicKey]);
+  return `${KINDS[algorithm].idPrefix}-${sha256(named).toString('hex').slice(0, FINGERPRINT_DIGITS)}`;
+}
+
+/**
+ * The keys of tenants and of the installation, in versions: the newest wraps and signs, every one unwraps and verifies. A version is a row that never
+ * changes: of two nodes that make the same one, the second's insert fails and it uses the first's.
+ */
+export class PqcKeys {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #loaded = new BoundedCache<string, PqcKey>(LOADED_MAX);
+  readonly #making = new Map<string, Promise<void>>();
+
+  constructor(parts: { database: Database; keyring: Keyring; clock: Clock }) {
+    this.#database = parts.database;
+    this.#keyring = parts.keyring;
+    this.#clock = parts.clock;
+  }
+
+  /** The one that wraps or signs now; made first if there is none yet, or only one that is too old. */
+  async newest<A extends PqcAlgorithm>(tenantId: string, algorithm: A): Promise<PqcKey<A>> {
+    for (;;) {
+      const row = await store.findNewest(this.#database.read, tenantId, algorithm);
+      const isFresh = row !== undefined && this.#clock.now() - row.created_at < PQC_KEY_AGE_MAX_MS;
+      if (isFresh) return (await this.load(row)) as PqcKey<A>;
+      await this.#makeOnce(tenantId, algorithm, (row?.version ?? 0) + 1);
+    }
+  }
+
+  /** However many requests of this process find that a version is due, it is made once; of another process's, only one is kept. */
+  #makeOnce(tenantId: string, algorithm: PqcAlgorithm, version: number): Promise<void> {
+    const slot = `${tenantId} ${algorithm} ${version}`;
+    const begun = this.#making.get(slot);
+    if (begun !== undefined) return begun;
+    const making = this.#make(tenantId, algorithm, version).finally(() => this.#making.delete(slot));
+    this.#making.set(slot, making);
+    return making;
+  }
+
+  async #make(tenantId: string, algorithm: PqcAlgorithm, version: number): Promise<void> {
+    const row = await this.#prepare(tenantId, algorithm, version);
+    try {
+      await this.#database.transaction((tx) => store.insertKey(tx, row));
+    } catch (error) {
+      if (!(error instanceof UniqueViolation)) throw error;
+    }
+  }
+
+  async find(tenantId: string, keyId: string): Promise<PqcKey | null> {
+    // Whatever a caller may send is asked for here, and PostgreSQL takes no NUL.
+    if (!KEY_ID_FORM.test(keyId)) return null;
+    const loaded = this.#loaded.get(slotOf(tenantId, keyId));
+    if (loaded !== undefined) return loaded;
+    const row = await store.findById(this.#database.read, tenantId, keyId);
+    return row === undefined ? null : this.load(row);
+  }
+
+  /** The version after the newest, not yet stored. */
+  async prepareNext(tenantId: string, algorithm: PqcAlgorithm): Promise<store.PqcKeyRow> {
+    const newest = await store.findNewest(this.#database.read, tenantId, algorithm);
+    return this.#prepare(tenantId, algorithm, (newest?.version ?? 0) + 1);
+  }
+
+  async #prepare<A extends PqcAlgorithm>(tenantId: string, algorithm: A, version: number): Promise<store.PqcKeyRow> {
+    const kind: KeyKind<PrivateKeys[A]> = KINDS[algorithm];
+    const key = await kind.generate();
+    const sealing: PurposeKey = await this.#keyring.purposeKey(tenantId, PURPOSE);
+    const public_key = kind.publicBytes(key);
+    const key_id = keyIdOf(algorithm, public_key);
+    const bytes = kind.write(key);
+    const sealed_private = sealing.seal(placeOf(key_id, version), bytes);
+    bytes.fill(0);
+    const created_at = this.#clock.now();
+    return { tenant_id: tenantId, algorithm, version, key_id, public_key, sealed_private, created_at };
+  }
+
+  /**
+   * The private key is unsealed also where only the public one is needed: it opens only under the id of the public key it was sealed with, so nobody
+   * who can write to the database has things wrapped to a key of theirs.
+   */
+  async load(row: store.PqcKeyRow): Promise<PqcKey> {
+    const slot = slotOf(row.tenant_id, row.key_id);
+    const loaded = this.#loaded.get(slot);
+    if (loaded !== undefined) return loaded;
+    const algorithm = row.algorithm as PqcAlgorithm;
+    const publicKey = Buffer.from(row.public_key);
+    if (!Object.hasOwn(KINDS, algorithm) || keyIdOf(algorithm, publicKey) !== row.key_id) throw new UnsealError();
+    const place = { tenantId: row.tenant_id, ...placeOf(row.key_id, row.version) };
+    const bytes = await this.#keyring.unseal(PURPOSE, place, row.sealed_private);
+    const privateKey = KINDS[algorithm].parse(bytes);
+    bytes.fill(0);
+    const { key_id: keyId, version, created_at: createdAt } = row;
+    const key: PqcKey = { keyId, algorithm, version, publicKey, privateKey, createdAt };
+    this.#loaded.set(slot, key);
+    return key;
+  }
+}
+
+function slotOf(tenantId: string, keyId: string): string {
+  return `${tenantId} ${keyId}`;
+}
+
+function placeOf(keyId: string, version: number) {
+  return { table: 'pqc_keys', row: keyId, version };
+}

@@ -1,0 +1,75 @@
+import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    pqc_keys: PqcKeyRow;
+  }
+}
+
+/** A version of a key. It never changes. */
+export interface PqcKeyRow {
+  /** The system's for the keys of the installation. */
+  tenant_id: string;
+  algorithm: string;
+  version: number;
+  /** Made from the public key. */
+  key_id: string;
+  public_key: Uint8Array;
+  sealed_private: Uint8Array;
+  created_at: number;
+}
+
+export function findNewest(db: Reader, tenantId: string, algorithm: string): Promise<PqcKeyRow | undefined> {
+  return db
+    .selectFrom('pqc_keys')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('algorithm', '=', algorithm)
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+export function findById(db: Reader, tenantId: string, keyId: string): Promise<PqcKeyRow | undefined> {
+  return db
+    .selectFrom('pqc_keys')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst();
+}
+
+export async function insertKey(tx: Tx, row: PqcKeyRow): Promise<void> {
+  await tx.insertInto('pqc_keys').values(row).execute();
+}
+
+/** Told from the cursors of other lists by its first part. */
+export const CURSOR_KIND = 'pqc';
+
+/** By algorithm, the newest version of each first. */
+export async function listKeys(
+  db: Reader,
+  tenantId: string,
+  algorithm: string | null,
+  after: { algorithm: string; version: number } | null,
+  limit: number,
+): Promise<Page<PqcKeyRow>> {
+  let query = db
+    .selectFrom('pqc_keys')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('algorithm', 'desc')
+    .orderBy('version', 'desc')
+    .limit(limit + 1);
+  if (algorithm !== null) query = query.where('algorithm', '=', algorithm);
+  if (after !== null) {
+    query = query.where((eb) =>
+      eb.or([
+        eb('algorithm', '<', after.algorithm),
+        eb.and([eb('algorithm', '=', after.algorithm), eb('version', '<', after.version)]),
+      ]),
+    );
+  }
+  return pageOf(await query.execute(), limit, (row) => [CURSOR_KIND, row.algorithm, String(row.version)]);
+}
