@@ -45,6 +45,19 @@ const PLAIN = new Set(
     ['createToken.name', 'createUser.name', 'updateUser.name', 'createTenant.owner_email', 'importSecrets.prefix'],
     // A new name, which is tried where things are made; and one that cannot be given.
     ['updateEnvironment.name', 'updateVault.name'],
+    // Whom a connection lets in from outside, and what it is called.
+    [
+      'config',
+      'provider',
+      'issuer',
+      'jwks_url',
+      'audience',
+      'subject_pattern',
+      'claims',
+      'token_ttl_seconds',
+      'enabled',
+    ],
+    ['updateFederation.name', 'updateWorkloadMethod.name'],
     // A text that decides or that is looked for, and finds nothing by itself.
     ['simulatePolicy.resource', 'listAudit.resource'],
     // Bytes; that a nonce is good in one tenant alone has its own test.
@@ -67,6 +80,8 @@ const FREE = new Set([
   'createEncryptionKey body.name',
   'createTenant body.name',
   'createEnvironment body.name',
+  'createFederation body.name',
+  'createWorkloadMethod body.name',
   'createSecret body.path',
   'importSecrets body.secrets{}',
   'moveSecret body.to_path',

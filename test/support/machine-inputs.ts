@@ -26,9 +26,9 @@ export const MACHINE_INPUTS: Record<string, MakeInput> = {
   'DELETE /v1/app-connections/{connection}': named,
   'POST /v1/app-connections/{connection}/rotate': async (world) => ({ ...(await named(world)), body: {} }),
   'POST /v1/app-connections/{connection}/certificates/{serial}/revoke': async (world) => {
-    const { id, certificate } = await someConnection(world);
+    const { client_id, certificate } = await someConnection(world);
     const serial = new X509Certificate(String(certificate)).serialNumber.toLowerCase();
-    return { params: { connection: String(id), serial }, body: {} };
+    return { params: { connection: client_id, serial }, body: {} };
   },
   'POST /app-connections/{connection}/export-zip': async (world) => ({
     ...(await named(world)),
@@ -125,14 +125,14 @@ function federation() {
 }
 
 async function someFederation(world: World) {
-  const connection = String((await someConnection(world)).id);
+  const connection = (await someConnection(world)).client_id;
   const path = `/app-connections/${connection}/federations`;
   const { id } = await ok(world.service.call('POST', path, { body: federation() }), 201);
   return { params: { connection, federation_id: String(id) } };
 }
 
 async function named(world: World) {
-  return { params: { connection: String((await someConnection(world)).id) } };
+  return { params: { connection: (await someConnection(world)).client_id } };
 }
 
 /** Further inputs, for fields that the usual one leaves out. */

@@ -173,6 +173,7 @@ function responseTo(
     },
     ...(isTls && {
       minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
       // The certificate must be that of the name in the URL, although the connection goes to an address.
       ...(isIP(host) === 0 && { servername: host }),
       // Whoever pins the server's own certificate, and not the authority that signed it, means it.
