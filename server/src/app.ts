@@ -155,7 +155,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     }),
     pqcFeature(pqcKeys),
     tenantsFeature(),
-    auditFeature(heads),
+    auditFeature(kernel, heads, pqcKeys),
     healthFeature(kernel, () => state.isStopping),
     referenceFeature({
       declarations: () => DECLARATIONS,
