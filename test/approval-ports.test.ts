@@ -140,7 +140,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
     const ctx = new Context(kernel, declaration, call, { keepAnswer: async () => {}, approvals: desk });
     const credential = { credential: 'pat', credentialId: 'token_x', tokenRates: {}, ceilings: [] } as const;
     const times = { mfaAt: null, expiresAt: kernel.clock.now() + HOUR_MS };
-    ctx.become(principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...times }));
+    ctx.become(principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...times }), 1);
     return ctx;
   };
   const ask = async (userId: string, name: string) => {

@@ -107,6 +107,8 @@ onBothDatabases('certificates', (database) => {
     });
     const verify = 'verify -x509_strict -purpose sslclient -crl_check -CAfile root.pem -untrusted ca.pem';
     assert.equal(await openssl(`${verify} -CRLfile crl.pem leaf.pem`, in_), 'leaf.pem: OK\n');
+    const all = verify.replace('-crl_check', '-crl_check_all');
+    assert.equal(await openssl(`${all} -CRLfile crl.pem leaf.pem`, in_), 'leaf.pem: OK\n', 'as nginx asks for it');
     assert.equal(made.ca_chain, readFileSync(join(folder, 'ca.pem'), 'utf8'));
     assert.match(await openssl('req -in csr.pem -noout -verify', in_), /verify OK/);
     assert.match(await openssl('crl -in crl.pem -noout -CAfile chain.pem', in_), /verify OK/);
@@ -401,6 +403,36 @@ onBothDatabases('certificates', (database) => {
     );
   });
 
+  test('a revocation may lie ahead; an earlier one replaces it, a later one does not', async () => {
+    const [made, sooner] = [await issued(), await issued()];
+    const revokeAt = (clientId: string, inMs: number) =>
+      change(async (tx) => {
+        await raiseEpoch(tx, tenantId);
+        return certificates.revoke(tx, tenantId, { clientId }, 'superseded', service.clock.now() + inMs);
+      });
+    const isListed = async (serial: string) => {
+      const pem = await text(`/pki/${tenantId}/crl.pem`);
+      return (await openssl('crl -in p.pem -noout -text', files({ 'p.pem': pem }))).includes(serial.toUpperCase());
+    };
+    for (const { clientId } of [made, sooner]) await revokeAt(clientId, HOUR_MS);
+    assert.equal(await reasonOf(made.clientId, made.peer), 'ok');
+    assert.equal(await isListed(made.row.serial), false);
+    assert.deepEqual(await revokeAt(made.clientId, 2 * HOUR_MS), []);
+    assert.deepEqual(await revokeAt(sooner.clientId, 0), [sooner.row.serial]);
+    assert.equal(await reasonOf(sooner.clientId, sooner.peer), 'revoked: superseded');
+    assert.equal(await reasonOf(made.clientId, made.peer), 'ok');
+    service.clock.advance(HOUR_MS + 1000);
+    assert.notEqual(await reasonOf(made.clientId, made.peer), 'ok');
+    assert.equal(await isListed(made.row.serial), true);
+  });
+
+  test('a serial of another connection is not revoked with it', async () => {
+    const [made, other] = [await issued(), await issued()];
+    const which = { clientId: made.clientId, serials: [other.row.serial] };
+    assert.deepEqual(await change((tx) => certificates.revoke(tx, tenantId, which, '', service.clock.now())), []);
+    assert.equal(await reasonOf(other.clientId, other.peer), 'ok');
+  });
+
   test('an unknown tenant has no more than an unknown route', async () => {
     const unknown = await service.call('GET', '/pki/nothing', { token: null });
     for (const name of ['ca.pem', 'crl.pem']) {
@@ -432,7 +464,7 @@ onBothDatabases('certificates', (database) => {
     await revoke({ serials: [last.row.serial, next.row.serial] });
     const crl = await text(`/pki/${tenantId}/crl.pem`);
     const lists = crl.split(/(?<=-----END X509 CRL-----\n)/).filter((pem) => pem !== '');
-    assert.equal(lists.length, 2);
+    assert.equal(lists.length, 3, 'of both, and of the root');
     for (const [index, { row }] of [next, last].entries()) {
       const shown = await openssl('crl -in l.pem -noout -text', files({ 'l.pem': lists[index] ?? '' }));
       assert.ok(shown.includes(row.serial.toUpperCase()), shown);
@@ -535,7 +567,7 @@ test('two nodes that start at once on an empty PostgreSQL make one root, and one
   assert.deepEqual(
     rows.map(({ tenant_id, ca_no, crl_number }) => [tenant_id, ca_no, crl_number]).sort(),
     [
-      ['system', 1, 0],
+      ['system', 1, 1],
       [id, 1, 1],
     ].sort(),
   );

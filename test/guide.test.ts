@@ -24,7 +24,7 @@ describe('the guide', () => {
       const script = [...examplesOf('README.md'), ...examples].join('\n');
       const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
         cwd: dirname(service.dataDir),
-        env: { PATH: process.env['PATH'] ?? '', COFFER: service.url, COFFER_TLS: service.tlsUrl() },
+        env: { PATH: process.env['PATH'] ?? '', COFFER: service.url, COFFER_TLS: service.tlsUrl },
       });
       const { stdout } = await run.catch((error: Error & { stdout?: string; stderr?: string }) => {
         throw new Error(`${page}: ${error.stderr}\nafter ${error.stdout?.slice(-600)}`);

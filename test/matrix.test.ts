@@ -17,6 +17,18 @@ type CallerKind = (typeof CALLERS)[number];
 
 /** Every endpoint and what each caller gets, in the order of CALLERS. A new endpoint needs a row here. */
 const EXPECTED: Record<string, number[]> = {
+  'POST /eaas/keys': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'GET /eaas/keys': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'PATCH /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /eaas/keys/{name}': [401, 401, 401, 401, 404, 403, 403, 202, 202],
+  'POST /eaas/keys/{name}/rotate': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/encrypt': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/decrypt': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/encrypt-batch': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/decrypt-batch': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /eaas/keys/{name}/rewrap': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+
   'POST /v1/app-connections': [401, 401, 401, 401, 404, 403, 403, 201, 201],
   'GET /v1/app-connections': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /app-connections/auto-paths': [401, 401, 401, 401, 200, 403, 200, 200, 200],
@@ -28,9 +40,24 @@ const EXPECTED: Record<string, number[]> = {
   'POST /v1/app-connections/{connection}/certificates/{serial}/revoke': [401, 401, 401, 401, 404, 403, 403, 204, 204],
   'POST /app-connections/{connection}/export-zip': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'GET /app-connections/fetch/{client_id}/{vault}/{secret*}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'POST /app-connections/{connection}/federations': [401, 401, 401, 401, 404, 403, 403, 201, 201],
+  'GET /app-connections/{connection}/federations': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'GET /app-connections/{connection}/federations/{federation_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'PUT /app-connections/{connection}/federations/{federation_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /app-connections/{connection}/federations/{federation_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'POST /app-connections/{connection}/federated-token': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+  'POST /workload-identity/methods': [401, 401, 401, 401, 404, 403, 403, 201, 201],
+  'GET /workload-identity/methods': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /workload-identity/methods/{method_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'PUT /workload-identity/methods/{method_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'DELETE /workload-identity/methods/{method_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
+  'POST /workload-identity/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /eso/secrets/by-id': [401, 401, 401, 401, 401, 401, 401, 401, 401],
   'GET /eso/secrets/by-name': [401, 401, 401, 401, 401, 401, 401, 401, 401],
   'GET /eso/vault/{vault}': [401, 401, 401, 401, 401, 401, 401, 401, 401],
+
+  'POST /attestation/nonce': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'POST /attestation/verify': [401, 401, 401, 401, 200, 403, 403, 200, 200],
 
   'POST /auth/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/logout': [401, 401, 401, 401, 204, 204, 204, 204, 204],
@@ -159,6 +186,8 @@ const PUBLIC = [
   'GET /pki/root.pem',
   'GET /pki/{tenant_id}/ca.pem',
   'GET /pki/{tenant_id}/crl.pem',
+  'POST /app-connections/{connection}/federated-token',
+  'POST /workload-identity/login',
   'GET /health',
   'GET /health/ready',
   'GET /openapi.json',
@@ -202,6 +231,7 @@ const MACHINE_ONLY = [
 
 /** What takes two people, always or in some cases: a door that is missing here opens for one. */
 const APPROVED = [
+  'DELETE /eaas/keys/{name}',
   'DELETE /auth/mfa/totp',
   'POST /v1/users',
   'PATCH /v1/users/{user_id}',

@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
@@ -27,6 +28,11 @@ const postgres = await startPostgres();
 process.env[POSTGRES_VARIABLE] = postgres.url;
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const stream = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: FILE_TIMEOUT_MS });
+/** A process that dies quietly takes the rest of its file with it: only one that sums up has run all of it. */
+const summedUp = new Set<string>();
+stream.on('test:summary', ({ file }) => {
+  if (file !== undefined) summedUp.add(resolve(file));
+});
 stream.on('test:pass', ({ skip, details }) => {
   if (details.type === 'suite') return;
   counts[skip === undefined ? 'passed' : 'skipped']++;
@@ -36,9 +42,12 @@ stream.on('test:fail', ({ details }) => {
 });
 const report = stream.compose(new spec());
 report.pipe(process.stdout, { end: false });
-await new Promise((resolve) => report.once('end', resolve));
+await new Promise((done) => report.once('end', done));
 await postgres.remove();
 
+const cutOff = files.filter((file) => !summedUp.has(resolve(file)));
+for (const file of cutOff) process.stdout.write(`\n${file} ended before all of its tests had run\n`);
+counts.failed += cutOff.length;
 const { passed, failed, skipped } = counts;
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);
 // Said outright: a library used here ends the process by its own idea of success.

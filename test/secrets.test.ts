@@ -77,6 +77,18 @@ onBothDatabases('secrets', (database) => {
     assert.equal((await ok(send('GET', bare))).path, path, 'without /v1');
   });
 
+  test('reads at the same moment get their own answers, also beside one that is malformed', async () => {
+    const [one, two] = [await make({ value: 'one' }), await make({ value: 'two' })];
+    const paths = [one.path, two.path, `${one.path}%00`, 'nothing/here', one.path, `${two.path}//x`, two.path];
+    const read = () => Promise.all(paths.map((path) => send('GET', `/v1/vaults/${vault}/secrets/${path}`)));
+    await read();
+    const answers = await read();
+    assert.deepEqual(
+      answers.map(({ status, body }) => body.value ?? status),
+      ['one', 'two', 422, 404, 'one', 422, 'two'],
+    );
+  });
+
   test('an update is a new version, with what it changes and nothing else', async () => {
     const { path, made } = await make({ metadata: { description: 'd', tags: ['t'] } });
     service.clock.advance(1000);

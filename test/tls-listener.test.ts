@@ -113,8 +113,12 @@ async function startWitness(env: Record<string, string> = {}): Promise<Witness> 
   }
 }
 
-async function issued({ service, certificates, tenantId }: Witness, clientId = CLIENT): Promise<Prepared> {
-  const made = await certificates.prepare({ tenantId, clientId, connectionNo: 1, ttlMs: DAY_MS });
+async function issued(
+  { service, certificates, tenantId }: Witness,
+  clientId = CLIENT,
+  csrPem?: string,
+): Promise<Prepared> {
+  const made = await certificates.prepare({ tenantId, clientId, connectionNo: 1, ttlMs: DAY_MS, csrPem });
   await service.app.kernel.database.transaction((tx) => certificates.insert(tx, made.row));
   return made;
 }
@@ -191,6 +195,21 @@ describe('the TLS port', () => {
     for (const version of ['1.2', '1.3']) {
       const seen = await ask(...withCertificate, `--tlsv${version}`, '--tls-max', version);
       assert.equal(seen.verdict, 'ok', version);
+    }
+  });
+
+  test('keys of every accepted kind work, in both versions', async () => {
+    const kinds = ['EC -pkeyopt ec_paramgen_curve:P-384', 'ed25519', 'RSA -pkeyopt rsa_keygen_bits:3072'];
+    for (const kind of kinds) {
+      const [key, csr] = [join(folder, 'kind.key'), join(folder, 'kind.csr')];
+      await run('openssl', ['genpkey', '-algorithm', ...kind.split(' '), '-out', key]);
+      await run('openssl', ['req', '-new', '-key', key, '-subj', '/CN=x', '-out', csr]);
+      const { certificate } = await issued(witness, CLIENT, readFileSync(csr, 'utf8'));
+      const [cert = ''] = inFolder(folder, { 'kind.pem': certificate });
+      for (const version of ['1.2', '1.3']) {
+        const seen = await ask('--cert', cert, '--key', key, `--tlsv${version}`, '--tls-max', version);
+        assert.equal(seen.verdict, 'ok', `${kind}, ${version}`);
+      }
     }
   });
 
@@ -485,7 +504,7 @@ describe('the operator’s certificate', () => {
     });
     const env = { CV_TLS_CERT_FILE: cert, CV_TLS_KEY_FILE: key };
     const service = await spawnService({ dataDir, env });
-    const tlsUrl = /^ {2}Client certificates are taken at (\S+)$/m.exec(service.stdout())?.[1] ?? '';
+    const { tlsUrl } = service;
     assert.match(service.url, /^https:/);
     assert.equal(existsSync(join(dataDir, 'ca.pem')), false, 'there is nothing of our own to trust');
     const shownBy = (url: string) => commonNameOf(url, readFileSync(ca, 'utf8'));
@@ -562,6 +581,29 @@ describe('starting and stopping', () => {
     assert.ok(performance.now() - started < 12_000);
     mute.destroy();
     agent.destroy();
+  });
+
+  test('its own certificate is renewed while it runs', async () => {
+    const service = await startService('sqlite');
+    const shown = async () => {
+      const socket = connectTls({
+        port: Number(new URL(service.tlsUrl).port),
+        host: '127.0.0.1',
+        rejectUnauthorized: false,
+      });
+      await once(socket, 'secureConnect');
+      const { serialNumber } = socket.getPeerCertificate();
+      socket.destroy();
+      return serialNumber;
+    };
+    const first = await shown();
+    service.clock.advance(19 * DAY_MS);
+    await pause(5500);
+    assert.equal(await shown(), first);
+    service.clock.advance(2 * DAY_MS);
+    for (let tries = 0; tries < 20 && (await shown()) === first; tries++) await pause(500);
+    assert.notEqual(await shown(), first);
+    await service.close();
   });
 
   test('its certificate has every name it is reached by', () => {

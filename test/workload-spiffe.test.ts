@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import 'reflect-metadata';
 import { X509CertificateGenerator } from '@peculiar/x509';
 import type { SpiffeConfig } from '../server/src/features/workload-identity/contract.ts';
 import { spiffe } from '../server/src/features/workload-identity/methods/spiffe.ts';
-import { assembled, type IssuerKey, newIssuerKey, signed } from './support/outside-issuer.ts';
+import { assembled, type IssuerKey, newIssuerKey, publicPem, signed } from './support/outside-issuer.ts';
 import { TEST_CA } from './support/test-keys.ts';
 import { AUDIENCE, refusedFor, Verifying } from './support/verifying.ts';
 
 /** JWT-SVIDs, by trust bundles made here. */
 
-const pemOf = (key: IssuerKey) =>
-  String(createPublicKey({ key: key.jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' }));
 const [first, second, rsa] = [
   await newIssuerKey('1'),
   await newIssuerKey('2', 'ES384'),
@@ -20,7 +18,7 @@ const [first, second, rsa] = [
 ];
 const config: SpiffeConfig = {
   trust_domain: 'prod.example',
-  trust_bundle_pem: [TEST_CA, ...[first, second, rsa].map(pemOf)].join('\n'),
+  trust_bundle_pem: [TEST_CA, ...[first, second, rsa].map(publicPem)].join('\n'),
   expected_audience: AUDIENCE,
   allowed_spiffe_ids: ['spiffe://prod\\.example/ns/[a-z]+/sa/checkout'],
 };
@@ -85,7 +83,7 @@ describe('a JWT-SVID', () => {
     const own = await newIssuerKey('1');
     await refusedFor(verify(await signed(own, claims())), /signature is wrong/);
     const ed = await newIssuerKey('1', 'EdDSA');
-    const bundle = { trust_bundle_pem: pemOf(ed) };
+    const bundle = { trust_bundle_pem: publicPem(ed) };
     await refusedFor(verify(await signed(ed, claims()), bundle), /algorithm is not accepted/);
     await refusedFor(verify(assembled({ alg: 'none' }, claims(), 'x')), /algorithm is not accepted/);
     await refusedFor(verify(assembled({ alg: 'HS256' }, claims(), 'x')), /algorithm is not accepted/);
@@ -130,7 +128,7 @@ describe('a trust bundle', () => {
       [{ trust_bundle_pem: `${config.trust_bundle_pem}trailing` }, /config\/trust_bundle_pem/],
       [{ trust_bundle_pem: String(secret) }, /config\/trust_bundle_pem/],
       [{ trust_bundle_pem: String(weak) }, /too weak/],
-      [{ trust_bundle_pem: pemOf(first).repeat(40) }, /config\/trust_bundle_pem/],
+      [{ trust_bundle_pem: publicPem(first).repeat(40) }, /config\/trust_bundle_pem/],
       [{ allowed_spiffe_ids: ['['] }, /config\/allowed_spiffe_ids\/0/],
     ];
     for (const [change, reason] of cases) assert.throws(() => spiffe.refuseBadConfig({ ...config, ...change }), reason);

@@ -10,6 +10,7 @@ import {
   findConnection,
 } from './features/app-connections/index.ts';
 import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
+import { ATTESTATION_ENDPOINTS, attestationFeature } from './features/attestation/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import {
   CERTIFICATE_ENDPOINTS,
@@ -17,8 +18,15 @@ import {
   certificatesFeature,
   OwnIdentity,
 } from './features/certificates/index.ts';
+import {
+  EAAS_ENDPOINTS,
+  eaasFeature,
+  markPending as markKeyPending,
+  unmarkPending as unmarkKeyPending,
+} from './features/eaas/index.ts';
 import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
 import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
+import { deleteFederationsOf, FEDERATION_ENDPOINTS, federationsFeature } from './features/federations/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
@@ -48,6 +56,7 @@ import {
   VAULT_ENDPOINTS,
   vaultsFeature,
 } from './features/vaults/index.ts';
+import { deleteMethodsOf, WORKLOAD_ENDPOINTS, workloadIdentityFeature } from './features/workload-identity/index.ts';
 import type { Heads } from './kernel/audit/heads.ts';
 import { Authentication } from './kernel/auth/authentication.ts';
 import { type Clock, HOUR_MS, MINUTE_MS, systemClock } from './kernel/clock.ts';
@@ -59,6 +68,8 @@ import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { RateSharing } from './kernel/limits/rate-sharing.ts';
+import { HttpClient } from './kernel/outbound/http-client.ts';
+import { KeySets } from './kernel/outside-identity/key-sets.ts';
 import { makeReady, Pipeline, type ReadyEndpoint } from './kernel/pipeline.ts';
 import { openKernel, openStorage } from './open-kernel.ts';
 
@@ -82,7 +93,11 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = [
   ...ENVIRONMENT_ENDPOINTS,
   ...CERTIFICATE_ENDPOINTS,
   ...APP_CONNECTION_ENDPOINTS,
+  ...FEDERATION_ENDPOINTS,
+  ...WORKLOAD_ENDPOINTS,
   ...ESO_ENDPOINTS,
+  ...EAAS_ENDPOINTS,
+  ...ATTESTATION_ENDPOINTS,
   ...PQC_ENDPOINTS,
   ...TENANT_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
@@ -99,6 +114,8 @@ interface Shared {
 
 function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
   const reader = new SecretReader(kernel.database);
+  const http = new HttpClient(kernel.outbound);
+  const keySets = new KeySets(http, kernel.clock);
   const pqcKeys = new PqcKeys(kernel);
   return [
     sessionsFeature(kernel),
@@ -151,8 +168,16 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     appConnectionsFeature(kernel, {
       certificates,
       reader,
-      forget: (tx, tenantId, { client_id }) => forgetPrincipal(tx, tenantId, 'app_connection', client_id),
+      forget: async (tx, tenantId, { client_id, connection_no }) => {
+        await forgetPrincipal(tx, tenantId, 'app_connection', client_id);
+        await deleteFederationsOf(tx, tenantId, connection_no);
+        await deleteMethodsOf(tx, tenantId, connection_no);
+      },
     }),
+    eaasFeature(kernel),
+    federationsFeature({ certificates, keySets }),
+    workloadIdentityFeature({ http, keySets }),
+    attestationFeature(kernel),
     pqcFeature(pqcKeys),
     tenantsFeature(),
     auditFeature(kernel, heads, pqcKeys),
@@ -194,7 +219,10 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const byName = new Map<string, ReadyEndpoint>();
     const approvals = approvalsFeature(kernel, {
       managedBy,
-      hooks: { vault_delete: { requested: markPending, released: unmarkPending } },
+      hooks: {
+        vault_delete: { requested: markPending, released: unmarkPending },
+        eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },
+      },
       endpoint: (name) => byName.get(name),
     });
     const certificates = new Certificates(kernel);

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import * as OTPAuth from 'otpauth';
 import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
+import { ATTESTATION_INPUTS } from './attestation-inputs.ts';
+import { ENCRYPTION_INPUTS } from './encryption-inputs.ts';
 import { MACHINE_INPUTS } from './machine-inputs.ts';
 import { addToken, approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import { PQC_INPUTS } from './pqc-inputs.ts';
@@ -48,6 +50,8 @@ export function pathOf(declaration: EndpointDeclaration, input: Input, pattern =
  */
 export const INPUTS: Record<string, MakeInput> = {
   ...MACHINE_INPUTS,
+  ...ENCRYPTION_INPUTS,
+  ...ATTESTATION_INPUTS,
   ...PQC_INPUTS,
   'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {
     await forgetSecondFactor(service, id);

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { MakeInput, World } from './endpoint-inputs.ts';
+import { newIssuerKey, publicPem, signed } from './outside-issuer.ts';
 import { ok, uniqueName } from './people.ts';
 
 /** Valid input for the endpoints of machines, made afresh for each call. */
@@ -37,6 +38,41 @@ export const MACHINE_INPUTS: Record<string, MakeInput> = {
     const { client_id, vault } = await someConnection(world);
     return { params: { client_id, vault, secret: 'db/main' } };
   },
+  'POST /app-connections/{connection}/federations': async (world) => ({ ...(await named(world)), body: federation() }),
+  'GET /app-connections/{connection}/federations': async (world) => {
+    const { params } = await someFederation(world);
+    const path = `/app-connections/${params.connection}/federations`;
+    await ok(world.service.call('POST', path, { body: federation() }), 201);
+    return { params: { connection: params.connection } };
+  },
+  'GET /app-connections/{connection}/federations/{federation_id}': someFederation,
+  'PUT /app-connections/{connection}/federations/{federation_id}': async (world) => ({
+    ...(await someFederation(world)),
+    body: { enabled: false },
+  }),
+  'DELETE /app-connections/{connection}/federations/{federation_id}': someFederation,
+  'POST /app-connections/{connection}/federated-token': async (world) => ({
+    ...(await named(world)),
+    body: { id_token: 'not.a.token' },
+  }),
+  'POST /workload-identity/methods': async (world) => ({ body: await spiffeMethod(world) }),
+  'GET /workload-identity/methods': async (world) => {
+    await someMethod(world);
+    await someMethod(world);
+    return {};
+  },
+  'GET /workload-identity/methods/{method_id}': async (world) => (await someMethod(world)).input,
+  'PUT /workload-identity/methods/{method_id}': async (world) => ({
+    ...(await someMethod(world)).input,
+    body: { name: uniqueName('method') },
+  }),
+  'DELETE /workload-identity/methods/{method_id}': async (world) => (await someMethod(world)).input,
+  'POST /workload-identity/login': async (world) => {
+    const { id } = await someMethod(world);
+    const exp = Math.floor(world.service.clock.now() / 1000) + 60;
+    const jwt_svid = await signed(SPIFFE_KEY, { sub: 'spiffe://prod.example/shop', aud: 'coffer', exp });
+    return { body: { method_id: id, jwt_svid } };
+  },
   'GET /eso/secrets/by-id': async (world) => ({ query: { id: (await someConnection(world)).secret_id } }),
   'GET /eso/secrets/by-name': async (world) => ({
     query: { vault: (await someConnection(world)).vault, name: 'db/main' },
@@ -57,6 +93,41 @@ async function someConnection(world: World) {
   const body = { name: uniqueName('connection'), vault, allowed_paths: ['db/*'] };
   const made = await ok(world.service.call('POST', '/v1/app-connections', { body }), 201);
   return { ...made, client_id: String(made.client_id), vault, secret_id: String(id) };
+}
+
+/** Signs the identities of workloads that log in without any server but ours. */
+const SPIFFE_KEY = await newIssuerKey('1');
+
+async function spiffeMethod(world: World) {
+  const { id } = await someConnection(world);
+  return {
+    name: uniqueName('method'),
+    type: 'spiffe',
+    app_connection_id: Number(id),
+    config: {
+      trust_domain: 'prod.example',
+      trust_bundle_pem: publicPem(SPIFFE_KEY),
+      expected_audience: 'coffer',
+      allowed_spiffe_ids: ['spiffe://prod\\.example/shop'],
+    },
+  };
+}
+
+async function someMethod(world: World) {
+  const body = await spiffeMethod(world);
+  const { id } = await ok(world.service.call('POST', '/workload-identity/methods', { body }), 201);
+  return { id: Number(id), input: { params: { method_id: String(id) } } };
+}
+
+function federation() {
+  return { name: uniqueName('federation'), provider: 'github', subject_pattern: 'repo:acme/app:ref:refs/heads/main' };
+}
+
+async function someFederation(world: World) {
+  const connection = String((await someConnection(world)).id);
+  const path = `/app-connections/${connection}/federations`;
+  const { id } = await ok(world.service.call('POST', path, { body: federation() }), 201);
+  return { params: { connection, federation_id: String(id) } };
 }
 
 async function named(world: World) {

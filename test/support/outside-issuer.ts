@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
@@ -13,6 +14,10 @@ export interface IssuerKey {
 export async function newIssuerKey(kid: string, alg = 'ES256'): Promise<IssuerKey> {
   const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+export function publicPem(key: IssuerKey): string {
+  return String(createPublicKey({ key: key.jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' }));
 }
 
 type Answering = (request: IncomingMessage, response: ServerResponse) => void;

@@ -7,7 +7,7 @@ import { after } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../..');
 const READY_LINE = /^Coffer is ready at (\S+)$/m;
-const TLS_LINE = /Client certificates are taken at (https:\/\/[^\s;,]+)/;
+const TLS_LINE = /Client certificates are taken at (https:[^\s;]+)/;
 const READY_TIMEOUT_MS = 30_000;
 const RUN_TIMEOUT_MS = 60_000;
 
@@ -50,8 +50,8 @@ export interface Started {
 
 export interface ServiceProcess extends Started {
   url: string;
-  /** Empty until it has told, just after it is ready. */
-  tlsUrl(): string;
+  /** Empty if there is no listener for it. */
+  tlsUrl: string;
   /** How long it took from the spawn to the line that says it is ready. */
   readyMs: number;
   adminToken(): string;
@@ -124,7 +124,7 @@ export async function spawnService(options: ProcessOptions = {}): Promise<Servic
     const readyMs = performance.now() - spawnedAt;
     if (url !== undefined) {
       const adminToken = () => readFileSync(join(started.dataDir, 'admin.token'), 'utf8').trim();
-      const tlsUrl = () => TLS_LINE.exec(started.stdout())?.[1] ?? '';
+      const tlsUrl = TLS_LINE.exec(started.stdout())?.[1] ?? '';
       return { ...started, url, tlsUrl, readyMs, adminToken };
     }
     if (hasExited || readyMs > READY_TIMEOUT_MS) {

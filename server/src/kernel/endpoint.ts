@@ -109,7 +109,18 @@ export class Streamed {
   }
 }
 
-export type Handler<E extends EndpointDeclaration> = (ctx: Context, input: Input<E>) => Promise<Output<E> | Streamed>;
+/** An answer that is in words already, as its schema has them: for what is read again and again. */
+export class Worded {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type Handler<E extends EndpointDeclaration> = (
+  ctx: Context,
+  input: Input<E>,
+) => Promise<Output<E> | Streamed | Worded>;
 
 /**
  * Asks for what the handler will need in one question with the tenant's epoch, which it answers with; null if there is nothing to gain. The

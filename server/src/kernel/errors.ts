@@ -28,6 +28,7 @@ export const ERROR_CODES = {
   SECRET_ALREADY_EXISTS: [409, 'There is a secret at this path.'],
   VERSION_CONFLICT: [409, 'The resource changed since it was read: read it again and repeat.'],
   IN_USE: [409, 'The resource is needed by another one, or by a request that is still running.'],
+  KEY_DELETE_PROTECTED: [409, 'The key is protected: take `delete_protection` off first.'],
   ENVIRONMENT_CYCLE: [409, 'An environment cannot inherit from itself or from one that inherits from it.'],
   ROTATION_IN_PROGRESS: [409, 'The secret is being rotated: repeat when that has ended.'],
   VAULT_ENV_PROMOTE_REQUIRED: [
@@ -44,6 +45,10 @@ export const ERROR_CODES = {
   ROTATION_NOT_CONFIGURED: [
     422,
     'Nothing says how to make a new value: send `value` or `generator`, or configure `rotation`.',
+  ],
+  DECRYPT_FAILED: [
+    422,
+    'The ciphertext could not be opened: it is malformed, was changed, or is not of this key and data.',
   ],
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests: wait for `Retry-After` seconds.'],
   INTERNAL_ERROR: [500, 'The service failed. The request id leads to the log line.'],

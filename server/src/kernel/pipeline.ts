@@ -1,7 +1,15 @@
 import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
 import { type Authentication, RefusedCredential } from './auth/authentication.ts';
 import { type Call, Context } from './context.ts';
-import { type BoundEndpoint, type EndpointDeclaration, errorCodes, type Input, NONE, Streamed } from './endpoint.ts';
+import {
+  type BoundEndpoint,
+  type EndpointDeclaration,
+  errorCodes,
+  type Input,
+  NONE,
+  Streamed,
+  Worded,
+} from './endpoint.ts';
 import { CofferError, type ErrorCode } from './errors.ts';
 import { type InputValidator, inputValidator } from './http/validation.ts';
 import type { Kernel } from './kernel.ts';
@@ -64,17 +72,18 @@ export class Pipeline {
       requireOwnTenant(ctx);
       const input = endpoint.validate(call);
       authorizeDeclared(ctx);
-      idempotent = await this.#idempotentRequest(ctx);
-      const act = () => answerOf(endpoint, ctx, input);
-      const done = idempotent === null ? { result: await act() } : await this.#kernel.idempotency.once(idempotent, act);
+      if (call.headers['idempotency-key'] !== undefined) idempotent = await this.#idempotentRequest(ctx);
+      const done =
+        idempotent === null
+          ? { result: await answerOf(endpoint, ctx, input) }
+          : await this.#kernel.idempotency.once(idempotent, () => answerOf(endpoint, ctx, input));
       const isReplay = 'saved' in done;
       if (isReplay) replay(ctx, done.saved);
       const reply = isReplay ? done.saved : finishedReply(endpoint, ctx, done.result);
       if (ctx.committed === null && declaration.audit !== NONE) {
         await this.#recordRead(ctx, reply.status);
       }
-      const headers = { ...replyHeaders(declaration, rate, isReplay), ...ctx.replyHeaders };
-      return { status: reply.status, body: reply.body || null, headers };
+      return { status: reply.status, body: reply.body || null, headers: replyHeaders(ctx, rate, isReplay) };
     } catch (error) {
       return this.#refuse(endpoint, ctx, error, rate);
     }
@@ -99,8 +108,8 @@ export class Pipeline {
       recognize: (principal: Principal) => ctx.recognize(principal),
     };
     try {
-      const { principal, proofs } = await this.#authentication.authenticate(ctx, accepted, gate);
-      ctx.become(principal, proofs);
+      const { principal, epoch, proofs } = await this.#authentication.authenticate(ctx, accepted, gate);
+      ctx.become(principal, epoch, proofs);
     } catch (error) {
       if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
       if (error instanceof CofferError && [401, 403].includes(error.status)) limitFailures(ctx, 'count');
@@ -148,10 +157,11 @@ export class Pipeline {
   }
 }
 
-function replyHeaders(e: EndpointDeclaration, rate: RateState | null, isReplay: boolean): Record<string, string> {
+function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): Record<string, string> {
   const headers: Record<string, string> = rate === null ? {} : rateHeaders(rate);
   if (isReplay) headers['Idempotency-Replayed'] = 'true';
-  if (e.raw !== NONE) headers['Content-Type'] = e.raw;
+  if (ctx.declaration.raw !== NONE) headers['Content-Type'] = ctx.declaration.raw;
+  for (const name in ctx.replyHeaders) headers[name] = ctx.replyHeaders[name] as string;
   return headers;
 }
 
@@ -192,6 +202,7 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   if (declaration.resource === 'loaded' && !ctx.isAuthorized) {
     throw new Error(`${declaration.name} never called ctx.authorize`);
   }
+  if (result instanceof Worded) return { status: declaration.status, body: result.text };
   if (result instanceof Streamed) return { status: declaration.status, body: result.pieces };
   if (declaration.raw !== NONE) return { status: declaration.status, body: result as string | Uint8Array };
   if (declaration.output === NONE) return { status: declaration.status, body: null };

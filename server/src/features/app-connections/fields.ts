@@ -1,14 +1,10 @@
-import { X509Certificate } from 'node:crypto';
 import { compileCidrs } from '../../kernel/authz/condition.ts';
 import { placesIn } from '../../kernel/authz/places.ts';
 import { PolicyError } from '../../kernel/authz/policy.ts';
 import type { Context } from '../../kernel/context.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { externalCaProblem } from '../certificates/index.ts';
 import { findVault, findVaultById, isLive, type VaultRow, vaultAttributes, vaultNotFound } from '../vaults/index.ts';
-
-/** Certificates in `external_ca_pem`, at most. */
-const AUTHORITIES_MAX = 4;
-const PEM_BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 
 export function refuseBadPaths(paths: readonly string[]): void {
   inBody(() => placesIn(new Set(), paths, '/allowed_paths'));
@@ -27,22 +23,10 @@ function inBody(compile: () => unknown): void {
   }
 }
 
-/** A trust anchor that can vouch for nobody, or that is not what it seems, is better refused now than wondered about later. */
+/** A trust anchor that can vouch for nobody is better refused now than wondered about later. */
 export function refuseBadAuthorities(pem: string): void {
-  const at = '/body/external_ca_pem';
-  const blocks = pem.match(PEM_BLOCK) ?? [];
-  if (blocks.length === 0 || blocks.length > AUTHORITIES_MAX || pem.replace(PEM_BLOCK, '').trim() !== '') {
-    throw invalidField(at, `must be 1 to ${AUTHORITIES_MAX} certificates in PEM, and nothing else`);
-  }
-  for (const block of blocks) {
-    let certificate: X509Certificate;
-    try {
-      certificate = new X509Certificate(block);
-    } catch {
-      throw invalidField(at, 'has a certificate that cannot be read');
-    }
-    if (!certificate.ca) throw invalidField(at, 'has a certificate that is not a CA');
-  }
+  const problem = externalCaProblem(pem);
+  if (problem !== null) throw invalidField('/body/external_ca_pem', problem);
 }
 
 /**

@@ -15,9 +15,15 @@ import * as connections from './service.ts';
 import { deleteTokensBefore } from './token-store.ts';
 
 export { APP_CONNECTION_ENDPOINTS } from './contract.ts';
+export { asLoginDenied, attributeTo, boundKey, lockActive, loginDenied, refuseInactive } from './exchange.ts';
 export type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 export { actingConnection, connectionPolicies } from './principal.ts';
-export { existing as existingConnection, find as findConnection, type RemovalPorts } from './service.ts';
+export {
+  existing as existingConnection,
+  find as findConnection,
+  type RemovalPorts,
+  refuseUnshareable,
+} from './service.ts';
 export {
   type ConnectionRow,
   findByClient,
@@ -25,7 +31,7 @@ export {
   findConnection as findConnectionByNumber,
   lockConnection,
 } from './store.ts';
-export { insertConnectionToken } from './token-store.ts';
+export { insertConnectionToken, revokeTokensFrom } from './token-store.ts';
 export { ConnectionTokens, issueConnectionToken } from './tokens.ts';
 
 export interface ConnectionParts extends connections.RemovalPorts {

@@ -185,6 +185,11 @@ async function liveVaultIds(db: Reader, row: store.ConnectionRow): Promise<strin
   return found.filter((vault) => isLive(vault)).map((vault) => vault.vault_id);
 }
 
+/** Whoever lets somebody else act as a connection hands out its vaults, as if giving them to the connection. */
+export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow): Promise<void> {
+  await vaultsToShare(ctx, { vault_ids: await liveVaultIds(ctx.database.read, row) });
+}
+
 function changedRow(
   row: store.ConnectionRow,
   body: Body<typeof contract.updateConnection>,

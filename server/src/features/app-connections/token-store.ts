@@ -41,6 +41,24 @@ export function findConnectionToken(
     .executeTakeFirst();
 }
 
+/** All that came by one federation or method. The caller raises the epoch. */
+export async function revokeTokensFrom(
+  tx: Tx,
+  tenantId: string,
+  from: Pick<ConnectionTokenRow, 'connection_no' | 'kind' | 'source'>,
+  now: number,
+): Promise<void> {
+  await tx
+    .updateTable('connection_tokens')
+    .set({ revoked_at: now })
+    .where('tenant_id', '=', tenantId)
+    .where('connection_no', '=', from.connection_no)
+    .where('kind', '=', from.kind)
+    .where('source', '=', from.source)
+    .where('revoked_at', 'is', null)
+    .execute();
+}
+
 export async function deleteTokensBefore(tx: Tx, time: number): Promise<void> {
   await tx.deleteFrom('connection_tokens').where('expires_at', '<', time).execute();
 }

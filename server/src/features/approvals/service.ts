@@ -136,7 +136,7 @@ export class Approvals {
     const { requester_id: id, requester_name: name, requester_credential_id: key } = row;
     operation.identify(tenantId, { kind: 'user', id, name, key });
     try {
-      operation.become(await requesterNow(kernel, row, order));
+      operation.become(await requesterNow(kernel, row, order), ctx.epoch);
       await operation.run();
     } catch (error) {
       if (error === ownRefusal || !isFinal(error)) throw error;

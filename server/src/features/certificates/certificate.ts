@@ -36,6 +36,8 @@ export interface Parsed {
   readonly commonNames: readonly string[];
   readonly names: readonly { readonly type: string; readonly value: string }[];
   readonly nameConstraints: NameConstraints | null;
+  /** Its issuer's signature on it is too weak to rely on. An anchor is trusted without one. */
+  readonly hasWeakSignature: boolean;
   /** Why it is refused whatever it is used for. */
   readonly defect: string | null;
   /** OpenSSL's view, which finds issuers and verifies signatures. */
@@ -64,6 +66,7 @@ export function parseCertificate(der: Uint8Array): Parsed | null {
       commonNames: certificate.subjectName.getField('CN'),
       names: certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [],
       nameConstraints: constraints === null ? null : AsnConvert.parse(constraints.value, NameConstraints),
+      hasWeakSignature: isWeak(certificate.signatureAlgorithm),
       defect: defectOf(certificate, native),
       native,
     };
@@ -79,11 +82,13 @@ function defectOf(certificate: x509.X509Certificate, native: NodeCertificate): s
     return 'a critical extension is not understood';
   }
   if (!isAcceptableKey(native.publicKey)) return 'the key is of a weak or unknown kind';
-  const { name, hash } = certificate.signatureAlgorithm as { name?: string; hash?: { name?: string } };
-  if (name !== 'Ed25519' && !STRONG_HASHES.includes(hash?.name ?? ''))
-    return 'the signature is of a weak or unknown kind';
   if (!Number.isFinite(certificate.notBefore.getTime()) || !Number.isFinite(certificate.notAfter.getTime())) {
     return 'the validity cannot be read';
   }
   return null;
+}
+
+function isWeak(algorithm: object): boolean {
+  const { name, hash } = algorithm as { name?: string; hash?: { name?: string } };
+  return name !== 'Ed25519' && !STRONG_HASHES.includes(hash?.name ?? '');
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { GeneralName, GeneralSubtree, GeneralSubtrees, NameConstraints } from '@peculiar/asn1-x509';
@@ -90,6 +91,14 @@ test('ours must say what they are for; those of others may leave it open', async
   const open = await root.issue({ ...LEAF, keyUsage: null, extendedKeyUsage: null });
   assert.equal(verdict(open, [], [root], false), 'ok');
   assert.match(verdict(open, [], [root], true), /may not sign/);
+});
+
+test('the signature of an anchor on itself is not relied on, those below it are', async () => {
+  const old = await testAuthority({ hash: 'SHA-1' });
+  assert.equal(verdict(await old.issue(LEAF), [], [old]), 'ok');
+  assert.equal(externalCaProblem(old.pem), null);
+  const middle = await old.issue({ cn: 'middle', ...CA, hash: 'SHA-1' });
+  assert.match(verdict(await middle.issue(LEAF), [middle], [old]), /weak/);
 });
 
 test('a path length is kept', async () => {
@@ -218,4 +227,27 @@ test('our URI has one spelling', () => {
   ]) {
     assert.equal(parseClientUri(other), null, other);
   }
+});
+
+test('whatever bytes come, parsing ends, and with nothing that is not what was signed', async () => {
+  const root = await testAuthority();
+  const leaf = await root.issue({ cn: 'client', names: [{ type: 'dns', value: 'client' }] });
+  let read = 0;
+  for (let n = 0; n < 3000; n++) {
+    const der = Buffer.from(leaf.der);
+    // Every byte once, then several at once.
+    for (let changed = 0; changed <= n / 1500; changed++) {
+      const at = n < der.length && changed === 0 ? n : randomInt(der.length);
+      der[at] = ((der[at] as number) + randomInt(1, 256)) & 0xff;
+    }
+    if (der.equals(leaf.der)) continue;
+    const certificate = parseCertificate(der);
+    if (certificate === null) continue;
+    read++;
+    const { reason } = verifyChain(certificate, [], [parsed(root)], { isUsageRequired: false });
+    assert.notEqual(reason, null, `byte by byte it is another certificate: ${der.toString('hex')}`);
+  }
+  assert.ok(read > 100);
+  const nested = Buffer.concat([Buffer.alloc(15_000, Buffer.from([0x30, 0x80])), Buffer.alloc(1000)]);
+  assert.equal(parseCertificate(nested), null);
 });

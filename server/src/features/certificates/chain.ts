@@ -91,7 +91,9 @@ class PathSearch {
     const child = path.at(-1) as Parsed;
     if (!child.native.checkIssued(authority.native)) return false;
     if (this.#signatures++ >= SIGNATURES_MAX || !child.native.verify(authority.native.publicKey)) return false;
-    const problem = authorityProblem(authority, path);
+    const problem = child.hasWeakSignature
+      ? 'the signature is of a weak or unknown kind'
+      : authorityProblem(authority, path);
     if (problem === null) return true;
     this.nearMiss = problem;
     return false;

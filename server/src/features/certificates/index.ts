@@ -5,12 +5,14 @@ import type { Feature } from '../../kernel/feature.ts';
 import * as contract from './contract.ts';
 import type { Certificates } from './service.ts';
 
+export { type Parsed, parseCertificate } from './certificate.ts';
 export { CERTIFICATE_ENDPOINTS } from './contract.ts';
 export { EXTERNAL_PEM_LENGTH_MAX, externalCaProblem } from './external.ts';
 export { CSR_LENGTH_MAX } from './issuing.ts';
 export { OwnIdentity, ROOT_FILE } from './own-identity.ts';
 export { Certificates, type Checked, type Prepared } from './service.ts';
 export type { CertificateRow } from './store.ts';
+export { KeyUsageFlags } from './x509.ts';
 
 export function certificatesFeature(certificates: Certificates): Feature {
   return {

@@ -10,7 +10,7 @@ import * as x509 from './x509.ts';
 export const CLIENT_LIFE_MIN_MS = 24 * HOUR_MS;
 export const CSR_LENGTH_MAX = 16 * 1024;
 const CSR_PEM =
-  /^\s*-----BEGIN (NEW )?CERTIFICATE REQUEST-----\s+([A-Za-z0-9+/=\s]+)-----END \1?CERTIFICATE REQUEST-----\s*$/;
+  /^\s*-----BEGIN (NEW )?CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END \1CERTIFICATE REQUEST-----\s*$/;
 
 export interface Subject {
   /** DER of the public key to certify. */
@@ -77,10 +77,17 @@ function readKey(spki: Uint8Array<ArrayBuffer>) {
 export async function issue(
   authority: Authority,
   name: ClientName,
-  facts: { publicKey: Uint8Array<ArrayBuffer>; connectionNo: number; ttlMs: number; crlUrl: string; now: number },
+  facts: {
+    publicKey: Uint8Array<ArrayBuffer>;
+    connectionNo: number;
+    ttlMs: number;
+    isEphemeral: boolean;
+    crlUrl: string;
+    now: number;
+  },
 ): Promise<{ pem: string; row: CertificateRow }> {
-  const { now, ttlMs, publicKey } = facts;
-  const life = Math.min(Math.max(ttlMs, CLIENT_LIFE_MIN_MS), CLIENT_LIFE_MAX_MS);
+  const { now, ttlMs, publicKey, isEphemeral } = facts;
+  const life = Math.min(isEphemeral ? ttlMs : Math.max(ttlMs, CLIENT_LIFE_MIN_MS), CLIENT_LIFE_MAX_MS);
   const not_before = x509.wholeSeconds(Math.max(now - BACKDATED_MS, authority.certificate.notBefore));
   const not_after = x509.wholeSeconds(Math.min(now + life, authority.certificate.notAfter));
   const serial = x509.newSerial();

@@ -59,14 +59,16 @@ export class Certificates {
     connectionNo: number;
     csrPem?: string | undefined;
     ttlMs: number;
+    /** Lives no longer than what it was issued for, such as a job, even if that is less than the least for others. */
+    isEphemeral?: boolean;
   }): Promise<Prepared> {
-    const { tenantId, connectionNo, csrPem, ttlMs } = request;
+    const { tenantId, connectionNo, csrPem, ttlMs, isEphemeral = false } = request;
     const subject = csrPem === undefined ? await newSubject(request) : await requestedSubject(csrPem);
     const authority = await this.authorities.newest(tenantId);
     const root = await this.authorities.rootOf(authority);
     const crlUrl = `${this.#kernel.addresses.baseUrl}/pki/${tenantId}/crl.pem`;
     const now = this.#kernel.clock.now();
-    const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, crlUrl, now };
+    const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, isEphemeral, crlUrl, now };
     const { pem, row } = await issue(authority, request, facts);
     return {
       certificate: pem,
@@ -163,7 +165,7 @@ export class Certificates {
     const verdict = verifyChain(leaf, [authority.certificate.der], [root.certificate], { isUsageRequired: true });
     if (verdict.reason !== null || row.revoked_at === null) return verdict;
     if (row.revoked_at <= this.#kernel.clock.now()) return { reason: `revoked: ${row.reason}` };
-    return { ...verdict, notAfter: Math.min(verdict.notAfter, row.revoked_at) };
+    return { ...verdict, notAfter: Math.min(verdict.notAfter, row.revoked_at - 1) };
   }
 
   /** The authorities of a tenant and their root, or null if there is no such tenant. */
@@ -180,7 +182,11 @@ export class Certificates {
 
   async revocationListPem(tenantId: string): Promise<string | null> {
     if ((await findTenant(this.#kernel.database.read, tenantId)) === undefined) return null;
-    const rows = await this.authorities.validRows(tenantId);
+    // The root's own, which names nobody, is there for those who demand a list for every authority on the way, as nginx does.
+    const rows = [
+      ...(await this.authorities.validRows(tenantId)),
+      ...(await this.authorities.validRows(SYSTEM_TENANT)),
+    ];
     const lists = await Promise.all(rows.map((row) => this.#revocationList(row)));
     return lists.map((list) => x509.pemOf('X509 CRL', list)).join('');
   }

@@ -1,8 +1,6 @@
+import type { ProviderName } from './contract.ts';
 import type { OwnerEnd } from './subject-pattern.ts';
 import { ownerEndsWithColon, ownerEndsWithSlash } from './subject-pattern.ts';
-
-export const PROVIDERS = ['github', 'gitlab', 'bitbucket', 'jenkins', 'teamcity', 'custom'] as const;
-export type ProviderName = (typeof PROVIDERS)[number];
 
 /** What is known of a CI system beforehand. */
 export interface Provider {

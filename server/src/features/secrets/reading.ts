@@ -26,7 +26,8 @@ export class SecretReader {
   readonly #database: Database;
   readonly #kept = new BoundedCache<string, { version: number; found: store.FoundSecret | undefined }>(KEPT_MAX);
   readonly #foreseen = new WeakMap<Context, { key: SecretKey; answer: Promise<Answer> }>();
-  #waiting: Waiting[] = [];
+  /** What will be asked next, by slot: who asks for the same at the same time shares the answer. */
+  #waiting = new Map<string, Waiting>();
   #isAsking = false;
 
   constructor(database: Database) {
@@ -41,9 +42,13 @@ export class SecretReader {
     return answer.then(({ found }) => found);
   }
 
-  /** Begins to find what this request will ask for, and answers with the tenant's epoch; null where an epoch costs nothing. */
-  foresee(ctx: Context, key: SecretKey): Promise<number | null> | null {
-    if (this.#database.version !== null) return null;
+  /** Not where an epoch costs nothing. */
+  get gainsByForesight(): boolean {
+    return this.#database.version === null;
+  }
+
+  /** Begins to find what this request will ask for, and answers with the tenant's epoch. */
+  foresee(ctx: Context, key: SecretKey): Promise<number | null> {
     const answer = this.#together(key);
     this.#foreseen.set(ctx, { key, answer });
     return answer.then(({ epoch }) => epoch);
@@ -51,7 +56,7 @@ export class SecretReader {
 
   /** Also that there is none: if only what exists were kept, time would tell which is which. */
   #keeping(key: SecretKey, version: number): ReturnType<SecretReader['find']> {
-    const slot = `${key.tenantId} ${key.vault} ${key.path}`;
+    const slot = slotOf(key);
     const kept = this.#kept.get(slot);
     if (kept !== undefined && kept.version === version) return kept.found;
     return this.#database.query(store.READ_SECRET, key).then(([found]) => {
@@ -61,10 +66,14 @@ export class SecretReader {
   }
 
   #together(key: SecretKey): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ key, resolve, reject });
+    const slot = slotOf(key);
+    let waiting = this.#waiting.get(slot);
+    if (waiting === undefined) {
+      waiting = { key, ...Promise.withResolvers<Answer>() };
+      this.#waiting.set(slot, waiting);
       if (!this.#isAsking) this.#askSoon();
-    });
+    }
+    return waiting.promise;
   }
 
   /** After what has arrived by now was taken in. */
@@ -74,7 +83,7 @@ export class SecretReader {
   }
 
   async #ask(): Promise<void> {
-    const batch = this.#waiting.splice(0, BATCH_MAX);
+    const batch = this.#takeWaiting();
     try {
       const keys = batch.map(({ key }) => key);
       const parameters = {
@@ -91,7 +100,13 @@ export class SecretReader {
       for (const { reject } of batch) reject(error);
     }
     this.#isAsking = false;
-    if (this.#waiting.length > 0) this.#askSoon();
+    if (this.#waiting.size > 0) this.#askSoon();
+  }
+
+  #takeWaiting(): Waiting[] {
+    const all = [...this.#waiting];
+    this.#waiting = new Map(all.slice(BATCH_MAX));
+    return all.slice(0, BATCH_MAX).map(([, waiting]) => waiting);
   }
 }
 
@@ -109,8 +124,10 @@ function isSame(a: SecretKey, b: SecretKey): boolean {
   return a.tenantId === b.tenantId && a.vault === b.vault && a.path === b.path;
 }
 
-interface Waiting {
+function slotOf({ tenantId, vault, path }: SecretKey): string {
+  return `${tenantId}\0${vault}\0${path}`;
+}
+
+interface Waiting extends PromiseWithResolvers<Answer> {
   key: SecretKey;
-  resolve(answer: Answer): void;
-  reject(error: unknown): void;
 }

@@ -3,11 +3,13 @@ import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
 import { isConceivable } from '../../kernel/authz/evaluate.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
-import type { Body } from '../../kernel/endpoint.ts';
+import { type Body, Worded } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { parseSecretPath } from '../../kernel/http/secret-path.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { NAME_PATTERN } from '../../kernel/wire.ts';
 import { countSecrets, isLive, lockVault, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import {
   attributesOf,
@@ -37,7 +39,7 @@ import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
 import * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
 import { appendVersion, insertFirst, sealedValue, tagPlace } from './versions.ts';
-import { readSecretOf, secretOf, storedMetadata } from './wire.ts';
+import { secretOf, storedMetadata, summaryOf, wordsWithValue } from './wire.ts';
 
 const TYPE_DEFAULT = 'generic';
 /** Integer ids are drawn by lot: no counter that writers would queue for, and nothing to count up. */
@@ -131,9 +133,16 @@ export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
   if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
 }
 
-/** Who could not be allowed has no question asked: see `Context.refuseHopeless`. */
+const VAULT_NAME = new RegExp(NAME_PATTERN);
+
+/**
+ * Who could not be allowed has no question asked: see `Context.refuseHopeless`. Nor has what is malformed, and will be refused: one NUL would
+ * make PostgreSQL refuse the question for all who share it.
+ */
 export function foreseeRead(ctx: Context, reader: SecretReader, known: Principal): Promise<number | null> | null {
+  if (!reader.gainsByForesight) return null;
   const { vault = '', path = '' } = ctx.call.params;
+  if (!VAULT_NAME.test(vault) || !parseSecretPath(path).ok) return null;
   if (!isConceivable(known.policies, ctx.declaration.permission, secretResource(vault, path))) return null;
   return reader.foresee(ctx, { tenantId: known.tenantId, vault, path });
 }
@@ -147,10 +156,13 @@ export async function read(
 ) {
   const row = await authorizedSecret(ctx, reader, vault, path);
   if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded();
-  return opened(ctx, vault, row, version);
+  const { shown, value } = await opened(ctx, row, version);
+  ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
+  if (row.rotation === null) return new Worded(wordsWithValue(vault, shown, value));
+  return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
 }
 
-/** The same, recorded whatever the vault asks for. */
+/** For other forms of the answer: recorded, whatever the vault asks for. */
 export async function readRecorded(
   ctx: Context,
   reader: SecretReader,
@@ -158,21 +170,14 @@ export async function readRecorded(
   path: string,
   version: number | undefined,
 ) {
-  return opened(ctx, vault, await authorizedSecret(ctx, reader, vault, path), version);
+  const { shown, value } = await opened(ctx, await authorizedSecret(ctx, reader, vault, path), version);
+  return { ...summaryOf(shown), value };
 }
 
-async function opened(
-  ctx: Context,
-  vault: string,
-  row: Awaited<ReturnType<typeof authorizedSecret>>,
-  version: number | undefined,
-) {
+async function opened(ctx: Context, row: ReadRow & { vault_id: string }, version: number | undefined) {
   requireProof(ctx, row);
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
-  const value = await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown);
-  ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
-  if (row.rotation === null) return { ...readSecretOf(vault, shown), value };
-  return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
+  return { shown, value: await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown) };
 }
 
 async function atVersion(ctx: Context, row: ReadRow & { vault_id: string }, version: number): Promise<ReadRow> {

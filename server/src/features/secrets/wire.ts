@@ -29,16 +29,16 @@ export function summaryOf(row: SummaryRow): SecretSummary {
   };
 }
 
-/** As a read shows it. A row that is kept in memory and read again and again is put into words once. */
-export function readSecretOf(vault: string, row: SummaryRow & Pick<SecretRow, 'rotation'>): Secret {
-  let worded = WORDED.get(row);
-  if (worded === undefined) {
-    worded = secretOf(vault, row);
-    WORDED.set(row, worded);
+/** As a read shows it. A row that is kept in memory and read again and again is put into words once, all but its value. */
+export function wordsWithValue(vault: string, row: SummaryRow & Pick<SecretRow, 'rotation'>, value: string): string {
+  let before = BEFORE_VALUE.get(row);
+  if (before === undefined) {
+    before = `${JSON.stringify(secretOf(vault, row)).slice(0, -1)},"value":`;
+    BEFORE_VALUE.set(row, before);
   }
-  return worded;
+  return `${before}${JSON.stringify(value)}}`;
 }
-const WORDED = new WeakMap<object, Secret>();
+const BEFORE_VALUE = new WeakMap<object, string>();
 
 export function secretOf(
   vault: string,

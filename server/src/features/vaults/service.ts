@@ -1,4 +1,5 @@
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { DAY_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -18,6 +19,8 @@ import * as store from './store.ts';
 const NAME_FORM = new RegExp(NAME_PATTERN);
 const ROTATION_DAYS_DEFAULT = 90;
 const LIST_CHUNK = 1000;
+/** Of a query: who may see more single vaults than this has each of them looked at. */
+const NAME_RANGES_MAX = 100;
 
 /** What other features know about a vault. */
 export interface VaultPorts {
@@ -81,18 +84,16 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
   });
 }
 
-/** Each vault is decided on by itself; there are few enough of them to look at all, and the total is of those that may be seen. */
+/** The total is of the vaults that may be seen. */
 export async function list(ctx: Context, query: Query<typeof contract.listVaults>) {
   ctx.authorizeListing('vault');
   const [after = ''] = decodeCursor(query.cursor, NAME_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const shown: store.VaultRow[] = [];
-  let total = 0;
-  for await (const row of everyVault(ctx)) {
-    if (!isWanted(row, query) || !ctx.may('vaults:list', vaultResource(row.name), vaultAttributes(row))) continue;
-    total++;
-    if (row.name > after && shown.length <= limit) shown.push(row);
-  }
+  const names = query.tags === undefined ? ctx.vaultsByName('vaults:list') : null;
+  const { shown, total } =
+    names !== null && names.length <= NAME_RANGES_MAX
+      ? await visibleByName(ctx, query, names, after, limit + 1)
+      : await visibleOneByOne(ctx, query, after, limit + 1);
   const isMore = shown.length > limit;
   const page = isMore ? shown.slice(0, limit) : shown;
   const last = page.at(-1);
@@ -101,6 +102,45 @@ export async function list(ctx: Context, query: Query<typeof contract.listVaults
     total,
     next_cursor: isMore && last !== undefined ? encodeCursor([last.name]) : null,
   };
+}
+
+interface Visible {
+  shown: store.VaultRow[];
+  total: number;
+}
+
+/** Where names alone decide, the database finds the page and counts the rest. */
+async function visibleByName(
+  ctx: Context,
+  { status, environment }: Query<typeof contract.listVaults>,
+  names: readonly PathRange[],
+  after: string,
+  limit: number,
+): Promise<Visible> {
+  if (names.length === 0) return { shown: [], total: 0 };
+  const wanted = { names, status, environment: environment && canonicalEnvironment(environment) };
+  const { read: db } = ctx.database;
+  const [shown, total] = await Promise.all([
+    store.vaultsWanted(db, ctx.tenantId, wanted, after, limit),
+    store.countVaultsWanted(db, ctx.tenantId, wanted),
+  ]);
+  return { shown, total };
+}
+
+/** Where more than the name decides, each vault is looked at: there are few enough of them. */
+async function visibleOneByOne(
+  ctx: Context,
+  query: Query<typeof contract.listVaults>,
+  after: string,
+  limit: number,
+): Promise<Visible> {
+  const visible: Visible = { shown: [], total: 0 };
+  for await (const row of everyVault(ctx)) {
+    if (!isWanted(row, query) || !ctx.may('vaults:list', vaultResource(row.name), vaultAttributes(row))) continue;
+    visible.total++;
+    if (row.name > after && visible.shown.length < limit) visible.shown.push(row);
+  }
+  return visible;
 }
 
 async function* everyVault(ctx: Context): AsyncGenerator<store.VaultRow> {

@@ -1,6 +1,9 @@
+import type { ExpressionBuilder } from 'kysely';
+import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import type { Membership, VaultRole } from '../../kernel/authz/vault-roles.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -86,6 +89,53 @@ export function vaultsAfter(db: Reader, tenantId: string, after: string, limit: 
     .orderBy('name')
     .limit(limit)
     .execute();
+}
+
+export interface WantedVaults {
+  names: readonly PathRange[];
+  /** All but deleted ones, if none is given. */
+  status: VaultRow['status'] | undefined;
+  environment: string | undefined;
+}
+
+export function vaultsWanted(
+  db: Reader,
+  tenantId: string,
+  wanted: WantedVaults,
+  after: string,
+  limit: number,
+): Promise<VaultRow[]> {
+  return db
+    .selectFrom('vaults')
+    .selectAll()
+    .where((eb) => isWanted(eb, tenantId, wanted))
+    .where('name', '>', after)
+    .orderBy('name')
+    .limit(limit)
+    .execute();
+}
+
+export async function countVaultsWanted(db: Reader, tenantId: string, wanted: WantedVaults): Promise<number> {
+  const { count } = await db
+    .selectFrom('vaults')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where((eb) => isWanted(eb, tenantId, wanted))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
+function isWanted(
+  eb: ExpressionBuilder<Tables, 'vaults'>,
+  tenantId: string,
+  { names, status, environment }: WantedVaults,
+) {
+  const ranges = names.map(({ from, to }) => eb.and([eb('name', '>=', from), eb('name', '<', to)]));
+  return eb.and([
+    eb('tenant_id', '=', tenantId),
+    eb.or(ranges),
+    status === undefined ? eb('status', '!=', 'deleted') : eb('status', '=', status),
+    ...(environment === undefined ? [] : [eb('environment', '=', environment)]),
+  ]);
 }
 
 export async function updateVault(

@@ -1,5 +1,15 @@
 import Type, { type Static } from 'typebox';
-import { freeText, object, oneOf } from '../../kernel/wire.ts';
+import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import {
+  freeText,
+  idParam,
+  nextCursor,
+  object,
+  oneOf,
+  pageQuery,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
 
 export const METHOD_TYPES = ['k8s_sa', 'aws_iam', 'gcp_iam', 'azure_msi', 'oidc_generic', 'spiffe'] as const;
 export type MethodType = (typeof METHOD_TYPES)[number];
@@ -113,3 +123,179 @@ export const credentialFields = {
 };
 export const Credential = object(credentialFields);
 export type Credential = Static<typeof Credential>;
+
+/** Fifteen digits stay below 2^53. */
+const NUMBER_MAX = 999_999_999_999_999;
+const BODY_BYTES_MAX = 160 * 1024;
+
+const number = (description: string) => Type.Integer({ minimum: 1, maximum: NUMBER_MAX, description });
+
+/** By its type; which fields there are, and their limits, is checked by the type's own schema. */
+const config = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  maxProperties: 16,
+  description:
+    'By type. k8s_sa: issuer, ca_cert_pem, allowed_namespaces, allowed_sa_names, api_server_url?, token_reviewer_jwt?. aws_iam: allowed_arns, ' +
+    'sts_endpoint?. gcp_iam: expected_audience, allowed_emails, issuer?. azure_msi: expected_audience, allowed_object_ids, tenant_id?, ' +
+    'issuer?. oidc_generic: expected_issuer, expected_audience, allowed_subjects. spiffe: trust_domain, trust_bundle_pem, ' +
+    'expected_audience, allowed_spiffe_ids.',
+});
+
+export const Method = object({
+  id: Type.Integer(),
+  name: Type.String(),
+  type: methodType,
+  app_connection_id: Type.Integer({ description: 'The AppConnection that its tokens are bound to.' }),
+  config: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Without what is secret in it.' }),
+  secrets_set: Type.Array(Type.String(), { description: 'Secret members of the config that have a value.' }),
+  created_by: Type.String(),
+  created_at: timestampText,
+  updated_at: timestampText,
+});
+export type Method = Static<typeof Method>;
+
+const common = {
+  noun: 'workload-identity',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_MAX,
+  params: NONE,
+  query: NONE,
+  body: NONE,
+} as const;
+
+const ofOne = {
+  resource: 'workload-method/{method_id}',
+  params: object({ method_id: idParam }),
+} as const;
+
+const RIGHTS = 'It takes the rights to change the AppConnection and to add members to its vaults.';
+
+export const createMethod = endpoint({
+  ...common,
+  name: 'createWorkloadMethod',
+  method: 'POST',
+  path: '/workload-identity/methods',
+  summary: 'Let workloads of a cluster, cloud or issuer log in as an AppConnection',
+  description: RIGHTS,
+  permission: 'workload_methods:create',
+  resource: 'workload-method',
+  rate: 'write',
+  audit: 'workload_methods:create',
+  effect: 'change',
+  body: object({
+    name: resourceName,
+    type: methodType,
+    app_connection_id: number('The AppConnection that its tokens are bound to.'),
+    config,
+  }),
+  status: 201,
+  output: Method,
+  errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'VAULT_NOT_FOUND'],
+});
+
+export const listMethods = endpoint({
+  ...common,
+  name: 'listWorkloadMethods',
+  method: 'GET',
+  path: '/workload-identity/methods',
+  summary: 'List the methods of the tenant',
+  permission: 'workload_methods:list',
+  resource: 'workload-method',
+  rate: 'read',
+  audit: 'workload_methods:list',
+  effect: 'read',
+  query: object(pageQuery),
+  status: 200,
+  output: object({ methods: Type.Array(Method), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readMethod = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'readWorkloadMethod',
+  method: 'GET',
+  path: '/workload-identity/methods/{method_id}',
+  summary: 'Read a method',
+  permission: 'workload_methods:read',
+  rate: 'read',
+  audit: 'workload_methods:read',
+  effect: 'read',
+  status: 200,
+  output: Method,
+  errors: ['NOT_FOUND'],
+});
+
+export const updateMethod = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'updateWorkloadMethod',
+  method: 'PUT',
+  path: '/workload-identity/methods/{method_id}',
+  summary: 'Change a method',
+  description:
+    `What you leave out stays as it is; \`config\` is replaced as a whole. A secret in it that you leave out stays too, unless where it is sent ` +
+    `changes. The type never changes. Tokens that were issued by it before end. ${RIGHTS}`,
+  permission: 'workload_methods:update',
+  rate: 'write',
+  audit: 'workload_methods:update',
+  effect: 'change',
+  body: object({
+    name: Type.Optional(resourceName),
+    type: Type.Optional(methodType),
+    app_connection_id: Type.Optional(number('The AppConnection that its tokens are bound to.')),
+    config: Type.Optional(config),
+  }),
+  status: 200,
+  output: Method,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'VAULT_NOT_FOUND'],
+});
+
+export const deleteMethod = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'deleteWorkloadMethod',
+  method: 'DELETE',
+  path: '/workload-identity/methods/{method_id}',
+  summary: 'Delete a method',
+  description: 'Logins by it, and tokens that were issued by it, end at once.',
+  permission: 'workload_methods:delete',
+  rate: 'write',
+  audit: 'workload_methods:delete',
+  effect: 'change',
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const login = endpoint({
+  ...common,
+  name: 'workloadLogin',
+  method: 'POST',
+  path: '/workload-identity/login',
+  summary: 'Exchange a workload’s own identity for a token',
+  description:
+    'Send `method_id` and the credential of the method’s type. The token lives an hour and acts as the method’s AppConnection. With a DPoP ' +
+    'header it is bound to that key. Whatever is wrong, the answer is the same; the reason is in the audit log.',
+  credentials: 'public',
+  tenant: NONE,
+  region: 'local',
+  permission: NONE,
+  resource: NONE,
+  rate: 'auth',
+  audit: 'workload:login',
+  effect: 'change',
+  bodyBytesMax: 64 * 1024,
+  body: object({ method_id: number('The method.'), ...credentialFields }),
+  status: 200,
+  output: object({ cv_jwt: Type.String({ description: 'Send it as a bearer token.' }), expires_at: timestampText }),
+  errors: ['LOGIN_DENIED', 'JWKS_KEY_NOT_FOUND', 'IP_NOT_ALLOWED', 'DPOP_REQUIRED', 'INVALID_DPOP_PROOF'],
+});
+
+export const WORKLOAD_ENDPOINTS = [createMethod, listMethods, readMethod, updateMethod, deleteMethod, login] as const;

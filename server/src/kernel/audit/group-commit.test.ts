@@ -63,9 +63,14 @@ test('the queue is bounded: whoever finds it full is told to come back', async (
   const gate = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const commits = new GroupCommit<number>(() => gate, { batchMax: 2, waitingMax: 2 });
+  const begun = Promise.withResolvers<void>();
+  const write = () => {
+    begun.resolve();
+    return gate;
+  };
+  const commits = new GroupCommit<number>(write, { batchMax: 2, waitingMax: 2 });
   const first = [commits.add(1), commits.add(2)];
-  await sleep(5);
+  await begun.promise;
   const second = [commits.add(3), commits.add(4)];
   await assert.rejects(commits.add(5), (error) => error instanceof CofferError && error.code === 'UNAVAILABLE');
   release();

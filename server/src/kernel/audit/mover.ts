@@ -56,10 +56,11 @@ export class Mover {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(new URL('./mover-worker.ts', import.meta.url), { workerData: this.#settings, env: {} });
     // Whoever waits for it is told; with nobody waiting, the next move begins another.
-    worker.on('error', () => {});
-    worker.once('exit', () => {
+    const forget = () => {
       if (this.#worker === worker) this.#worker = null;
-    });
+    };
+    worker.on('error', forget);
+    worker.once('exit', forget);
     this.#worker = worker;
     return worker;
   }
@@ -68,6 +69,8 @@ export class Mover {
     const worker = this.#worker;
     if (worker === null) return;
     const ended = new Promise((resolve) => worker.once('exit', resolve));
+    // Whoever waits for its end must live to see it: else the process would be gone first, with the rest of its closing undone.
+    worker.ref();
     worker.postMessage(null);
     await ended;
   }

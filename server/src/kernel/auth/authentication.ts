@@ -69,7 +69,7 @@ export class Authentication {
     request: ProofRequest,
     accepted: readonly CredentialKind[],
     gate: Gate,
-  ): Promise<{ principal: Principal; proofs: Proofs }> {
+  ): Promise<{ principal: Principal; epoch: number; proofs: Proofs }> {
     const [scheme, credential] = this.#detect(request);
     let resolved = this.#cache.get(credential);
     if (resolved === undefined) gate.admit();
@@ -84,14 +84,14 @@ export class Authentication {
       resolved = await scheme.resolve(credential, request.call);
       this.#cache.set(credential, resolved);
     }
-    const { principal } = resolved;
+    const { principal, epoch } = resolved;
     if (principal.expiresAt <= this.#clock.now()) throw invalidToken('the token has expired', principal);
     if (!accepted.includes(principal.credential)) {
       throw invalidToken(`a ${principal.credential} is not accepted here`, principal);
     }
-    if (resolved.prove === undefined) return { principal, proofs: NO_PROOFS };
+    if (resolved.prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
     gate.recognize(principal);
-    return { principal, proofs: await resolved.prove(request) };
+    return { principal, epoch, proofs: await resolved.prove(request) };
   }
 
   /** One credential: with two, which of them counts would be for us to guess, and for others to make us guess. */

@@ -6,7 +6,7 @@ import {
   MAX_RESOURCE_PATTERN_CHARS,
   MAX_VAULT_NAME_CHARS,
 } from './limits.ts';
-import { type Reach, reachOfPattern } from './reach.ts';
+import { type Reach, reachOfPattern, vaultsOfPattern } from './reach.ts';
 
 /** The text of a pattern or resource is not well formed. Messages say what to write and never repeat the text. */
 export class PatternError extends Error {
@@ -23,6 +23,8 @@ export interface ResourcePattern extends Pattern {
   matchesResource(resource: string): boolean;
   /** Where in a vault of this name it can match. */
   reach(vault: string): Reach;
+  /** Which vaults it matches, by name. */
+  vaults(): Reach;
 }
 
 const HALF = `[a-z][a-z0-9_]{0,${MAX_ACTION_HALF_CHARS - 1}}`;
@@ -85,6 +87,7 @@ export function compileResourcePattern(text: string): ResourcePattern {
     matchesResource,
     matches: (value) => isResource(value) && matchesResource(value),
     reach: (vault) => reachOfPattern(segments, vault),
+    vaults: () => vaultsOfPattern(segments),
   };
 }
 

@@ -1,4 +1,4 @@
-import { ALL_PATHS, union } from './path-ranges.ts';
+import { ALL_PATHS, exactly, union } from './path-ranges.ts';
 import { compileResourcePattern, isResource, type ResourcePattern } from './pattern.ts';
 import { compileEach } from './policy.ts';
 
@@ -17,9 +17,11 @@ export function placesIn(vaults: ReadonlySet<string>, paths: readonly string[], 
     if (!vaults.has(resource.slice(VAULT.length, end === -1 ? undefined : end))) return false;
     return end === -1 || isAll || patterns.some((pattern) => pattern.matchesResource(resource));
   };
+  const names = { ranges: [...vaults].map(exactly), covers: true };
   return {
     text: 'the places of a connection',
     matchesResource,
+    vaults: () => names,
     matches: (value) => isResource(value) && matchesResource(value),
     reach: (vault) => {
       if (!vaults.has(vault)) return { ranges: [], covers: true };

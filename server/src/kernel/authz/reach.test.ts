@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isAllowed } from './evaluate.ts';
 import { compileResourcePattern } from './pattern.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
-import { reachInVault, touchesVault } from './reach.ts';
+import { reachInVault, touchesVault, vaultsByName } from './reach.ts';
 import { membershipPolicy } from './vault-roles.ts';
 
 const rows: [pattern: string, reached: string[], missed: string[]][] = [
@@ -69,6 +69,21 @@ test('no path that is allowed lies outside the reach, whatever the policies', ()
       assert.ok(ranges.some(({ from, to }) => from <= at && at < to));
     }),
     { numRuns: 2000 },
+  );
+});
+
+test('where names alone decide, they decide as each vault would be decided on', () => {
+  const name = fc.constantFrom('app', 'a', 'apple', 'b', 'other', 'vault');
+  fc.assert(
+    fc.property(fc.array(statement, { maxLength: 4 }), name, fc.boolean(), (statements, at, isTagged) => {
+      const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
+      const names = vaultsByName(policies, 'secrets:read');
+      if (names === null) return;
+      const context = { time: 0, tags: isTagged ? ['x'] : [] };
+      const isIn = names.some(({ from, to }) => from <= at && at < to);
+      assert.equal(isIn, isAllowed(policies, { action: 'secrets:read', resource: `vault/${at}`, context }));
+    }),
+    { numRuns: 5000 },
   );
 });
 

@@ -40,6 +40,36 @@ function reachBelow(segments: readonly string[]): Reach {
   return { ranges: [startingWith(below + segment.slice(0, segment.indexOf('*')))], covers: false };
 }
 
+/** Which vaults a pattern matches, by name: the vaults themselves, not what is in them. */
+export function vaultsOfPattern(segments: readonly string[]): Reach {
+  const [first = '', second, ...rest] = segments;
+  if (first === '**' || (first === '*' && second === undefined)) return second === undefined ? EVERYWHERE : ANYWHERE;
+  if (second === undefined || !globMatches(first, 'vault', 0, 'vault'.length)) return NOWHERE;
+  if (second === '**') return rest.length === 0 ? EVERYWHERE : ANYWHERE;
+  // `vault/a/**` is also `vault/a` itself.
+  if (rest.some((segment) => segment !== '**')) return NOWHERE;
+  const wild = second.indexOf('*');
+  if (wild === -1) return { ranges: [exactly(second)], covers: true };
+  return { ranges: [startingWith(second.slice(0, wild))], covers: wild === second.length - 1 };
+}
+
+/** The names of the vaults for which these policies allow the action; null if more than the name decides for some. */
+export function vaultsByName(policies: readonly CompiledPolicy[], action: string): PathRange[] | null {
+  const ranges = { allow: [] as PathRange[], deny: [] as PathRange[] };
+  for (const policy of policies) {
+    const { allow, deny } = policy.statementsFor(action);
+    for (const { effect, resources, condition } of [...allow, ...deny]) {
+      for (const pattern of resources) {
+        const reach = pattern.vaults();
+        if (reach.ranges.length > 0 && (!reach.covers || condition.length > 0)) return null;
+        for (const range of reach.ranges) ranges[effect].push(range);
+      }
+    }
+  }
+  // An administrator may be a member of thousands of vaults besides: those names add nothing, and need no sorting.
+  return difference(ranges.allow.includes(ALL_PATHS) ? [ALL_PATHS] : ranges.allow, ranges.deny);
+}
+
 /**
  * Where in a vault these policies may allow the action: what an allow can reach, less what a deny without conditions covers. A row found
  * there is still decided on by itself; a row elsewhere need not be looked at.

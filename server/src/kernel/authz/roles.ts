@@ -40,11 +40,13 @@ const AUDIT_AND_METADATA: PolicyStatement = {
     'approvals:read',
     'environments:read',
     'environments:compose',
+    'federations:read',
     'vaults:read',
     'users:read',
     'groups:read',
     'policies:read',
     'tokens:read',
+    'workload_methods:read',
   ],
   resource: ['*'],
 };

@@ -1,4 +1,4 @@
-import { ALL_PATHS } from './path-ranges.ts';
+import { ALL_PATHS, exactly } from './path-ranges.ts';
 import { compileActionPattern, isResource, type ResourcePattern } from './pattern.ts';
 import type { CompiledPolicy, CompiledStatement } from './policy.ts';
 
@@ -74,10 +74,12 @@ function inVaults(vaults: ReadonlySet<string>): ResourcePattern {
     const end = resource.indexOf('/', VAULT.length);
     return vaults.has(resource.slice(VAULT.length, end === -1 ? undefined : end));
   };
+  const names = { ranges: [...vaults].map(exactly), covers: true };
   return {
     text: 'the vaults of a member',
     matchesResource,
     matches: (value) => isResource(value) && matchesResource(value),
     reach: (vault) => ({ ranges: vaults.has(vault) ? [ALL_PATHS] : [], covers: true }),
+    vaults: () => names,
   };
 }

@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'n
 import { BoundedCache } from '../bounded-cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
 import { unavailable } from '../errors.ts';
-import { type Database, type Tx, UniqueViolation } from '../storage/database.ts';
+import { type Database, type Reader, type Tx, UniqueViolation } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import { macOf } from './digest.ts';
 import type { RootKey } from './root-key.ts';
@@ -84,9 +84,13 @@ export class Keyring {
   }
 
   async unseal(purpose: string, place: Place, sealed: Uint8Array): Promise<Buffer> {
-    const version = sealedKeyVersion(sealed);
-    const cached = this.#keys.get(slotOf(place.tenantId, purpose, version));
-    return unseal(cached ?? (await this.#key(place.tenantId, purpose, version)), place, sealed);
+    return unseal(await this.#key(place.tenantId, purpose, sealedKeyVersion(sealed)), place, sealed);
+  }
+
+  /** The same at once, or null if the key is not at hand: a promise costs a good part of what opening a short value does. */
+  unsealNow(purpose: string, place: Place, sealed: Uint8Array): Buffer | null {
+    const key = this.#keys.get(slotOf(place.tenantId, purpose, sealedKeyVersion(sealed)));
+    return key === undefined ? null : unseal(key, place, sealed);
   }
 
   /** A key that is not there, or does not open, has made no MAC. */
@@ -119,6 +123,50 @@ export class Keyring {
   async macKey(tenantId: string, purpose: string): Promise<{ version: number; key: KeyObject }> {
     const { version } = await this.#newestOf(tenantId, purpose, KEY_AGE_MAX_MS);
     return { version, key: await this.#key(tenantId, purpose, version) };
+  }
+
+  /** A version of a key as it is, for whoever has a format of their own and counts the uses. Unwrapped once, then from memory. */
+  keyAt(tenantId: string, purpose: string, version: number): Promise<KeyObject> {
+    return this.#key(tenantId, purpose, version);
+  }
+
+  /** Wraps new versions of a key, to be inserted in the transaction that they belong to. Call it before that transaction. */
+  async versionMaker(tenantId: string, purpose: string): Promise<(version: number) => Tables['keys']> {
+    const wrapping = await this.#tenantKey(tenantId);
+    return (version) => {
+      const bytes = randomBytes(KEY_BYTES);
+      const row = wrapByTenant(wrapping, tenantId, purpose, version, bytes, this.#clock.now());
+      bytes.fill(0);
+      return row;
+    };
+  }
+
+  insertVersion(tx: Tx, row: Tables['keys']): Promise<void> {
+    return insertKey(tx, row);
+  }
+
+  /** Counts uses ahead; answers how many there are then. */
+  async countUses(tx: Tx, tenantId: string, purpose: string, version: number, count: number): Promise<number> {
+    const { uses } = await tx
+      .updateTable('keys')
+      .set((eb) => ({ uses: eb('uses', '+', count) }))
+      .where('tenant_id', '=', tenantId)
+      .where('purpose', '=', purpose)
+      .where('version', '=', version)
+      .returning('uses')
+      .executeTakeFirstOrThrow();
+    return uses;
+  }
+
+  /** When each version was made, oldest first. */
+  versionsOf(db: Reader, tenantId: string, purpose: string): Promise<{ version: number; created_at: number }[]> {
+    return db
+      .selectFrom('keys')
+      .select(['version', 'created_at'])
+      .where('tenant_id', '=', tenantId)
+      .where('purpose', '=', purpose)
+      .orderBy('version')
+      .execute();
   }
 
   async #newestOf(tenantId: string, purpose: string, maxAgeMs: number): Promise<Newest> {
@@ -159,10 +207,7 @@ export class Keyring {
 
   /** Two nodes may see that a version is due; the second one's insert fails, and both then use the first one's key. */
   async #addVersion(tenantId: string, purpose: string, version: number): Promise<void> {
-    const bytes = randomBytes(KEY_BYTES);
-    const wrapping = await this.#tenantKey(tenantId);
-    const row = wrapByTenant(wrapping, tenantId, purpose, version, bytes, this.#clock.now());
-    bytes.fill(0);
+    const row = (await this.versionMaker(tenantId, purpose))(version);
     try {
       await this.#database.transaction((tx) => insertKey(tx, row));
     } catch (error) {
@@ -171,15 +216,7 @@ export class Keyring {
   }
 
   async #reserveUses(tenantId: string, purpose: string, version: number): Promise<void> {
-    await this.#database.transaction(async (tx) => {
-      await tx
-        .updateTable('keys')
-        .set((eb) => ({ uses: eb('uses', '+', USES_BLOCK) }))
-        .where('tenant_id', '=', tenantId)
-        .where('purpose', '=', purpose)
-        .where('version', '=', version)
-        .execute();
-    });
+    await this.#database.transaction((tx) => this.countUses(tx, tenantId, purpose, version, USES_BLOCK));
   }
 
   async #tenantKey(tenantId: string): Promise<{ key: KeyObject; version: number }> {

@@ -63,8 +63,9 @@ export function match(route: Route, method: string, raw: Readonly<Record<string,
   const byMethod = route.endpoints.get(suffix ?? '');
   const found = byMethod?.get(method);
   if (found === undefined) return notThere(byMethod);
-  const { '*': _, ...params } = raw;
-  (params as Record<string, string>)[found.starName] = path;
+  const params: Record<string, string> = {};
+  for (const name in raw) if (name !== '*') params[name] = raw[name] as string;
+  params[found.starName] = path;
   return { endpoint: found.endpoint, params };
 }
 

@@ -311,8 +311,8 @@ function write(
 ): void {
   // A flat list, which Node writes without looking at each name again.
   const flat: string[] = [];
-  for (const name in more) if (!(name in headers)) flat.push(name, more[name] as string);
   for (const name in headers) flat.push(name, headers[name] as string);
+  for (const name in more) if (headers[name] === undefined) flat.push(name, more[name] as string);
   if (body !== null) {
     if (!('Content-Type' in headers)) flat.push('Content-Type', JSON_CONTENT_TYPE);
     if (!isStream(body))

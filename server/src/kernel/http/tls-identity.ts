@@ -58,6 +58,8 @@ export class CurrentIdentity {
   readonly #timer: NodeJS.Timeout;
   #current: TlsIdentity;
   #looking: Promise<void> = Promise.resolve();
+  /** Told once, not every time it is looked at. */
+  #failure = '';
 
   static async open(source: TlsIdentitySource, log: Logger): Promise<CurrentIdentity> {
     const first = await source.next();
@@ -89,13 +91,17 @@ export class CurrentIdentity {
     try {
       const next = await this.#source.next();
       if (next === null) return;
+      this.#failure = '';
       // Tried apart from the listeners, which would be left with half of it.
       createSecureContext(contextOptions(next));
       this.#current = next;
       for (const listener of this.#listeners) listener.setSecureContext(contextOptions(next));
       this.#log.info('a new certificate for TLS is in use');
     } catch (error) {
-      this.#log.warn({ code: codeOf(error) }, 'the new certificate for TLS cannot be used; the old one goes on');
+      const code = codeOf(error);
+      if (code === this.#failure) return;
+      this.#failure = code;
+      this.#log.warn({ code }, 'the new certificate for TLS cannot be used; the old one goes on');
     }
   }
 

@@ -48,6 +48,13 @@ function queryOf(url: string, schema: TSchema | null, problems: FieldProblem[]):
   }
 }
 
+/** For a part of a body whose schema depends on the rest of it. */
+export function problemsIn(schema: TSchema, value: unknown, at: string): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  checker(schema, at)(value, problems);
+  return problems.slice(0, PROBLEMS_MAX);
+}
+
 function checker(schema: TSchema, at: string): (value: unknown, problems: FieldProblem[]) => void {
   const compiled = Compile(schema);
   return (value, problems) => {

@@ -28,6 +28,11 @@ export interface Database {
    * retried), so it must do nothing but use `tx`: no network call, no other transaction.
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * For a transaction that destroys keys: once it is committed, what it deleted is not left behind in files of this process' own either. A
+   * server keeps its own log and cleans up by its own rules.
+   */
+  leaveNoTrace(): void;
   /** Resolves if the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -25,6 +25,8 @@ export class PostgresDatabase implements Database {
   readonly #writing: PostgresLane;
   readonly #transactions: pg.Pool;
 
+  leaveNoTrace(): void {}
+
   constructor(url: string, pool: number) {
     const settings = connectionSettings(url);
     this.#reading = new PostgresLane({ ...settings, options: '-c default_transaction_read_only=on' });

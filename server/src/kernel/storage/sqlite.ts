@@ -16,7 +16,7 @@ const CACHE_KIB = 32 * 1024;
 const CHECKPOINT_PAGES = 4096;
 const SET_UP = `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma trusted_schema = off; pragma temp_store = memory;
   pragma cache_size = -${CACHE_KIB};`;
-const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
+const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma secure_delete = on; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
 
 /**
  * SQLite in the data folder: one writing connection, used by one transaction at a time, and one reading connection, which
@@ -33,6 +33,7 @@ export class SqliteDatabase implements Database {
   readonly #writing = new Mutex();
   #queued: Queued[] = [];
   #version = 0;
+  #isTraceToGo = false;
 
   constructor(file: string) {
     this.file = file;
@@ -84,11 +85,22 @@ export class SqliteDatabase implements Database {
       for (const one of batch) ended.push(await this.#runInside(one));
       this.#writer.run('commit', []);
       this.#version++;
+      if (this.#isTraceToGo) this.#removeTraces();
       for (const tell of ended) tell();
     } catch (error) {
       this.#rollback();
       for (const one of batch) one.reject(error);
     }
+  }
+
+  leaveNoTrace(): void {
+    this.#isTraceToGo = true;
+  }
+
+  /** Deleted content is overwritten where it stood; this empties the log, which has it from before. A reader in the way means next time. */
+  #removeTraces(): void {
+    const row = this.#writer.database.prepare('pragma wal_checkpoint(truncate)').get();
+    this.#isTraceToGo = Number(row?.['busy']) !== 0;
   }
 
   /** Runs one of them; what it answers is told once it is committed. What fails is undone, unless the whole has failed with it. */

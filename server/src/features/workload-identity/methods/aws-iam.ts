@@ -25,6 +25,8 @@ export const awsIam: MethodKind<AwsConfig> = {
   credential: ['aws_signed_url', 'aws_signed_headers'],
   secrets: [],
   destinations: [],
+  standIn: ({ sts_endpoint: url }) =>
+    url === undefined || isOwnEndpoint(url) ? null : { member: 'sts_endpoint', url },
 
   refuseBadConfig({ sts_endpoint, allowed_arns }) {
     refuseBadPatterns('allowed_arns', allowed_arns);
@@ -49,6 +51,10 @@ export const awsIam: MethodKind<AwsConfig> = {
 };
 
 export const AUDIENCE_HEADER = 'x-coffer-audience';
+
+function isOwnEndpoint(url: string): boolean {
+  return url.startsWith('https://') && partitionOf(new URL(url).host) !== null;
+}
 
 function endpointOf({ sts_endpoint }: AwsConfig): string | null {
   return sts_endpoint === undefined ? null : sts_endpoint.replace(/\/$/, '');

@@ -16,6 +16,7 @@ export const azureMsi: MethodKind<AzureConfig> = {
   credential: ['azure_jwt'],
   secrets: [],
   destinations: [],
+  standIn: ({ issuer }) => (issuer === undefined ? null : { member: 'issuer', url: issuer }),
 
   refuseBadConfig(config) {
     refuseBadUrl('issuer', config.issuer);

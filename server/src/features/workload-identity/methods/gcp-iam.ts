@@ -15,6 +15,7 @@ export const gcpIam: MethodKind<GcpConfig> = {
   credential: ['gcp_jwt'],
   secrets: [],
   destinations: [],
+  standIn: ({ issuer }) => (issuer === undefined || issuer === ISSUER ? null : { member: 'issuer', url: issuer }),
 
   refuseBadConfig(config) {
     refuseBadUrl('issuer', config.issuer);

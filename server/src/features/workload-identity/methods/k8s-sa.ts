@@ -23,6 +23,7 @@ export const k8sSa: MethodKind<K8sConfig> = {
   credential: ['k8s_token'],
   secrets: ['token_reviewer_jwt'],
   destinations: ['issuer', 'api_server_url', 'ca_cert_pem'],
+  standIn: () => null,
 
   refuseBadConfig(config) {
     const { issuer, api_server_url, ca_cert_pem } = config;

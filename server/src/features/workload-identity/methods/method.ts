@@ -32,6 +32,8 @@ export interface MethodKind<Config> {
   readonly secrets: readonly (keyof Config & string)[];
   /** Members that say where such a secret is sent: it does not survive a change of them, or it could be sent anywhere. */
   readonly destinations: readonly (keyof Config & string)[];
+  /** A member whose URL stands in for a provider's own, which is only for hosts that the operator opened. */
+  standIn(config: Config): { member: string; url: string } | null;
   /** What the schema cannot say. Throws a VALIDATION_FAILED. */
   refuseBadConfig(config: Config): void;
   /** Throws an OutsideRefusal with the true reason. */

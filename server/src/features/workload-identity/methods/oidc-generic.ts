@@ -17,6 +17,7 @@ export const oidcGeneric: MethodKind<OidcConfig> = {
   credential: ['oidc_token'],
   secrets: [],
   destinations: [],
+  standIn: () => null,
 
   refuseBadConfig(config) {
     refuseBadUrl('expected_issuer', config.expected_issuer);

@@ -31,6 +31,7 @@ export const spiffe: MethodKind<SpiffeConfig> = {
   credential: ['jwt_svid'],
   secrets: [],
   destinations: [],
+  standIn: () => null,
 
   refuseBadConfig(config) {
     const bundle = readBundle(config.trust_bundle_pem);

@@ -1,0 +1,68 @@
+import { type Evidence, type Finding, fatal, remark } from './format.ts';
+
+/** What the caller relies on. */
+export interface Expectations {
+  nonce: Uint8Array | null;
+  userData: Uint8Array | null;
+  measurements: Readonly<Record<string, string>>;
+  claims: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+export interface Assessment {
+  isSignatureValid: boolean;
+  isVerified: boolean;
+  /** What speaks against it first. */
+  findings: readonly Finding[];
+}
+
+/** Holds what a document says against what is expected of it. `more` is what was found out elsewhere. */
+export async function assess(
+  evidence: Evidence,
+  expected: Expectations,
+  now: number,
+  more: readonly Finding[] = [],
+): Promise<Assessment> {
+  const { isSignatureValid, findings: own } = await evidence.validate(now);
+  const findings = [...own, ...more, ...mismatches(evidence, expected), ...omissions(expected)];
+  const against = findings.filter(({ isFatal }) => isFatal);
+  return {
+    isSignatureValid,
+    isVerified: isSignatureValid && against.length === 0,
+    findings: [...against, ...findings.filter(({ isFatal }) => !isFatal)],
+  };
+}
+
+function mismatches(evidence: Evidence, { nonce, userData, measurements, claims }: Expectations): Finding[] {
+  const findings: Finding[] = [];
+  if (nonce !== null && !evidence.carriesNonce(nonce)) {
+    findings.push(fatal('nonce_mismatch', 'The document does not carry the nonce you gave.'));
+  }
+  if (userData !== null && !evidence.carriesUserData(userData)) {
+    findings.push(fatal('user_data_mismatch', 'The document does not carry the user data you expect.'));
+  }
+  for (const [name, digest] of Object.entries(measurements)) {
+    if (own(evidence.measurements, name) === digest) continue;
+    findings.push(fatal('measurement_mismatch', `${name} is not what you expect.`));
+  }
+  for (const [name, claim] of Object.entries(claims)) {
+    if (own(evidence.claims, name) === claim) continue;
+    findings.push(fatal('claim_mismatch', `${name} is not what you expect.`));
+  }
+  return findings;
+}
+
+/** What was not asked was not checked: whoever forgot to ask should hear of it. */
+function omissions({ nonce, measurements }: Expectations): Finding[] {
+  const findings: Finding[] = [];
+  if (nonce === null) {
+    findings.push(remark('no_nonce', 'Without a nonce the document may be one that was made for somebody else.'));
+  }
+  if (Object.keys(measurements).length === 0) {
+    findings.push(remark('no_expected_measurements', 'Nothing was said about what should run there.'));
+  }
+  return findings;
+}
+
+function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}

@@ -1,0 +1,57 @@
+/** A document that is not of the form it should have. The message follows a JSON pointer and never repeats what the document holds. */
+export class MalformedDocument extends Error {
+  override readonly name = 'MalformedDocument';
+}
+
+/** Something about a document that whoever relies on it must know. What is `fatal` keeps it from being verified. */
+export interface Finding {
+  readonly code: string;
+  readonly message: string;
+  readonly isFatal: boolean;
+}
+
+export function fatal(code: string, message: string): Finding {
+  return { code, message, isFatal: true };
+}
+
+export function remark(code: string, message: string): Finding {
+  return { code, message, isFatal: false };
+}
+
+export interface Validation {
+  /** Whether the maker named by the format signed exactly this, with certificates that are valid now. */
+  readonly isSignatureValid: boolean;
+  readonly findings: readonly Finding[];
+}
+
+/** What a document says, whether or not it is true. */
+export interface Evidence {
+  /** Digests of what runs, in hexadecimal. */
+  readonly measurements: Readonly<Record<string, string>>;
+  readonly claims: Readonly<Record<string, unknown>>;
+  carriesNonce(nonce: Uint8Array): boolean;
+  carriesUserData(data: Uint8Array): boolean;
+  validate(now: number): Promise<Validation>;
+}
+
+/** One kind of document. `read` throws `MalformedDocument`. */
+export interface AttestationFormat {
+  read(document: Uint8Array): Evidence;
+}
+
+/** For makers whose signatures are not checked here: they count as unsigned, however good they look. */
+export function unchecked(findings: readonly Finding[]): () => Promise<Validation> {
+  const message = 'Signatures of this format are not checked here: what the document says is not proven.';
+  const all = [fatal('signature_not_validated', message), ...findings];
+  return async () => ({ isSignatureValid: false, findings: all });
+}
+
+/** A field of fixed length that callers fill from the left. */
+export function isPadded(field: Uint8Array, data: Uint8Array): boolean {
+  if (data.length === 0 || data.length > field.length) return false;
+  return Buffer.from(field.buffer, field.byteOffset, data.length).equals(data) && isZero(field.subarray(data.length));
+}
+
+export function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}

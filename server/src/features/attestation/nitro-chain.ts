@@ -1,0 +1,85 @@
+import type { KeyObject } from 'node:crypto';
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { KeyUsageFlags, type Parsed, parseCertificate } from '../certificates/index.ts';
+import { type Finding, fatal } from './format.ts';
+
+const CURVE = 'secp384r1';
+
+/** Reading a certificate costs more than checking its signature, and all enclaves of a region share their authorities. */
+const authorities = new BoundedCache<string, Parsed>(256);
+
+function readAuthority(der: Uint8Array): Parsed | null {
+  const key = sha256(der).toString('latin1');
+  const known = authorities.get(key);
+  if (known !== undefined) return known;
+  // A copy: the bytes given are part of a whole request.
+  const parsed = parseCertificate(Buffer.from(der));
+  if (parsed !== null) authorities.set(key, parsed);
+  return parsed;
+}
+
+export interface ChainVerdict {
+  /** The key that the leaf certifies; null if nothing at all vouches for it. */
+  readonly key: KeyObject | null;
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * From the pinned root through the bundle, in the order given, to the leaf: AWS Nitro Enclaves, attestation process, 3.2.3, and RFC 5280, 6.
+ * A bundle is a path, not a heap to search in: whatever does not issue the next is an error.
+ */
+export function verifyNitroChain(
+  leafDer: Uint8Array,
+  bundle: readonly Uint8Array[],
+  rootFingerprint: string,
+  now: number,
+): ChainVerdict {
+  const read = [...bundle.map(readAuthority), parseCertificate(leafDer)];
+  const chain = read.filter((parsed) => parsed !== null);
+  if (chain.length !== read.length) return refused('bad_certificate', 'A certificate of the document cannot be read.');
+  if (new Set(chain.map(fingerprintOf)).size !== chain.length) {
+    return refused('bad_chain', 'A certificate of the document is given twice.');
+  }
+  const [root] = chain as [Parsed, ...Parsed[]];
+  if (fingerprintOf(root) !== rootFingerprint) {
+    return refused('untrusted_root', 'The first certificate of cabundle is not the root of AWS Nitro Enclaves.');
+  }
+  for (const [at, certificate] of chain.entries()) {
+    const problem = problemOf(certificate, chain, at);
+    if (problem !== null) return refused('bad_chain', `Certificate ${at + 1} of ${chain.length}: ${problem}.`);
+  }
+  const key = (chain.at(-1) as Parsed).native.publicKey;
+  const isEarly = chain.some(({ notBefore }) => now < notBefore);
+  const isLate = chain.some(({ notAfter }) => now > notAfter);
+  if (isEarly) return { key, findings: [fatal('certificate_not_yet_valid', 'A certificate is not valid yet.')] };
+  if (isLate) return { key, findings: [fatal('certificate_expired', 'A certificate is no longer valid.')] };
+  return { key, findings: [] };
+}
+
+function problemOf(certificate: Parsed, chain: readonly Parsed[], at: number): string | null {
+  const isLeaf = at === chain.length - 1;
+  if (certificate.defect !== null) return certificate.defect;
+  if (certificate.native.publicKey.asymmetricKeyDetails?.namedCurve !== CURVE) return 'its key is not on P-384';
+  if (certificate.isCa === isLeaf) return isLeaf ? 'the leaf is an authority' : 'it is no authority';
+  const needed = isLeaf ? KeyUsageFlags.digitalSignature : KeyUsageFlags.keyCertSign;
+  if (((certificate.keyUsage ?? 0) & needed) === 0) return 'its key may not sign what it signed';
+  // Authorities between it and the leaf.
+  const below = chain.length - 2 - at;
+  if (certificate.pathLength !== null && below > certificate.pathLength) return 'too many authorities follow it';
+  // AWS constrains no names; what did could not be held against common names, so it is not for this.
+  if (certificate.nameConstraints !== null) return 'it constrains names';
+  const issuer = chain[at - 1];
+  // The root is known by its fingerprint; that it signed itself would prove nothing more.
+  if (issuer === undefined) return null;
+  if (!certificate.native.checkIssued(issuer.native)) return 'the one before it is not its issuer';
+  return certificate.native.verify(issuer.native.publicKey) ? null : 'its signature is wrong';
+}
+
+function fingerprintOf({ native }: Parsed): string {
+  return native.fingerprint256.replaceAll(':', '').toLowerCase();
+}
+
+function refused(code: string, message: string): ChainVerdict {
+  return { key: null, findings: [fatal(code, message)] };
+}

@@ -1,0 +1,107 @@
+import { type KeyObject, verify } from 'node:crypto';
+import { promisify } from 'node:util';
+import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
+import { signedBytes } from './cbor.ts';
+import { type AttestationFormat, type Evidence, type Finding, fatal, isZero, remark } from './format.ts';
+import { verifyNitroChain } from './nitro-chain.ts';
+import { type CoseSign1, type NitroDocument, readCoseSign1, readNitroDocument } from './nitro-document.ts';
+
+/** SHA-256 of the root certificate of AWS Nitro Enclaves, whole, as AWS publishes it. */
+const AWS_ROOT = '641a0321a3e244efe456463195d606317ed7cdcc3c1756e09893f3c68f79bb5b';
+const COSE_ALG = 1;
+const COSE_ES384 = -35;
+const SIGNATURE_BYTES = 96;
+/** In debug mode these are all zero: they stand for the image, the kernel and the application. */
+const IMAGE_PCRS = [0, 1, 2];
+/** How far ahead of ours an enclave's clock may be. */
+const CLOCK_SKEW_MS = 5 * MINUTE_MS;
+const LAST_TIME_MS = Date.UTC(9999, 0);
+
+const verifyAside = promisify(verify) as (
+  algorithm: string,
+  data: Uint8Array,
+  key: { key: KeyObject; dsaEncoding: 'ieee-p1363' },
+  signature: Uint8Array,
+) => Promise<boolean>;
+
+/** AWS Nitro Enclaves: a COSE_Sign1, by a key that a chain up to AWS's root certifies. Only tests have another root. */
+export function nitroFormat(rootFingerprint = AWS_ROOT): AttestationFormat {
+  return {
+    read(bytes) {
+      const cose = readCoseSign1(bytes);
+      return evidenceOf(cose, readNitroDocument(cose.payload), rootFingerprint);
+    },
+  };
+}
+
+function evidenceOf(cose: CoseSign1, document: NitroDocument, rootFingerprint: string): Evidence {
+  const { pcrs, nonce, userData } = document;
+  return {
+    measurements: Object.fromEntries([...pcrs].map(([index, pcr]) => [`pcr${index}`, hex(pcr)])),
+    claims: claimsOf(document),
+    carriesNonce: (given) => nonce !== null && Buffer.from(nonce).equals(given),
+    carriesUserData: (given) => userData !== null && Buffer.from(userData).equals(given),
+    async validate(now) {
+      const header = headerFindings(cose);
+      const chain = verifyNitroChain(document.certificate, document.bundle, rootFingerprint, now);
+      const isSigned = header.length === 0 && chain.key !== null && (await isSignedBy(chain.key, cose));
+      const unsigned = fatal('bad_signature', 'The signature is not by the key of the certificate over this payload.');
+      const findings = [
+        ...header,
+        ...chain.findings,
+        ...(isSigned ? [] : [unsigned]),
+        ...contentFindings(document, now),
+      ];
+      return { isSignatureValid: isSigned && chain.findings.length === 0, findings };
+    },
+  };
+}
+
+function claimsOf({ moduleId, digest, timestamp: at, publicKey, userData, nonce }: NitroDocument) {
+  return {
+    module_id: moduleId,
+    digest,
+    timestamp: at <= LAST_TIME_MS ? timestamp(at) : null,
+    public_key: base64(publicKey),
+    user_data: base64(userData),
+    nonce: base64(nonce),
+  };
+}
+
+/** The algorithm is what the signature itself covers, and nothing beside it: no reader can be led to another key or algorithm. */
+function headerFindings({ protectedHeader, unprotectedHeader }: CoseSign1): Finding[] {
+  const findings: Finding[] = [];
+  if (protectedHeader.size !== 1 || protectedHeader.get(COSE_ALG) !== COSE_ES384) {
+    findings.push(fatal('bad_algorithm', 'The protected header must say ES384 and nothing else.'));
+  }
+  if (unprotectedHeader.size !== 0) {
+    findings.push(fatal('unprotected_header', 'The unprotected header must be empty: nothing signs it.'));
+  }
+  return findings;
+}
+
+/** RFC 9053, 2.1: r and s of 48 bytes each. In a thread of the pool: the service goes on meanwhile. */
+async function isSignedBy(key: KeyObject, { protectedBytes, payload, signature }: CoseSign1): Promise<boolean> {
+  if (signature.length !== SIGNATURE_BYTES) return false;
+  const data = signedBytes(protectedBytes, payload);
+  return verifyAside('sha384', data, { key, dsaEncoding: 'ieee-p1363' }, signature);
+}
+
+function contentFindings({ pcrs, timestamp: at, unknownFields }: NitroDocument, now: number): Finding[] {
+  const findings: Finding[] = [];
+  const image = IMAGE_PCRS.map((index) => pcrs.get(index));
+  if (image.every((pcr) => pcr === undefined || isZero(pcr))) {
+    findings.push(fatal('debug_mode', 'PCR0 to PCR2 are all zero: the enclave runs in debug mode, open to its host.'));
+  }
+  if (at > now + CLOCK_SKEW_MS) findings.push(fatal('made_in_future', 'The document says it was made in the future.'));
+  if (unknownFields > 0) findings.push(remark('unknown_fields', 'The document has fields that are not known here.'));
+  return findings;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}
+
+function base64(bytes: Uint8Array | null): string | null {
+  return bytes === null ? null : Buffer.from(bytes).toString('base64');
+}

@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import { type Finding, fatal } from './format.ts';
+import * as store from './store.ts';
+
+/**
+ * By this a nonce of ours is known for one also when it is used up and forgotten: it must never pass for one that the caller made. Short
+ * enough, together with the rest, for the report data of SGX and SEV-SNP.
+ */
+const MARK = Buffer.from('cvnonce1', 'ascii');
+const RANDOM_BYTES = 24;
+const LIFE_MS = 10 * MINUTE_MS;
+/** Of one tenant, at a time. */
+const WAITING_MAX = 10_000;
+
+export async function issueNonce(tx: Tx, tenantId: string, now: number) {
+  if ((await store.countNonces(tx, tenantId, now, WAITING_MAX)) >= WAITING_MAX) {
+    throw new CofferError('RATE_LIMIT_EXCEEDED', 'Too many nonces wait to be used.', {
+      retryAfterSeconds: LIFE_MS / 1000,
+    });
+  }
+  const nonce = Buffer.concat([MARK, randomBytes(RANDOM_BYTES)]);
+  const expires_at = now + LIFE_MS;
+  await store.insertNonce(tx, { tenant_id: tenantId, nonce_hash: hashOf(nonce), expires_at });
+  return { nonce, expiresAt: expires_at };
+}
+
+export function isOurs(nonce: Uint8Array | null): nonce is Uint8Array {
+  return nonce !== null && MARK.equals(nonce.subarray(0, MARK.length));
+}
+
+/** The database lets one of several at once have it. */
+export async function useNonce(tx: Tx, tenantId: string, nonce: Uint8Array, now: number): Promise<Finding[]> {
+  if (await store.takeNonce(tx, tenantId, hashOf(nonce), now)) return [];
+  return [fatal('nonce_not_current', 'The nonce was used, has expired or was never given out to you.')];
+}
+
+function hashOf(nonce: Uint8Array): string {
+  return sha256(nonce).toString('hex');
+}

@@ -1,0 +1,50 @@
+import type { Tx } from '../../kernel/storage/database.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    attestation_nonces: AttestationNonceRow;
+  }
+}
+
+/** A nonce that was given out and not used yet. */
+export interface AttestationNonceRow {
+  tenant_id: string;
+  nonce_hash: string;
+  expires_at: number;
+}
+
+export async function insertNonce(tx: Tx, row: AttestationNonceRow): Promise<void> {
+  await tx.insertInto('attestation_nonces').values(row).execute();
+}
+
+/** How many wait; beyond `max` it does not matter. */
+export async function countNonces(tx: Tx, tenantId: string, now: number, max: number): Promise<number> {
+  const rows = await tx
+    .selectFrom((eb) =>
+      eb
+        .selectFrom('attestation_nonces')
+        .select('nonce_hash')
+        .where('tenant_id', '=', tenantId)
+        .where('expires_at', '>', now)
+        .limit(max)
+        .as('waiting'),
+    )
+    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .executeTakeFirstOrThrow();
+  return Number(rows.n);
+}
+
+/** Whether it was there to be used; it is gone then. */
+export async function takeNonce(tx: Tx, tenantId: string, nonceHash: string, now: number): Promise<boolean> {
+  const { numDeletedRows } = await tx
+    .deleteFrom('attestation_nonces')
+    .where('tenant_id', '=', tenantId)
+    .where('nonce_hash', '=', nonceHash)
+    .where('expires_at', '>', now)
+    .executeTakeFirst();
+  return numDeletedRows === 1n;
+}
+
+export async function deleteExpired(tx: Tx, now: number): Promise<void> {
+  await tx.deleteFrom('attestation_nonces').where('expires_at', '<=', now).execute();
+}

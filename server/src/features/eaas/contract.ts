@@ -1,0 +1,287 @@
+import Type, { type Static } from 'typebox';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import {
+  freeText,
+  lineOfText,
+  nextCursor,
+  nullable,
+  object,
+  oneOf,
+  pageQuery,
+  resourceName,
+  timestampText,
+} from '../../kernel/wire.ts';
+
+export const PLAINTEXT_BYTES_MAX = 1024 * 1024;
+/** What the longest plaintext becomes, with room for the longest name. */
+const ENVELOPE_CHARS_MAX = Math.ceil(PLAINTEXT_BYTES_MAX / 3) * 4 + 256;
+const BATCH_ITEMS_MAX = 1000;
+const DELETE_REASON_LENGTH_MIN = 10;
+const AAD_CHARS_MAX = 16 * 1024;
+/** In JSON a byte may take six characters (`\u0001`). */
+const PLAINTEXT_BODY_MAX = 6 * PLAINTEXT_BYTES_MAX + 6 * AAD_CHARS_MAX + BODY_BYTES_DEFAULT;
+/** Each item has a header of its own, and base64 takes a third more. */
+const ENVELOPE_BODY_MAX = 2 * ENVELOPE_CHARS_MAX + BATCH_ITEMS_MAX * 256 + 6 * AAD_CHARS_MAX;
+
+const version = object({ version: Type.Integer(), created_at: timestampText });
+
+export const EncryptionKey = object({
+  name: Type.String(),
+  description: Type.String(),
+  delete_protection: Type.Boolean(),
+  status: oneOf(['active', 'pending_approval']),
+  approval_id: nullable(Type.String({ description: 'What its deletion waits for.' })),
+  latest_version: Type.Integer(),
+  created_at: timestampText,
+  rotated_at: nullable(timestampText),
+});
+export const EncryptionKeyDetail = object({ ...EncryptionKey.properties, versions: Type.Array(version) });
+export type EncryptionKeyDetail = Static<typeof EncryptionKeyDetail>;
+
+const plaintext = Type.String({
+  maxLength: PLAINTEXT_BYTES_MAX,
+  description: 'Text; at most 1,048,576 bytes as UTF-8. Encode bytes as you like.',
+});
+const aad = Type.Optional(
+  Type.String({
+    maxLength: AAD_CHARS_MAX,
+    description: 'Bound to the ciphertext and not part of it: to open it, the same must be given again.',
+  }),
+);
+const envelope = Type.String({
+  maxLength: ENVELOPE_CHARS_MAX,
+  description: '`eaas:v1:<key>:<version>:<iv>:<ciphertext>:<tag>`.',
+});
+const items = <const P extends Parameters<typeof object>[0]>(properties: P) =>
+  Type.Array(object(properties), { minItems: 1, maxItems: BATCH_ITEMS_MAX });
+
+const common = {
+  noun: 'eaas',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  tier: NONE,
+  region: 'forward',
+  approval: NONE,
+  plaintext: false,
+  raw: NONE,
+  bodyBytesMax: BODY_BYTES_DEFAULT,
+  params: NONE,
+  query: NONE,
+  body: NONE,
+} as const;
+
+const ofOne = { params: object({ name: resourceName }), resource: 'eaas/{name}' } as const;
+
+const use = {
+  ...common,
+  ...ofOne,
+  credentials: ANY_CALLER,
+  method: 'POST',
+  rate: 'read',
+  effect: 'read',
+  plaintext: true,
+  status: 200,
+} as const;
+
+export const createKey = endpoint({
+  ...common,
+  name: 'createEncryptionKey',
+  method: 'POST',
+  path: '/eaas/keys',
+  summary: 'Make an encryption key that never leaves the service',
+  description: 'For owners and admins only.',
+  permission: 'eaas:create',
+  resource: 'eaas',
+  rate: 'write',
+  audit: 'eaas:create',
+  effect: 'change',
+  body: object({
+    name: resourceName,
+    description: Type.Optional(freeText(1024, 'What it is for.')),
+    delete_protection: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
+  }),
+  status: 201,
+  output: EncryptionKeyDetail,
+  errors: ['ALREADY_EXISTS'],
+});
+
+export const listKeys = endpoint({
+  ...common,
+  credentials: ANY_CALLER,
+  name: 'listEncryptionKeys',
+  method: 'GET',
+  path: '/eaas/keys',
+  summary: 'List encryption keys',
+  permission: 'eaas:list',
+  resource: 'eaas',
+  rate: 'read',
+  audit: 'eaas:list',
+  effect: 'read',
+  query: object(pageQuery),
+  status: 200,
+  output: object({ keys: Type.Array(EncryptionKey), next_cursor: nextCursor }),
+  errors: [],
+});
+
+export const readKey = endpoint({
+  ...common,
+  ...ofOne,
+  credentials: ANY_CALLER,
+  name: 'readEncryptionKey',
+  method: 'GET',
+  path: '/eaas/keys/{name}',
+  summary: 'Read an encryption key’s description and versions',
+  permission: 'eaas:read',
+  rate: 'read',
+  audit: 'eaas:read',
+  effect: 'read',
+  status: 200,
+  output: EncryptionKeyDetail,
+  errors: ['NOT_FOUND'],
+});
+
+export const updateKey = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'updateEncryptionKey',
+  method: 'PATCH',
+  path: '/eaas/keys/{name}',
+  summary: 'Change an encryption key’s description or protection',
+  permission: 'eaas:update',
+  rate: 'write',
+  audit: 'eaas:update',
+  effect: 'change',
+  body: object({
+    description: Type.Optional(freeText(1024, 'What it is for.')),
+    delete_protection: Type.Optional(Type.Boolean()),
+  }),
+  status: 200,
+  output: EncryptionKeyDetail,
+  errors: ['NOT_FOUND'],
+});
+
+export const rotateKey = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'rotateEncryptionKey',
+  method: 'POST',
+  path: '/eaas/keys/{name}/rotate',
+  summary: 'Make a new version of an encryption key',
+  description:
+    'From the next request on, on every node, it encrypts; the versions before it go on opening what they sealed.',
+  permission: 'eaas:rotate',
+  rate: 'rotate',
+  audit: 'eaas:rotate',
+  effect: 'change',
+  body: object({ reason: Type.Optional(lineOfText({ maxLength: 512 }, 'Why; kept in the audit log.')) }),
+  status: 200,
+  output: object({ name: Type.String(), version: Type.Integer(), rotated_at: timestampText }),
+  errors: ['NOT_FOUND'],
+});
+
+export const deleteKey = endpoint({
+  ...common,
+  ...ofOne,
+  name: 'deleteEncryptionKey',
+  method: 'DELETE',
+  path: '/eaas/keys/{name}',
+  summary: 'Destroy an encryption key with all its versions',
+  description:
+    'Nothing it sealed can ever be opened again. Its delete protection must be taken off first; on the Enterprise plan another admin approves.',
+  permission: 'eaas:delete',
+  rate: 'write',
+  approval: 'eaas_key_delete',
+  audit: 'eaas:delete',
+  effect: 'change',
+  body: object({
+    reason: lineOfText({ minLength: DELETE_REASON_LENGTH_MIN, maxLength: 512 }, 'Why; kept in the audit log.'),
+  }),
+  status: 204,
+  output: NONE,
+  errors: ['NOT_FOUND', 'KEY_DELETE_PROTECTED', 'VERSION_CONFLICT'],
+});
+
+export const encrypt = endpoint({
+  ...use,
+  name: 'encrypt',
+  path: '/eaas/keys/{name}/encrypt',
+  summary: 'Encrypt a text with the newest version of a key',
+  permission: 'eaas:encrypt',
+  audit: 'eaas:encrypt',
+  bodyBytesMax: PLAINTEXT_BODY_MAX,
+  body: object({ plaintext, aad }),
+  output: object({ envelope: Type.String(), version: Type.Integer() }),
+  errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE'],
+});
+
+export const decrypt = endpoint({
+  ...use,
+  name: 'decrypt',
+  path: '/eaas/keys/{name}/decrypt',
+  summary: 'Decrypt an envelope of this key',
+  permission: 'eaas:decrypt',
+  audit: 'eaas:decrypt',
+  bodyBytesMax: ENVELOPE_BODY_MAX,
+  body: object({ envelope, aad }),
+  output: object({ plaintext: Type.String() }),
+  errors: ['NOT_FOUND', 'DECRYPT_FAILED'],
+});
+
+export const encryptBatch = endpoint({
+  ...use,
+  name: 'encryptBatch',
+  path: '/eaas/keys/{name}/encrypt-batch',
+  summary: 'Encrypt up to 1,000 texts at once',
+  description: 'Together they may be as large as one text may be alone.',
+  permission: 'eaas:encrypt',
+  audit: 'eaas:encrypt',
+  bodyBytesMax: PLAINTEXT_BODY_MAX,
+  body: object({ items: items({ plaintext, aad }) }),
+  output: object({ version: Type.Integer(), envelopes: Type.Array(Type.String()) }),
+  errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE'],
+});
+
+export const decryptBatch = endpoint({
+  ...use,
+  name: 'decryptBatch',
+  path: '/eaas/keys/{name}/decrypt-batch',
+  summary: 'Decrypt up to 1,000 envelopes at once',
+  description: 'In the order given; what does not open has `error` in place of `plaintext`.',
+  permission: 'eaas:decrypt',
+  audit: 'eaas:decrypt',
+  bodyBytesMax: ENVELOPE_BODY_MAX,
+  body: object({ items: items({ envelope, aad }) }),
+  output: object({
+    results: Type.Array(
+      object({ plaintext: Type.Optional(Type.String()), error: Type.Optional(oneOf(['DECRYPT_FAILED'])) }),
+    ),
+  }),
+  errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE'],
+});
+
+export const rewrap = endpoint({
+  ...use,
+  name: 'rewrap',
+  path: '/eaas/keys/{name}/rewrap',
+  summary: 'Encrypt an envelope’s content anew with the newest version, without showing it',
+  permission: 'eaas:rewrap',
+  audit: 'eaas:rewrap',
+  bodyBytesMax: ENVELOPE_BODY_MAX,
+  body: object({ envelope, aad }),
+  output: object({ envelope: Type.String(), version: Type.Integer() }),
+  errors: ['NOT_FOUND', 'DECRYPT_FAILED'],
+});
+
+export const EAAS_ENDPOINTS = [
+  createKey,
+  listKeys,
+  readKey,
+  updateKey,
+  rotateKey,
+  deleteKey,
+  encrypt,
+  decrypt,
+  encryptBatch,
+  decryptBatch,
+  rewrap,
+] as const;

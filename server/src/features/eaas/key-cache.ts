@@ -1,0 +1,112 @@
+import type { KeyObject } from 'node:crypto';
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import type { Context } from '../../kernel/context.ts';
+import { UnsealError } from '../../kernel/crypto/sealing.ts';
+import { notFound } from '../../kernel/errors.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { purposeOf } from './key-material.ts';
+import { findKey, type KeyRow, lockKey, updateKey } from './store.ts';
+
+const KEPT_MAX = 5000;
+/** Encryptions are counted in blocks, so that counting costs one write in a million. */
+const USES_BLOCK = 2 ** 20;
+/** With random IVs, AES-GCM is sound for 2^32 encryptions under one key: a new version comes far earlier. */
+export const USES_MAX = 2 ** 30;
+
+/** A key as it stands in one epoch of the tenant. */
+interface Kept {
+  epoch: number;
+  row: KeyRow;
+  newest: KeyObject;
+  uses: Uses;
+}
+
+/** How often a version may still encrypt before more is reserved. Shared by all that is kept of it, whatever the epoch. */
+interface Uses {
+  version: string;
+  left: number;
+}
+
+/**
+ * The keys in use, unwrapped, each for as long as the tenant's epoch stands: rotating or deleting one raises it, and is effective on the next
+ * request on every node.
+ */
+export class KeyCache {
+  readonly #kernel: Kernel;
+  readonly #kept = new BoundedCache<string, Kept>(KEPT_MAX);
+  readonly #usesMax: number;
+
+  constructor(kernel: Kernel, usesMax: number = USES_MAX) {
+    this.#kernel = kernel;
+    this.#usesMax = usesMax;
+  }
+
+  /** The newest version, for `count` encryptions. */
+  async forEncryption(ctx: Context, name: string, count: number): Promise<{ key: KeyObject; version: number }> {
+    for (;;) {
+      const { row, newest, uses } = await this.#current(ctx, name);
+      if (uses.left >= count || (await this.#reserve(ctx, row, uses))) {
+        uses.left -= count;
+        return { key: newest, version: row.latest_version };
+      }
+      // Somebody rotated it, or we did: what was kept is no longer the newest, whatever epoch this request began in.
+      this.#kept.delete(slotOf(ctx, name));
+    }
+  }
+
+  /** The key of this version, or null if there is none such. */
+  async forDecryption(ctx: Context, name: string, version: number): Promise<KeyObject | null> {
+    const { row, newest } = await this.#current(ctx, name);
+    if (version === row.latest_version) return newest;
+    if (version > row.latest_version) return null;
+    try {
+      return await this.#kernel.keyring.keyAt(row.tenant_id, purposeOf(row.key_id), version);
+    } catch (error) {
+      if (error instanceof UnsealError) return null;
+      throw error;
+    }
+  }
+
+  async refuseUnknown(ctx: Context, name: string): Promise<void> {
+    await this.#current(ctx, name);
+  }
+
+  async #current(ctx: Context, name: string): Promise<Kept> {
+    const slot = slotOf(ctx, name);
+    const kept = this.#kept.get(slot);
+    if (kept !== undefined && kept.epoch === ctx.epoch) return kept;
+    const row = await findKey(ctx.database.read, ctx.tenantId, name);
+    if (row === undefined) throw notFound('encryption key');
+    const newest = await this.#kernel.keyring.keyAt(row.tenant_id, purposeOf(row.key_id), row.latest_version);
+    const version = `${row.key_id} ${row.latest_version}`;
+    const known = this.#kept.get(slot)?.uses;
+    const uses = known?.version === version ? known : { version, left: 0 };
+    const fresh = { epoch: ctx.epoch, row, newest, uses };
+    this.#kept.set(slot, fresh);
+    return fresh;
+  }
+
+  /** Takes a block of uses, if the version is still the newest. Once it has had enough of them, the next one is made instead. */
+  async #reserve(ctx: Context, kept: KeyRow, uses: Uses): Promise<boolean> {
+    const { tenant_id: tenantId, name, key_id: keyId, latest_version: version } = kept;
+    const { keyring, database } = this.#kernel;
+    const nextVersion = await keyring.versionMaker(tenantId, purposeOf(keyId));
+    const isReserved = await database.transaction(async (tx) => {
+      const row = await lockKey(tx, tenantId, name);
+      if (row?.key_id !== keyId || row.latest_version !== version) return false;
+      const used = await keyring.countUses(tx, tenantId, purposeOf(keyId), version, USES_BLOCK);
+      if (used < this.#usesMax) return true;
+      await keyring.insertVersion(tx, nextVersion(version + 1));
+      await updateKey(tx, tenantId, name, { latest_version: version + 1, rotated_at: ctx.now, updated_at: ctx.now });
+      await raiseEpoch(tx, tenantId);
+      return false;
+    });
+    if (isReserved) uses.left += USES_BLOCK;
+    return isReserved;
+  }
+}
+
+function slotOf(ctx: Context, name: string): string {
+  return `${ctx.tenantId} ${name}`;
+}

@@ -1,0 +1,176 @@
+import { isAdminRole } from '../../kernel/authz/roles.ts';
+import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import { destroyKeys } from '../../kernel/crypto/keyring.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import { isReservedName } from '../../kernel/reserved-names.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
+import type * as contract from './contract.ts';
+import type { EncryptionKeyDetail } from './contract.ts';
+import { purposeOf } from './key-material.ts';
+import * as store from './store.ts';
+
+const NAME_FORM = new RegExp(NAME_PATTERN);
+
+export async function create(ctx: Context, body: Body<typeof contract.createKey>): Promise<EncryptionKeyDetail> {
+  if (!isAdminRole(ctx.principal.role)) {
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only owners and admins make encryption keys.', {
+      auditReason: 'eaas:create: not an admin',
+    });
+  }
+  if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
+  const row: store.KeyRow = {
+    tenant_id: ctx.tenantId,
+    name: body.name,
+    key_id: newId('key', ctx.now),
+    description: body.description ?? '',
+    delete_protection: Number(body.delete_protection ?? true),
+    latest_version: 1,
+    approval_id: null,
+    created_by: ctx.principal.id,
+    created_at: ctx.now,
+    updated_at: ctx.now,
+    rotated_at: null,
+  };
+  const wrap = await ctx.kernel.keyring.versionMaker(ctx.tenantId, purposeOf(row.key_id));
+  ctx.resource = `eaas/${body.name}`;
+  return ctx.change(async (tx) => {
+    try {
+      await store.insertKey(tx, row);
+    } catch (error) {
+      throw error instanceof UniqueViolation
+        ? new CofferError('ALREADY_EXISTS', 'A key with this name exists.')
+        : error;
+    }
+    await ctx.kernel.keyring.insertVersion(tx, wrap(1));
+    await raiseEpoch(tx, ctx.tenantId);
+    return described(ctx, tx, row);
+  });
+}
+
+export async function list(ctx: Context, query: Query<typeof contract.listKeys>) {
+  const [after = ''] = decodeCursor(query.cursor, NAME_FORM) ?? [];
+  const page = await store.listKeys(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+  return { keys: page.rows.map(toWire), next_cursor: page.next_cursor };
+}
+
+export async function read(ctx: Context, name: string): Promise<EncryptionKeyDetail> {
+  const row = await store.findKey(ctx.database.read, ctx.tenantId, name);
+  if (row === undefined) throw notFound('encryption key');
+  return described(ctx, ctx.database.read, row);
+}
+
+export async function update(
+  ctx: Context,
+  name: string,
+  body: Body<typeof contract.updateKey>,
+): Promise<EncryptionKeyDetail> {
+  return ctx.change(async (tx) => {
+    const row = await locked(ctx, tx, name);
+    const change = {
+      description: body.description ?? row.description,
+      delete_protection: body.delete_protection === undefined ? row.delete_protection : Number(body.delete_protection),
+      updated_at: ctx.now,
+    };
+    ctx.describe({ delete_protection: change.delete_protection === 1 });
+    await store.updateKey(tx, ctx.tenantId, name, change);
+    return described(ctx, tx, { ...row, ...change });
+  });
+}
+
+export async function rotate(ctx: Context, name: string, reason: string) {
+  const found = await store.findKey(ctx.database.read, ctx.tenantId, name);
+  if (found === undefined) throw notFound('encryption key');
+  const purpose = purposeOf(found.key_id);
+  const wrap = await ctx.kernel.keyring.versionMaker(ctx.tenantId, purpose);
+  return ctx.change(async (tx) => {
+    const row = await locked(ctx, tx, name);
+    if (row.key_id !== found.key_id) throw notFound('encryption key');
+    const version = row.latest_version + 1;
+    ctx.describe({ version, reason });
+    await ctx.kernel.keyring.insertVersion(tx, wrap(version));
+    await store.updateKey(tx, ctx.tenantId, name, {
+      latest_version: version,
+      rotated_at: ctx.now,
+      updated_at: ctx.now,
+    });
+    await raiseEpoch(tx, ctx.tenantId);
+    return { name, version, rotated_at: timestamp(ctx.now) };
+  });
+}
+
+/** Everything that was sealed with it is lost: that takes the protection off first, a reason, and where the plan has it a second person. */
+export async function remove(ctx: Context, name: string, reason: string): Promise<undefined> {
+  return ctx.change(async (tx) => {
+    const row = await locked(ctx, tx, name);
+    if (row.delete_protection === 1) {
+      throw new CofferError('KEY_DELETE_PROTECTED', 'Take its delete_protection off first, if it really is to go.');
+    }
+    ctx.describe({ reason, versions: row.latest_version });
+    await destroyKeys(tx, ctx.tenantId, purposeOf(row.key_id));
+    await store.deleteKey(tx, ctx.tenantId, name);
+    await raiseEpoch(tx, ctx.tenantId);
+    if (ctx.principal.plan === 'enterprise') await ctx.needsApproval(tx, { key: row.key_id });
+    ctx.database.leaveNoTrace();
+    return undefined;
+  });
+}
+
+async function locked(ctx: Context, tx: Tx, name: string): Promise<store.KeyRow> {
+  const row = await store.lockKey(tx, ctx.tenantId, name);
+  if (row === undefined) throw notFound('encryption key');
+  return row;
+}
+
+const RESOURCE = /^eaas\/([^/]+)$/;
+
+export async function markPending(
+  tx: Tx,
+  tenantId: string,
+  { approval_id, resource }: { approval_id: string; resource: string },
+): Promise<void> {
+  const row = await store.lockKey(tx, tenantId, RESOURCE.exec(resource)?.[1] ?? '');
+  if (row === undefined) return;
+  // With two of them, the refusal of one would free a key that still waits for the other.
+  if (row.approval_id !== null) {
+    throw new CofferError('IN_USE', 'Its deletion waits for approval already: decide on that one.', {
+      details: { approval_id: row.approval_id },
+    });
+  }
+  await store.updateKey(tx, tenantId, row.name, { approval_id });
+}
+
+export async function unmarkPending(
+  tx: Tx,
+  tenantId: string,
+  { approval_id, resource }: { approval_id: string; resource: string },
+): Promise<void> {
+  const row = await store.lockKey(tx, tenantId, RESOURCE.exec(resource)?.[1] ?? '');
+  if (row?.approval_id === approval_id) await store.updateKey(tx, tenantId, row.name, { approval_id: null });
+}
+
+async function described(ctx: Context, db: Reader, row: store.KeyRow): Promise<EncryptionKeyDetail> {
+  const versions = await ctx.kernel.keyring.versionsOf(db, row.tenant_id, purposeOf(row.key_id));
+  return {
+    ...toWire(row),
+    versions: versions.map(({ version, created_at }) => ({ version, created_at: timestamp(created_at) })),
+  };
+}
+
+function toWire(row: store.KeyRow) {
+  return {
+    name: row.name,
+    description: row.description,
+    delete_protection: row.delete_protection === 1,
+    status: row.approval_id === null ? ('active' as const) : ('pending_approval' as const),
+    approval_id: row.approval_id,
+    latest_version: row.latest_version,
+    created_at: timestamp(row.created_at),
+    rotated_at: timestampOrNull(row.rotated_at),
+  };
+}

@@ -1,0 +1,182 @@
+import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { invalidField } from '../../kernel/errors.ts';
+import { ANY_ALGORITHM } from '../../kernel/outside-identity/algorithms.ts';
+import type { KeySets } from '../../kernel/outside-identity/key-sets.ts';
+import { type Claims, isName, readToken } from '../../kernel/outside-identity/outside-jwt.ts';
+import { OutsideRefusal, refuse } from '../../kernel/outside-identity/refusal.ts';
+import { verifiedByKeySet } from '../../kernel/outside-identity/verified-token.ts';
+import {
+  asLoginDenied,
+  attributeTo,
+  boundKey,
+  type ConnectionCertificates,
+  type ConnectionRow,
+  findClient,
+  findConnectionByNumber,
+  insertConnectionToken,
+  issueConnectionToken,
+  lockActive,
+  loginDenied,
+  refuseInactive,
+} from '../app-connections/index.ts';
+import type * as contract from './contract.ts';
+import { FEDERATIONS_MAX } from './contract.ts';
+import { providerNamed } from './providers.ts';
+import { sourceOf } from './service.ts';
+import * as store from './store.ts';
+import { matchesSubject } from './subject-pattern.ts';
+
+/** The spec's: how old an id_token may be, and how long keys are kept. */
+export const TOKEN_AGE_MAX_MS = 10 * MINUTE_MS;
+export const KEYS_TTL_MS = 5 * MINUTE_MS;
+const CONNECTION_NUMBER = /^[1-9]\d{0,14}$/;
+const BEARER = /^Bearer +([^ ]+)$/i;
+
+export interface ExchangeParts {
+  readonly certificates: ConnectionCertificates;
+  readonly keySets: KeySets;
+}
+
+export async function exchange(
+  ctx: Context,
+  { certificates, keySets }: ExchangeParts,
+  id: string,
+  body: Body<typeof contract.exchangeToken>,
+) {
+  const idToken = shownToken(ctx, body.id_token);
+  const connection = await connectionNamed(ctx, id);
+  if (connection === undefined) throw loginDenied('there is no such connection');
+  attributeTo(ctx, connection, '');
+  await refuseInactive(ctx, connection);
+  if (connection.external_ca_pem !== null)
+    throw loginDenied('the certificates of the connection are of an external CA');
+
+  const { federation, claims } = await verified(ctx, keySets, connection, idToken);
+  const source = sourceOf(federation.federation_no);
+  const subject = `${claims['sub']}${runOf(federation, claims)}`;
+  const actor = {
+    kind: 'app_connection',
+    id: connection.client_id,
+    name: connection.name,
+    key: `${source}: ${subject}`,
+  };
+  ctx.identify(connection.tenant_id, actor);
+  ctx.describe({ federation: federation.federation_no, name: federation.name, provider: federation.provider, subject });
+  const dpopKey = await boundKey(ctx, connection);
+
+  const ttlMs = federation.token_ttl_seconds * SECOND_MS;
+  const prepared = await certificates.prepare({
+    tenantId: connection.tenant_id,
+    clientId: connection.client_id,
+    connectionNo: connection.connection_no,
+    ttlMs,
+    isEphemeral: true,
+  });
+  const { token, row } = await issueConnectionToken(ctx.kernel, {
+    kind: 'federation',
+    connection,
+    source,
+    subject,
+    dpopKey,
+    // Where a certificate is asked for anyway, the token is worth nothing without the one it came with.
+    certificateThumbprint: connection.mtls_required === 1 ? prepared.row.thumbprint : null,
+    expiresAt: ctx.now + ttlMs,
+  });
+  ctx.describe({ token: row.token_id, serial: prepared.row.serial });
+  return ctx.change(async (tx) => {
+    await lockActive(tx, connection);
+    // Asked again, and held: a federation that is changed or deleted while its issuer is asked lets nobody in.
+    const current = await store.lockFederation(tx, federation);
+    if (current?.revision !== federation.revision) throw loginDenied('the federation changed meanwhile');
+    await certificates.insert(tx, prepared.row);
+    await insertConnectionToken(tx, row);
+    ctx.alsoRecord('cert_issued', ctx.resource, { client_id: connection.client_id, serial: prepared.row.serial });
+    return {
+      certificate: prepared.certificate,
+      private_key: prepared.private_key ?? '',
+      ca_chain: prepared.ca_chain,
+      client_id: connection.client_id,
+      access_token: token,
+      expires_at: timestamp(row.expires_at),
+    };
+  });
+}
+
+/** In the body, or as a bearer token; a header beside the body is passed over, as at every endpoint that is open to all. */
+function shownToken({ call }: Context, inBody: string | undefined): string {
+  const token = inBody ?? BEARER.exec(call.headers.authorization ?? '')?.[1];
+  if (token === undefined) throw invalidField('/body/id_token', 'is required, here or as a bearer token');
+  return token;
+}
+
+/** Only the client id is unique in the installation; numbers are those of the tenant that runs it, as with a login without a tenant. */
+function connectionNamed({ database, kernel }: Context, id: string): Promise<ConnectionRow | undefined> {
+  if (!CONNECTION_NUMBER.test(id)) return findClient(database.read, id);
+  return findConnectionByNumber(database.read, kernel.operatorTenantId, Number(id));
+}
+
+interface Accepted {
+  federation: store.FederationRow;
+  claims: Claims;
+}
+
+/** The first federation of the connection that accepts the token; if none does, why each of those of its issuer does not. */
+async function verified(ctx: Context, keySets: KeySets, connection: ConnectionRow, idToken: string): Promise<Accepted> {
+  try {
+    const { iss } = readToken(idToken, ANY_ALGORITHM).unverified;
+    const { tenant_id, connection_no } = connection;
+    const all = await store.federationsOf(ctx.database.read, tenant_id, connection_no, FEDERATIONS_MAX);
+    const refusals: OutsideRefusal[] = [];
+    for (const federation of all.filter((one) => one.issuer === iss)) {
+      try {
+        return { federation, claims: await claimsFor(ctx, keySets, federation, idToken) };
+      } catch (error) {
+        if (!(error instanceof OutsideRefusal)) throw error;
+        refusals.push(new OutsideRefusal(`${sourceOf(federation.federation_no)}: ${error.message}`, error.code));
+      }
+    }
+    if (refusals.length === 0) refuse('no federation of the connection is with this issuer');
+    const isKeyMissing = refusals.some(({ code }) => code === 'JWKS_KEY_NOT_FOUND');
+    const reasons = refusals.map(({ message }) => message).join('; ');
+    throw new OutsideRefusal(reasons, isKeyMissing ? 'JWKS_KEY_NOT_FOUND' : 'LOGIN_DENIED');
+  } catch (error) {
+    throw asLoginDenied(error);
+  }
+}
+
+async function claimsFor(
+  ctx: Context,
+  keySets: KeySets,
+  federation: store.FederationRow,
+  idToken: string,
+): Promise<Claims> {
+  if (federation.enabled !== 1) refuse('it is disabled');
+  const { issuer, jwks_url, tenant_id } = federation;
+  // Before its issuer is asked: a token that would not be accepted in any case makes no call.
+  refuseOtherSubject(federation, readToken(idToken, ANY_ALGORITHM).unverified);
+  const audience = federation.audience ?? ctx.kernel.addresses.audience;
+  const expected = { issuer, audience, now: ctx.now, maxAgeMs: TOKEN_AGE_MAX_MS };
+  const source = { owner: tenant_id, issuer, jwksUrl: jwks_url, ttlMs: KEYS_TTL_MS };
+  const claims = await verifiedByKeySet(idToken, ANY_ALGORITHM, expected, source, keySets);
+  refuseOtherSubject(federation, claims);
+  return claims;
+}
+
+function refuseOtherSubject({ subject_pattern, claims: wanted }: store.FederationRow, claims: Claims): void {
+  const { sub } = claims;
+  if (!isName(sub)) refuse('the token has no subject');
+  if (!matchesSubject(subject_pattern, String(sub))) refuse('the subject does not match the pattern');
+  for (const [name, value] of Object.entries(JSON.parse(wanted) as Record<string, unknown>)) {
+    if (!Object.hasOwn(claims, name) || claims[name] !== value) refuse(`the claim ${name} is another`);
+  }
+}
+
+/** Which run it is, for the audit log. */
+function runOf({ provider }: store.FederationRow, claims: Claims): string {
+  const name = providerNamed(provider).runClaims.find((claim) => Object.hasOwn(claims, claim));
+  const value = name === undefined ? undefined : claims[name];
+  const isShort = typeof value === 'number' || (isName(value) && value.length <= 128);
+  return isShort ? ` run ${value}` : '';
+}

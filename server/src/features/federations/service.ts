@@ -1,0 +1,218 @@
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
+import { nextNumber } from '../../kernel/storage/counters.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import {
+  type ConnectionRow,
+  existingConnection,
+  lockConnection,
+  refuseUnshareable,
+  revokeTokensFrom,
+} from '../app-connections/index.ts';
+import type * as contract from './contract.ts';
+import { DEFAULTS, FEDERATIONS_MAX, type Federation, type ProviderName } from './contract.ts';
+import { providerNamed } from './providers.ts';
+import * as store from './store.ts';
+import { patternProblem } from './subject-pattern.ts';
+
+const NUMBER_FORM = /^[1-9]\d{0,14}$/;
+const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
+/** These are checked by rules of their own; as exact values they would say something else than they seem to. */
+const REGISTERED = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti'];
+
+type Fields = Omit<Body<typeof contract.createFederation>, 'name' | 'provider' | 'enabled'>;
+
+/** How tokens say which federation they came by. */
+export function sourceOf(federationNo: number): string {
+  return `federation ${federationNo}`;
+}
+
+export async function create(
+  ctx: Context,
+  id: string,
+  body: Body<typeof contract.createFederation>,
+): Promise<Federation> {
+  ctx.requireUnrestricted();
+  const connection = await shareableConnection(ctx, id);
+  const rules = rulesOf(body.provider, body);
+  return ctx.change(async (tx) => {
+    const current = await lockConnection(tx, ctx.tenantId, connection.connection_no);
+    if (current?.client_id !== connection.client_id) throw notFound('connection');
+    const others = await store.federationsOf(tx, ctx.tenantId, current.connection_no, FEDERATIONS_MAX);
+    if (others.length === FEDERATIONS_MAX)
+      throw invalidField('/body', `a connection has ${FEDERATIONS_MAX} federations at most`);
+    const row: store.FederationRow = {
+      tenant_id: ctx.tenantId,
+      connection_no: current.connection_no,
+      federation_no: await nextNumber(tx, ctx.tenantId, 'federations'),
+      name: body.name,
+      provider: body.provider,
+      ...rules,
+      enabled: Number(body.enabled ?? DEFAULTS.enabled),
+      revision: 1,
+      created_by: ctx.principal.id,
+      created_at: ctx.now,
+      updated_at: ctx.now,
+    };
+    ctx.describe(described(row));
+    await unlessTaken(store.insertFederation(tx, row));
+    return toWire(ctx, row);
+  });
+}
+
+export async function list(ctx: Context, id: string, query: Query<typeof contract.listFederations>) {
+  const { connection_no } = await existingConnection(ctx, id);
+  const ofThis = new RegExp(`^${connection_no}$`);
+  const [, , after = '0'] = decodeCursor(query.cursor, LIST_CURSOR, ofThis, NUMBER_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await store.listFederations(ctx.database.read, ctx.tenantId, connection_no, Number(after), limit);
+  return { federations: page.rows.map((row) => toWire(ctx, row)), next_cursor: page.next_cursor };
+}
+
+export async function read(ctx: Context, id: string, federationId: string): Promise<Federation> {
+  return toWire(ctx, await existing(ctx, await existingConnection(ctx, id), federationId));
+}
+
+export async function update(
+  ctx: Context,
+  id: string,
+  federationId: string,
+  body: Body<typeof contract.updateFederation>,
+): Promise<Federation> {
+  ctx.requireUnrestricted();
+  const connection = await shareableConnection(ctx, id);
+  const known = await existing(ctx, connection, federationId);
+  if (body.provider !== undefined && body.provider !== known.provider) {
+    throw invalidField('/body/provider', 'never changes: delete the federation and make another');
+  }
+  return ctx.change(async (tx) => {
+    const row = await store.lockFederation(tx, known);
+    if (row === undefined) throw notFound('federation');
+    const changed: store.FederationRow = {
+      ...row,
+      name: body.name ?? row.name,
+      ...rulesOf(row.provider, { ...fieldsOf(row), ...body }),
+      enabled: Number(body.enabled ?? row.enabled === 1),
+      revision: row.revision + 1,
+      updated_at: ctx.now,
+    };
+    ctx.describe({ ...described(changed), changed: Object.keys(body) });
+    await unlessTaken(store.updateFederation(tx, changed));
+    await endTokens(ctx, tx, row);
+    return toWire(ctx, changed);
+  });
+}
+
+export async function remove(ctx: Context, id: string, federationId: string): Promise<undefined> {
+  const known = await existing(ctx, await existingConnection(ctx, id), federationId);
+  return ctx.change(async (tx) => {
+    const row = await store.lockFederation(tx, known);
+    if (row === undefined) throw notFound('federation');
+    ctx.describe(described(row));
+    await store.deleteFederation(tx, row);
+    await endTokens(ctx, tx, row);
+    return undefined;
+  });
+}
+
+/** Whom the federation let in before need not be whom it lets in now. */
+async function endTokens(ctx: Context, tx: Tx, { connection_no, federation_no }: store.FederationRow): Promise<void> {
+  const from = { connection_no, kind: 'federation', source: sourceOf(federation_no) } as const;
+  await revokeTokensFrom(tx, ctx.tenantId, from, ctx.now);
+  await raiseEpoch(tx, ctx.tenantId);
+}
+
+async function shareableConnection(ctx: Context, id: string): Promise<ConnectionRow> {
+  const connection = await existingConnection(ctx, id);
+  await refuseUnshareable(ctx, connection);
+  if (connection.external_ca_pem !== null) {
+    throw invalidField('/path/connection', 'has certificates of an external CA, which we cannot issue');
+  }
+  return connection;
+}
+
+async function existing(ctx: Context, { connection_no }: ConnectionRow, id: string): Promise<store.FederationRow> {
+  const key = { tenant_id: ctx.tenantId, connection_no, federation_no: Number(id) };
+  const row = NUMBER_FORM.test(id) ? await store.findFederation(ctx.database.read, key) : undefined;
+  if (row === undefined) throw notFound('federation');
+  return row;
+}
+
+/** What the provider is known to have, filled in; what could let in more than it seems, refused. */
+function rulesOf(name: ProviderName, fields: Fields) {
+  const provider = providerNamed(name);
+  const issuer = fields.issuer ?? provider.issuer;
+  if (issuer === null) throw invalidField('/body/issuer', 'is required for this provider');
+  refuseBadUrl('/body/issuer', issuer);
+  if (provider.issuerForm?.test(issuer) === false) {
+    throw invalidField('/body/issuer', 'is not one of this provider: use custom for others');
+  }
+  const jwksUrl = fields.jwks_url ?? provider.jwksUrl(issuer);
+  if (jwksUrl !== null) refuseBadUrl('/body/jwks_url', jwksUrl);
+  const claims = fields.claims ?? {};
+  const registered = Object.keys(claims).find((claim) => REGISTERED.includes(claim));
+  if (registered !== undefined) throw invalidField(`/body/claims/${registered}`, 'is checked by a rule of its own');
+  const problem = patternProblem(fields.subject_pattern, Object.keys(claims), provider.ownerEnd);
+  if (problem !== null) throw invalidField('/body/subject_pattern', problem);
+  return {
+    issuer,
+    jwks_url: jwksUrl,
+    audience: fields.audience ?? null,
+    subject_pattern: fields.subject_pattern,
+    claims: JSON.stringify(claims),
+    token_ttl_seconds: fields.token_ttl_seconds ?? DEFAULTS.token_ttl_seconds,
+  };
+}
+
+/** A row's own fields, as if they were sent again; where the keys are follows from the issuer unless it was said. */
+function fieldsOf(row: store.FederationRow): Fields {
+  const { issuer, jwks_url, audience, subject_pattern, token_ttl_seconds } = row;
+  const isUsual = jwks_url === providerNamed(row.provider).jwksUrl(issuer);
+  const claims = JSON.parse(row.claims) as Record<string, string | number | boolean>;
+  return { issuer, jwks_url: isUsual ? null : jwks_url, audience, subject_pattern, token_ttl_seconds, claims };
+}
+
+function refuseBadUrl(pointer: string, text: string): void {
+  const url = parseOutgoingUrl(text);
+  if (url === null)
+    throw invalidField(pointer, 'must be an https URL in its plainest spelling, without user or fragment');
+  if (text.includes('?')) throw invalidField(pointer, 'must not have a query');
+}
+
+async function unlessTaken(write: Promise<void>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new CofferError('ALREADY_EXISTS', 'The connection has a federation with this name.');
+  }
+}
+
+function described({ federation_no, name, provider, issuer, subject_pattern }: store.FederationRow) {
+  return { federation: federation_no, name, provider, issuer, subject_pattern };
+}
+
+function toWire(ctx: Context, row: store.FederationRow): Federation {
+  return {
+    id: row.federation_no,
+    app_connection_id: row.connection_no,
+    name: row.name,
+    provider: row.provider,
+    issuer: row.issuer,
+    jwks_url: row.jwks_url,
+    audience: row.audience ?? ctx.kernel.addresses.audience,
+    subject_pattern: row.subject_pattern,
+    claims: JSON.parse(row.claims) as Federation['claims'],
+    token_ttl_seconds: row.token_ttl_seconds,
+    enabled: row.enabled === 1,
+    created_by: row.created_by,
+    created_at: timestamp(row.created_at),
+    updated_at: timestamp(row.updated_at),
+  };
+}

@@ -1,0 +1,97 @@
+import { HOUR_MS, timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { invalidField } from '../../kernel/errors.ts';
+import type { HttpClient } from '../../kernel/outbound/http-client.ts';
+import type { KeySets } from '../../kernel/outside-identity/key-sets.ts';
+import {
+  asLoginDenied,
+  attributeTo,
+  boundKey,
+  findConnectionByNumber,
+  insertConnectionToken,
+  issueConnectionToken,
+  lockActive,
+  loginDenied,
+  refuseInactive,
+} from '../app-connections/index.ts';
+import type * as contract from './contract.ts';
+import { type Credential, METHOD_TYPES, type MethodType } from './contract.ts';
+import { kindOf } from './method-kinds.ts';
+import type { Verified } from './methods/method.ts';
+import { unseal } from './secret-config.ts';
+import { sourceOf } from './service.ts';
+import * as store from './store.ts';
+
+/** The spec's. */
+export const WORKLOAD_TOKEN_TTL_MS = HOUR_MS;
+
+/** What logins reach the outside with. */
+export interface Outside {
+  readonly http: HttpClient;
+  readonly keySets: KeySets;
+}
+
+export async function login(ctx: Context, outside: Outside, body: Body<typeof contract.login>) {
+  const { method_id, ...credential } = body;
+  const shown = shownType(credential);
+  ctx.resource = 'workload-method';
+  const { read } = ctx.database;
+  const method = await store.findMethodAnywhere(read, method_id);
+  const connection = method && (await findConnectionByNumber(read, method.tenant_id, method.connection_no));
+  if (method === undefined || connection === undefined) throw loginDenied('there is no such method');
+  attributeTo(ctx, connection, sourceOf(method_id));
+  ctx.describe({ method: method_id, name: method.name, type: method.type });
+  if (shown !== method.type) throw loginDenied(`a credential of ${shown} was shown`);
+  await refuseInactive(ctx, connection);
+
+  const verified = await verify(ctx, outside, method, credential);
+  const key = `${sourceOf(method_id)}: ${verified.subject}`;
+  ctx.identify(connection.tenant_id, { kind: 'app_connection', id: connection.client_id, name: connection.name, key });
+  ctx.describe({ subject: verified.subject, ...verified.details });
+  const dpopKey = await boundKey(ctx, connection);
+  const { token, row } = await issueConnectionToken(ctx.kernel, {
+    kind: 'workload',
+    connection,
+    source: sourceOf(method_id),
+    subject: verified.subject,
+    dpopKey,
+    certificateThumbprint: null,
+    expiresAt: ctx.now + WORKLOAD_TOKEN_TTL_MS,
+  });
+  ctx.describe({ token: row.token_id });
+  return ctx.change(async (tx) => {
+    await lockActive(tx, connection);
+    // Asked again, and held: a method that is changed or deleted while the outside is asked lets nobody in, nor does one after that.
+    const current = await store.lockMethod(tx, method.tenant_id, method_id);
+    if (current?.revision !== method.revision) throw loginDenied('the method changed meanwhile');
+    await insertConnectionToken(tx, row);
+    return { cv_jwt: token, expires_at: timestamp(row.expires_at) };
+  });
+}
+
+async function verify(
+  ctx: Context,
+  outside: Outside,
+  method: store.MethodRow,
+  credential: Credential,
+): Promise<Verified> {
+  const config = { ...(JSON.parse(method.config) as Record<string, unknown>), ...(await unseal(ctx.kernel, method)) };
+  const tools = { ...outside, now: ctx.now, audience: ctx.kernel.addresses.audience, owner: method.tenant_id };
+  try {
+    return await kindOf(method.type).verify(credential, config, tools);
+  } catch (error) {
+    throw asLoginDenied(error);
+  }
+}
+
+/** Of which type the credential is. Told apart by its fields alone, so that the answer says nothing of the method. */
+function shownType(credential: Credential): MethodType {
+  const given = Object.keys(credential);
+  const type = METHOD_TYPES.find((one) => {
+    const { credential: fields } = kindOf(one);
+    return fields.length === given.length && fields.every((field) => given.includes(field));
+  });
+  if (type === undefined) throw invalidField('/body', 'must have the credential of one type of method, and no other');
+  return type;
+}

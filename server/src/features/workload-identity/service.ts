@@ -1,0 +1,228 @@
+import { randomInt } from 'node:crypto';
+import { timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import type { Body, Query } from '../../kernel/endpoint.ts';
+import { CofferError, invalid, invalidField, notFound } from '../../kernel/errors.ts';
+import { problemsIn } from '../../kernel/http/validation.ts';
+import { decodeCursor } from '../../kernel/storage/cursor.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import {
+  type ConnectionRow,
+  findConnectionByNumber,
+  refuseUnshareable,
+  revokeTokensFrom,
+} from '../app-connections/index.ts';
+import type * as contract from './contract.ts';
+import type { Method, MethodType } from './contract.ts';
+import { kindOf } from './method-kinds.ts';
+import { seal, unseal } from './secret-config.ts';
+import * as store from './store.ts';
+
+const NUMBER_FORM = /^[1-9]\d{0,14}$/;
+const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
+/** Nine digits at random: a count would tell each tenant how many methods all of them have. */
+const NUMBER_MIN = 100_000_000;
+const NUMBER_END = 1_000_000_000;
+
+/** How tokens say which method they came by. */
+export function sourceOf(methodNo: number): string {
+  return `method ${methodNo}`;
+}
+
+export async function create(ctx: Context, body: Body<typeof contract.createMethod>): Promise<Method> {
+  ctx.requireUnrestricted();
+  const { open, secret } = checkedConfig(body.type, body.config);
+  await refuseUnopened(ctx, body.type, open);
+  const connection = await changeableConnection(ctx, body.app_connection_id);
+  const methodNo = await freeNumber(ctx.database.read);
+  const row: store.MethodRow = {
+    tenant_id: ctx.tenantId,
+    method_no: methodNo,
+    connection_no: connection.connection_no,
+    name: body.name,
+    type: body.type,
+    config: JSON.stringify(open),
+    sealed_secrets: await seal(ctx.kernel, ctx.tenantId, methodNo, secret),
+    revision: 1,
+    created_by: ctx.principal.id,
+    created_at: ctx.now,
+    updated_at: ctx.now,
+  };
+  ctx.resource = `workload-method/${methodNo}`;
+  ctx.describe({ name: row.name, type: row.type, app_connection: row.connection_no });
+  return ctx.change(async (tx) => {
+    await refuseGone(tx, ctx.tenantId, row.connection_no);
+    await unlessTaken(store.insertMethod(tx, row));
+    return toWire(row);
+  });
+}
+
+export async function list(ctx: Context, query: Query<typeof contract.listMethods>) {
+  const [, after = '0'] = decodeCursor(query.cursor, LIST_CURSOR, NUMBER_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await store.listMethods(ctx.database.read, ctx.tenantId, Number(after), limit);
+  return { methods: page.rows.map(toWire), next_cursor: page.next_cursor };
+}
+
+export async function read(ctx: Context, id: string): Promise<Method> {
+  return toWire(await existing(ctx, id));
+}
+
+export async function update(ctx: Context, id: string, body: Body<typeof contract.updateMethod>): Promise<Method> {
+  ctx.requireUnrestricted();
+  const row = await existing(ctx, id);
+  if (body.type !== undefined && body.type !== row.type) {
+    throw invalidField('/body/type', 'never changes: delete the method and make another');
+  }
+  await changeableConnection(ctx, row.connection_no);
+  const connectionNo = body.app_connection_id ?? row.connection_no;
+  if (connectionNo !== row.connection_no) await changeableConnection(ctx, connectionNo);
+  const config = body.config === undefined ? null : await nextConfig(ctx, row, body.config);
+  if (config !== null) await refuseUnopened(ctx, row.type, config.open);
+  const changed: store.MethodRow = {
+    ...row,
+    name: body.name ?? row.name,
+    connection_no: connectionNo,
+    config: config === null ? row.config : JSON.stringify(config.open),
+    sealed_secrets:
+      config === null ? row.sealed_secrets : await seal(ctx.kernel, ctx.tenantId, row.method_no, config.secret),
+    revision: row.revision + 1,
+    updated_at: ctx.now,
+  };
+  ctx.describe({ name: changed.name, app_connection: connectionNo, changed: Object.keys(body) });
+  return ctx.change(async (tx) => {
+    const current = await store.lockMethod(tx, ctx.tenantId, row.method_no);
+    if (current === undefined) throw notFound('method');
+    if (current.revision !== row.revision) throw new CofferError('IN_USE', 'The method is being changed: repeat.');
+    await refuseGone(tx, ctx.tenantId, connectionNo);
+    await unlessTaken(store.updateMethod(tx, changed));
+    await endTokens(ctx, tx, row);
+    return toWire(changed);
+  });
+}
+
+export async function remove(ctx: Context, id: string): Promise<undefined> {
+  const { method_no } = await existing(ctx, id);
+  return ctx.change(async (tx) => {
+    const row = await store.lockMethod(tx, ctx.tenantId, method_no);
+    if (row === undefined) throw notFound('method');
+    ctx.describe({ name: row.name, type: row.type, app_connection: row.connection_no });
+    await store.deleteMethod(tx, ctx.tenantId, method_no);
+    await endTokens(ctx, tx, row);
+    return undefined;
+  });
+}
+
+/** Whom the method let in before need not be whom it lets in now. */
+async function endTokens(ctx: Context, tx: Tx, { connection_no, method_no }: store.MethodRow): Promise<void> {
+  const from = { connection_no, kind: 'workload', source: sourceOf(method_no) } as const;
+  await revokeTokensFrom(tx, ctx.tenantId, from, ctx.now);
+  await raiseEpoch(tx, ctx.tenantId);
+}
+
+async function existing(ctx: Context, id: string): Promise<store.MethodRow> {
+  const row = NUMBER_FORM.test(id) ? await store.findMethod(ctx.database.read, ctx.tenantId, Number(id)) : undefined;
+  if (row === undefined) throw notFound('method');
+  return row;
+}
+
+/** A method is as good as the connection's credentials: who makes one must be able to change the connection and share its vaults. */
+async function changeableConnection(ctx: Context, connectionNo: number): Promise<ConnectionRow> {
+  if (!ctx.may('app_connections:update', `app-connection/${connectionNo}`)) {
+    throw new CofferError(
+      'INSUFFICIENT_PRIVILEGE',
+      'To let others act as a connection you need app_connections:update on it.',
+      {
+        auditReason: 'app_connections:update on the connection of a method',
+      },
+    );
+  }
+  const connection = await findConnectionByNumber(ctx.database.read, ctx.tenantId, connectionNo);
+  if (connection === undefined) throw notFound('connection');
+  await refuseUnshareable(ctx, connection);
+  return connection;
+}
+
+async function refuseGone(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
+  if ((await findConnectionByNumber(tx, tenantId, connectionNo)) === undefined) throw notFound('connection');
+}
+
+interface Config {
+  open: Record<string, unknown>;
+  secret: Record<string, unknown>;
+}
+
+/** Held against the schema and the rules of its type, and taken apart into what may be shown again and what may not. */
+function checkedConfig(type: MethodType, config: Record<string, unknown>): Config {
+  const kind = kindOf(type);
+  const problems = problemsIn(kind.schema, config, '/body/config');
+  if (problems.length > 0) throw invalid(problems);
+  kind.refuseBadConfig(config);
+  const isSecret = ([name]: [string, unknown]) => kind.secrets.includes(name);
+  const members = Object.entries(config);
+  return {
+    open: Object.fromEntries(members.filter((member) => !isSecret(member))),
+    secret: Object.fromEntries(members.filter(isSecret)),
+  };
+}
+
+/** Told now rather than by every login: what stands in for a provider must be where the operator lets it be. */
+async function refuseUnopened(ctx: Context, type: MethodType, config: Record<string, unknown>): Promise<void> {
+  const standIn = kindOf(type).standIn(config);
+  if (standIn === null) return;
+  const isOpened = await ctx.kernel.outbound.resolve(new URL(standIn.url).hostname).then(
+    (destination) => destination.isPrivateAllowed,
+    () => false,
+  );
+  if (isOpened) return;
+  throw invalidField(
+    `/body/config/${standIn.member}`,
+    'must be the provider’s own, or be on a private host that the operator opened with CV_OUTBOUND_ALLOW',
+  );
+}
+
+/** A secret that is not sent again stays, but only while it goes where it went: else whoever changes that could have it sent to them. */
+async function nextConfig(ctx: Context, row: store.MethodRow, config: Record<string, unknown>): Promise<Config> {
+  const next = checkedConfig(row.type, config);
+  const before = JSON.parse(row.config) as Record<string, unknown>;
+  const kept = await unseal(ctx.kernel, row);
+  const dropped = Object.keys(kept).filter((name) => !Object.hasOwn(next.secret, name));
+  if (dropped.length === 0) return next;
+  const moved = kindOf(row.type).destinations.find((name) => next.open[name] !== before[name]);
+  if (moved !== undefined) {
+    throw invalidField(`/body/config/${dropped[0]}`, `must be sent again when ${moved} changes`);
+  }
+  return { open: next.open, secret: { ...kept, ...next.secret } };
+}
+
+async function freeNumber(db: Reader): Promise<number> {
+  for (;;) {
+    const number = randomInt(NUMBER_MIN, NUMBER_END);
+    if ((await store.findMethodAnywhere(db, number)) === undefined) return number;
+  }
+}
+
+async function unlessTaken(write: Promise<void>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new CofferError('ALREADY_EXISTS', 'A method with this name exists.');
+  }
+}
+
+function toWire(row: store.MethodRow): Method {
+  return {
+    id: row.method_no,
+    name: row.name,
+    type: row.type,
+    app_connection_id: row.connection_no,
+    config: JSON.parse(row.config) as Record<string, unknown>,
+    secrets_set: row.sealed_secrets === null ? [] : [...kindOf(row.type).secrets],
+    created_by: row.created_by,
+    created_at: timestamp(row.created_at),
+    updated_at: timestamp(row.updated_at),
+  };
+}

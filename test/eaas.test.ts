@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { KeyCache } from '../server/src/features/eaas/key-cache.ts';
+import { addConnection, callAs } from './support/machines.ts';
+import { addColleague, addTenant, ok, uniqueName } from './support/people.ts';
+import { newPostgresDatabase } from './support/postgres.ts';
+import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+import { addVault } from './support/vaults.ts';
+
+onBothDatabases('encryption as a service', (database) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(database);
+  });
+  after(() => service.close());
+
+  async function addKey(more: object = {}): Promise<string> {
+    const body = { name: uniqueName('key'), delete_protection: false, ...more };
+    return (await ok(service.call('POST', '/eaas/keys', { body }), 201)).name;
+  }
+  const post = (key: string, verb: string, body: unknown, token = service.adminToken) =>
+    service.call('POST', `/eaas/keys/${key}/${verb}`, { token, body });
+  const encrypt = async (key: string, plaintext: string, aad?: string): Promise<string> =>
+    (await ok(post(key, 'encrypt', { plaintext, ...(aad !== undefined && { aad }) }))).envelope;
+  const decrypt = async (key: string, envelope: string, aad?: string): Promise<Answer> =>
+    post(key, 'decrypt', { envelope, ...(aad !== undefined && { aad }) });
+  const failed = (answer: Answer, what = '') => {
+    assert.equal(answer.status, 422, what);
+    const { request_id: _, ...error } = answer.body.error;
+    assert.deepEqual(error, { code: 'DECRYPT_FAILED', message: 'The ciphertext could not be opened.' }, what);
+  };
+
+  test('a key is made protected, and shows its versions and never its material', async () => {
+    const name = uniqueName('key');
+    const made = await ok(service.call('POST', '/eaas/keys', { body: { name, description: 'orders' } }), 201);
+    assert.equal(made.delete_protection, true);
+    assert.deepEqual([made.latest_version, made.versions.length, made.rotated_at], [1, 1, null]);
+    const again = await service.call('POST', '/eaas/keys', { body: { name } });
+    assert.equal(again.body.error.code, 'ALREADY_EXISTS');
+    const { keys } = await ok(service.call('GET', '/eaas/keys?limit=1000'));
+    assert.ok(keys.some((key: { name: string }) => key.name === name));
+    await ok(service.call('PATCH', `/eaas/keys/${name}`, { body: { description: 'changed' } }));
+    assert.equal((await ok(service.call('GET', `/eaas/keys/${name}`))).description, 'changed');
+  });
+
+  test('what is encrypted comes back, with the same data and no other', async () => {
+    const key = await addKey();
+    for (const plaintext of ['', 'x', 'žluťoučký 🦊', 'x'.repeat(100_000), '\u0000\u0001']) {
+      assert.equal((await ok(decrypt(key, await encrypt(key, plaintext)))).plaintext, plaintext);
+    }
+    const bound = await encrypt(key, 'secret', 'order 7');
+    assert.equal((await ok(decrypt(key, bound, 'order 7'))).plaintext, 'secret');
+    failed(await decrypt(key, bound, 'order 8'), 'another aad');
+    failed(await decrypt(key, bound), 'no aad');
+    failed(await decrypt(key, await encrypt(key, 'x'), ''), 'an aad where there was none');
+    assert.notEqual(await encrypt(key, 'same'), await encrypt(key, 'same'));
+  });
+
+  test('after a rotation the newest encrypts, older ones still open, and rewrap moves on without showing', async () => {
+    const key = await addKey();
+    const first = await encrypt(key, 'old', 'a');
+    const rotated = await ok(post(key, 'rotate', { reason: 'yearly' }));
+    assert.equal(rotated.version, 2);
+    assert.equal((await encrypt(key, 'new')).split(':')[3], '2');
+    assert.equal((await ok(decrypt(key, first, 'a'))).plaintext, 'old');
+    const moved = await post(key, 'rewrap', { envelope: first, aad: 'a' });
+    assert.deepEqual(
+      [moved.status, moved.body.version, Object.keys(moved.body).sort()],
+      [200, 2, ['envelope', 'version']],
+    );
+    assert.equal((await ok(decrypt(key, moved.body.envelope, 'a'))).plaintext, 'old');
+    failed(await post(key, 'rewrap', { envelope: first }), 'rewrap without its aad');
+    const { versions, rotated_at } = await ok(service.call('GET', `/eaas/keys/${key}`));
+    assert.equal(versions.length, 2);
+    assert.ok(rotated_at);
+  });
+
+  test('batches do what single calls do, in order, and say which failed', async () => {
+    const key = await addKey();
+    const items = Array.from({ length: 1000 }, (_, i) => ({
+      plaintext: `text ${i}`,
+      ...(i % 2 === 0 && { aad: `${i}` }),
+    }));
+    const { envelopes } = await ok(post(key, 'encrypt-batch', { items }));
+    const back = envelopes.map((envelope: string, i: number) => ({ envelope, ...(i % 2 === 0 && { aad: `${i}` }) }));
+    back[3] = { envelope: 'nonsense' };
+    back[4] = { ...back[4], aad: 'wrong' };
+    const { results } = await ok(post(key, 'decrypt-batch', { items: back }));
+    results.forEach((result: object, i: number) => {
+      assert.deepEqual(result, i === 3 || i === 4 ? { error: 'DECRYPT_FAILED' } : { plaintext: `text ${i}` });
+    });
+    assert.equal((await post(key, 'encrypt-batch', { items: [...items, items[0]] })).status, 422);
+    assert.equal((await post(key, 'encrypt-batch', { items: [] })).status, 422);
+  });
+
+  test('a payload of a mebibyte passes, one byte more does not, alone or in a batch', async () => {
+    const key = await addKey();
+    const most = 'é'.repeat(1024 * 512);
+    const envelope = await encrypt(key, most);
+    assert.equal((await ok(decrypt(key, envelope))).plaintext, most);
+    for (const answer of [
+      await post(key, 'encrypt', { plaintext: `${most}x` }),
+      await post(key, 'encrypt-batch', { items: [{ plaintext: most }, { plaintext: 'x' }] }),
+      await post(key, 'encrypt', { plaintext: 'x'.repeat(8 * 1024 * 1024) }),
+    ]) {
+      assert.ok([413, 422].includes(answer.status), String(answer.status));
+    }
+    assert.equal((await post(key, 'encrypt', '{"plaintext":"\\ud800"}')).status, 400, 'half a character');
+  });
+
+  describe('what must not happen', () => {
+    test('an envelope of another key, version or tenant opens nothing, and every refusal is the same', async () => {
+      const key = await addKey();
+      const other = await addKey();
+      const envelope = await encrypt(key, 'x');
+      await ok(post(other, 'rotate', {}));
+      failed(await decrypt(other, envelope), 'another key');
+      failed(await decrypt(other, envelope.replace(`:${key}:`, `:${other}:`)), 'renamed');
+      failed(await decrypt(key, envelope.replace(':1:', ':2:')), 'a version that is not there');
+      failed(await decrypt(key, envelope.replace(':1:', ':999999999:')), 'far beyond');
+      failed(await decrypt(other, (await encrypt(other, 'x')).replace(':2:', ':1:')), 'another version');
+      const parts = envelope.split(':');
+      for (let i = 0; i < parts.length; i++) {
+        failed(await decrypt(key, parts.toSpliced(i, 1).join(':')), `without part ${i}`);
+        failed(await decrypt(key, parts.with(i, '').join(':')), `part ${i} empty`);
+      }
+      failed(await decrypt(key, 'nonsense'));
+      const tenant = await addTenant(service);
+      const { token } = tenant.owner;
+      await ok(service.call('POST', '/eaas/keys', { token, body: { name: key } }), 201);
+      failed(await post(key, 'decrypt', { envelope }, token), 'a key of the same name elsewhere');
+    });
+
+    test('lesson 4: another tenant has no such key; lesson 11: nobody gives an IV', async () => {
+      const key = await addKey();
+      const { token } = (await addTenant(service)).owner;
+      assert.equal((await post(key, 'encrypt', { plaintext: 'x' }, token)).status, 404);
+      for (const field of ['iv', 'nonce', 'version', 'context']) {
+        assert.equal((await post(key, 'encrypt', { plaintext: 'x', [field]: 'AAAAAAAAAAAAAAAA' })).status, 422, field);
+      }
+    });
+
+    test('only admins make keys; whoever a policy lets may use one, and a machine too', async () => {
+      const { kernel } = service.app;
+      const member = await addColleague(service, kernel.operatorTenantId, 'member');
+      const key = await addKey();
+      const name = uniqueName('policy');
+      const statement = [{ effect: 'allow', action: ['eaas:*'], resource: ['eaas', `eaas/${key}`] }];
+      await ok(
+        service.call('POST', '/v1/policies', { body: { name, document: { version: '2026-01-01', statement } } }),
+        201,
+      );
+      const { token } = member;
+      assert.equal((await post(key, 'encrypt', { plaintext: 'x' }, token)).status, 403);
+      const attach = async (principal: object) => {
+        const answer = await service.call('POST', `/v1/policies/${name}/attach`, { body: { principal } });
+        assert.ok([200, 202].includes(answer.status));
+      };
+      await attach({ user: member.id });
+      assert.equal((await post(key, 'encrypt', { plaintext: 'x' }, token)).status, 200);
+      assert.equal(
+        (await service.call('POST', '/eaas/keys', { token, body: { name: uniqueName('key') } })).status,
+        403,
+      );
+      const machine = await addConnection(service, await addVault(service));
+      const use = { body: { plaintext: 'x' } };
+      assert.equal((await callAs(service, machine, 'POST', `/eaas/keys/${key}/encrypt`, use)).status, 403);
+      await attach({ app_connection: machine.client_id });
+      assert.equal((await callAs(service, machine, 'POST', `/eaas/keys/${key}/encrypt`, use)).status, 200);
+    });
+
+    test('lesson 7: no plaintext is in a log or in the audit, also when it is refused', async () => {
+      const key = await addKey();
+      const marker = 'marker-of-a-plaintext';
+      const envelope = await encrypt(key, marker, `${marker}-aad`);
+      await decrypt(key, envelope, `${marker}-other`);
+      await post(key, 'encrypt', { plaintext: marker, wrong: marker });
+      const { entries } = await ok(service.call('GET', '/v1/audit?limit=50'));
+      assert.doesNotMatch(JSON.stringify(entries) + service.logs.join(''), /marker-of/);
+    });
+  });
+
+  describe('deletion', () => {
+    const reason = 'the project has ended';
+
+    test('is refused while protected, without a reason, and needs a second person on Enterprise', async () => {
+      const key = await addKey({ delete_protection: true });
+      const remove = (body: object, token = service.adminToken) =>
+        service.call('DELETE', `/eaas/keys/${key}`, { token, body });
+      assert.equal((await remove({ reason })).body.error.code, 'KEY_DELETE_PROTECTED');
+      await ok(service.call('PATCH', `/eaas/keys/${key}`, { body: { delete_protection: false } }));
+      assert.equal((await remove({ reason: 'too short' })).status, 422);
+      assert.equal((await remove({})).status, 422);
+      const pending = await ok(remove({ reason }), 202);
+      const waiting = await ok(service.call('GET', `/eaas/keys/${key}`));
+      assert.deepEqual([waiting.status, waiting.approval_id], ['pending_approval', pending.approval_id]);
+      const envelope = await encrypt(key, 'still there');
+      assert.equal((await ok(remove({ reason }), 202)).approval_id, pending.approval_id, 'asked again, it is the same');
+      assert.equal((await remove({ reason: 'for another reason' })).body.error.code, 'IN_USE');
+      const { kernel } = service.app;
+      const admin = await addColleague(service, kernel.operatorTenantId, 'admin');
+      const approve = { token: admin.token, body: { reason: 'seen' } };
+      await ok(service.call('POST', `/approvals/${pending.approval_id}/approve`, approve));
+      assert.equal((await decrypt(key, envelope)).status, 404);
+      const made = await ok(service.call('POST', '/eaas/keys', { body: { name: key } }), 201);
+      assert.equal(made.latest_version, 1);
+      failed(await decrypt(key, envelope), 'a new key of that name is another key');
+    });
+
+    test('on another plan it is done at once, and its material is gone from every file', async () => {
+      const tenant = await addTenant(service, { plan: 'professional' });
+      const { token } = tenant.owner;
+      const name = uniqueName('key');
+      await ok(service.call('POST', '/eaas/keys', { token, body: { name, delete_protection: false } }), 201);
+      await ok(service.call('POST', `/eaas/keys/${name}/rotate`, { token, body: {} }));
+      const { read } = service.app.kernel.database;
+      const { key_id } = await read
+        .selectFrom('eaas_keys')
+        .select('key_id')
+        .where('name', '=', name)
+        .executeTakeFirstOrThrow();
+      const rows = await read.selectFrom('keys').select('wrapped').where('purpose', '=', `eaas/${key_id}`).execute();
+      assert.equal(rows.length, 2);
+      await ok(service.call('DELETE', `/eaas/keys/${name}`, { token, body: { reason } }), 204);
+      const left = await read.selectFrom('keys').select('version').where('purpose', '=', `eaas/${key_id}`).execute();
+      assert.equal(left.length, 0);
+      if (database !== 'sqlite') return;
+      for (const file of readdirSync(service.dataDir)) {
+        const bytes = readFileSync(join(service.dataDir, file));
+        for (const { wrapped } of rows) assert.equal(bytes.indexOf(Buffer.from(wrapped)), -1, file);
+      }
+    });
+  });
+
+  test('long before the limit of its cipher a key gets a new version by itself', async () => {
+    const name = await addKey();
+    const { kernel } = service.app;
+    const cache = new KeyCache(kernel, 2 ** 21);
+    const ctx = (await contextOf(service)) as Parameters<KeyCache['forEncryption']>[0];
+    const versions = new Set<number>();
+    for (let i = 0; i < 5; i++) {
+      ctx.epoch = Number(await kernel.epochs.current(kernel.operatorTenantId));
+      versions.add((await cache.forEncryption(ctx, name, 2 ** 20)).version);
+    }
+    assert.ok(versions.size > 1, `versions ${[...versions]}`);
+    assert.ok((await ok(service.call('GET', `/eaas/keys/${name}`))).latest_version > 1);
+  });
+
+  test('many encrypt while others rotate: every envelope opens, and versions have no gap', async () => {
+    const key = await addKey();
+    const sealed = await Promise.all(
+      Array.from({ length: 60 }, async (_, i) => {
+        if (i % 10 === 0) await ok(post(key, 'rotate', {}));
+        return encrypt(key, `text ${i}`);
+      }),
+    );
+    const opened = await Promise.all(sealed.map(async (envelope) => (await ok(decrypt(key, envelope))).plaintext));
+    opened.forEach((plaintext, i) => void assert.equal(plaintext, `text ${i}`));
+    const { versions } = await ok(service.call('GET', `/eaas/keys/${key}`));
+    assert.deepEqual(
+      versions.map((v: { version: number }) => v.version),
+      [1, 2, 3, 4, 5, 6, 7],
+    );
+  });
+});
+
+/** As far as the cache needs one. */
+async function contextOf(service: Service): Promise<object> {
+  const { kernel } = service.app;
+  return { tenantId: kernel.operatorTenantId, database: kernel.database, epoch: 0, now: kernel.clock.now() };
+}
+
+test('a rotation and a deletion hold on every node at once', async () => {
+  const databaseUrl = await newPostgresDatabase();
+  const first = await startService('postgres', { databaseUrl });
+  const second = await startService('postgres', { databaseUrl, dataDir: first.dataDir, keepData: true });
+  const body = { name: 'shared', delete_protection: false };
+  await ok(first.call('POST', '/eaas/keys', { body }), 201);
+  const encrypt = async (node: Service) =>
+    (await ok(node.call('POST', '/eaas/keys/shared/encrypt', { body: { plaintext: 'x' } }))).version;
+  assert.equal(await encrypt(second), 1);
+  await ok(first.call('POST', '/eaas/keys/shared/rotate', { body: {} }));
+  assert.equal(await encrypt(second), 2);
+  const pending = await ok(first.call('DELETE', '/eaas/keys/shared', { body: { reason: 'not needed any more' } }), 202);
+  await ok(first.call('POST', `/approvals/${pending.approval_id}/approve`, { body: { reason: 'alone' } }));
+  const gone = await second.call('POST', '/eaas/keys/shared/encrypt', { body: { plaintext: 'x' } });
+  assert.equal(gone.status, 404);
+  await second.close();
+  await first.close();
+});
