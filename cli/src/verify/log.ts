@@ -21,9 +21,26 @@ export interface ExportHeader {
   last_hash: string;
 }
 
-export function isHeader(value: unknown): value is ExportHeader {
-  return (value as ExportHeader | null)?.format === 'coffer-audit-export';
+/** Null for another kind of log; one that says it is an export and has not exactly its form is refused. */
+export function headerOf(value: unknown): ExportHeader | null {
+  const header = value as ExportHeader | null;
+  if (header?.format !== 'coffer-audit-export') return null;
+  if (header.version !== 1) throw new Unreadable('the log is of a later version than this program');
+  const { first_seq, last_seq, tenant_id, previous_hash, last_hash } = header;
+  const isOfForm =
+    Object.keys(header).sort().join() === HEADER_FIELDS &&
+    Number.isSafeInteger(first_seq) &&
+    Number.isSafeInteger(last_seq) &&
+    [tenant_id, previous_hash, last_hash].every((text) => typeof text === 'string') &&
+    (first_seq !== 1 || previous_hash === GENESIS_HASH);
+  if (!isOfForm) throw new Unreadable('the first line of the log is not as the service writes it');
+  return header;
 }
+
+const HEADER_FIELDS = 'first_seq,format,last_hash,last_seq,previous_hash,tenant_id,version';
+
+/** A file that cannot be read as what it is said to be. */
+export class Unreadable extends Error {}
 
 /** An entry of the export, or one that `GET /v1/audit` showed; null if it is neither. */
 export function linkOf(value: unknown): Link | null {

@@ -3,7 +3,8 @@ import { createReadStream, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { CheckpointSet } from './checkpoints.ts';
-import { type Problem, type Result, Unreadable, verifyLog } from './verification.ts';
+import { Unreadable } from './log.ts';
+import { type Problem, type Result, verifyLog } from './verification.ts';
 
 const EXIT_WRONG = 1;
 const EXIT_USAGE = 2;

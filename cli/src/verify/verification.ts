@@ -1,5 +1,14 @@
 import { type CheckpointSet, documentsIn, type Report } from './checkpoints.ts';
-import { ChainCheck, type ExportHeader, GENESIS_HASH, isHeader, type Link, linkOf, type Start } from './log.ts';
+import {
+  ChainCheck,
+  type ExportHeader,
+  GENESIS_HASH,
+  headerOf,
+  type Link,
+  linkOf,
+  type Start,
+  Unreadable,
+} from './log.ts';
 
 export interface Problem {
   where: string;
@@ -33,9 +42,6 @@ export interface Wanted {
 
 const PROBLEMS_MAX = 100;
 
-/** A file that cannot be read as what it is said to be. */
-export class Unreadable extends Error {}
-
 /** Checks a log, line by line; a log that comes in pages, newest first, is sorted before. */
 export async function verifyLog(lines: AsyncIterable<string>, wanted: Wanted): Promise<Result> {
   const problems: Problem[] = [...wanted.found];
@@ -45,15 +51,13 @@ export async function verifyLog(lines: AsyncIterable<string>, wanted: Wanted): P
   };
   const reader = new LineReader(lines);
   const first = await reader.first();
-  const isExport = isHeader(first);
-  const header = isExport ? first : null;
-  if (header !== null && header.version !== 1) throw new Unreadable('the log is of a later version than this program');
-  const shown = isExport ? [] : await reader.shown(first, report);
+  const header = headerOf(first);
+  const shown = header !== null ? [] : await reader.shown(first, report);
   const start = startOf(header, shown, wanted, report);
   const proven = wanted.checkpoints.proven(start.tenantId, wanted.trusted, report);
   const inReach = proven.filter(({ seq }) => seq >= start.firstSeq - 1);
   const chain = new ChainCheck(start, inReach, report);
-  if (isExport) await reader.each((link) => chain.add(link), report);
+  if (header !== null) await reader.each((link) => chain.add(link), report);
   else for (const link of shown) chain.add(link);
   chain.end(header);
   return {

@@ -41,7 +41,6 @@ export const ERROR_CODES = {
   ZkBoundaryViolation: [409, 'The operation needs plaintext, which the service never sees in a zero-knowledge vault.'],
   PAYLOAD_TOO_LARGE: [413, 'The body is larger than this endpoint accepts.'],
   VALIDATION_FAILED: [422, 'The request was understood but is not valid; `details.fields` says where and why.'],
-  DECRYPT_FAILED: [422, 'The ciphertext could not be opened.'],
   ROTATION_NOT_CONFIGURED: [
     422,
     'Nothing says how to make a new value: send `value` or `generator`, or configure `rotation`.',
