@@ -41,6 +41,7 @@ const PLAIN = new Set(
     ['plaintext', 'aad', 'envelope', 'items', 'delete_protection'],
     // What is wrapped, signed or verified, and with what anybody may have made.
     ['algorithm', 'wrapKey.key', 'public_key', 'wrapped', 'message', 'digest', 'signature'],
+    ['exportAudit.from_seq'],
     // What people are called, not what they are found by; and what is put before paths.
     ['createToken.name', 'createUser.name', 'updateUser.name', 'createTenant.owner_email', 'importSecrets.prefix'],
     // A new name, which is tried where things are made; and one that cannot be given.

@@ -9,7 +9,14 @@ type Row = Record<string, unknown>;
 export type TenantRows = ReadonlyMap<string, readonly Row[]>;
 
 /** What the service writes about its own work, whoever asked and whatever came of it. */
-const OWN_ACCOUNT = ['audit_segments', 'audit_heads', 'idempotency_keys', 'rate_windows', 'job_leases'];
+const OWN_ACCOUNT = [
+  'audit_segments',
+  'audit_heads',
+  'audit_checkpoints',
+  'idempotency_keys',
+  'rate_windows',
+  'job_leases',
+];
 
 /** Everything a tenant has, by table: also what features to come will keep. */
 export async function rowsOf(service: Service, tenantId: string): Promise<TenantRows> {
