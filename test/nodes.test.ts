@@ -73,6 +73,27 @@ describe('two nodes on one PostgreSQL', () => {
     }
   });
 
+  test('nor does a revoked token read a secret through the other, beside others who read it at the same moment', async () => {
+    const secret = '/v1/vaults/shared/secrets/db';
+    await send(a, 'POST', '/v1/vaults', { body: { name: 'shared', environment: 'staging' } });
+    await send(a, 'POST', '/v1/vaults/shared/secrets', { body: { path: 'db', value: 'x' } });
+    for (let round = 0; round < 30; round++) {
+      const [one, other] = round % 2 === 0 ? [a, b] : [b, a];
+      const made = await send(one, 'POST', '/auth/tokens', { body: { name: `reader ${round}` } });
+      const reads = () =>
+        Promise.all(
+          [token, made.body.token, token, made.body.token].map((t) => send(other, 'GET', secret, { token: t })),
+        );
+      for (const { status, text } of [...(await reads()), ...(await reads())]) assert.equal(status, 200, text);
+      assert.equal((await send(one, 'DELETE', `/auth/tokens/${made.body.id}`)).status, 204);
+      assert.deepEqual(
+        (await reads()).map(({ status }) => status),
+        [200, 401, 200, 401],
+        `round ${round}`,
+      );
+    }
+  });
+
   test('a person disabled through one is refused by the other on the next request, and their tokens stay revoked', async () => {
     const password = 'a long enough passphrase for a test';
     const email = 'disabled@example.com';
