@@ -15,7 +15,13 @@ const chosen = isCrash ? ['test/crash.test.ts'] : arguments_;
 if (isCrash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
 
 const FILE_TIMEOUT_MS = 10 * 60 * 1000;
-const files = globSync(['server/**/*.test.ts', 'cli/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'])
+const files = globSync([
+  'server/**/*.test.ts',
+  'client/**/*.test.ts',
+  'cli/**/*.test.ts',
+  'test/**/*.test.ts',
+  'bench/**/*.test.ts',
+])
   .filter((file) => !file.includes('node_modules'))
   .filter((file) => chosen.length === 0 || chosen.some((part) => file.includes(part)))
   .sort();
