@@ -38,6 +38,10 @@ export async function encryptionCases({ port, token }: ScaleSubject): Promise<En
     await add(`encrypt ${size} B`, '/eaas/keys/bench/encrypt', { plaintext });
     await add(`decrypt ${size} B`, '/eaas/keys/bench/decrypt', { envelope });
   }
+  const digest = Buffer.alloc(64, 1).toString('base64');
+  const wrapped = { algorithm: 'ecdh-p256+ml-kem-768', key: Buffer.alloc(32, 1).toString('base64') };
+  await add('hybrid wrap', '/pqc/hybrid-classical/wrap', wrapped);
+  await add('dual sign', '/pqc/dual-sign/sign', { digest });
   const items = Array.from({ length: BATCH }, () => ({ plaintext: 'x'.repeat(64) }));
   await add(`encrypt ${BATCH} × 64 B`, '/eaas/keys/bench/encrypt-batch', { items }, BATCH);
   return cases;

@@ -5,6 +5,7 @@ import { newPostgresDatabase, startPostgres } from '../test/support/postgres.ts'
 import { pathOf, vaultOf } from './data-set.ts';
 import { CIPHER_SIZES, cipherPerSecond, encryptionCases } from './encryption.ts';
 import { getRequest, type Load, type Measured, measure, writeRequest } from './load.ts';
+import { loginsPerSecond } from './logins.ts';
 import { machineReads } from './machines.ts';
 import { aggregateThousand, compareScale, type ScaleSubject, startSeeded } from './scale.ts';
 import { cpuSeconds, memoryMiB, startProcess, stopProcess } from './subject.ts';
@@ -43,6 +44,7 @@ try {
   out.push(await compareWithBare(small));
   out.push(await compareMachines(small));
   out.push(await compareEncryption(small));
+  out.push(await loginsPerSecond());
   for (const [name, env] of databases) out.push(await scaleOf(name, small.get(name) as ScaleSubject, await env()));
 } finally {
   for (const step of cleanUp.reverse()) await step();
