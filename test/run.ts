@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
+import { relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
@@ -15,7 +15,13 @@ const chosen = isCrash ? ['test/crash.test.ts'] : arguments_;
 if (isCrash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
 
 const FILE_TIMEOUT_MS = 10 * 60 * 1000;
-const files = globSync(['server/**/*.test.ts', 'cli/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'])
+const files = globSync([
+  'server/**/*.test.ts',
+  'client/**/*.test.ts',
+  'cli/**/*.test.ts',
+  'test/**/*.test.ts',
+  'bench/**/*.test.ts',
+])
   .filter((file) => !file.includes('node_modules'))
   .filter((file) => chosen.length === 0 || chosen.some((part) => file.includes(part)))
   .sort();
@@ -28,11 +34,21 @@ const postgres = await startPostgres();
 process.env[POSTGRES_VARIABLE] = postgres.url;
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const stream = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: FILE_TIMEOUT_MS });
-/** A process that dies quietly takes the rest of its file with it: only one that sums up has run all of it. */
-const summedUp = new Set<string>();
-stream.on('test:summary', ({ file }) => {
-  if (file !== undefined) summedUp.add(resolve(file));
-});
+/** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */
+const announced = new Map<string, number>();
+const filesHeard = new Set<string>();
+interface Announced {
+  name: string;
+  file?: string;
+  line?: number;
+}
+const count = ({ name, file = '', line = 0 }: Announced, by: number) => {
+  const place = `${name} (${relative('.', file)}:${line})`;
+  announced.set(place, (announced.get(place) ?? 0) + by);
+  if (line > 1) filesHeard.add(relative('.', file));
+};
+stream.on('test:enqueue', (one) => count(one, 1));
+stream.on('test:complete', (one) => count(one, -1));
 stream.on('test:pass', ({ skip, details }) => {
   if (details.type === 'suite') return;
   counts[skip === undefined ? 'passed' : 'skipped']++;
@@ -45,8 +61,11 @@ report.pipe(process.stdout, { end: false });
 await new Promise((done) => report.once('end', done));
 await postgres.remove();
 
-const cutOff = files.filter((file) => !summedUp.has(resolve(file)));
-for (const file of cutOff) process.stdout.write(`\n${file} ended before all of its tests had run\n`);
+const cutOff = [
+  ...files.filter((file) => !filesHeard.has(file)),
+  ...[...announced].filter(([, open]) => open > 0).map(([place]) => place),
+];
+for (const what of cutOff) process.stdout.write(`\nbegan and never ended: ${what}\n`);
 counts.failed += cutOff.length;
 const { passed, failed, skipped } = counts;
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);

@@ -74,6 +74,13 @@ describe('layers', () => {
     }
   });
 
+  test('the client library knows nothing of the service’s code', () => {
+    for (const file of sources.filter((f) => f.startsWith('client/') && !isTest(f))) {
+      for (const target of importsOf(file)) assert.ok(target.startsWith('client/'), `${file} imports ${target}`);
+      assert.doesNotMatch(read(file), /from 'node:|Buffer\./, `${file} needs Node`);
+    }
+  });
+
   test('the command line reaches the service only through its operator verbs', () => {
     for (const file of sources.filter((f) => f.startsWith('cli/') && !isTest(f))) {
       for (const target of importsOf(file).filter((t) => t.startsWith('server/'))) {

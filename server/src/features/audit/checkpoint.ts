@@ -28,7 +28,7 @@ export function checkpointText({ tenant_id, checkpoint_no, seq, hash, signed_at 
   return ['coffer audit checkpoint v1', tenant_id, checkpoint_no, seq, hexOf(hash), signed_at].join('\n');
 }
 
-/** With the key of the installation, which signs nothing else (docs/decisions/0014). */
+/** With the key of the installation, which signs nothing else (docs/decisions/0016). */
 export async function signCheckpoint(keys: PqcKeys, unsigned: Unsigned): Promise<CheckpointRow> {
   const { keyId, privateKey } = await keys.newest(SYSTEM_TENANT, SIGNATURE_ALGORITHM);
   return { ...unsigned, key_id: keyId, signature: await signDigest(privateKey, digestOf(unsigned), CONTEXT) };

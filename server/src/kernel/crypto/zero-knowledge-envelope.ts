@@ -13,14 +13,10 @@ const DERIVATIONS = {
   'hkdf-sha256': { saltBytesMin: 16, saltBytesMax: 64 },
 } as const;
 const TAG_BYTES = 16;
-/** The largest plain value of a secret: neither algorithm makes it longer. */
-const CIPHERTEXT_BYTES_MAX = 1_048_576;
+/** An envelope is the value of a secret, and those are at most 1 MiB. The client library has the same bound. */
+export const ENVELOPE_LENGTH_MAX = 1_048_576;
 const PARTS = 8;
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
-
-/** Every field but the ciphertext at its longest, and the colons between. */
-const OVERHEAD_LENGTH_MAX = 'zk:v1:xchacha20-poly1305:hkdf-sha256::::'.length + base64Length(64 + 24 + TAG_BYTES + 4);
-export const ENVELOPE_LENGTH_MAX = base64Length(CIPHERTEXT_BYTES_MAX) + OVERHEAD_LENGTH_MAX;
 
 /** Why a text is not an envelope, as words that follow a JSON pointer; null if it is one. Never repeats the text. */
 export function envelopeProblem(text: string): string | null {
@@ -38,7 +34,7 @@ export function envelopeProblem(text: string): string | null {
   return (
     fieldProblem('salt', salt, derivation.saltBytesMin, derivation.saltBytesMax) ??
     fieldProblem('iv', iv, algorithm.ivBytes, algorithm.ivBytes) ??
-    fieldProblem('ct', ciphertext, 0, CIPHERTEXT_BYTES_MAX) ??
+    fieldProblem('ct', ciphertext, 0, ENVELOPE_LENGTH_MAX) ??
     fieldProblem('tag', tag, TAG_BYTES, TAG_BYTES)
   );
 }
@@ -60,8 +56,4 @@ function canonicalBytes(text: string): number | null {
 /** Resolved once: nothing below compares names. Only own entries, so that `constructor` names nothing. */
 function entry<T>(table: Readonly<Record<string, T>>, name: string): T | null {
   return Object.hasOwn(table, name) ? (table[name] ?? null) : null;
-}
-
-function base64Length(bytes: number): number {
-  return Math.ceil((bytes * 4) / 3);
 }

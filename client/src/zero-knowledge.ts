@@ -1,0 +1,143 @@
+import { xchacha20poly1305 } from '@noble/ciphers/chacha.js';
+import {
+  ALGORITHMS,
+  ENVELOPE_LENGTH_MAX,
+  type Envelope,
+  headerOf,
+  readEnvelope,
+  TAG_BYTES,
+  writeEnvelope,
+  type ZeroKnowledgeAlgorithm,
+} from './zero-knowledge-envelope.ts';
+import { deriveKey } from './zero-knowledge-keys.ts';
+
+/** A passphrase that somebody remembers, or 32 random bytes that a machine keeps. */
+export type ZeroKnowledgeSecret = { passphrase: string } | { key: Uint8Array };
+
+export interface SealOptions {
+  /** `aes-256-gcm` unless given. */
+  algorithm?: ZeroKnowledgeAlgorithm;
+}
+
+/** Whatever is wrong: the envelope, the secret or what it was sealed with. More would help only who guesses. */
+export class ZeroKnowledgeError extends Error {
+  override readonly name = 'ZeroKnowledgeError';
+  constructor() {
+    super('The envelope does not open: it was changed, or the secret is another one.');
+  }
+}
+
+/** Shorter ones are guessed, however slow each guess is made. */
+const PASSPHRASE_LENGTH_MIN = 12;
+const KEY_BYTES = 32;
+const SALT_BYTES = { argon2id: 16, 'hkdf-sha256': 32 } as const;
+
+/**
+ * Seals a value for a zero-knowledge vault. Salt and IV are made here, each time anew: a caller who could choose them would one day use
+ * one twice.
+ */
+export async function sealZeroKnowledge(
+  value: string | Uint8Array,
+  secret: ZeroKnowledgeSecret,
+  { algorithm = 'aes-256-gcm' }: SealOptions = {},
+): Promise<string> {
+  if (!Object.hasOwn(ALGORITHMS, algorithm)) {
+    throw new TypeError(`algorithm must be ${Object.keys(ALGORITHMS).join(' or ')}`);
+  }
+  const plaintext = typeof value === 'string' ? utf8(value, 'value') : new Uint8Array(value);
+  refuseWeak(secret);
+  const derivation = 'passphrase' in secret ? 'argon2id' : 'hkdf-sha256';
+  const salt = random(SALT_BYTES[derivation]);
+  const iv = random(ALGORITHMS[algorithm].ivBytes);
+  const header = { algorithm, derivation, salt } as const;
+  // Neither algorithm makes it longer.
+  const parts = [iv.length, plaintext.length, TAG_BYTES].map((bytes) => 1 + Math.ceil((bytes * 4) / 3));
+  if (parts.reduce((sum, part) => sum + part, headerOf(header).length) > ENVELOPE_LENGTH_MAX) {
+    throw new RangeError('the value is too large: its envelope would be longer than 1 MiB');
+  }
+  const key = await deriveKey(header, secretBytes(secret));
+  const sealed = await CIPHERS[algorithm].seal(key, iv, new TextEncoder().encode(headerOf(header)), plaintext);
+  const end = sealed.length - TAG_BYTES;
+  return writeEnvelope({ ...header, iv, ciphertext: sealed.slice(0, end), tag: sealed.slice(end) });
+}
+
+/** The value as text. */
+export async function openZeroKnowledge(envelope: string, secret: ZeroKnowledgeSecret): Promise<string> {
+  const bytes = await openZeroKnowledgeBytes(envelope, secret);
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new ZeroKnowledgeError();
+  }
+}
+
+/** The value as bytes, for what is no text. */
+export async function openZeroKnowledgeBytes(envelope: string, secret: ZeroKnowledgeSecret): Promise<Uint8Array> {
+  try {
+    const read = readEnvelope(envelope);
+    if (read === null || 'passphrase' in secret !== (read.derivation === 'argon2id')) throw new ZeroKnowledgeError();
+    return await opened(read, secretBytes(secret));
+  } catch {
+    throw new ZeroKnowledgeError();
+  }
+}
+
+async function opened(envelope: Envelope, secret: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const { algorithm, iv, ciphertext, tag } = envelope;
+  const key = await deriveKey(envelope, secret);
+  const sealed = new Uint8Array(ciphertext.length + tag.length);
+  sealed.set(ciphertext);
+  sealed.set(tag, ciphertext.length);
+  return CIPHERS[algorithm].open(key, iv, new TextEncoder().encode(headerOf(envelope)), sealed);
+}
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+interface Cipher {
+  /** The ciphertext with its tag at the end. */
+  seal(key: Bytes, iv: Bytes, header: Bytes, plaintext: Bytes): Promise<Uint8Array>;
+  open(key: Bytes, iv: Bytes, header: Bytes, sealed: Bytes): Promise<Uint8Array>;
+}
+
+const CIPHERS: Record<ZeroKnowledgeAlgorithm, Cipher> = {
+  'aes-256-gcm': {
+    async seal(key, iv, additionalData, plaintext) {
+      const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt']);
+      return new Uint8Array(await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData }, imported, plaintext));
+    },
+    async open(key, iv, additionalData, sealed) {
+      const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);
+      return new Uint8Array(await crypto.subtle.decrypt({ name: 'AES-GCM', iv, additionalData }, imported, sealed));
+    },
+  },
+  'xchacha20-poly1305': {
+    seal: async (key, iv, header, plaintext) => xchacha20poly1305(key, iv, header).encrypt(plaintext),
+    open: async (key, iv, header, sealed) => xchacha20poly1305(key, iv, header).decrypt(sealed),
+  },
+};
+
+function refuseWeak(secret: ZeroKnowledgeSecret): void {
+  if ('passphrase' in secret) {
+    if (typeof secret.passphrase === 'string' && [...secret.passphrase].length >= PASSPHRASE_LENGTH_MIN) return;
+    throw new RangeError(`passphrase must have at least ${PASSPHRASE_LENGTH_MIN} characters`);
+  }
+  if (secret.key instanceof Uint8Array && secret.key.length === KEY_BYTES) return;
+  throw new RangeError(`key must be ${KEY_BYTES} random bytes; for anything else use a passphrase`);
+}
+
+/** A passphrase has one spelling, whatever keyboard it is typed on. */
+function secretBytes(secret: ZeroKnowledgeSecret): Uint8Array<ArrayBuffer> {
+  if ('passphrase' in secret) return utf8(secret.passphrase.normalize('NFC'), 'passphrase');
+  if (secret.key.length !== KEY_BYTES) throw new RangeError(`key must be ${KEY_BYTES} bytes`);
+  return new Uint8Array(secret.key);
+}
+
+/** Half a character would silently become another one. */
+function utf8(text: string, name: string): Uint8Array<ArrayBuffer> {
+  if (!text.isWellFormed()) throw new TypeError(`${name} must be well-formed text`);
+  return new TextEncoder().encode(text);
+}
+
+function random(length: number): Uint8Array<ArrayBuffer> {
+  return crypto.getRandomValues(new Uint8Array(length));
+}
