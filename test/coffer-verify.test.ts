@@ -459,9 +459,43 @@ onBothDatabases('coffer-verify', (database) => {
     const unpinned = await check(asText(forged), [file]);
     assert.deepEqual([unpinned.problems, unpinned.keyIds], [[], [key_id]], 'the id is told, to be compared');
     const trusted = new Set<string>(page.keys.map((one: Line) => one.key_id));
-    assert.match((await problemsOf(forged, [file], { trusted })).join(), /none of the keys you named/);
+    assert.match((await problemsOf(forged, [file], { trusted })).join(), /neither a key you named nor a successor/);
     assert.deepEqual(await problemsOf(lines, [page], { trusted }), []);
     await theirService.close();
+  });
+
+  test('who noted a key follows to its successors, by the word of each before', async () => {
+    const token = otherTenant.owner.token;
+    const { kernel } = service.app;
+    const [{ key_id: noted }] = otherPage.keys;
+    for (let year = 1; year <= 2; year++) {
+      await kernel.database.transaction(async (tx) => {
+        await tx.updateTable('pqc_keys').set({ created_at: 0 }).where('tenant_id', '=', 'system').execute();
+      });
+      await ok(service.call('GET', '/v1/groups', { token }));
+      await ok(service.call('POST', '/v1/audit/checkpoints', { token }), 201);
+    }
+    const later = await ok(service.call('GET', '/v1/audit/checkpoints', { token }));
+    const ids = later.keys.map((key: Line) => key.key_id);
+    assert.deepEqual([ids.length, ids.at(-1)], [3, noted]);
+    assert.equal((await ok(service.call('GET', '/v1/audit/verify', { token }))).valid, true);
+    const log = (await service.call('GET', '/v1/audit/export', { token })).text;
+    const trusting = async (key: string, file: Line = later) => {
+      const { problems } = await check([log], [file], { trusted: new Set([key]) });
+      return problems.map(({ where }) => where);
+    };
+    assert.deepEqual(await trusting(noted), []);
+    assert.deepEqual(await trusting(ids[1]), ['checkpoint 1', 'checkpoint 2', 'checkpoint 3'], 'not to those before');
+    const [newest, between] = later.keys;
+    const spoiled = [
+      { ...newest, endorsement: between.endorsement },
+      { ...newest, endorsement: later.checkpoints[1].signature },
+      { ...newest, endorsed_by: noted },
+      { ...newest, endorsement: null },
+    ];
+    for (const key of spoiled) {
+      assert.deepEqual(await trusting(noted, { ...later, keys: [key, between, later.keys[2]] }), ['checkpoint 5']);
+    }
   });
 
   describe('the program', () => {

@@ -14,10 +14,18 @@ export interface Checkpoint {
 /** What was said to be wrong, and where. */
 export type Report = (where: string, what: string) => void;
 
+/** The word of a key that another is its successor. */
+interface Endorsement {
+  keyId: string;
+  by: string;
+  signature: Buffer;
+}
+
 /** Every checkpoint that was given, and the public keys that came with them. */
 export class CheckpointSet {
   readonly #byNumber = new Map<number, Checkpoint>();
   readonly #keys = new Map<string, Buffer>();
+  readonly #endorsements: Endorsement[] = [];
 
   /** Takes the text of a file: one answer of the service, several one after the other on lines, or a list. */
   add(text: string, report: Report): void {
@@ -36,7 +44,7 @@ export class CheckpointSet {
   }
 
   #addKey(value: unknown, report: Report): void {
-    const { key_id, public_key } = (value ?? {}) as Record<string, unknown>;
+    const { key_id, public_key, endorsed_by, endorsement } = (value ?? {}) as Record<string, unknown>;
     if (typeof key_id !== 'string' || typeof public_key !== 'string') {
       report('a key', 'is not of the form of one');
       return;
@@ -44,6 +52,9 @@ export class CheckpointSet {
     const bytes = Buffer.from(public_key, 'base64');
     if (keyIdOf(bytes) === key_id) this.#keys.set(key_id, bytes);
     else report(`key ${key_id}`, 'is another key than its id names');
+    if (typeof endorsed_by === 'string' && typeof endorsement === 'string') {
+      this.#endorsements.push({ keyId: key_id, by: endorsed_by, signature: Buffer.from(endorsement, 'base64') });
+    }
   }
 
   #addCheckpoint(value: unknown, report: Report): void {
@@ -71,8 +82,9 @@ export class CheckpointSet {
     return [...this.#byNumber.values()].sort((a, b) => a.id - b.id);
   }
 
-  /** Those whose signatures hold, for this tenant; the rest is reported. With `trusted`, only keys with these ids count. */
-  proven(tenantId: string, trusted: ReadonlySet<string>, report: Report): Checkpoint[] {
+  /** Those whose signatures hold, for this tenant; the rest is reported. With `named`, only keys with these ids and their successors count. */
+  proven(tenantId: string, named: ReadonlySet<string>, report: Report): Checkpoint[] {
+    const trusted = this.#withSuccessors(named);
     const proven: Checkpoint[] = [];
     let last: Checkpoint | null = null;
     for (const checkpoint of this.inOrder()) {
@@ -87,13 +99,34 @@ export class CheckpointSet {
     return proven;
   }
 
+  /** The keys that were named, and those that one of them vouches for, and so on. */
+  #withSuccessors(named: ReadonlySet<string>): ReadonlySet<string> {
+    const trusted = new Set(named);
+    for (let size = -1; size !== trusted.size; ) {
+      size = trusted.size;
+      for (const { keyId, by, signature } of this.#endorsements) {
+        const key = trusted.has(by) && !trusted.has(keyId) ? this.#keys.get(by) : undefined;
+        if (key === undefined) continue;
+        const text = `coffer audit key v1\n${keyId}`;
+        if (signatureProblem(key, 'coffer-audit-key-v1', text, signature) === null) trusted.add(keyId);
+      }
+    }
+    return trusted;
+  }
+
   #problem(checkpoint: Checkpoint, tenantId: string, trusted: ReadonlySet<string>): string | null {
     const { key_id, tenant_id, signature } = checkpoint;
     if (tenant_id !== tenantId) return `is of ${tenant_id}, and the log of ${tenantId}`;
-    if (trusted.size > 0 && !trusted.has(key_id)) return `is signed by ${key_id}, which is none of the keys you named`;
+    if (trusted.size > 0 && !trusted.has(key_id))
+      return `is signed by ${key_id}, which is neither a key you named nor a successor of one`;
     const key = this.#keys.get(key_id);
     if (key === undefined) return `is signed by ${key_id}, which is in none of the files`;
-    const failed = signatureProblem(key, textOf(checkpoint), Buffer.from(signature, 'base64'));
+    const failed = signatureProblem(
+      key,
+      'coffer-audit-checkpoint-v1',
+      textOf(checkpoint),
+      Buffer.from(signature, 'base64'),
+    );
     return failed === null ? null : `has a signature that is wrong: ${failed}`;
   }
 }

@@ -14,7 +14,6 @@ const SIGNATURE_BYTES = ML_DSA_SIGNATURE_BYTES + 384;
 const RSA_BITS = 3072;
 const PREFIX = 'CompositeAlgorithmSignatures2025';
 const LABEL = 'COMPSIG-MLDSA65-RSA3072-PSS-SHA512';
-const CONTEXT = 'coffer-audit-checkpoint-v1';
 
 /** Made from the public key: who notes the id has noted the key. */
 export function keyIdOf(publicKey: Buffer): string {
@@ -22,13 +21,16 @@ export function keyIdOf(publicKey: Buffer): string {
   return `${KEY_ID_PREFIX}${digest.slice(0, FINGERPRINT_DIGITS)}`;
 }
 
+/** What a signature is of is part of it: one of a checkpoint is none of a key. */
+export type Context = 'coffer-audit-checkpoint-v1' | 'coffer-audit-key-v1';
+
 /** Which halves do not hold, in words; null if both do. */
-export function signatureProblem(publicKey: Buffer, text: string, signature: Buffer): string | null {
+export function signatureProblem(publicKey: Buffer, context: Context, text: string, signature: Buffer): string | null {
   if (signature.length !== SIGNATURE_BYTES) return 'it has not the length of one';
   const message = Buffer.concat([
     Buffer.from(`${PREFIX}${LABEL}`),
-    Buffer.from([CONTEXT.length]),
-    Buffer.from(CONTEXT),
+    Buffer.from([context.length]),
+    Buffer.from(context),
     hash('sha512', text, 'buffer'),
   ]);
   const failed: string[] = [];

@@ -2,11 +2,21 @@ import { hash } from 'node:crypto';
 import { hexOf } from '../../kernel/audit/chain.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
-import { type PqcKeys, parseCompositePublic, SIGNATURE_ALGORITHM, signDigest, verifyDigest } from '../pqc/index.ts';
+import {
+  type PqcKey,
+  type PqcKeys,
+  parseCompositePublic,
+  SIGNATURE_ALGORITHM,
+  signDigest,
+  verifyDigest,
+} from '../pqc/index.ts';
 import type { CheckpointRow } from './store.ts';
 
 /** A signature of a checkpoint is one of nothing else, whatever the same key might ever sign. */
 const CONTEXT = Buffer.from('coffer-audit-checkpoint-v1', 'ascii');
+const KEY_CONTEXT = Buffer.from('coffer-audit-key-v1', 'ascii');
+/** One is made in a year. */
+const VERSIONS_MAX = 100;
 
 export type Unsigned = Omit<CheckpointRow, 'key_id' | 'signature'>;
 
@@ -36,8 +46,35 @@ export async function signatureProblem(keys: PqcKeys, row: CheckpointRow): Promi
   return `the signature of ${name} does not hold (${failed})`;
 }
 
+/** A key that signs checkpoints, with the word of the one before it that it is its successor. */
+export interface CheckpointKey {
+  keyId: string;
+  publicKey: Buffer;
+  endorsedBy: string | null;
+  endorsement: Buffer | null;
+}
+
+/**
+ * Every version of the key, newest first. Who noted the id of one of them follows from there to those that came after, and need not
+ * note a new one each year.
+ */
+export async function checkpointKeys(keys: PqcKeys): Promise<CheckpointKey[]> {
+  const versions = await keys.versions(SYSTEM_TENANT, SIGNATURE_ALGORITHM, VERSIONS_MAX);
+  const shown: CheckpointKey[] = [];
+  for (const [i, { keyId, publicKey }] of versions.entries()) {
+    const before = versions[i + 1] ?? null;
+    const endorsement = before === null ? null : await endorse(before, keyId);
+    shown.push({ keyId, publicKey, endorsedBy: before?.keyId ?? null, endorsement });
+  }
+  return shown;
+}
+
+function endorse({ privateKey }: PqcKey<typeof SIGNATURE_ALGORITHM>, keyId: string): Promise<Buffer> {
+  return signDigest(privateKey, hash('sha512', `coffer audit key v1\n${keyId}`, 'buffer'), KEY_CONTEXT);
+}
+
 /** A key whose row was tampered with is none of ours. */
-export async function publicKeyOf(keys: PqcKeys, keyId: string): Promise<Buffer | null> {
+async function publicKeyOf(keys: PqcKeys, keyId: string): Promise<Buffer | null> {
   try {
     const key = await keys.find(SYSTEM_TENANT, keyId);
     return key?.algorithm === SIGNATURE_ALGORITHM ? key.publicKey : null;

@@ -10,7 +10,7 @@ import { UniqueViolation } from '../../kernel/storage/database.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { type PqcKeys, SIGNATURE_ALGORITHM } from '../pqc/index.ts';
-import { publicKeyOf, signCheckpoint, type Unsigned } from './checkpoint.ts';
+import { checkpointKeys, signCheckpoint, type Unsigned } from './checkpoint.ts';
 import type { Checkpoint, listCheckpoints } from './contract.ts';
 import * as store from './store.ts';
 
@@ -110,13 +110,13 @@ export class Checkpoints {
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
     const from = before === undefined ? null : Number(before);
     const page = await store.checkpointsBack(ctx.database.read, ctx.tenantId, from, limit);
-    const keys = [];
-    for (const key_id of new Set(page.rows.map((row) => row.key_id))) {
-      const publicKey = await publicKeyOf(this.#keys, key_id);
-      // One that was tampered with is left out: what it signed verifies nowhere.
-      if (publicKey !== null)
-        keys.push({ key_id, algorithm: SIGNATURE_ALGORITHM, public_key: publicKey.toString('base64') } as const);
-    }
+    const keys = (await checkpointKeys(this.#keys)).map(({ keyId, publicKey, endorsedBy, endorsement }) => ({
+      key_id: keyId,
+      algorithm: SIGNATURE_ALGORITHM,
+      public_key: publicKey.toString('base64'),
+      endorsed_by: endorsedBy,
+      endorsement: endorsement?.toString('base64') ?? null,
+    }));
     return { checkpoints: page.rows.map(toWire), keys, next_cursor: page.next_cursor };
   }
 }

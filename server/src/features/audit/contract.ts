@@ -110,6 +110,14 @@ export const Checkpoint = object({
 });
 export type Checkpoint = Static<typeof Checkpoint>;
 
+export const CheckpointKey = object({
+  key_id: Type.String(),
+  algorithm: Type.String(),
+  public_key: Type.String({ description: 'In base64.' }),
+  endorsed_by: nullable(Type.String({ description: 'The key before it, which signed its id.' })),
+  endorsement: nullable(Type.String({ description: 'That signature, in base64.' })),
+});
+
 export const listCheckpoints = endpoint({
   ...common,
   name: 'listCheckpoints',
@@ -126,14 +134,9 @@ export const listCheckpoints = endpoint({
   query: object(pageQuery),
   output: object({
     checkpoints: Type.Array(Checkpoint),
-    keys: Type.Array(
-      object({
-        key_id: Type.String(),
-        algorithm: Type.String(),
-        public_key: Type.String({ description: 'In base64.' }),
-      }),
-      { description: 'The public keys of this page. Their ids are made from them: keep those too.' },
-    ),
+    keys: Type.Array(CheckpointKey, {
+      description: 'The public keys, newest first. Their ids are made from them: note the id of one, elsewhere.',
+    }),
     next_cursor: nextCursor,
   }),
   errors: [],
