@@ -1,9 +1,12 @@
 import { connect, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectSecurely } from 'node:tls';
 
 export interface Load {
   port: number;
   /** The request as it goes over the wire, keep-alive; or what makes the next one. */
   request: Buffer | (() => Buffer);
+  /** Over TLS, with this certificate. */
+  tls?: ConnectionOptions;
   connections: number;
   seconds: number;
 }
@@ -45,7 +48,11 @@ export async function measure(load: Load): Promise<Measured> {
 
 function drive(load: Load, until: number, done: (ms: number, status: number) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket: Socket = connect(load.port, '127.0.0.1');
+    const { tls } = load;
+    const socket: Socket =
+      tls === undefined
+        ? connect(load.port, '127.0.0.1')
+        : connectSecurely({ ...tls, port: load.port, host: '127.0.0.1' });
     socket.setNoDelay(true);
     let sentAt = 0;
     let pending: Buffer | null = null;
@@ -58,7 +65,7 @@ function drive(load: Load, until: number, done: (ms: number, status: number) => 
       sentAt = performance.now();
       socket.write(typeof load.request === 'function' ? load.request() : load.request);
     };
-    socket.once('connect', send);
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', send);
     socket.once('error', reject);
     socket.on('data', (chunk: Buffer) => {
       const data = pending === null ? chunk : Buffer.concat([pending, chunk]);
@@ -92,6 +99,11 @@ function wholeAnswer(data: Buffer): number | null {
 export function getRequest(path: string, token: string | null): Buffer {
   const authorization = token === null ? '' : `Authorization: Bearer ${token}\r\n`;
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}User-Agent: coffer-bench\r\n\r\n`);
+}
+
+export function requestWith(path: string, headers: Record<string, string>): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}User-Agent: coffer-bench\r\n\r\n`);
 }
 
 export function writeRequest(method: 'PUT' | 'POST', path: string, token: string, body: unknown): Buffer {

@@ -3,7 +3,10 @@ import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newPostgresDatabase, startPostgres } from '../test/support/postgres.ts';
 import { pathOf, vaultOf } from './data-set.ts';
+import { CIPHER_SIZES, cipherPerSecond, encryptionCases } from './encryption.ts';
 import { getRequest, type Load, type Measured, measure, writeRequest } from './load.ts';
+import { loginsPerSecond } from './logins.ts';
+import { machineReads } from './machines.ts';
 import { aggregateThousand, compareScale, type ScaleSubject, startSeeded } from './scale.ts';
 import { cpuSeconds, memoryMiB, startProcess, stopProcess } from './subject.ts';
 
@@ -14,6 +17,7 @@ import { cpuSeconds, memoryMiB, startProcess, stopProcess } from './subject.ts';
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4);
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const CONNECTIONS = Number(process.env['BENCH_CONNECTIONS'] ?? 32);
+const ENCRYPTION_ROUNDS = Math.min(ROUNDS, 3);
 const LARGE_VAULTS = Number(process.env['BENCH_VAULTS'] ?? 1000);
 const PER_VAULT = 1000;
 
@@ -21,7 +25,7 @@ interface Case {
   what: string;
   name: string;
   pid: number;
-  load: Pick<Load, 'port' | 'request'>;
+  load: Pick<Load, 'port' | 'request' | 'tls'>;
 }
 
 const cleanUp: (() => Promise<void> | void)[] = [];
@@ -38,6 +42,9 @@ try {
   const small = new Map<string, ScaleSubject>();
   for (const [name, env] of databases) small.set(name, await seeded(name, await env(), 1));
   out.push(await compareWithBare(small));
+  out.push(await compareMachines(small));
+  out.push(await compareEncryption(small));
+  out.push(await loginsPerSecond());
   for (const [name, env] of databases) out.push(await scaleOf(name, small.get(name) as ScaleSubject, await env()));
 } finally {
   for (const step of cleanUp.reverse()) await step();
@@ -85,12 +92,43 @@ async function compareWithBare(subjects: Map<string, ScaleSubject>): Promise<str
   return table(cases, await measureAll(cases));
 }
 
+/** Ratios are to the read with a personal access token. */
+async function compareMachines(subjects: Map<string, ScaleSubject>): Promise<string> {
+  const parts: string[] = [];
+  for (const subject of subjects.values()) {
+    const { name, pid } = subject;
+    const cases = (await machineReads(subject)).map(({ what, load }) => ({ what, name, pid, load }));
+    parts.push(table(cases, await measureAll(cases, 1)));
+  }
+  return parts.join('\n\n');
+}
+
+async function compareEncryption(subjects: Map<string, ScaleSubject>): Promise<string> {
+  const cases: Case[] = [];
+  const perRequest = new Map<string, number>();
+  for (const subject of subjects.values()) {
+    for (const { what, items, request, answerBytes } of await encryptionCases(subject)) {
+      if (!perRequest.has(what)) {
+        const bare = await startProcess('bench/bare-process.ts', [String(answerBytes)], {});
+        cleanUp.push(() => stopProcess(bare.child));
+        cases.push({ what, name: 'bare node:http', pid: Number(bare.child.pid), load: { port: bare.port, request } });
+        perRequest.set(what, items);
+      }
+      cases.push({ what, name: subject.name, pid: subject.pid, load: { port: subject.port, request } });
+    }
+  }
+  cases.sort((a, b) => [...perRequest.keys()].indexOf(a.what) - [...perRequest.keys()].indexOf(b.what));
+  const measured = await measureAll(cases, ENCRYPTION_ROUNDS);
+  const ciphers = CIPHER_SIZES.map((size) => `${size} B ${Math.round(cipherPerSecond(size))}/s`);
+  return `${table(cases, measured)}\n\nThe cipher alone: ${ciphers.join(', ')}.`;
+}
+
 type Row = Measured & { cpuMicros: number | null };
 
-async function measureAll(cases: Case[]): Promise<Map<Case, Row[]>> {
+async function measureAll(cases: Case[], rounds = ROUNDS): Promise<Map<Case, Row[]>> {
   const rows = new Map<Case, Row[]>(cases.map((one) => [one, []]));
   for (const { load } of cases) await measure({ ...load, connections: CONNECTIONS, seconds: 1 });
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     for (const one of cases) rows.get(one)?.push(await once(one));
   }
   return rows;

@@ -6,14 +6,17 @@ import { getRequest, type Measured, measure } from './load.ts';
 import { memoryMiB, startProcess, stopProcess } from './subject.ts';
 
 const SERVER = 'server/src/main.ts';
+const ANY_PORTS = { CV_PORT: '0', CV_TLS_PORT: '0' };
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 4);
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 
 export interface ScaleSubject {
   name: string;
   port: number;
+  tlsPort: number | null;
   pid: number;
   token: string;
+  dataDir: string;
   vaults: number;
   perVault: number;
   stop(): Promise<void>;
@@ -26,7 +29,7 @@ export async function startSeeded(
   vaults: number,
   perVault: number,
 ): Promise<ScaleSubject & { seedSeconds: number }> {
-  const first = await startProcess(SERVER, [], { CV_PORT: '0', ...env });
+  const first = await startProcess(SERVER, [], { ...ANY_PORTS, ...env });
   await stopProcess(first.child);
   const started = performance.now();
   execFileSync(process.execPath, ['bench/seed-process.ts', String(vaults), String(perVault)], {
@@ -34,9 +37,11 @@ export async function startSeeded(
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const seedSeconds = (performance.now() - started) / 1000;
-  const { child, port } = await startProcess(SERVER, [], { CV_PORT: '0', ...env });
+  const { child, port, tlsPort } = await startProcess(SERVER, [], { ...ANY_PORTS, ...env });
   const token = readFileSync(join(env.CV_DATA_DIR, 'admin.token'), 'utf8').trim();
-  return { name, port, pid: Number(child.pid), token, vaults, perVault, seedSeconds, stop: () => stopProcess(child) };
+  const dataDir = env.CV_DATA_DIR;
+  const pid = Number(child.pid);
+  return { name, port, tlsPort, pid, token, dataDir, vaults, perVault, seedSeconds, stop: () => stopProcess(child) };
 }
 
 /** Reads spread over every secret there is: none is asked for often enough to be special. */

@@ -8,7 +8,7 @@ export function startProcess(
   file: string,
   args: string[],
   env: Record<string, string>,
-): Promise<{ child: ChildProcess; port: number }> {
+): Promise<{ child: ChildProcess; port: number; tlsPort: number | null }> {
   const child = spawn(process.execPath, [file, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -21,7 +21,8 @@ export function startProcess(
       const port = /ready (?:on |at \S+:)(\d+)/.exec(output)?.[1];
       if (port === undefined) return;
       clearTimeout(timer);
-      resolve({ child, port: Number(port) });
+      const tlsPort = /taken at https:\S+:(\d+)/.exec(output)?.[1];
+      resolve({ child, port: Number(port), tlsPort: tlsPort === undefined ? null : Number(tlsPort) });
     });
     child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)));
   });

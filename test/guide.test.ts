@@ -7,6 +7,8 @@ import { promisify } from 'node:util';
 import { spawnService, stopService } from './support/process.ts';
 
 const FOLDER = join(import.meta.dirname, '../docs/guide');
+/** In a checkout it is run by npm, which the folder of an example knows nothing of. */
+const VERIFY = join(import.meta.dirname, '../cli/src/verify/main.ts');
 const pages = readdirSync(FOLDER).filter((file) => file.endsWith('.md') && file !== 'README.md');
 
 /** What a reader would paste: the shell blocks of a page, in order. */
@@ -24,7 +26,12 @@ describe('the guide', () => {
       const script = [...examplesOf('README.md'), ...examples].join('\n');
       const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
         cwd: dirname(service.dataDir),
-        env: { PATH: process.env['PATH'] ?? '', COFFER: service.url, COFFER_TLS: service.tlsUrl },
+        env: {
+          PATH: process.env['PATH'] ?? '',
+          COFFER: service.url,
+          COFFER_TLS: service.tlsUrl,
+          COFFER_VERIFY: `${process.execPath} ${VERIFY}`,
+        },
       });
       const { stdout } = await run.catch((error: Error & { stdout?: string; stderr?: string }) => {
         throw new Error(`${page}: ${error.stderr}\nafter ${error.stdout?.slice(-600)}`);

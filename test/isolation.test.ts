@@ -33,12 +33,32 @@ const PLAIN = new Set(
     ['value', 'reason', 'metadata', 'protection', 'promote', 'generator', 'rotation', 'expected_version', 'to_version'],
     ['password', 'current_password', 'new_password', 'otp', 'ttl_days', 'ip_allowlist', 'scope.actions'],
     ['document', 'action', 'context', 'key_name', 'dry_run', 'on_existing', 'dotenv'],
+    // How a machine proves who it is, and what it may do where it may do anything.
+    ['dpop_jkt', 'allowed_paths', 'scopes', 'mtls_required', 'require_dpop', 'external_ca_pem', 'csr_pem'],
+    ['concurrent_session_limit', 'concurrent_session_action', 'concurrent_session_ttl_seconds'],
+    ['client_secret', 'certificate', 'overlap_seconds', 'certificate_ttl_days', 'updateConnection.name'],
+    // What is encrypted, with a key that the path names; an envelope of another's has its own test.
+    ['plaintext', 'aad', 'envelope', 'items', 'delete_protection'],
     // What is wrapped, signed or verified, and with what anybody may have made.
     ['algorithm', 'wrapKey.key', 'public_key', 'wrapped', 'message', 'digest', 'signature'],
+    ['exportAudit.from_seq'],
     // What people are called, not what they are found by; and what is put before paths.
     ['createToken.name', 'createUser.name', 'updateUser.name', 'createTenant.owner_email', 'importSecrets.prefix'],
     // A new name, which is tried where things are made; and one that cannot be given.
     ['updateEnvironment.name', 'updateVault.name'],
+    // Whom a connection lets in from outside, and what it is called.
+    [
+      'config',
+      'provider',
+      'issuer',
+      'jwks_url',
+      'audience',
+      'subject_pattern',
+      'claims',
+      'token_ttl_seconds',
+      'enabled',
+    ],
+    ['updateFederation.name', 'updateWorkloadMethod.name'],
     // A text that decides or that is looked for, and finds nothing by itself.
     ['simulatePolicy.resource', 'listAudit.resource'],
     // Bytes; that a nonce is good in one tenant alone has its own test.
@@ -57,8 +77,12 @@ const FREE = new Set([
   'createGroup body.name',
   'createPolicy body.name',
   'createVault body.name',
+  'createConnection body.name',
+  'createEncryptionKey body.name',
   'createTenant body.name',
   'createEnvironment body.name',
+  'createFederation body.name',
+  'createWorkloadMethod body.name',
   'createSecret body.path',
   'importSecrets body.secrets{}',
   'moveSecret body.to_path',
@@ -85,7 +109,10 @@ const LOOK_ALIKES: Record<string, (text: string) => string> = {
   'with an underscore for a hyphen': (text) => text.replaceAll('-', '_'),
 };
 
-const WALKED = DECLARATIONS.filter((declaration) => declaration.credentials !== 'public');
+/** Those that people can use. What only machines can has its tests beside connections. */
+const WALKED = DECLARATIONS.filter(
+  ({ credentials }) => credentials !== 'public' && credentials.some((kind) => kind === 'pat' || kind === 'session'),
+);
 const isFree = ({ name }: EndpointDeclaration, field: string) => FREE.has(`${name} ${field}`);
 
 /** The fields of an endpoint's query and body that name something, such as `body.principal.user`. */

@@ -161,6 +161,9 @@ const EXPECTED: Record<string, number[]> = {
 
   'GET /v1/audit': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /v1/audit/verify': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /v1/audit/checkpoints': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'POST /v1/audit/checkpoints': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'GET /v1/audit/export': [401, 401, 401, 401, 200, 403, 200, 200, 200],
 
   'GET /pki/root.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /pki/{tenant_id}/ca.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
@@ -212,6 +215,7 @@ const RAW = [
   'GET /docs',
   'GET /docs/style.css',
   'GET /docs/script.js',
+  'GET /v1/audit/export',
   'GET /v1/vaults/{vault}/export',
   'POST /app-connections/{connection}/export-zip',
 ];

@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { assertChainValid, readAll } from './support/load.ts';
+import { newIssuerKey, publicPem, signed } from './support/outside-issuer.ts';
 import { newPostgresDatabase, query } from './support/postgres.ts';
 import { newDataDir, pause, type ServiceProcess, spawnService, stopService } from './support/process.ts';
 import { type CallOptions, call } from './support/service.ts';
@@ -72,6 +73,27 @@ describe('two nodes on one PostgreSQL', () => {
     }
   });
 
+  test('nor does a revoked token read a secret through the other, beside others who read it at the same moment', async () => {
+    const secret = '/v1/vaults/shared/secrets/db';
+    await send(a, 'POST', '/v1/vaults', { body: { name: 'shared', environment: 'staging' } });
+    await send(a, 'POST', '/v1/vaults/shared/secrets', { body: { path: 'db', value: 'x' } });
+    for (let round = 0; round < 30; round++) {
+      const [one, other] = round % 2 === 0 ? [a, b] : [b, a];
+      const made = await send(one, 'POST', '/auth/tokens', { body: { name: `reader ${round}` } });
+      const reads = () =>
+        Promise.all(
+          [token, made.body.token, token, made.body.token].map((t) => send(other, 'GET', secret, { token: t })),
+        );
+      for (const { status, text } of [...(await reads()), ...(await reads())]) assert.equal(status, 200, text);
+      assert.equal((await send(one, 'DELETE', `/auth/tokens/${made.body.id}`)).status, 204);
+      assert.deepEqual(
+        (await reads()).map(({ status }) => status),
+        [200, 401, 200, 401],
+        `round ${round}`,
+      );
+    }
+  });
+
   test('a person disabled through one is refused by the other on the next request, and their tokens stay revoked', async () => {
     const password = 'a long enough passphrase for a test';
     const email = 'disabled@example.com';
@@ -95,6 +117,41 @@ describe('two nodes on one PostgreSQL', () => {
       assert.equal((await me()).status, 401, `round ${round}`);
       assert.equal((await set('active')).status, 200);
       assert.equal((await me()).status, 401, `round ${round}`);
+    }
+  });
+
+  test('a workload’s token ends on both with the method it came by, whichever of them is told', async () => {
+    const key = await newIssuerKey('1');
+    const [vault, name] = ['for-workloads', 'workloads'];
+    assert.equal((await send(a, 'POST', '/v1/vaults', { body: { name: vault, environment: 'staging' } })).status, 201);
+    const secret = await send(a, 'POST', `/v1/vaults/${vault}/secrets`, { body: { path: 'x', value: 'y' } });
+    assert.equal(secret.status, 201, secret.text);
+    const connection = await send(a, 'POST', '/v1/app-connections', { body: { name, vault, mtls_required: false } });
+    const config = {
+      trust_domain: 'prod.example',
+      trust_bundle_pem: publicPem(key),
+      expected_audience: 'coffer',
+      allowed_spiffe_ids: ['spiffe://prod\\.example/shop'],
+    };
+    for (let round = 0; round < 6; round++) {
+      const [one, other] = round % 2 === 0 ? [a, b] : [b, a];
+      const body = { name: `round-${round}`, type: 'spiffe', app_connection_id: connection.body.id, config };
+      const method = await send(one, 'POST', '/workload-identity/methods', { body });
+      assert.equal(method.status, 201, method.text);
+      const exp = Math.floor(Date.now() / 1000) + 60;
+      const jwt_svid = await signed(key, { sub: 'spiffe://prod.example/shop', aud: 'coffer', exp });
+      const logIn = (node: ServiceProcess) =>
+        send(node, 'POST', '/workload-identity/login', { token: null, body: { method_id: method.body.id, jwt_svid } });
+      const login = await logIn(other);
+      assert.equal(login.status, 200, login.text);
+      const read = (node: ServiceProcess) =>
+        send(node, 'GET', `/v1/vaults/${vault}/secrets/x`, { token: login.body.cv_jwt });
+      for (const node of [a, b]) assert.equal((await read(node)).status, 200, `round ${round}`);
+      assert.equal((await send(one, 'DELETE', `/workload-identity/methods/${method.body.id}`)).status, 204);
+      for (const node of [other, one]) {
+        assert.equal((await read(node)).status, 401, `round ${round}`);
+        assert.equal((await logIn(node)).status, 401, `round ${round}`);
+      }
     }
   });
 

@@ -180,7 +180,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     attestationFeature(kernel),
     pqcFeature(pqcKeys),
     tenantsFeature(),
-    auditFeature(heads),
+    auditFeature(kernel, heads, pqcKeys),
     healthFeature(kernel, () => state.isStopping),
     referenceFeature({
       declarations: () => DECLARATIONS,

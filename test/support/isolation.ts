@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
 import { INPUTS, type Input, type MakeInput, MORE_INPUTS, nameOf, pathOf, type World } from './endpoint-inputs.ts';
+import { MORE_MACHINE_INPUTS } from './machine-inputs.ts';
 import {
   addColleague,
   addPerson,
@@ -87,9 +88,16 @@ export async function granter(service: Service, userId: string, { token }: Perso
 /** Integer ids are counted in each tenant from 1: far apart, one tenant's are not another's. */
 async function countApart(service: Service, sides: readonly Side[]): Promise<void> {
   await service.app.kernel.database.transaction(async (tx) => {
+    const names = ['environments', 'app_connections', 'workload_methods', 'federations'] as const;
     for (const [i, { tenantId }] of sides.entries()) {
-      const row = { tenant_id: tenantId, name: 'environments' as const, value: 1_000_000 * (i + 1) };
-      await tx.insertInto('counters').values(row).execute();
+      for (const [n, name] of names.entries()) {
+        const value = 1_000_000 * (i + 1) + 10_000_000 * (n + 1);
+        await tx
+          .insertInto('counters')
+          .values({ tenant_id: tenantId, name, value })
+          .onConflict((c) => c.columns(['tenant_id', 'name']).doUpdateSet({ value }))
+          .execute();
+      }
     }
   });
 }
@@ -107,7 +115,7 @@ export async function identifiersOf(service: Service, { tenantId }: Side, isOper
 /** Every input there is for an endpoint, the usual one first. */
 export function makersOf(declaration: EndpointDeclaration): MakeInput[] {
   const name = nameOf(declaration);
-  return [INPUTS[name] ?? (async () => ({})), ...(MORE_INPUTS[name] ?? [])];
+  return [INPUTS[name] ?? (async () => ({})), ...(MORE_INPUTS[name] ?? []), ...(MORE_MACHINE_INPUTS[name] ?? [])];
 }
 
 export function send(

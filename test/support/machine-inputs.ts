@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import type { MakeInput, World } from './endpoint-inputs.ts';
 import { newIssuerKey, publicPem, signed } from './outside-issuer.ts';
-import { ok, uniqueName } from './people.ts';
+import { approved, ok, uniqueName } from './people.ts';
 
 /** Valid input for the endpoints of machines, made afresh for each call. */
 export const MACHINE_INPUTS: Record<string, MakeInput> = {
@@ -26,9 +26,9 @@ export const MACHINE_INPUTS: Record<string, MakeInput> = {
   'DELETE /v1/app-connections/{connection}': named,
   'POST /v1/app-connections/{connection}/rotate': async (world) => ({ ...(await named(world)), body: {} }),
   'POST /v1/app-connections/{connection}/certificates/{serial}/revoke': async (world) => {
-    const { id, certificate } = await someConnection(world);
+    const { client_id, certificate } = await someConnection(world);
     const serial = new X509Certificate(String(certificate)).serialNumber.toLowerCase();
-    return { params: { connection: String(id), serial }, body: {} };
+    return { params: { connection: client_id, serial }, body: {} };
   },
   'POST /app-connections/{connection}/export-zip': async (world) => ({
     ...(await named(world)),
@@ -92,7 +92,8 @@ async function someConnection(world: World) {
   const { id } = await ok(world.service.call('POST', `/v1/vaults/${vault}/secrets`, { body: secret }), 201);
   const body = { name: uniqueName('connection'), vault, allowed_paths: ['db/*'] };
   const made = await ok(world.service.call('POST', '/v1/app-connections', { body }), 201);
-  return { ...made, client_id: String(made.client_id), vault, secret_id: String(id) };
+  const { vault_ids } = made as { vault_ids: string[] };
+  return { ...made, vault_ids, client_id: String(made.client_id), vault, secret_id: String(id) };
 }
 
 /** Signs the identities of workloads that log in without any server but ours. */
@@ -124,12 +125,53 @@ function federation() {
 }
 
 async function someFederation(world: World) {
-  const connection = String((await someConnection(world)).id);
+  const connection = (await someConnection(world)).client_id;
   const path = `/app-connections/${connection}/federations`;
   const { id } = await ok(world.service.call('POST', path, { body: federation() }), 201);
   return { params: { connection, federation_id: String(id) } };
 }
 
 async function named(world: World) {
-  return { params: { connection: String((await someConnection(world)).id) } };
+  return { params: { connection: (await someConnection(world)).client_id } };
+}
+
+/** Further inputs, for fields that the usual one leaves out. */
+export const MORE_MACHINE_INPUTS: Record<string, MakeInput[]> = {
+  'POST /v1/app-connections': [
+    async (world) => ({ body: { name: uniqueName('connection'), vault_ids: (await someConnection(world)).vault_ids } }),
+  ],
+  'PATCH /v1/app-connections/{connection}': [
+    async (world) => ({
+      ...(await named(world)),
+      body: { vault_ids: (await someConnection(world)).vault_ids },
+    }),
+  ],
+  'GET /app-connections/auto-paths': [
+    async (world) => ({ query: { client_id: (await someConnection(world)).client_id } }),
+  ],
+  'POST /v1/policies/{name}/attach': [
+    async (world) => {
+      const { params, body } = await policyFor(world);
+      return { params, body };
+    },
+  ],
+  'POST /v1/policies/{name}/detach': [
+    async (world) => {
+      const { params, body } = await policyFor(world);
+      const attach = world.service.call('POST', `/v1/policies/${params.name}/attach`, { body });
+      await approved(world.service, attach, world.owner.token);
+      return { params, body };
+    },
+  ],
+  'POST /v1/policies/simulate': [
+    async (world) => ({ body: { ...(await policyFor(world)).body, action: 'audit:read', resource: 'audit' } }),
+  ],
+};
+
+async function policyFor(world: World) {
+  const name = uniqueName('policy');
+  const statement = [{ effect: 'allow', action: ['audit:read'], resource: ['audit'] }];
+  const body = { name, document: { version: '2026-01-01', statement } };
+  await ok(world.service.call('POST', '/v1/policies', { body }), 201);
+  return { params: { name }, body: { principal: { app_connection: (await someConnection(world)).client_id } } };
 }

@@ -5,7 +5,7 @@ import { ok } from './people.ts';
 /** The quickest to make a key for. */
 const ALGORITHM = 'ecdh-p256+ml-kem-768';
 
-/** Valid input for the post-quantum endpoints, made afresh for each call. */
+/** Valid input for the post-quantum endpoints and signed checkpoints, made afresh for each call. */
 export const PQC_INPUTS: Record<string, MakeInput> = {
   'POST /pqc/hybrid-classical/wrap': async () => ({ body: newKey() }),
   'POST /pqc/hybrid-classical/unwrap': async ({ service }) => ({
@@ -23,6 +23,10 @@ export const PQC_INPUTS: Record<string, MakeInput> = {
     return {};
   },
   'GET /pqc/keys/{key_id}': async (world) => ({ params: { key_id: await someKey(world) } }),
+  'GET /v1/audit/checkpoints': async ({ service }) => {
+    for (let i = 0; i < 2; i++) await ok(service.call('POST', '/v1/audit/checkpoints'), 201);
+    return {};
+  },
   'POST /pqc/keys/rotate': async () => ({ body: { algorithm: ALGORITHM } }),
 };
 

@@ -9,7 +9,14 @@ type Row = Record<string, unknown>;
 export type TenantRows = ReadonlyMap<string, readonly Row[]>;
 
 /** What the service writes about its own work, whoever asked and whatever came of it. */
-const OWN_ACCOUNT = ['audit_segments', 'audit_heads', 'idempotency_keys', 'rate_windows', 'job_leases'];
+const OWN_ACCOUNT = [
+  'audit_segments',
+  'audit_heads',
+  'audit_checkpoints',
+  'idempotency_keys',
+  'rate_windows',
+  'job_leases',
+];
 
 /** Everything a tenant has, by table: also what features to come will keep. */
 export async function rowsOf(service: Service, tenantId: string): Promise<TenantRows> {
@@ -64,7 +71,7 @@ export interface Identifier {
   kind: string;
 }
 
-const IDENTIFYING = /(?:_id|_no)$|^(?:name|path|email)$/;
+const IDENTIFYING = /(?:_id|_no)$|^(?:name|path|email|serial)$/;
 /** What people call their tokens, and what the service calls its counters. */
 const NOT_IDENTIFYING = ['tokens.name', 'users.name', 'counters.name', 'keys.wrapped_by'];
 const ID_FORM = new RegExp(`^(${ID_PREFIXES.join('|')})_[0-9a-z]{26}$`);
@@ -146,12 +153,15 @@ export function neverWas({ text }: Identifier, known: Identifiers): string {
 
 const CLASSES = ['0123456789', 'abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 
-/** Letters become other letters and digits other digits; a number keeps its length, and all else its place. */
+const HEXADECIMAL = /^[0-9a-f-]*[a-f][0-9a-f-]*$/;
+
+/** Letters become other letters and digits other digits; a number keeps its length, a hexadecimal one its letters, and all else its place. */
 function scrambled(text: string): string {
-  return [...text].map((character, i) => (i === 0 ? character : like(character))).join('');
+  const classes = HEXADECIMAL.test(text) ? ['0123456789', 'abcdef'] : CLASSES;
+  return [...text].map((character, i) => (i === 0 ? character : like(character, classes))).join('');
 }
 
-function like(character: string): string {
-  const all = CLASSES.find((characters) => characters.includes(character)) ?? character;
+function like(character: string, classes: readonly string[]): string {
+  const all = classes.find((characters) => characters.includes(character)) ?? character;
   return all[Math.floor(Math.random() * all.length)] ?? character;
 }

@@ -79,7 +79,7 @@ export class Pipeline {
           : await this.#kernel.idempotency.once(idempotent, () => answerOf(endpoint, ctx, input));
       const isReplay = 'saved' in done;
       if (isReplay) replay(ctx, done.saved);
-      const reply = isReplay ? done.saved : finishedReply(endpoint, ctx, done.result);
+      const reply = isReplay ? repeatedReply(endpoint, done.saved) : finishedReply(endpoint, ctx, done.result);
       if (ctx.committed === null && declaration.audit !== NONE) {
         await this.#recordRead(ctx, reply.status);
       }
@@ -213,7 +213,19 @@ function keptAnswer(endpoint: ReadyEndpoint, status: number, ctx: Context, resul
   const { resource, attributes } = ctx;
   const { output, status: own } = endpoint.declaration;
   if (status !== own) return { status, resource, attributes, body: JSON.stringify(result) };
-  return { status, resource, attributes, body: output === NONE ? '' : endpoint.serialize(result) };
+  const kept = { status, resource, attributes };
+  if (isBytes(endpoint, status))
+    return { ...kept, body: Buffer.from(result as string | Uint8Array).toString('base64') };
+  return { ...kept, body: output === NONE ? '' : endpoint.serialize(result) };
+}
+
+/** A raw answer may be any bytes, so it is kept as text that can be. */
+function isBytes({ declaration }: ReadyEndpoint, status: number): boolean {
+  return declaration.raw !== NONE && status === declaration.status;
+}
+
+function repeatedReply(endpoint: ReadyEndpoint, { status, body }: SavedAnswer): Omit<Reply, 'headers'> {
+  return { status, body: isBytes(endpoint, status) ? Buffer.from(body, 'base64') : body };
 }
 
 /** What had to be loaded to be decided on is decided on again: rights may have changed since the answer was made. */

@@ -1,7 +1,9 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
+import { id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
 
+/** Fifteen digits stay below 2^53. */
+const SEQ_MAX = 999_999_999_999_999;
 const DECISIONS = ['allow', 'deny', 'error'] as const;
 
 export const AuditRecord = object({
@@ -75,9 +77,9 @@ export const verifyAudit = endpoint({
   name: 'verifyAudit',
   method: 'GET',
   path: '/v1/audit/verify',
-  summary: 'Recompute the whole chain of the audit log',
+  summary: 'Recompute the whole chain of the audit log, and check every checkpoint',
   description:
-    'Names the first entry that was changed, removed, inserted or moved. Takes time in proportion to the log.',
+    'Names the first entry that was changed, removed, inserted or moved, or that a checkpoint tells otherwise of. Takes time in proportion to the log.',
   permission: 'audit:verify',
   resource: 'audit',
   rate: 'aggregate',
@@ -87,8 +89,102 @@ export const verifyAudit = endpoint({
     valid: Type.Boolean(),
     entries: Type.Integer({ description: 'How many entries the chain holds.' }),
     first_broken: nullable(object({ seq: Type.Integer(), reason: Type.String() })),
+    checkpoints: Type.Integer({
+      description: 'How many checkpoints were found to fit, each with both its signatures.',
+    }),
+    signed_seq: Type.Integer({
+      description: 'Up to this entry the last of them vouches for the log; 0 if there is none.',
+    }),
   }),
   errors: [],
 });
 
-export const AUDIT_ENDPOINTS = [listAudit, verifyAudit];
+export const Checkpoint = object({
+  id: Type.Integer({ description: 'Counted up from 1 in the tenant.' }),
+  tenant_id: id('tenant'),
+  seq: Type.Integer({ description: 'The entry that was the last one then.' }),
+  hash: Type.String({ description: 'Its hash, in hexadecimal.' }),
+  signed_at: timestampText,
+  key_id: Type.String({ description: 'Which of `keys` signed it.' }),
+  signature: Type.String({ description: 'In base64: ML-DSA-65, then RSA-PSS-3072 (id-MLDSA65-RSA3072-PSS-SHA512).' }),
+});
+export type Checkpoint = Static<typeof Checkpoint>;
+
+export const CheckpointKey = object({
+  key_id: Type.String(),
+  algorithm: Type.String(),
+  public_key: Type.String({ description: 'In base64.' }),
+  endorsed_by: nullable(Type.String({ description: 'The key before it, which signed its id.' })),
+  endorsement: nullable(Type.String({ description: 'That signature, in base64.' })),
+});
+
+export const listCheckpoints = endpoint({
+  ...common,
+  name: 'listCheckpoints',
+  method: 'GET',
+  path: '/v1/audit/checkpoints',
+  summary: 'List the signed checkpoints of the audit log, newest first',
+  description:
+    'One is signed each hour in which something was recorded. Keep them elsewhere: with them `coffer-verify` tells, without this service, whether an ' +
+    'exported log is the one that was signed.',
+  permission: 'audit:read',
+  resource: 'audit',
+  rate: 'read',
+  audit: 'audit:read_checkpoints',
+  query: object(pageQuery),
+  output: object({
+    checkpoints: Type.Array(Checkpoint),
+    keys: Type.Array(CheckpointKey, {
+      description: 'The public keys, newest first. Their ids are made from them: note the id of one, elsewhere.',
+    }),
+    next_cursor: nextCursor,
+  }),
+  errors: [],
+});
+
+export const createCheckpoint = endpoint({
+  ...common,
+  name: 'createCheckpoint',
+  method: 'POST',
+  path: '/v1/audit/checkpoints',
+  summary: 'Sign a checkpoint of the audit log now',
+  description:
+    'It covers what was recorded before this request; if the last one does so already, that is the answer. For example before a log is handed over.',
+  permission: 'audit:sign',
+  resource: 'audit',
+  rate: 'write',
+  audit: 'audit:sign',
+  effect: 'change',
+  query: NONE,
+  status: 201,
+  output: Checkpoint,
+  errors: ['NOT_FOUND', 'IN_USE'],
+});
+
+export const exportAudit = endpoint({
+  ...common,
+  name: 'exportAudit',
+  method: 'GET',
+  path: '/v1/audit/export',
+  summary: 'The whole audit log in the order of its chain, for `coffer-verify`',
+  description:
+    'Lines of JSON: first what follows, then `{seq, hash, entry}` for each entry, where `entry` is the list of its fields that is hashed.',
+  permission: 'audit:read',
+  resource: 'audit',
+  rate: 'aggregate',
+  audit: 'audit:export',
+  query: object({
+    from_seq: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: SEQ_MAX,
+        description: 'Only from this entry on; from the first unless given.',
+      }),
+    ),
+  }),
+  raw: 'application/x-ndjson',
+  output: NONE,
+  errors: ['NOT_FOUND'],
+});
+
+export const AUDIT_ENDPOINTS = [listAudit, verifyAudit, listCheckpoints, createCheckpoint, exportAudit];

@@ -1,5 +1,26 @@
-import type { Reader } from '../../kernel/storage/database.ts';
+import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../../kernel/storage/tables.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    audit_checkpoints: CheckpointRow;
+  }
+}
+
+/** Where a tenant's chain had come to, signed. It never changes. */
+export interface CheckpointRow {
+  tenant_id: string;
+  /** Counted up from 1, so that one that was removed is missed. */
+  checkpoint_no: number;
+  /** Of the entry that was the last one then. */
+  seq: number;
+  hash: Uint8Array;
+  signed_at: number;
+  /** Of the installation's keys. */
+  key_id: string;
+  signature: Uint8Array;
+}
 
 /** Newest first, from the segment with this id on (which is shown in part, perhaps). */
 export async function segmentsBack(
@@ -37,4 +58,84 @@ export function segmentsOnward(
 
 export function findHead(db: Reader, tenantId: string): Promise<Tables['audit_heads'] | undefined> {
   return db.selectFrom('audit_heads').selectAll().where('tenant_id', '=', tenantId).executeTakeFirst();
+}
+
+/** The segment that has the entry at this place, if the chain is whole. */
+export function segmentHolding(db: Reader, tenantId: string, seq: number): Promise<AuditSegmentsTable | undefined> {
+  return db
+    .selectFrom('audit_segments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', '<=', seq)
+    .orderBy('first_seq', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Of tenants that were there before a time, in an order in which to go on. */
+export function headsAfter(
+  db: Reader,
+  after: string,
+  madeBefore: number,
+  limit: number,
+): Promise<Tables['audit_heads'][]> {
+  return db
+    .selectFrom('audit_heads')
+    .innerJoin('tenants', 'tenants.tenant_id', 'audit_heads.tenant_id')
+    .selectAll('audit_heads')
+    .where('audit_heads.tenant_id', '>', after)
+    .where('tenants.created_at', '<=', madeBefore)
+    .orderBy('audit_heads.tenant_id')
+    .limit(limit)
+    .execute();
+}
+
+export async function insertCheckpoint(tx: Tx, row: CheckpointRow): Promise<void> {
+  await tx.insertInto('audit_checkpoints').values(row).execute();
+}
+
+export function newestCheckpoint(db: Reader, tenantId: string): Promise<CheckpointRow | undefined> {
+  return db
+    .selectFrom('audit_checkpoints')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('checkpoint_no', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** Told from the cursors of other lists by its first part. */
+export const CHECKPOINT_CURSOR = 'checkpoint';
+
+/** Newest first. */
+export async function checkpointsBack(
+  db: Reader,
+  tenantId: string,
+  before: number | null,
+  limit: number,
+): Promise<Page<CheckpointRow>> {
+  let query = db
+    .selectFrom('audit_checkpoints')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('checkpoint_no', 'desc')
+    .limit(limit + 1);
+  if (before !== null) query = query.where('checkpoint_no', '<', before);
+  return pageOf(await query.execute(), limit, (row) => [CHECKPOINT_CURSOR, String(row.checkpoint_no)]);
+}
+
+export function checkpointsOnward(
+  db: Reader,
+  tenantId: string,
+  after: number,
+  limit: number,
+): Promise<CheckpointRow[]> {
+  return db
+    .selectFrom('audit_checkpoints')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('checkpoint_no', '>', after)
+    .orderBy('checkpoint_no')
+    .limit(limit)
+    .execute();
 }

@@ -16,6 +16,7 @@ export interface Provider {
 }
 
 const discovered = () => null;
+const under = (path: string) => (issuer: string) => `${issuer.replace(/\/$/, '')}${path}`;
 
 const KNOWN: Readonly<Record<ProviderName, Provider>> = {
   github: {
@@ -28,7 +29,7 @@ const KNOWN: Readonly<Record<ProviderName, Provider>> = {
   gitlab: {
     issuer: 'https://gitlab.com',
     issuerForm: null,
-    jwksUrl: (issuer) => `${issuer}/oauth/discovery/keys`,
+    jwksUrl: under('/oauth/discovery/keys'),
     ownerEnd: ownerEndsWithSlash,
     runClaims: ['pipeline_id', 'job_id'],
   },
@@ -36,21 +37,21 @@ const KNOWN: Readonly<Record<ProviderName, Provider>> = {
     issuer: null,
     issuerForm:
       /^https:\/\/api\.bitbucket\.org\/2\.0\/workspaces\/[A-Za-z0-9._-]{1,100}\/pipelines-config\/identity\/oidc$/,
-    jwksUrl: (issuer) => `${issuer}/keys.json`,
+    jwksUrl: under('/keys.json'),
     ownerEnd: ownerEndsWithColon,
     runClaims: ['pipelineUuid', 'stepUuid'],
   },
   jenkins: {
     issuer: null,
     issuerForm: null,
-    jwksUrl: (issuer) => `${issuer}/jwks`,
+    jwksUrl: under('/jwks'),
     ownerEnd: ownerEndsWithSlash,
     runClaims: ['build_number'],
   },
   teamcity: {
     issuer: null,
     issuerForm: null,
-    jwksUrl: (issuer) => `${issuer}/.well-known/jwks.json`,
+    jwksUrl: under('/.well-known/jwks.json'),
     ownerEnd: ownerEndsWithSlash,
     runClaims: ['build_id'],
   },

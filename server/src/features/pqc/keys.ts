@@ -132,6 +132,19 @@ export class PqcKeys {
     return row === undefined ? null : this.load(row);
   }
 
+  /** The newest versions of a key, newest first. One that was tampered with is none. */
+  async versions<A extends PqcAlgorithm>(tenantId: string, algorithm: A, limit: number): Promise<PqcKey<A>[]> {
+    const keys: PqcKey<A>[] = [];
+    for (const row of await store.listVersions(this.#database.read, tenantId, algorithm, limit)) {
+      try {
+        keys.push((await this.load(row)) as PqcKey<A>);
+      } catch (error) {
+        if (!(error instanceof UnsealError)) throw error;
+      }
+    }
+    return keys;
+  }
+
   /** The version after the newest, not yet stored. */
   async prepareNext(tenantId: string, algorithm: PqcAlgorithm): Promise<store.PqcKeyRow> {
     const newest = await store.findNewest(this.#database.read, tenantId, algorithm);

@@ -44,6 +44,18 @@ export async function insertKey(tx: Tx, row: PqcKeyRow): Promise<void> {
   await tx.insertInto('pqc_keys').values(row).execute();
 }
 
+/** Newest first. */
+export function listVersions(db: Reader, tenantId: string, algorithm: string, limit: number): Promise<PqcKeyRow[]> {
+  return db
+    .selectFrom('pqc_keys')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('algorithm', '=', algorithm)
+    .orderBy('version', 'desc')
+    .limit(limit)
+    .execute();
+}
+
 /** Told from the cursors of other lists by its first part. */
 export const CURSOR_KIND = 'pqc';
 

@@ -17,7 +17,7 @@ export const methodType = oneOf(METHOD_TYPES, 'Which kind of identity it accepts
 
 const LIST_MAX = 64;
 const PATTERN_LENGTH_MAX = 512;
-const PEM_LENGTH_MAX = 64 * 1024;
+const PEM_LENGTH_MAX = 16 * 1024;
 /** As long as the longest token that is looked at. */
 const TOKEN_LENGTH_MAX = 16 * 1024;
 const URL_LENGTH_MAX = 512;
@@ -126,7 +126,7 @@ export type Credential = Static<typeof Credential>;
 
 /** Fifteen digits stay below 2^53. */
 const NUMBER_MAX = 999_999_999_999_999;
-const BODY_BYTES_MAX = 160 * 1024;
+const BODY_BYTES_MAX = 128 * 1024;
 
 const number = (description: string) => Type.Integer({ minimum: 1, maximum: NUMBER_MAX, description });
 

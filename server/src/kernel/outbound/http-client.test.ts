@@ -36,7 +36,7 @@ const servingTls = (listener: RequestListener) =>
 
 const guard = new AddressGuard(['127.0.0.0/8', '::1', 'localhost'], async () => ['127.0.0.1']);
 const client = new HttpClient(guard);
-const GET = { method: 'GET', bodyBytesMax: 1000 } as const;
+const GET = { owner: 'tenant_a', method: 'GET', bodyBytesMax: 1000 } as const;
 
 async function fails(
   problem: OutgoingProblem,
@@ -63,6 +63,7 @@ describe('an answer', () => {
       response.writeHead(201, { 'content-type': 'Application/JSON; charset=utf-8' }).end('{"a":1}');
     });
     const answer = await client.send({
+      owner: 'tenant_a',
       url: `http://localhost:${port}/path?q=a%2Fb`,
       method: 'POST',
       headers: { 'x-own': 'yes', Host: 'elsewhere.example' },
@@ -240,6 +241,22 @@ describe('where a call goes', () => {
     waiting[0]?.();
     assert.equal((await later).status, 200);
   });
+});
+
+test('one tenant with many slow hosts leaves room for others', async () => {
+  const waiting: (() => void)[] = [];
+  const ports = await Promise.all(
+    [1, 2, 3].map(() => serving((_, response) => void waiting.push(() => response.end()))),
+  );
+  const by = new HttpClient(guard);
+  const calls = Array.from({ length: 64 }, (_, i) => by.send({ ...GET, url: `http://127.0.0.1:${ports[i % 2]}/` }));
+  await fails('busy', { url: `http://127.0.0.1:${ports[2]}/` }, by);
+  const other = by.send({ ...GET, owner: 'tenant_b', url: `http://127.0.0.1:${ports[2]}/` });
+  while (waiting.length < 65) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (const answer of waiting) answer();
+  assert.equal((await other).status, 200);
+  await Promise.all(calls);
+  assert.equal(waiting.length, 65);
 });
 
 describe('TLS', () => {

@@ -9,10 +9,14 @@ export const URL_LENGTH_MAX = 8192;
 const ANSWER_HEADER_BYTES_MAX = 16 * 1024;
 /** Calls under way to one host: who answers slowly holds no more than these … */
 const PER_HOST_MAX = 32;
+/** … a tenant with many slow hosts no more than these … */
+const PER_OWNER_MAX = 64;
 /** … and all of them together are as many as a process can bear. */
-const AT_ONCE_MAX = 256;
+const AT_ONCE_MAX = 1024;
 
 export interface OutgoingRequest {
+  /** The tenant whose settings it follows. */
+  readonly owner: string;
   readonly url: string;
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
@@ -71,7 +75,8 @@ export class HttpClient {
 
   async send(outgoing: OutgoingRequest): Promise<OutgoingAnswer> {
     const url = usableUrl(outgoing.url);
-    this.#enter(url.host);
+    const [byHost, byOwner] = [`host ${url.host}`, `owner ${outgoing.owner}`];
+    this.#enter(byHost, byOwner);
     const deadline = new Deadline(outgoing.timeoutMs ?? TIMEOUT_DEFAULT_MS);
     try {
       const destination = await deadline.before(this.#destination(url, outgoing.onlyOpened ?? false));
@@ -80,7 +85,7 @@ export class HttpClient {
       throw told(error);
     } finally {
       deadline.end();
-      this.#leave(url.host);
+      this.#leave(byHost, byOwner);
     }
   }
 
@@ -92,18 +97,22 @@ export class HttpClient {
     return destination;
   }
 
-  #enter(host: string): void {
-    const here = this.#underWay.get(host) ?? 0;
-    if (here >= PER_HOST_MAX || this.#total >= AT_ONCE_MAX) throw new OutgoingFailure('busy');
-    this.#underWay.set(host, here + 1);
+  #enter(byHost: string, byOwner: string): void {
+    const [here, theirs] = [this.#underWay.get(byHost) ?? 0, this.#underWay.get(byOwner) ?? 0];
+    if (here >= PER_HOST_MAX || theirs >= PER_OWNER_MAX || this.#total >= AT_ONCE_MAX)
+      throw new OutgoingFailure('busy');
+    this.#underWay.set(byHost, here + 1);
+    this.#underWay.set(byOwner, theirs + 1);
     this.#total++;
   }
 
-  #leave(host: string): void {
-    const here = (this.#underWay.get(host) ?? 1) - 1;
-    if (here === 0) this.#underWay.delete(host);
-    else this.#underWay.set(host, here);
+  #leave(...counted: string[]): void {
     this.#total--;
+    for (const name of counted) {
+      const left = (this.#underWay.get(name) ?? 1) - 1;
+      if (left === 0) this.#underWay.delete(name);
+      else this.#underWay.set(name, left);
+    }
   }
 }
 
@@ -173,6 +182,7 @@ function responseTo(
     },
     ...(isTls && {
       minVersion: 'TLSv1.2',
+      rejectUnauthorized: true,
       // The certificate must be that of the name in the URL, although the connection goes to an address.
       ...(isIP(host) === 0 && { servername: host }),
       // Whoever pins the server's own certificate, and not the authority that signed it, means it.

@@ -129,11 +129,18 @@ export class KeySets {
     return refuse('the discovery document names no usable key set');
   }
 
-  async #document(url: string, { onlyOpened = false }: KeySource, what: string): Promise<unknown> {
+  async #document(url: string, { owner, onlyOpened = false }: KeySource, what: string): Promise<unknown> {
     const headers = { accept: 'application/json' };
     let answer: OutgoingAnswer;
     try {
-      answer = await this.#http.send({ url, method: 'GET', headers, bodyBytesMax: DOCUMENT_BYTES_MAX, onlyOpened });
+      answer = await this.#http.send({
+        owner,
+        url,
+        method: 'GET',
+        headers,
+        bodyBytesMax: DOCUMENT_BYTES_MAX,
+        onlyOpened,
+      });
     } catch (error) {
       if (error instanceof OutgoingFailure) refuse(`${what} cannot be fetched: ${error.message}`);
       throw error;

@@ -82,10 +82,14 @@ interface CallerIdentity {
   userId: string;
 }
 
-async function callerIdentity(request: CallerIdentityRequest, { http, audience }: Tools): Promise<CallerIdentity> {
+async function callerIdentity(
+  request: CallerIdentityRequest,
+  { http, audience, owner }: Tools,
+): Promise<CallerIdentity> {
   let answer: OutgoingAnswer;
   try {
     answer = await http.send({
+      owner,
       url: request.url,
       method: 'GET',
       headers: { [AUDIENCE_HEADER]: audience, accept: 'application/json' },

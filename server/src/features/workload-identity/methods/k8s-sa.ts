@@ -5,7 +5,7 @@ import { isRecord } from '../../../kernel/outside-identity/key-set.ts';
 import { readToken, refuseUnfitClaims } from '../../../kernel/outside-identity/outside-jwt.ts';
 import { refuse } from '../../../kernel/outside-identity/refusal.ts';
 import { K8sConfig } from '../contract.ts';
-import { badConfig, type MethodKind, refuseBadUrl, refuseUnlikely } from './method.ts';
+import { badConfig, type MethodKind, refuseBadUrl, refuseUnlikely, type Tools } from './method.ts';
 import { readBundle } from './pem-bundle.ts';
 
 const REVIEW_PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
@@ -39,11 +39,12 @@ export const k8sSa: MethodKind<K8sConfig> = {
     refuseUnlikely('allowed_sa_names', config.allowed_sa_names, ACCOUNT, 'must be the name of a service account');
   },
 
-  async verify({ k8s_token = '' }, config, { http, audience, now }) {
+  async verify({ k8s_token = '' }, config, tools) {
+    const { audience, now } = tools;
     // Before it is sent anywhere: a token of another cluster, or for another audience, is nothing this cluster should ever see.
     const { unverified } = readToken(k8s_token, ANY_ALGORITHM);
     refuseUnfitClaims(unverified, { issuer: config.issuer, audience, now });
-    const username = await review(k8s_token, config, audience, http);
+    const username = await review(k8s_token, config, tools);
     const [, namespace = '', name = ''] = USERNAME.exec(username) ?? refuse('the token is not of a service account');
     if (!config.allowed_namespaces.includes(namespace)) return refuse('the namespace is not allowed');
     if (!config.allowed_sa_names.includes(name)) return refuse('the service account is not allowed');
@@ -52,9 +53,10 @@ export const k8sSa: MethodKind<K8sConfig> = {
 };
 
 /** Whose token the cluster says it is: Kubernetes API, TokenReview. */
-async function review(token: string, config: K8sConfig, audience: string, http: HttpClient): Promise<string> {
+async function review(token: string, config: K8sConfig, { http, audience, owner }: Tools): Promise<string> {
   const base = (config.api_server_url ?? config.issuer).replace(/\/$/, '');
   const answer = await asked(http, {
+    owner,
     url: `${base}${REVIEW_PATH}`,
     bearer: config.token_reviewer_jwt ?? token,
     caPem: config.ca_cert_pem,
@@ -72,15 +74,17 @@ async function review(token: string, config: K8sConfig, audience: string, http: 
 }
 
 interface Review {
+  owner: string;
   url: string;
   bearer: string;
   caPem: string;
   body: unknown;
 }
 
-async function asked(http: HttpClient, { url, bearer, caPem, body }: Review): Promise<OutgoingAnswer> {
+async function asked(http: HttpClient, { owner, url, bearer, caPem, body }: Review): Promise<OutgoingAnswer> {
   try {
     return await http.send({
+      owner,
       url,
       method: 'POST',
       headers: {

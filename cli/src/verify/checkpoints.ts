@@ -1,0 +1,160 @@
+import { keyIdOf, signatureProblem } from './signature.ts';
+
+/** A checkpoint as `GET /v1/audit/checkpoints` shows it. */
+export interface Checkpoint {
+  id: number;
+  tenant_id: string;
+  seq: number;
+  hash: string;
+  signed_at: string;
+  key_id: string;
+  signature: string;
+}
+
+/** What was said to be wrong, and where. */
+export type Report = (where: string, what: string) => void;
+
+/** The word of a key that another is its successor. */
+interface Endorsement {
+  keyId: string;
+  by: string;
+  signature: Buffer;
+}
+
+/** Every checkpoint that was given, and the public keys that came with them. */
+export class CheckpointSet {
+  readonly #byNumber = new Map<number, Checkpoint>();
+  readonly #keys = new Map<string, Buffer>();
+  readonly #endorsements: Endorsement[] = [];
+
+  /** Takes the text of a file: one answer of the service, several one after the other on lines, or a list. */
+  add(text: string, report: Report): void {
+    for (const value of documentsIn(text)) this.#addValue(value, report);
+  }
+
+  #addValue(value: unknown, report: Report): void {
+    if (Array.isArray(value)) {
+      for (const item of value) this.#addValue(item, report);
+      return;
+    }
+    const page = (value ?? {}) as { checkpoints?: unknown; keys?: unknown };
+    if (Array.isArray(page.keys)) for (const key of page.keys) this.#addKey(key, report);
+    if (Array.isArray(page.checkpoints)) for (const one of page.checkpoints) this.#addCheckpoint(one, report);
+    else if (!Array.isArray(page.keys)) this.#addCheckpoint(value, report);
+  }
+
+  #addKey(value: unknown, report: Report): void {
+    const { key_id, public_key, endorsed_by, endorsement } = (value ?? {}) as Record<string, unknown>;
+    if (typeof key_id !== 'string' || typeof public_key !== 'string') {
+      report('a key', 'is not of the form of one');
+      return;
+    }
+    const bytes = Buffer.from(public_key, 'base64');
+    if (keyIdOf(bytes) === key_id) this.#keys.set(key_id, bytes);
+    else report(`key ${key_id}`, 'is another key than its id names');
+    if (typeof endorsed_by === 'string' && typeof endorsement === 'string') {
+      this.#endorsements.push({ keyId: key_id, by: endorsed_by, signature: Buffer.from(endorsement, 'base64') });
+    }
+  }
+
+  #addCheckpoint(value: unknown, report: Report): void {
+    if (!isCheckpoint(value)) {
+      report('a checkpoint', 'is not of the form of one');
+      return;
+    }
+    const known = this.#byNumber.get(value.id);
+    if (known !== undefined && textOf(known) !== textOf(value)) {
+      report(`checkpoint ${value.id}`, 'was given twice, with different content: the service signed two histories');
+    }
+    if (known === undefined) this.#byNumber.set(value.id, value);
+  }
+
+  get size(): number {
+    return this.#byNumber.size;
+  }
+
+  get tenantId(): string | null {
+    const [first] = this.#byNumber.values();
+    return first?.tenant_id ?? null;
+  }
+
+  inOrder(): Checkpoint[] {
+    return [...this.#byNumber.values()].sort((a, b) => a.id - b.id);
+  }
+
+  /** Those whose signatures hold, for this tenant; the rest is reported. With `named`, only keys with these ids and their successors count. */
+  proven(tenantId: string, named: ReadonlySet<string>, report: Report): Checkpoint[] {
+    const trusted = this.#withSuccessors(named);
+    const proven: Checkpoint[] = [];
+    let last: Checkpoint | null = null;
+    for (const checkpoint of this.inOrder()) {
+      const problem = this.#problem(checkpoint, tenantId, trusted) ?? orderProblem(last, checkpoint);
+      if (problem !== null) {
+        report(`checkpoint ${checkpoint.id}`, problem);
+        continue;
+      }
+      proven.push(checkpoint);
+      last = checkpoint;
+    }
+    return proven;
+  }
+
+  /** The keys that were named, and those that one of them vouches for, and so on. */
+  #withSuccessors(named: ReadonlySet<string>): ReadonlySet<string> {
+    const trusted = new Set(named);
+    for (let size = -1; size !== trusted.size; ) {
+      size = trusted.size;
+      for (const { keyId, by, signature } of this.#endorsements) {
+        const key = trusted.has(by) && !trusted.has(keyId) ? this.#keys.get(by) : undefined;
+        if (key === undefined) continue;
+        const text = `coffer audit key v1\n${keyId}`;
+        if (signatureProblem(key, 'coffer-audit-key-v1', text, signature) === null) trusted.add(keyId);
+      }
+    }
+    return trusted;
+  }
+
+  #problem(checkpoint: Checkpoint, tenantId: string, trusted: ReadonlySet<string>): string | null {
+    const { key_id, tenant_id, signature } = checkpoint;
+    if (tenant_id !== tenantId) return `is of ${tenant_id}, and the log of ${tenantId}`;
+    if (trusted.size > 0 && !trusted.has(key_id))
+      return `is signed by ${key_id}, which is neither a key you named nor a successor of one`;
+    const key = this.#keys.get(key_id);
+    if (key === undefined) return `is signed by ${key_id}, which is in none of the files`;
+    const failed = signatureProblem(
+      key,
+      'coffer-audit-checkpoint-v1',
+      textOf(checkpoint),
+      Buffer.from(signature, 'base64'),
+    );
+    return failed === null ? null : `has a signature that is wrong: ${failed}`;
+  }
+}
+
+/** What is signed. */
+function textOf({ tenant_id, id, seq, hash, signed_at }: Checkpoint): string {
+  return ['coffer audit checkpoint v1', tenant_id, id, seq, hash, Date.parse(signed_at)].join('\n');
+}
+
+function orderProblem(last: Checkpoint | null, next: Checkpoint): string | null {
+  if (last === null || last.seq <= next.seq) return null;
+  return `covers less than checkpoint ${last.id} before it: the log was shortened in between`;
+}
+
+function isCheckpoint(value: unknown): value is Checkpoint {
+  const { id, tenant_id, seq, hash, signed_at, key_id, signature } = (value ?? {}) as Record<string, unknown>;
+  const texts = [tenant_id, hash, signed_at, key_id, signature].every((text) => typeof text === 'string');
+  return (
+    texts && Number.isSafeInteger(id) && Number.isSafeInteger(seq) && Number.isFinite(Date.parse(String(signed_at)))
+  );
+}
+
+/** The JSON documents of a file: the whole of it, or one on each line. */
+export function documentsIn(text: string): unknown[] {
+  try {
+    return [JSON.parse(text)];
+  } catch {
+    const lines = text.split('\n').filter((line) => line.trim() !== '');
+    return lines.map((line) => JSON.parse(line));
+  }
+}

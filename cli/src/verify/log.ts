@@ -1,0 +1,164 @@
+import { hash } from 'node:crypto';
+import type { Checkpoint, Report } from './checkpoints.ts';
+
+export const GENESIS_HASH = '0'.repeat(64);
+
+/** One entry with its place, as it is hashed. Where the wire form leaves open how it was hashed, each way it can have been. */
+export interface Link {
+  seq: number;
+  hash: string;
+  texts: string[];
+}
+
+/** The first line of `GET /v1/audit/export`. */
+export interface ExportHeader {
+  format: 'coffer-audit-export';
+  version: number;
+  tenant_id: string;
+  first_seq: number;
+  previous_hash: string;
+  last_seq: number;
+  last_hash: string;
+}
+
+/** Null for another kind of log; one that says it is an export and has not exactly its form is refused. */
+export function headerOf(value: unknown): ExportHeader | null {
+  const header = value as ExportHeader | null;
+  if (header?.format !== 'coffer-audit-export') return null;
+  if (header.version !== 1) throw new Unreadable('the log is of a later version than this program');
+  const { first_seq, last_seq, tenant_id, previous_hash, last_hash } = header;
+  const isOfForm =
+    Object.keys(header).sort().join() === HEADER_FIELDS &&
+    Number.isSafeInteger(first_seq) &&
+    Number.isSafeInteger(last_seq) &&
+    [tenant_id, previous_hash, last_hash].every((text) => typeof text === 'string') &&
+    (first_seq !== 1 || previous_hash === GENESIS_HASH);
+  if (!isOfForm) throw new Unreadable('the first line of the log is not as the service writes it');
+  return header;
+}
+
+const HEADER_FIELDS = 'first_seq,format,last_hash,last_seq,previous_hash,tenant_id,version';
+
+/** A file that cannot be read as what it is said to be. */
+export class Unreadable extends Error {}
+
+/** An entry of the export, or one that `GET /v1/audit` showed; null if it is neither. */
+export function linkOf(value: unknown): Link | null {
+  const { seq, hash, entry, timestamp } = (value ?? {}) as Record<string, unknown>;
+  if (!Number.isSafeInteger(seq) || typeof hash !== 'string') return null;
+  if (timestamp !== undefined) return { seq: Number(seq), hash, texts: shownTexts(value as Record<string, unknown>) };
+  return { seq: Number(seq), hash, texts: [JSON.stringify(entry) ?? ''] };
+}
+
+/** An entry without details may have been hashed with none, or with an empty object. */
+function shownTexts(shown: Record<string, unknown>): string[] {
+  const actor = (shown['actor'] ?? {}) as Record<string, unknown>;
+  const details = JSON.stringify(shown['details']);
+  return (details === '{}' ? ['', '{}'] : [details]).map((text) =>
+    JSON.stringify([
+      shown['id'],
+      Date.parse(String(shown['timestamp'])),
+      ...['kind', 'id', 'name', 'key'].map((name) => actor[name]),
+      ...['action', 'resource'].map((name) => shown[name]),
+      shown['vault'] ?? '',
+      ...['decision', 'status', 'ip', 'user_agent', 'request_id'].map((name) => shown[name]),
+      shown['reason'] ?? '',
+      text,
+    ]),
+  );
+}
+
+export interface Start {
+  tenantId: string;
+  firstSeq: number;
+  previousHash: string;
+}
+
+/**
+ * Recomputes the chain, entry by entry, and looks at each place that a checkpoint was signed for. It goes on behind what is wrong, from the hash that stands
+ * there, so that everything that is wrong is told and not only the first.
+ */
+export class ChainCheck {
+  readonly #report: Report;
+  readonly #start: Start;
+  readonly #signed: Map<number, Checkpoint[]>;
+  #seq: number;
+  #hash: string;
+  /** Whether the chain was whole since the last place that is vouched for. */
+  #isWhole = true;
+  entries = 0;
+  /** How many checkpoints the log fits, and the last entry that one of them vouches for. */
+  matched = 0;
+  signedSeq = 0;
+
+  constructor(start: Start, proven: readonly Checkpoint[], report: Report) {
+    this.#report = report;
+    this.#start = start;
+    this.#seq = start.firstSeq - 1;
+    this.#hash = start.previousHash;
+    this.#signed = Map.groupBy(proven, ({ seq }) => seq);
+    if (this.#seq > 0) this.#compare();
+  }
+
+  get lastSeq(): number {
+    return this.#seq;
+  }
+
+  get lastHash(): string {
+    return this.#hash;
+  }
+
+  add({ seq, hash: stored, texts }: Link): void {
+    const expectedSeq = this.#seq + 1;
+    if (seq !== expectedSeq) {
+      this.#wrong(expectedSeq, seq > expectedSeq ? missing(expectedSeq, seq - 1) : `is followed by entry ${seq} again`);
+      if (seq < expectedSeq) return;
+      this.#seq = seq - 1;
+    } else {
+      const fits = texts.some((text) => linkHash(this.#hash, this.#start.tenantId, seq, text) === stored);
+      if (!fits) this.#wrong(seq, 'was changed: its hash is not that of the entry and all before it');
+    }
+    this.#seq = seq;
+    this.#hash = stored;
+    this.entries++;
+    this.#compare();
+  }
+
+  #compare(): void {
+    for (const { id, hash } of this.#signed.get(this.#seq) ?? []) {
+      if (hash === this.#hash) {
+        this.matched++;
+        if (this.#isWhole) this.signedSeq = this.#seq;
+      } else {
+        this.#wrong(this.#seq, `is not the one that checkpoint ${id} was signed for: the log was rewritten up to here`);
+      }
+    }
+  }
+
+  #wrong(seq: number, what: string): void {
+    this.#isWhole = false;
+    this.#report(`entry ${seq}`, what);
+  }
+
+  /** Call it behind the last entry, with what the first line of the file said would be the last. */
+  end(header: ExportHeader | null): void {
+    if (header !== null && header.last_seq > this.#seq) {
+      this.#wrong(this.#seq + 1, `${missing(this.#seq + 1, header.last_seq)}: the file was cut off`);
+    } else if (header !== null && header.last_seq === this.#seq && header.last_hash !== this.#hash) {
+      this.#wrong(this.#seq, 'is not the one that the first line of the file says is the last');
+    }
+    for (const [seq, [checkpoint]] of this.#signed) {
+      if (seq <= this.#seq) continue;
+      const what = `${missing(this.#seq + 1, seq)}, which checkpoint ${checkpoint?.id} covers (or it was signed after the export)`;
+      this.#wrong(this.#seq + 1, what);
+    }
+  }
+}
+
+function missing(from: number, to: number): string {
+  return from === to ? 'is missing' : `and all up to ${to} are missing`;
+}
+
+function linkHash(previous: string, tenantId: string, seq: number, text: string): string {
+  return hash('sha256', `${previous}\n${tenantId}\n${seq}\n${text}`, 'hex');
+}

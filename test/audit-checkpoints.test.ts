@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { link } from '../server/src/kernel/audit/chain.ts';
+import { segmentText, textsOf } from '../server/src/kernel/audit/segment.ts';
+import { HOUR_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
+import type { Tx } from '../server/src/kernel/storage/database.ts';
+import { SYSTEM_TENANT } from '../server/src/kernel/storage/tables.ts';
+import { addTenant, allPages, ok, refused, type Tenant } from './support/people.ts';
+import { newPostgresDatabase } from './support/postgres.ts';
+import { type Answer, type DatabaseKind, onBothDatabases, type Service, startService } from './support/service.ts';
+import { runJobs, startNodeBeside } from './support/vaults.ts';
+
+const JOB = 'sign-audit-checkpoints';
+
+const signNow = (service: Service, token = service.adminToken) =>
+  ok(service.call('POST', '/v1/audit/checkpoints', { token }), 201);
+const stored = (service: Service, tenantId: string) =>
+  service.app.kernel.database.read
+    .selectFrom('audit_checkpoints')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('checkpoint_no')
+    .execute();
+const verification = (service: Service, token = service.adminToken) =>
+  ok(service.call('GET', '/v1/audit/verify', { token }));
+
+onBothDatabases('audit checkpoints', (database) => {
+  let service: Service;
+  let tenant: Tenant;
+
+  before(async () => {
+    service = await startService(database);
+    tenant = await addTenant(service);
+  });
+  after(() => service.close());
+
+  async function nextRound(): Promise<void> {
+    service.clock.advance(HOUR_MS + MINUTE_MS);
+    await runJobs(service);
+  }
+
+  test('each hour the head of a log that has grown is signed, and of one that has not is not', async () => {
+    const { token } = tenant.owner;
+    await nextRound();
+    assert.deepEqual(await stored(service, tenant.id), [], 'nothing was recorded yet');
+    await refused(service.call('POST', '/v1/audit/checkpoints', { token }), 404, 'NOT_FOUND');
+    await nextRound();
+    const [first] = await stored(service, tenant.id);
+    assert.ok(first !== undefined && first.seq > 0);
+    await nextRound();
+    assert.equal((await stored(service, tenant.id)).length, 1, 'nothing was recorded in this hour');
+    await ok(service.call('GET', '/v1/groups', { token }));
+    await nextRound();
+    const [, second] = await stored(service, tenant.id);
+    assert.deepEqual([second?.checkpoint_no, second?.seq], [2, first.seq + 1]);
+  });
+
+  test('are listed newest first, with the key that signed them, in pages', async () => {
+    const token = tenant.owner.token;
+    const last = (await stored(service, tenant.id)).length;
+    assert.equal((await signNow(service, token)).id, last, 'it covers everything');
+    await ok(service.call('GET', '/v1/groups', { token }));
+    assert.equal((await signNow(service, token)).id, last + 1);
+    const page = await ok(service.call('GET', '/v1/audit/checkpoints', { token }));
+    const numbers = page.checkpoints.map(({ id }: { id: number }) => id);
+    assert.deepEqual(numbers, [3, 2, 1]);
+    assert.equal(page.keys.length, 1);
+    assert.deepEqual(
+      new Set(page.checkpoints.map((one: Answer['body']) => one.key_id)),
+      new Set([page.keys[0].key_id]),
+    );
+    for (const { tenant_id } of page.checkpoints) assert.equal(tenant_id, tenant.id);
+    assert.deepEqual(
+      await allPages(service, '/v1/audit/checkpoints?limit=1', 'checkpoints', { token }),
+      page.checkpoints,
+    );
+  });
+
+  test('the key is no tenant’s: nobody signs, verifies or reads with it through the service', async () => {
+    const { keys } = await ok(service.call('GET', '/v1/audit/checkpoints', { token: tenant.owner.token }));
+    const [{ key_id }] = keys;
+    await refused(service.call('GET', `/pqc/keys/${key_id}`), 404, 'NOT_FOUND');
+    const body = { key_id, signature: '', message: '' };
+    await refused(service.call('POST', '/pqc/dual-sign/verify', { body }), 404, 'NOT_FOUND');
+    const listed = await allPages(service, '/pqc/keys', 'keys');
+    assert.ok(!listed.some((key) => key.key_id === key_id));
+  });
+
+  test('verification counts them and says how far they vouch', async () => {
+    const { seq, id } = await signNow(service, tenant.owner.token);
+    const result = await verification(service, tenant.owner.token);
+    assert.deepEqual([result.valid, result.checkpoints, result.signed_seq], [true, id, seq]);
+    assert.ok(result.entries >= seq);
+  });
+
+  test('asked for at once, each is signed once', async () => {
+    const ask = () => service.call('POST', '/v1/audit/checkpoints', { token: tenant.owner.token });
+    const answers = await Promise.all(Array.from({ length: 6 }, ask));
+    for (const { status } of answers) assert.ok(status === 201 || status === 409, String(status));
+    const numbers = (await stored(service, tenant.id)).map((row) => row.checkpoint_no);
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, i) => i + 1),
+    );
+    assert.equal((await verification(service, tenant.owner.token)).valid, true);
+  });
+});
+
+describe('a log that was tampered with, with checkpoints', () => {
+  onBothDatabases('and', (database) => {
+    interface Scene {
+      service: Service;
+      tenantId: string;
+      /** What was signed, oldest first. */
+      signed: Answer['body'][];
+    }
+
+    /** Three checkpoints with some entries between them and after, in a log that was whole. */
+    async function scene(kind: DatabaseKind): Promise<Scene> {
+      const service = await startService(kind);
+      const signed: Answer['body'][] = [];
+      for (let i = 0; i < 3; i++) {
+        for (let n = 0; n < 3; n++) await ok(service.call('GET', '/v1/groups'));
+        signed.push(await signNow(service));
+      }
+      await ok(service.call('GET', '/v1/groups'));
+      assert.equal((await verification(service)).valid, true);
+      return { service, tenantId: service.app.kernel.operatorTenantId, signed };
+    }
+
+    async function brokenAfter(tamper: (tx: Tx, scene: Scene) => Promise<unknown>) {
+      const made = await scene(database);
+      const { service } = made;
+      await service.app.kernel.audit.seal();
+      await service.app.kernel.database.transaction((tx) => tamper(tx, made));
+      const { valid, first_broken } = await verification(service);
+      assert.equal(valid, false, 'the tampering was not found');
+      await service.close();
+      return { ...first_broken, signed: made.signed };
+    }
+
+    const change = (tx: Tx, tenantId: string, number: number, what: object) =>
+      tx
+        .updateTable('audit_checkpoints')
+        .set(what)
+        .where('tenant_id', '=', tenantId)
+        .where('checkpoint_no', '=', number)
+        .execute();
+    const flipped = (bytes: Buffer, at: number) => {
+      const copy = Buffer.from(bytes);
+      copy[at] = (copy[at] ?? 0) ^ 1;
+      return copy;
+    };
+
+    test('a half of a signature was changed', async () => {
+      for (const [at, half] of [
+        [7, 'ML-DSA'],
+        [3400, 'RSA-PSS'],
+      ] as const) {
+        const { seq, reason, signed } = await brokenAfter((tx, { tenantId, signed: all }) => {
+          return change(tx, tenantId, 2, { signature: flipped(Buffer.from(all[1].signature, 'base64'), at) });
+        });
+        assert.deepEqual([seq, reason], [signed[1].seq, `the signature of checkpoint 2 does not hold (${half})`]);
+      }
+    });
+
+    test('what a checkpoint says was changed', async () => {
+      for (const what of [{ hash: Buffer.alloc(32, 1) }, { signed_at: 5 }]) {
+        const { seq, reason, signed } = await brokenAfter((tx, { tenantId }) => change(tx, tenantId, 1, what));
+        assert.equal(seq, signed[0].seq);
+        assert.match(reason, /^the signature of checkpoint 1 does not hold/);
+      }
+    });
+
+    test('a checkpoint was removed, exchanged with another, or is another tenant’s', async () => {
+      const removed = await brokenAfter((tx, { tenantId }) =>
+        tx.deleteFrom('audit_checkpoints').where('tenant_id', '=', tenantId).where('checkpoint_no', '=', 2).execute(),
+      );
+      assert.equal(removed.reason, 'checkpoint 2 was removed');
+      const exchanged = await brokenAfter(async (tx, { tenantId }) => {
+        await change(tx, tenantId, 1, { checkpoint_no: 9 });
+        await change(tx, tenantId, 2, { checkpoint_no: 1 });
+        await change(tx, tenantId, 9, { checkpoint_no: 2 });
+      });
+      assert.match(exchanged.reason, /^the signature of checkpoint 1 does not hold/);
+    });
+
+    test('a checkpoint was made by somebody else, with a key of theirs', async () => {
+      const { reason } = await brokenAfter(async (tx, { tenantId, signed }) => {
+        const own = generateKeyPairSync('ml-dsa-65').publicKey.export({ format: 'raw-public' });
+        const key_id = signed[2].key_id.replace(/.$/, (digit: string) => (digit === '0' ? '1' : '0'));
+        const row = await tx
+          .selectFrom('pqc_keys')
+          .selectAll()
+          .where('tenant_id', '=', SYSTEM_TENANT)
+          .executeTakeFirstOrThrow();
+        const public_key = Buffer.concat([own, Buffer.from(row.public_key).subarray(own.length)]);
+        await tx
+          .insertInto('pqc_keys')
+          .values({ ...row, version: 2, key_id, public_key })
+          .execute();
+        await change(tx, tenantId, 3, { key_id });
+      });
+      assert.equal(reason, 'checkpoint 3 is signed by an unknown key');
+    });
+
+    test('the log was cut back to an older head, which has a right seal', async () => {
+      const made = await scene(database);
+      const { service, tenantId } = made;
+      const { kernel } = service.app;
+      await kernel.audit.seal();
+      const head = await kernel.database.read
+        .selectFrom('audit_heads')
+        .selectAll()
+        .where('tenant_id', '=', tenantId)
+        .executeTakeFirstOrThrow();
+      for (let n = 0; n < 3; n++) await ok(service.call('GET', '/v1/groups'));
+      const last = await signNow(service);
+      await kernel.audit.seal();
+      await kernel.database.transaction(async (tx) => {
+        await tx
+          .deleteFrom('audit_segments')
+          .where('tenant_id', '=', tenantId)
+          .where('first_seq', '>', head.seq)
+          .execute();
+        await tx
+          .updateTable('audit_heads')
+          .set({ seq: head.seq, hash: head.hash, mac: head.mac, mac_key_version: head.mac_key_version })
+          .where('tenant_id', '=', tenantId)
+          .execute();
+      });
+      const { valid, first_broken } = await verification(service);
+      assert.equal(valid, false);
+      assert.match(first_broken.reason, /checkpoint 4/);
+      assert.ok(first_broken.seq <= last.seq);
+      service.expectErrorLogs(/is behind its last checkpoint|has a head/);
+      service.clock.advance(HOUR_MS * 2);
+      await runJobs(service);
+      assert.equal((await stored(service, tenantId)).length, 4, 'such a log is not vouched for');
+      await service.close();
+    });
+
+    test('the chain was rewritten from its first entry, with hashes that fit', async () => {
+      const { seq, reason, signed } = await brokenAfter(async (tx, { tenantId }) => {
+        const rows = await tx
+          .selectFrom('audit_segments')
+          .selectAll()
+          .where('tenant_id', '=', tenantId)
+          .where('first_seq', 'is not', null)
+          .orderBy('first_seq')
+          .execute();
+        let head = { seq: 0, hash: Buffer.alloc(32) as Uint8Array };
+        for (const [i, row] of rows.entries()) {
+          const texts = textsOf(row).map((text) => (i === 0 ? text.replace('system', 'nobody') : text));
+          const links = link(head, tenantId, texts);
+          head = links.head;
+          await tx
+            .updateTable('audit_segments')
+            .set({ entries: segmentText(texts), hashes: links.hashes })
+            .where('tenant_id', '=', tenantId)
+            .where('id', '=', row.id)
+            .execute();
+        }
+        await tx.updateTable('audit_heads').set({ hash: head.hash }).where('tenant_id', '=', tenantId).execute();
+      });
+      assert.deepEqual([seq, reason], [signed[0].seq, 'the log is not the one that checkpoint 1 was signed for']);
+    });
+  });
+});
+
+test('of two nodes one signs, once in each hour', async () => {
+  const databaseUrl = await newPostgresDatabase();
+  const a = await startService('postgres', { databaseUrl });
+  const b = await startNodeBeside(a, databaseUrl);
+  const tenants = [await addTenant(a), await addTenant(a)];
+  for (let hour = 1; hour <= 2; hour++) {
+    for (const { owner } of tenants) await ok(a.call('GET', '/v1/groups', { token: owner.token }));
+    for (const node of [a, b]) node.clock.advance(HOUR_MS + MINUTE_MS);
+    await Promise.all([runJobs(a), runJobs(b)]);
+    for (const { id } of tenants) assert.equal((await stored(a, id)).length, hour);
+    const [lease] = await a.app.kernel.database.read
+      .selectFrom('job_leases')
+      .selectAll()
+      .where('job', '=', JOB)
+      .execute();
+    assert.equal(lease?.runs, hour + 1);
+  }
+  for (const { owner } of tenants) assert.equal((await verification(b, owner.token)).valid, true);
+  await b.close();
+  await a.close();
+});
