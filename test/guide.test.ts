@@ -6,9 +6,10 @@ import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { spawnService, stopService } from './support/process.ts';
 
-const FOLDER = join(import.meta.dirname, '../docs/guide');
+const HOME = join(import.meta.dirname, '..');
+const FOLDER = join(HOME, 'docs/guide');
 /** In a checkout it is run by npm, which the folder of an example knows nothing of. */
-const VERIFY = join(import.meta.dirname, '../cli/src/verify/main.ts');
+const VERIFY = join(HOME, 'cli/src/verify/main.ts');
 const pages = readdirSync(FOLDER).filter((file) => file.endsWith('.md') && file !== 'README.md');
 
 /** What a reader would paste: the shell blocks of a page, in order. */
@@ -30,6 +31,7 @@ describe('the guide', () => {
           PATH: process.env['PATH'] ?? '',
           COFFER: service.url,
           COFFER_TLS: service.tlsUrl,
+          COFFER_HOME: HOME,
           COFFER_VERIFY: `${process.execPath} ${VERIFY}`,
         },
       });
