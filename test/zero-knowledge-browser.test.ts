@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { stripTypeScriptTypes } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { openZeroKnowledge, sealZeroKnowledge } from '../client/src/index.ts';
+
+const HOME = join(import.meta.dirname, '..');
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
+const PATIENCE_MS = 120_000;
+const KEY = randomBytes(32).toString('hex');
+
+/** Seals and opens in the browser, and sends what came of it. */
+const PAGE = `<!doctype html><script type="importmap">{"imports": {"@noble/": "/node_modules/@noble/"}}</script><script type="module">
+const bytes = (hex) => Uint8Array.from(hex.match(/../g), (pair) => parseInt(pair, 16));
+const report = {};
+try {
+  const { openZeroKnowledge, sealZeroKnowledge } = await import('/client/src/index.ts');
+  const { opens, sealed } = await (await fetch('/task')).json();
+  report.opened = [];
+  for (const { envelope, passphrase, key } of opens) {
+    report.opened.push(await openZeroKnowledge(envelope, passphrase ? { passphrase } : { key: bytes(key) }));
+  }
+  report.fromNode = await openZeroKnowledge(sealed, { key: bytes('${KEY}') });
+  report.sealed = [];
+  for (const algorithm of ['aes-256-gcm', 'xchacha20-poly1305']) {
+    report.sealed.push(await sealZeroKnowledge('by a browser ü', { key: bytes('${KEY}') }, { algorithm }));
+  }
+  report.passphrase = await sealZeroKnowledge('by a browser ü', { passphrase: 'correct horse battery' });
+} catch (error) { report.error = String(error?.stack ?? error); }
+await fetch('/report', { method: 'POST', body: JSON.stringify(report) });
+</script>`;
+
+interface Report {
+  error?: string;
+  opened: string[];
+  fromNode: string;
+  sealed: string[];
+  passphrase: string;
+}
+
+test('the library seals and opens in a browser what Node opens and sealed', async (t) => {
+  if (CHROMIUM === undefined) return t.skip('there is no Chromium here');
+  const vectors = JSON.parse(readFileSync(join(HOME, 'docs/zero-knowledge-vectors.json'), 'utf8'));
+  // argon2id takes seconds there: one of it is enough.
+  const opens = vectors.opens.filter(
+    (vector: { kdf: string }, at: number) => vector.kdf !== 'argon2id' || at === 1,
+  ) as { plaintext: string }[];
+  const secret = { key: new Uint8Array(Buffer.from(KEY, 'hex')) };
+  const report = await reportOf({ opens, sealed: await sealZeroKnowledge('by Node', secret) });
+  assert.equal(report.error, undefined);
+  assert.deepEqual(
+    report.opened,
+    opens.map(({ plaintext }) => plaintext),
+  );
+  assert.equal(report.fromNode, 'by Node');
+  for (const envelope of report.sealed) assert.equal(await openZeroKnowledge(envelope, secret), 'by a browser ü');
+  const passphrase = 'correct horse battery';
+  assert.equal(await openZeroKnowledge(report.passphrase, { passphrase }), 'by a browser ü');
+});
+
+/** Serves the page and the sources to a browser, and answers what it sends back. */
+async function reportOf(task: object): Promise<Report> {
+  const profile = mkdtempSync(join(tmpdir(), 'coffer-browser-'));
+  const { promise, resolve, reject } = Promise.withResolvers<Report>();
+  const server = createServer((request, response) => {
+    const path = normalize(request.url ?? '/');
+    if (path === '/report') {
+      const pieces: Buffer[] = [];
+      request.on('data', (piece) => pieces.push(piece));
+      request.on('end', () => {
+        response.end();
+        resolve(JSON.parse(Buffer.concat(pieces).toString('utf8')));
+      });
+    } else if (path === '/task') response.end(JSON.stringify(task));
+    else if (path === '/') response.setHeader('content-type', 'text/html; charset=utf-8').end(PAGE);
+    else if (!/^\/(client|node_modules)\/.*\.(ts|js)$/.test(path)) response.writeHead(404).end();
+    else {
+      const source = readFileSync(join(HOME, path), 'utf8');
+      response.setHeader('content-type', 'text/javascript; charset=utf-8');
+      response.end(path.endsWith('.ts') ? stripTypeScriptTypes(source) : source);
+    }
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const flags = [
+    '--headless',
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-dev-shm-usage',
+    `--user-data-dir=${profile}`,
+  ];
+  const browser = execFile(String(CHROMIUM), [...flags, '--remote-debugging-port=0', url], () => {});
+  const timer = setTimeout(() => reject(new Error('the browser sent nothing')), PATIENCE_MS);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    const ended = new Promise((done) => browser.once('exit', done));
+    browser.kill('SIGKILL');
+    await ended;
+    server.closeAllConnections();
+    server.close();
+    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
