@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Assessment, assess, type Expectations } from '../server/src/features/attestation/assessment.ts';
 import { MalformedDocument } from '../server/src/features/attestation/format.ts';
 import { nitroFormat } from '../server/src/features/attestation/nitro.ts';
+import { readCoseSign1, readNitroDocument } from '../server/src/features/attestation/nitro-document.ts';
 import { KeyUsageFlags } from '../server/src/features/certificates/x509.ts';
 import { DAY_MS, HOUR_MS } from '../server/src/kernel/clock.ts';
 import { cbor, ES384, keysOn, type NitroFacts, nitroDocument, PCRS } from './support/attestation-documents.ts';
@@ -332,4 +338,42 @@ describe('a Nitro document that AWS made', () => {
       { numRuns: 600 },
     );
   });
+
+  test('holds for OpenSSL too', (t) => {
+    const document = nitroVector(t);
+    if (document === null) return;
+    const cose = readCoseSign1(document);
+    const { certificate, bundle } = readNitroDocument(cose.payload);
+    const folder = mkdtempSync(join(tmpdir(), 'coffer-nitro-'));
+    const write = (name: string, data: string | Uint8Array) => {
+      writeFileSync(join(folder, name), data);
+      return join(folder, name);
+    };
+    const leaf = new X509Certificate(certificate);
+    const [root = '', ...between] = bundle.map((der) => new X509Certificate(der).toString());
+    const openssl = (...args: string[]) => execFileSync('openssl', args, { encoding: 'utf8', stdio: 'pipe' });
+    const files = ['-CAfile', write('root.pem', root), '-untrusted', write('between.pem', between.join(''))];
+    const at = ['-attime', String(Math.floor(VECTOR_TIME / 1000))];
+    assert.match(openssl('verify', ...at, ...files, write('leaf.pem', leaf.toString())), /OK/);
+    const key = write('key.pem', leaf.publicKey.export({ type: 'spki', format: 'pem' }));
+    const data = write(
+      'data',
+      cbor(['Signature1', Buffer.from(cose.protectedBytes), Buffer.alloc(0), Buffer.from(cose.payload)]),
+    );
+    const signature = write('signature', derOf(cose.signature));
+    assert.match(openssl('dgst', '-sha384', '-verify', key, '-signature', signature, data), /Verified OK/);
+    rmSync(folder, { recursive: true });
+  });
 });
+
+/** r and s as OpenSSL wants them: two ASN.1 integers. */
+function derOf(signature: Uint8Array): Buffer {
+  const integer = (bytes: Uint8Array) => {
+    const from = bytes.findIndex((byte) => byte !== 0);
+    const digits = bytes.subarray(from);
+    const padded = (digits[0] as number) >= 0x80 ? Buffer.concat([Buffer.from([0]), digits]) : Buffer.from(digits);
+    return Buffer.concat([Buffer.from([2, padded.length]), padded]);
+  };
+  const both = Buffer.concat([integer(signature.subarray(0, 48)), integer(signature.subarray(48))]);
+  return Buffer.concat([Buffer.from([0x30, both.length]), both]);
+}
