@@ -445,6 +445,15 @@ onBothDatabases('app connections', (database) => {
       const machine = await addConnection(service, vault, { allowed_paths: ['nothing'] });
       const widen = { token: person.token, body: { allowed_paths: ['*'] } };
       assert.equal((await service.call('PATCH', `/v1/app-connections/${machine.id}`, widen)).status, 403);
+      const asked: [string, object][] = [
+        [`/v1/app-connections/${machine.id}/rotate`, { client_secret: true }],
+        [`/v1/app-connections/${machine.client_id}/rotate`, { certificate: true }],
+        [`/app-connections/${machine.id}/export-zip`, { password: 'correct horse battery' }],
+      ];
+      for (const [path, body] of asked) {
+        assert.equal((await service.call('POST', path, { token: person.token, body })).status, 403, path);
+      }
+      assert.equal(await statusAs(machine, secret('nothing')), 404);
     });
 
     test('bad input changes nothing and says what is wrong', async () => {

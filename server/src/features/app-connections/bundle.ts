@@ -7,7 +7,7 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { existing } from './service.ts';
+import { existing, refuseUnshareable } from './service.ts';
 import * as store from './store.ts';
 
 /** AES-256, as AE-2: 7-Zip and bsdtar open it. */
@@ -24,6 +24,7 @@ export async function exportBundle(
 ): Promise<Uint8Array> {
   ctx.requireUnrestricted();
   const row = await existing(ctx, text);
+  await refuseUnshareable(ctx, row);
   if (row.external_ca_pem !== null) {
     throw new CofferError('IN_USE', 'Its certificates are issued by an external CA: there is nothing here to export.');
   }

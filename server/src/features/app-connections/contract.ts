@@ -273,7 +273,8 @@ export const rotateConnection = endpoint({
   summary: 'Give an AppConnection a new client secret, a new certificate, or both',
   description:
     'The secret before this one is accepted for `overlap_seconds` more, 0 unless given; certificates before this one end then too. A ' +
-    'connection may renew its own certificate with its own credentials; its secret only people renew.',
+    'connection may renew its own certificate with its own credentials; its secret only people renew, and it takes the right to add members to ' +
+    'its vaults.',
   permission: 'app_connections:rotate',
   resource: 'loaded',
   rate: 'rotate',
@@ -329,7 +330,7 @@ export const exportBundle = endpoint({
   summary: 'Export a connection’s bundle as an encrypted archive',
   description:
     'A fresh certificate with its key, the CA chain and a description, in a ZIP archive encrypted with AES-256 (AE-2), which 7-Zip opens. ' +
-    'The client secret is not in it: it was shown once.',
+    'The client secret is not in it: it was shown once. It takes the right to add members to its vaults.',
   permission: 'app_connections:export',
   rate: 'rotate',
   audit: 'bundle_exported',

@@ -8,7 +8,7 @@ import { newClientSecret } from './client-secret.ts';
 import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { find, shownCertificate } from './service.ts';
+import { find, refuseUnshareable, shownCertificate } from './service.ts';
 import * as store from './store.ts';
 
 /** A new secret, a new certificate, or both: at least one, and both unless the body names one. */
@@ -77,7 +77,7 @@ export async function rotate(
   });
 }
 
-/** People rotate what they may; a connection renews its own certificate, and nothing else. */
+/** People rotate what they may, and get credentials that open its vaults; a connection renews its own certificate, and nothing else. */
 async function authorized(
   ctx: Context,
   text: string,
@@ -102,5 +102,6 @@ async function authorized(
   ctx.authorize(`app-connection/${text}`);
   ctx.requireUnrestricted();
   if (row === undefined) throw notFound('connection');
+  await refuseUnshareable(ctx, row);
   return row;
 }
