@@ -274,6 +274,8 @@ test('of two nodes one signs, once in each hour', async () => {
   const a = await startService('postgres', { databaseUrl });
   const b = await startNodeBeside(a, databaseUrl);
   const tenants = [await addTenant(a), await addTenant(a)];
+  // The round at the start, which may come late on a busy machine, is not to be one of those that are counted.
+  await runJobs(a);
   for (let hour = 1; hour <= 2; hour++) {
     for (const { owner } of tenants) await ok(a.call('GET', '/v1/groups', { token: owner.token }));
     for (const node of [a, b]) node.clock.advance(HOUR_MS + MINUTE_MS);
