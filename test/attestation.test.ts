@@ -4,10 +4,11 @@ import { after, before, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { HOUR_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { nitroDocument, sevSnpReport } from './support/attestation-documents.ts';
+import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addTenant, invalid, ok, refused } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, auditOf, runJobs, startNodeBeside } from './support/vaults.ts';
+import { addPolicy, addVault, auditOf, runJobs, startNodeBeside } from './support/vaults.ts';
 import { nitroVector, vector } from './support/vectors.ts';
 
 const SEV = 'amd-sev-snp-report';
@@ -282,6 +283,12 @@ onBothDatabases('attestation', (database) => {
     await addPolicy(service, { user: member.id }, [{ action: ['attestation:verify'], resource: ['attestation'] }]);
     await ok(send(body, member.token));
     await issue(member.token);
+    const machine = await addConnection(service, await addVault(service));
+    const asMachine = () => callAs(service, machine, 'POST', '/attestation/verify', { body });
+    await refused(asMachine(), 403, 'INSUFFICIENT_PRIVILEGE');
+    const principal = { app_connection: machine.client_id };
+    await addPolicy(service, principal, [{ action: ['attestation:verify'], resource: ['attestation'] }]);
+    await ok(asMachine());
   });
 
   function found(t: TestContext): Buffer[] {
