@@ -445,6 +445,8 @@ onBothDatabases('app connections', (database) => {
       const machine = await addConnection(service, vault, { allowed_paths: ['nothing'] });
       const widen = { token: person.token, body: { allowed_paths: ['*'] } };
       assert.equal((await service.call('PATCH', `/v1/app-connections/${machine.id}`, widen)).status, 403);
+      const hidden = { token: person.token, body: { status: 'disabled', allowed_paths: ['*'] } };
+      assert.equal((await service.call('PATCH', `/v1/app-connections/${machine.id}`, hidden)).status, 403);
       const asked: [string, object][] = [
         [`/v1/app-connections/${machine.id}/rotate`, { client_secret: true }],
         [`/v1/app-connections/${machine.client_id}/rotate`, { certificate: true }],
