@@ -187,6 +187,9 @@ onBothDatabases('app connections', (database) => {
     const renewed = await callAs(service, machine, 'POST', url(machine), { body: {} });
     assert.equal(renewed.status, 200);
     assert.equal(renewed.body.client_secret, null);
+    const again = { body: {}, headers: { 'idempotency-key': uniqueName('key') } };
+    const first = await callAs(service, machine, 'POST', url(machine), again);
+    assert.equal((await callAs(service, machine, 'POST', url(machine), again)).text, first.text);
     assert.match(renewed.body.certificate, /BEGIN CERTIFICATE/);
     assert.equal((await callAs(service, machine, 'POST', url(machine), { body: { client_secret: true } })).status, 403);
     assert.equal((await callAs(service, machine, 'POST', url(other), { body: {} })).status, 403);
