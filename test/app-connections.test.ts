@@ -187,6 +187,9 @@ onBothDatabases('app connections', (database) => {
     const renewed = await callAs(service, machine, 'POST', url(machine), { body: {} });
     assert.equal(renewed.status, 200);
     assert.equal(renewed.body.client_secret, null);
+    const again = { body: {}, headers: { 'idempotency-key': uniqueName('key') } };
+    const first = await callAs(service, machine, 'POST', url(machine), again);
+    assert.equal((await callAs(service, machine, 'POST', url(machine), again)).text, first.text);
     assert.match(renewed.body.certificate, /BEGIN CERTIFICATE/);
     assert.equal((await callAs(service, machine, 'POST', url(machine), { body: { client_secret: true } })).status, 403);
     assert.equal((await callAs(service, machine, 'POST', url(other), { body: {} })).status, 403);
@@ -445,6 +448,8 @@ onBothDatabases('app connections', (database) => {
       const machine = await addConnection(service, vault, { allowed_paths: ['nothing'] });
       const widen = { token: person.token, body: { allowed_paths: ['*'] } };
       assert.equal((await service.call('PATCH', `/v1/app-connections/${machine.id}`, widen)).status, 403);
+      const hidden = { token: person.token, body: { status: 'disabled', allowed_paths: ['*'] } };
+      assert.equal((await service.call('PATCH', `/v1/app-connections/${machine.id}`, hidden)).status, 403);
       const asked: [string, object][] = [
         [`/v1/app-connections/${machine.id}/rotate`, { client_secret: true }],
         [`/v1/app-connections/${machine.client_id}/rotate`, { certificate: true }],

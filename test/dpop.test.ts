@@ -123,6 +123,8 @@ onBothDatabases('dpop', (database) => {
       const good = await proof();
       assert.equal((await read(machine, good)).status, 200);
       assert.equal((await read(machine, good)).body.error.code, 'INVALID_DPOP_PROOF');
+      const iat = Math.floor(service.clock.now() / 1000) + 0.1234567;
+      assert.equal((await read(machine, await proof({ more: { iat } }))).status, 200, 'seconds may have a fraction');
     });
 
     test('that does not require it is still refused with a bad one', async () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addConnection, callAs, type Machine, newDpopKey, proofBy, tlsCall } from './support/machines.ts';
-import { addColleague, ok } from './support/people.ts';
+import { addColleague, ok, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addSecret, addVault, secretUrl } from './support/vaults.ts';
+import { addSecret, addVault, POLICY_VERSION, secretUrl } from './support/vaults.ts';
 
 /** As the operator's webhook provider asks: the key is escaped as in a query, and an unset version is an empty parameter. */
 onBothDatabases('external secrets', (database) => {
@@ -72,6 +72,15 @@ onBothDatabases('external secrets', (database) => {
     assert.equal(elsewhere.status, 403);
     assert.equal((await callAs(service, machine, 'GET', '/eso/vault/never-was')).status, 403);
     assert.equal((await byName('../hidden')).status, 422);
+    const wide = await addConnection(service, vault);
+    const name = uniqueName('policy');
+    const statement = [{ effect: 'allow', action: ['eso:*'], resource: ['*'] }];
+    const document = { version: POLICY_VERSION, statement };
+    await ok(service.call('POST', '/v1/policies', { body: { name, document } }), 201);
+    const body = { principal: { app_connection: wide.client_id } };
+    await ok(service.call('POST', `/v1/policies/${name}/attach`, { body }));
+    const unknown = '/eso/secrets/by-id?id=sec_00000000000000000000000000';
+    assert.equal((await callAs(service, wide, 'GET', unknown)).status, 403, 'whatever a policy allows');
     await service.call('GET', `/eso/secrets/by-name?vault=${vault}&name=db%2Fmain`, { token: null });
   });
 

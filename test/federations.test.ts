@@ -498,6 +498,22 @@ onBothDatabases('certificates of federations', (database) => {
     assert.equal((await tlsCall(service, shown, path)).status, 403);
   });
 
+  test('what is issued for a job renews nothing, and ends with its federation', async () => {
+    const [shown, other] = await exchanged(false, 2);
+    const url = `/v1/app-connections/${shown.client_id}/rotate`;
+    await refused(service.call('POST', url, { token: shown.access_token, body: {} }), 401, 'INVALID_TOKEN');
+    const renewed = await tlsCall(service, shown, url, { method: 'POST' });
+    assert.deepEqual([renewed.status, renewed.body.error?.code], [403, 'INSUFFICIENT_PRIVILEGE']);
+    const path = `/app-connections/fetch/${shown.client_id}/${vault}/db/main`;
+    assert.equal((await tlsCall(service, shown, path)).status, 200);
+    const federations = `/app-connections/${shown.client_id}/federations`;
+    const [{ id }] = (await ok(service.call('GET', federations))).federations;
+    await ok(service.call('DELETE', `${federations}/${id}`), 204);
+    for (const one of [shown, other]) {
+      assert.equal((await tlsCall(service, one, path)).body.error.code, 'CERTIFICATE_REQUIRED');
+    }
+  });
+
   test('where the connection asks for a certificate, the token is worth nothing without the one it came with', async () => {
     const [first, second] = await exchanged(true, 2);
     const path = secretUrl(vault, 'db/main');

@@ -122,6 +122,6 @@ export async function proofBy(
   const ath = token === undefined ? {} : { ath: sha256(token).toString('base64url') };
   return new SignJWT({ htm, htu, jti, ...ath, ...(nonce !== undefined && { nonce }), ...more })
     .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk: key.jwk, ...header })
-    .setIssuedAt(Math.floor(at / 1000))
+    .setIssuedAt((more?.['iat'] as number | undefined) ?? Math.floor(at / 1000))
     .sign(key.privateKey);
 }

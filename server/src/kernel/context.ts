@@ -67,6 +67,8 @@ export class Context {
   /** What it was decided on with. */
   attributes: ResourceAttributes = {};
   isAuthorized = false;
+  /** It was the credential alone that decided, whatever the resource is called. */
+  isCredentialEnough = false;
   /** The tenant's epoch as this request found it: what was kept in another one is out of date. */
   epoch = NaN;
   /** What the request proved beyond knowing a credential. */
@@ -179,6 +181,7 @@ export class Context {
     if (verdict === 'ip') throw ipNotAllowed('ip_not_allowed');
     this.resource = 'self';
     this.isAuthorized = true;
+    this.isCredentialEnough = true;
   }
 
   /**

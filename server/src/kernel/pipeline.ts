@@ -209,8 +209,12 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   return { status: declaration.status, body: endpoint.serialize(result) };
 }
 
+/** No resource is called so. */
+const CREDENTIAL_ALONE = '';
+
 function keptAnswer(endpoint: ReadyEndpoint, status: number, ctx: Context, result: unknown): SavedAnswer {
-  const { resource, attributes } = ctx;
+  const { attributes } = ctx;
+  const resource = ctx.isCredentialEnough ? CREDENTIAL_ALONE : ctx.resource;
   const { output, status: own } = endpoint.declaration;
   if (status !== own) return { status, resource, attributes, body: JSON.stringify(result) };
   const kept = { status, resource, attributes };
@@ -230,7 +234,10 @@ function repeatedReply(endpoint: ReadyEndpoint, { status, body }: SavedAnswer): 
 
 /** What had to be loaded to be decided on is decided on again: rights may have changed since the answer was made. */
 function replay(ctx: Context, saved: SavedAnswer): void {
-  if (ctx.declaration.resource === 'loaded') ctx.authorize(saved.resource, saved.attributes);
+  if (ctx.declaration.resource === 'loaded') {
+    if (saved.resource === CREDENTIAL_ALONE) ctx.authorizeCredentialOnly();
+    else ctx.authorize(saved.resource, saved.attributes);
+  }
   ctx.describe({ idempotent_replay: true });
 }
 

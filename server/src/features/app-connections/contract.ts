@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { IpAllowlist } from '../../kernel/authz/ceiling.ts';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_MACHINE, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
   dpopThumbprint,
   freeText,
@@ -266,14 +266,15 @@ export const deleteConnection = endpoint({
 export const rotateConnection = endpoint({
   ...common,
   ...ofOne,
-  credentials: [...ANY_TOKEN, ...ANY_MACHINE, 'certificate'],
+  // Tokens of an exchange end soon: what they could renew would outlive them.
+  credentials: [...ANY_TOKEN, 'connection', 'certificate'],
   name: 'rotateConnection',
   method: 'POST',
   path: '/v1/app-connections/{connection}/rotate',
   summary: 'Give an AppConnection a new client secret, a new certificate, or both',
   description:
     'The secret before this one is accepted for `overlap_seconds` more, 0 unless given; certificates before this one end then too. A ' +
-    'connection may renew its own certificate with its own credentials; its secret only people renew, and it takes the right to add members to ' +
+    'connection may renew its own certificate with its secret or its certificate, but not with those of an exchange, which end; its secret only people renew, and it takes the right to add members to ' +
     'its vaults.',
   permission: 'app_connections:rotate',
   resource: 'loaded',

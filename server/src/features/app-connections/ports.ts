@@ -1,5 +1,8 @@
 import type { Certificates, Prepared } from '../certificates/index.ts';
 
 /** What this feature needs of certificates. */
-export type ConnectionCertificates = Pick<Certificates, 'prepare' | 'insert' | 'revoke' | 'check' | 'claimed'>;
+export type ConnectionCertificates = Pick<
+  Certificates,
+  'prepare' | 'insert' | 'revoke' | 'check' | 'claimed' | 'isBorrowed'
+>;
 export type PreparedCertificate = Prepared;

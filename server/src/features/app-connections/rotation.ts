@@ -18,7 +18,7 @@ export async function rotate(
   text: string,
   body: Body<typeof contract.rotateConnection>,
 ) {
-  const row = await authorized(ctx, text, body);
+  const row = await authorized(ctx, certificates, text, body);
   const isCertificate = body.certificate ?? (body.csr_pem !== undefined || (body.client_secret ?? false) === false);
   const isSecret =
     body.client_secret ??
@@ -80,6 +80,7 @@ export async function rotate(
 /** People rotate what they may, and get credentials that open its vaults; a connection renews its own certificate, and nothing else. */
 async function authorized(
   ctx: Context,
+  certificates: ConnectionCertificates,
   text: string,
   body: Body<typeof contract.rotateConnection>,
 ): Promise<store.ConnectionRow> {
@@ -95,6 +96,15 @@ async function authorized(
         },
       );
     }
+    if (principal.credential === 'certificate' && (await isBorrowed(ctx, certificates))) {
+      throw new CofferError(
+        'INSUFFICIENT_PRIVILEGE',
+        'The certificate of an exchange ends with it and renews nothing.',
+        {
+          auditReason: 'the certificate of an exchange',
+        },
+      );
+    }
     ctx.authorizeCredentialOnly();
     ctx.resource = `app-connection/${row.connection_no}`;
     return row;
@@ -104,4 +114,8 @@ async function authorized(
   if (row === undefined) throw notFound('connection');
   await refuseUnshareable(ctx, row);
   return row;
+}
+
+async function isBorrowed({ call, tenantId }: Context, certificates: ConnectionCertificates): Promise<boolean> {
+  return call.certificate === null || certificates.isBorrowed(tenantId, call.certificate);
 }

@@ -158,7 +158,7 @@ export async function update(
   return ctx.change(async (tx) => {
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
     if (row === undefined) throw notFound('connection');
-    if (Object.keys(body).some((field) => !HARMLESS.has(field)) && body.status !== 'disabled') {
+    if (mayGiveMore(body)) {
       await vaultsToShare(ctx, { vault_ids: body.vault_ids ?? (await liveVaultIds(tx, row)) });
     }
     const changed = changedRow(row, body, ctx.now);
@@ -168,6 +168,11 @@ export async function update(
     await raiseEpoch(tx, ctx.tenantId);
     return described(tx, changed);
   });
+}
+
+/** Disabling gives nothing; what else is changed with it would count once somebody enables the connection again. */
+function mayGiveMore({ status, ...rest }: Body<typeof contract.updateConnection>): boolean {
+  return status === 'active' || Object.keys(rest).some((field) => !HARMLESS.has(field));
 }
 
 /** Fields that give a connection nothing more, whatever they are set to. */

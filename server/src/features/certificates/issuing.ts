@@ -81,13 +81,13 @@ export async function issue(
     publicKey: Uint8Array<ArrayBuffer>;
     connectionNo: number;
     ttlMs: number;
-    isEphemeral: boolean;
+    source: string | null;
     crlUrl: string;
     now: number;
   },
 ): Promise<{ pem: string; row: CertificateRow }> {
-  const { now, ttlMs, publicKey, isEphemeral } = facts;
-  const life = Math.min(isEphemeral ? ttlMs : Math.max(ttlMs, CLIENT_LIFE_MIN_MS), CLIENT_LIFE_MAX_MS);
+  const { now, ttlMs, publicKey, source } = facts;
+  const life = Math.min(source !== null ? ttlMs : Math.max(ttlMs, CLIENT_LIFE_MIN_MS), CLIENT_LIFE_MAX_MS);
   const not_before = x509.wholeSeconds(Math.max(now - BACKDATED_MS, authority.certificate.notBefore));
   const not_after = x509.wholeSeconds(Math.min(now + life, authority.certificate.notAfter));
   const serial = x509.newSerial();
@@ -118,6 +118,7 @@ export async function issue(
     client_id: name.clientId,
     connection_no: facts.connectionNo,
     thumbprint: x509.thumbprintOf(der),
+    source,
     not_before,
     not_after,
     revoked_at: null,

@@ -59,16 +59,16 @@ export class Certificates {
     connectionNo: number;
     csrPem?: string | undefined;
     ttlMs: number;
-    /** Lives no longer than what it was issued for, such as a job, even if that is less than the least for others. */
-    isEphemeral?: boolean;
+    /** What it is issued for, such as a job by its federation: it lives no longer, even if that is less than the least for others. */
+    source?: string;
   }): Promise<Prepared> {
-    const { tenantId, connectionNo, csrPem, ttlMs, isEphemeral = false } = request;
+    const { tenantId, connectionNo, csrPem, ttlMs, source = null } = request;
     const subject = csrPem === undefined ? await newSubject(request) : await requestedSubject(csrPem);
     const authority = await this.authorities.newest(tenantId);
     const root = await this.authorities.rootOf(authority);
     const crlUrl = `${this.#kernel.addresses.baseUrl}/pki/${tenantId}/crl.pem`;
     const now = this.#kernel.clock.now();
-    const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, isEphemeral, crlUrl, now };
+    const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, source, crlUrl, now };
     const { pem, row } = await issue(authority, request, facts);
     return {
       certificate: pem,
@@ -129,6 +129,12 @@ export class Certificates {
     if (now < accepted.notBefore) return { ok: false, reason: 'not valid yet' };
     if (now > accepted.notAfter) return { ok: false, reason: 'expired' };
     return { ok: true, serial: accepted.serial };
+  }
+
+  /** Whether a certificate that was found good was issued for something that ends, and must not outlive it by what it is used for. */
+  async isBorrowed(tenantId: string, peer: PeerCertificate): Promise<boolean> {
+    const row = await store.findCertificate(this.#kernel.database.read, tenantId, this.#leafOf(peer)?.serial ?? '');
+    return row?.source != null;
   }
 
   /** Which connection a certificate of ours claims to be; nothing is verified by this. */

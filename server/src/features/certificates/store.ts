@@ -36,6 +36,8 @@ export interface CertificateRow {
   client_id: string;
   connection_no: number;
   thumbprint: string;
+  /** The federation whose exchange it was issued by; null for one of the connection itself. */
+  source: string | null;
   not_before: number;
   not_after: number;
   revoked_at: number | null;
@@ -128,7 +130,9 @@ export async function hasRevokedBetween(db: Reader, tenantId: string, caNo: numb
   return row !== undefined;
 }
 
-export type Revoked = { clientId: string; serials?: readonly string[] } | { serials: readonly string[] };
+export type Revoked =
+  | { clientId: string; source?: string; serials?: readonly string[] }
+  | { serials: readonly string[] };
 
 /** Those of a client, or only these, as far as they would live longer; answers with their serials. */
 export async function revoke(
@@ -142,6 +146,7 @@ export async function revoke(
     .set(mark)
     .where('tenant_id', '=', tenantId)
     .$if('clientId' in which, (q) => q.where('client_id', '=', (which as { clientId: string }).clientId))
+    .$if('source' in which, (q) => q.where('source', '=', (which as { source: string }).source))
     .$if(which.serials !== undefined, (q) => q.where('serial', 'in', which.serials ?? []))
     .where((eb) => eb.or([eb('revoked_at', 'is', null), eb('revoked_at', '>', mark.revoked_at)]))
     .where('not_after', '>', mark.revoked_at)

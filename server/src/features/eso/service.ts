@@ -33,7 +33,10 @@ export async function readById(ctx: Context, reader: SecretReader, query: Query<
   const place = await placedSecret(ctx.database.read, ctx.tenantId, query.id);
   if (place === undefined) {
     ctx.authorize(literalResource('secret', query.id));
-    throw secretNotFound();
+    // A policy on everything allows even this: still nobody knows that there was such a secret.
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'There is no secret with this id that you may read.', {
+      auditReason: 'an id that no secret has',
+    });
   }
   if (place.isDeleted) {
     ctx.authorize(secretResource(place.vault, place.path), place);

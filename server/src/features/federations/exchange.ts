@@ -72,7 +72,7 @@ export async function exchange(
     clientId: connection.client_id,
     connectionNo: connection.connection_no,
     ttlMs,
-    isEphemeral: true,
+    source,
   });
   const { token, row } = await issueConnectionToken(ctx.kernel, {
     kind: 'federation',

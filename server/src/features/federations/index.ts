@@ -17,10 +17,10 @@ export function federationsFeature(parts: ExchangeParts): Feature {
         federations.read(ctx, params.connection, params.federation_id),
       ),
       bind(contract.updateFederation, (ctx, { params, body }) =>
-        federations.update(ctx, params.connection, params.federation_id, body),
+        federations.update(ctx, parts.certificates, params.connection, params.federation_id, body),
       ),
       bind(contract.deleteFederation, (ctx, { params }) =>
-        federations.remove(ctx, params.connection, params.federation_id),
+        federations.remove(ctx, parts.certificates, params.connection, params.federation_id),
       ),
       bind(contract.exchangeToken, (ctx, { params, body }) => exchange(ctx, parts, params.connection, body)),
     ],

@@ -9,6 +9,7 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
+  type ConnectionCertificates,
   type ConnectionRow,
   existingConnection,
   lockConnection,
@@ -81,6 +82,7 @@ export async function read(ctx: Context, id: string, federationId: string): Prom
 
 export async function update(
   ctx: Context,
+  certificates: ConnectionCertificates,
   id: string,
   federationId: string,
   body: Body<typeof contract.updateFederation>,
@@ -104,27 +106,42 @@ export async function update(
     };
     ctx.describe({ ...described(changed), changed: Object.keys(body) });
     await unlessTaken(store.updateFederation(tx, changed));
-    await endTokens(ctx, tx, row);
+    await endIssued(ctx, tx, certificates, connection, row);
     return toWire(ctx, changed);
   });
 }
 
-export async function remove(ctx: Context, id: string, federationId: string): Promise<undefined> {
-  const known = await existing(ctx, await existingConnection(ctx, id), federationId);
+export async function remove(
+  ctx: Context,
+  certificates: ConnectionCertificates,
+  id: string,
+  federationId: string,
+): Promise<undefined> {
+  const connection = await existingConnection(ctx, id);
+  const known = await existing(ctx, connection, federationId);
   return ctx.change(async (tx) => {
     const row = await store.lockFederation(tx, known);
     if (row === undefined) throw notFound('federation');
     ctx.describe(described(row));
     await store.deleteFederation(tx, row);
-    await endTokens(ctx, tx, row);
+    await endIssued(ctx, tx, certificates, connection, row);
     return undefined;
   });
 }
 
-/** Whom the federation let in before need not be whom it lets in now. */
-async function endTokens(ctx: Context, tx: Tx, { connection_no, federation_no }: store.FederationRow): Promise<void> {
-  const from = { connection_no, kind: 'federation', source: sourceOf(federation_no) } as const;
-  await revokeTokensFrom(tx, ctx.tenantId, from, ctx.now);
+/** Whom the federation let in before need not be whom it lets in now: neither by a token, nor by the certificate that came with it. */
+async function endIssued(
+  ctx: Context,
+  tx: Tx,
+  certificates: ConnectionCertificates,
+  { client_id: clientId }: ConnectionRow,
+  { connection_no, federation_no }: store.FederationRow,
+): Promise<void> {
+  const source = sourceOf(federation_no);
+  await revokeTokensFrom(tx, ctx.tenantId, { connection_no, kind: 'federation', source }, ctx.now);
+  const reason = 'its federation was changed or deleted';
+  const serials = await certificates.revoke(tx, ctx.tenantId, { clientId, source }, reason, ctx.now);
+  for (const serial of serials) ctx.alsoRecord('cert_revoked', ctx.resource, { serial, reason });
   await raiseEpoch(tx, ctx.tenantId);
 }
 

@@ -54,7 +54,12 @@ export async function verifyProof(proof: string, request: ProvedRequest): Promis
     if (ath !== undefined) throw new BadProof('it was made for a token, and none is sent');
   } else if (ath !== sha256(request.token).toString('base64url')) throw new BadProof('it was made for another token');
   const jkt = await calculateJwkThumbprint(jwk, 'sha256');
-  return { jkt, use: sha256(`${jkt} ${jti}`).toString('base64url'), nonce: nonce ?? null, issuedAt: iat * SECOND_MS };
+  return {
+    jkt,
+    use: sha256(`${jkt} ${jti}`).toString('base64url'),
+    nonce: nonce ?? null,
+    issuedAt: Math.ceil(iat * SECOND_MS),
+  };
 }
 
 async function signed(proof: string, now: number) {
