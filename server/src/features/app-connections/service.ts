@@ -138,7 +138,15 @@ export async function find(db: Reader, tenantId: string, text: string): Promise<
 export async function existing(ctx: Context, text: string): Promise<store.ConnectionRow> {
   const row = await find(ctx.database.read, ctx.tenantId, text);
   if (row === undefined) throw notFound('connection');
+  refuseDenied(ctx, row);
+  // One name in the log, whichever it was asked for by.
+  ctx.resource = `app-connection/${row.connection_no}`;
   return row;
+}
+
+/** A deny names it by its number or its client id, and holds for who calls it by the other. */
+export function refuseDenied(ctx: Context, row: store.ConnectionRow, action = ctx.declaration.permission): void {
+  for (const name of [row.connection_no, row.client_id]) ctx.refuseDenied(action, `app-connection/${name}`);
 }
 
 export async function read(ctx: Context, text: string): Promise<Connection> {
