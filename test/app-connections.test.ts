@@ -461,6 +461,36 @@ onBothDatabases('app connections', (database) => {
       assert.equal(await statusAs(machine, secret('nothing')), 404);
     });
 
+    test('nor its policies: who takes over a connection needs the right to give them', async () => {
+      const person = await addPerson(service, { role: 'member' });
+      const own = await addVault(service);
+      const add = async (statement: object[], principal: object) => {
+        const name = uniqueName('policy');
+        const document = { version: '2026-01-01', statement };
+        await ok(service.call('POST', '/v1/policies', { body: { name, document } }), 201);
+        await done(service, service.call('POST', `/v1/policies/${name}/attach`, { body: { principal } }), 200);
+      };
+      const manage = { effect: 'allow', action: ['app_connections:*'], resource: ['*'] };
+      const share = { effect: 'allow', action: ['members:add'], resource: [`vault/${own}`] };
+      await add([manage, share], { user: person.id });
+      const [mine, foreign, rich] = [
+        await addConnection(service, own),
+        await addConnection(service, vault),
+        await addConnection(service, own),
+      ];
+      await add([{ effect: 'allow', action: ['eaas:decrypt'], resource: ['*'] }], { app_connection: rich.client_id });
+      const status = async (method: string, path: string, body: object) =>
+        (await service.call(method, `/v1/app-connections/${path}`, { token: person.token, body })).status;
+      assert.equal(await status('POST', `${mine.id}/rotate`, {}), 200);
+      assert.equal(
+        await status('PATCH', `${foreign.id}`, { vault_ids: mine['vault_ids'] }),
+        403,
+        'away from its vault',
+      );
+      assert.equal(await status('POST', `${rich.id}/rotate`, {}), 403);
+      assert.equal(await status('PATCH', `${rich.id}`, { mtls_required: true }), 403);
+    });
+
     test('lesson 1: a deny holds by number and by client id, whichever it names', async () => {
       const connections = [await addConnection(service, vault), await addConnection(service, vault)];
       const [first, second] = connections.map(({ id, client_id }) => [String(id), client_id]) as [string[], string[]];

@@ -10,6 +10,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
 import { newClientSecret } from './client-secret.ts';
 import type * as contract from './contract.ts';
@@ -167,7 +168,8 @@ export async function update(
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
     if (row === undefined) throw notFound('connection');
     if (mayGiveMore(body)) {
-      await vaultsToShare(ctx, { vault_ids: body.vault_ids ?? (await liveVaultIds(tx, row)) });
+      await refuseUnshareable(ctx, row);
+      if (body.vault_ids !== undefined) await vaultsToShare(ctx, { vault_ids: body.vault_ids });
     }
     const changed = changedRow(row, body, ctx.now);
     refuseUnusable(changed);
@@ -198,9 +200,17 @@ async function liveVaultIds(db: Reader, row: store.ConnectionRow): Promise<strin
   return found.filter((vault) => isLive(vault)).map((vault) => vault.vault_id);
 }
 
-/** Whoever lets somebody else act as a connection hands out its vaults, as if giving them to the connection. */
+/** Whoever lets somebody else act as a connection hands out its vaults and policies, as if giving them to the connection. */
 export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow): Promise<void> {
-  await vaultsToShare(ctx, { vault_ids: await liveVaultIds(ctx.database.read, row) });
+  const { read } = ctx.database;
+  await vaultsToShare(ctx, { vault_ids: await liveVaultIds(read, row) });
+  const attached = await policiesOfConnection(read, row.tenant_id, row.client_id);
+  if (attached.every(({ name }) => ctx.may('policies:attach', `policy/${name}`))) return;
+  throw new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    'To let others act as a connection you need policies:attach on each policy attached to it.',
+    { auditReason: 'policies:attach on a policy of a connection' },
+  );
 }
 
 function changedRow(
