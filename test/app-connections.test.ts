@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { path7za } from '7zip-bin';
 import { isClientSecret } from '../server/src/features/app-connections/client-secret.ts';
 import { addConnection, callAs, clientHeaders, type Machine, tlsAgent, tlsCall } from './support/machines.ts';
-import { addPerson, addTenant, ok, uniqueName } from './support/people.ts';
+import { addPerson, addTenant, done, ok, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addSecret, addVault, secretUrl } from './support/vaults.ts';
 
@@ -459,6 +459,63 @@ onBothDatabases('app connections', (database) => {
         assert.equal((await service.call('POST', path, { token: person.token, body })).status, 403, path);
       }
       assert.equal(await statusAs(machine, secret('nothing')), 404);
+    });
+
+    test('nor its policies: who takes over a connection needs the right to give them', async () => {
+      const person = await addPerson(service, { role: 'member' });
+      const own = await addVault(service);
+      const add = async (statement: object[], principal: object) => {
+        const name = uniqueName('policy');
+        const document = { version: '2026-01-01', statement };
+        await ok(service.call('POST', '/v1/policies', { body: { name, document } }), 201);
+        await done(service, service.call('POST', `/v1/policies/${name}/attach`, { body: { principal } }), 200);
+      };
+      const manage = { effect: 'allow', action: ['app_connections:*'], resource: ['*'] };
+      const share = { effect: 'allow', action: ['members:add'], resource: [`vault/${own}`] };
+      await add([manage, share], { user: person.id });
+      const [mine, foreign, rich] = [
+        await addConnection(service, own),
+        await addConnection(service, vault),
+        await addConnection(service, own),
+      ];
+      await add([{ effect: 'allow', action: ['eaas:decrypt'], resource: ['*'] }], { app_connection: rich.client_id });
+      const status = async (method: string, path: string, body: object) =>
+        (await service.call(method, `/v1/app-connections/${path}`, { token: person.token, body })).status;
+      assert.equal(await status('POST', `${mine.id}/rotate`, {}), 200);
+      assert.equal(
+        await status('PATCH', `${foreign.id}`, { vault_ids: mine['vault_ids'] }),
+        403,
+        'away from its vault',
+      );
+      assert.equal(await status('POST', `${rich.id}/rotate`, {}), 403);
+      assert.equal(await status('PATCH', `${rich.id}`, { mtls_required: true }), 403);
+    });
+
+    test('lesson 1: a deny holds by number and by client id, whichever it names', async () => {
+      const connections = [await addConnection(service, vault), await addConnection(service, vault)];
+      const [first, second] = connections.map(({ id, client_id }) => [String(id), client_id]) as [string[], string[]];
+      const person = await addPerson(service, { role: 'admin' });
+      const name = uniqueName('policy');
+      const denied = [`app-connection/${first[0]}`, `app-connection/${second[1]}`];
+      const statement = [{ effect: 'deny', action: ['app_connections:*', 'federations:*'], resource: denied }];
+      const document = { version: '2026-01-01', statement };
+      await ok(service.call('POST', '/v1/policies', { body: { name, document } }), 201);
+      const attach = service.call('POST', `/v1/policies/${name}/attach`, { body: { principal: { user: person.id } } });
+      await done(service, attach, 200);
+      for (const called of [...first, ...second]) {
+        const asked: [string, string, object?][] = [
+          ['GET', `/v1/app-connections/${called}`],
+          ['PATCH', `/v1/app-connections/${called}`, { name: uniqueName('c') }],
+          ['POST', `/v1/app-connections/${called}/rotate`, {}],
+          ['POST', `/app-connections/${called}/export-zip`, { password: 'correct horse battery' }],
+          ['GET', `/app-connections/${called}/federations`],
+          ['DELETE', `/v1/app-connections/${called}`],
+        ];
+        for (const [method, path, body] of asked) {
+          const { status } = await service.call(method, path, { token: person.token, ...(body && { body }) });
+          assert.equal(status, 403, `${method} ${path}`);
+        }
+      }
     });
 
     test('bad input changes nothing and says what is wrong', async () => {

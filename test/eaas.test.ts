@@ -239,13 +239,18 @@ onBothDatabases('encryption as a service', (database) => {
     const { kernel } = service.app;
     const cache = new KeyCache(kernel, 2 ** 21);
     const ctx = (await contextOf(service)) as Parameters<KeyCache['forEncryption']>[0];
+    const recorded: unknown[][] = [];
+    ctx.alsoRecord = (...entry) => void recorded.push(entry);
     const versions = new Set<number>();
     for (let i = 0; i < 5; i++) {
       ctx.epoch = Number(await kernel.epochs.current(kernel.operatorTenantId));
       versions.add((await cache.forEncryption(ctx, name, 2 ** 20)).version);
     }
     assert.ok(versions.size > 1, `versions ${[...versions]}`);
-    assert.ok((await ok(service.call('GET', `/eaas/keys/${name}`))).latest_version > 1);
+    const { latest_version } = await ok(service.call('GET', `/eaas/keys/${name}`));
+    assert.ok(latest_version > 1);
+    assert.equal(recorded.length, latest_version - 1, 'each is in the audit log');
+    assert.deepEqual(recorded[0]?.slice(0, 2), ['eaas:rotate', `eaas/${name}`]);
   });
 
   test('many encrypt while others rotate: every envelope opens, and versions have no gap', async () => {

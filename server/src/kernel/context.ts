@@ -219,6 +219,14 @@ export class Context {
     return this.#refusal(action, resource, attributes) === null;
   }
 
+  /** For a second name of what was decided on: to be allowed under one name is enough, and so is to be denied under one. */
+  refuseDenied(action: string, resource: string): void {
+    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
+    const { reason } = authorize(this.principal, { action, resource, context });
+    const refusal = reason === 'explicit_deny' ? this.#refusal(action, resource, {}) : null;
+    if (refusal !== null) throw refusal;
+  }
+
   /** Whether the person could, from here and now, with another credential: with no ceiling, and with or without a second factor. */
   personMay(action: string, resource: string, { environment, tags }: ResourceAttributes, mfa: boolean): boolean {
     const context = { ip: this.call.address, mfa, time: this.now, environment, tags };

@@ -22,6 +22,7 @@ export {
   existing as existingConnection,
   find as findConnection,
   type RemovalPorts,
+  refuseDenied as refuseDeniedConnection,
   refuseUnshareable,
 } from './service.ts';
 export {

@@ -8,7 +8,7 @@ import { newClientSecret } from './client-secret.ts';
 import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { find, refuseUnshareable, shownCertificate } from './service.ts';
+import { find, refuseDenied, refuseUnshareable, shownCertificate } from './service.ts';
 import * as store from './store.ts';
 
 /** A new secret, a new certificate, or both: at least one, and both unless the body names one. */
@@ -112,6 +112,7 @@ async function authorized(
   ctx.authorize(`app-connection/${text}`);
   ctx.requireUnrestricted();
   if (row === undefined) throw notFound('connection');
+  refuseDenied(ctx, row);
   await refuseUnshareable(ctx, row);
   return row;
 }

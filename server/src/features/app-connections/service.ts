@@ -10,6 +10,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
 import { newClientSecret } from './client-secret.ts';
 import type * as contract from './contract.ts';
@@ -138,7 +139,15 @@ export async function find(db: Reader, tenantId: string, text: string): Promise<
 export async function existing(ctx: Context, text: string): Promise<store.ConnectionRow> {
   const row = await find(ctx.database.read, ctx.tenantId, text);
   if (row === undefined) throw notFound('connection');
+  refuseDenied(ctx, row);
+  // One name in the log, whichever it was asked for by.
+  ctx.resource = `app-connection/${row.connection_no}`;
   return row;
+}
+
+/** A deny names it by its number or its client id, and holds for who calls it by the other. */
+export function refuseDenied(ctx: Context, row: store.ConnectionRow, action = ctx.declaration.permission): void {
+  for (const name of [row.connection_no, row.client_id]) ctx.refuseDenied(action, `app-connection/${name}`);
 }
 
 export async function read(ctx: Context, text: string): Promise<Connection> {
@@ -159,7 +168,8 @@ export async function update(
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
     if (row === undefined) throw notFound('connection');
     if (mayGiveMore(body)) {
-      await vaultsToShare(ctx, { vault_ids: body.vault_ids ?? (await liveVaultIds(tx, row)) });
+      await refuseUnshareable(ctx, row);
+      if (body.vault_ids !== undefined) await vaultsToShare(ctx, { vault_ids: body.vault_ids });
     }
     const changed = changedRow(row, body, ctx.now);
     refuseUnusable(changed);
@@ -190,9 +200,17 @@ async function liveVaultIds(db: Reader, row: store.ConnectionRow): Promise<strin
   return found.filter((vault) => isLive(vault)).map((vault) => vault.vault_id);
 }
 
-/** Whoever lets somebody else act as a connection hands out its vaults, as if giving them to the connection. */
+/** Whoever lets somebody else act as a connection hands out its vaults and policies, as if giving them to the connection. */
 export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow): Promise<void> {
-  await vaultsToShare(ctx, { vault_ids: await liveVaultIds(ctx.database.read, row) });
+  const { read } = ctx.database;
+  await vaultsToShare(ctx, { vault_ids: await liveVaultIds(read, row) });
+  const attached = await policiesOfConnection(read, row.tenant_id, row.client_id);
+  if (attached.every(({ name }) => ctx.may('policies:attach', `policy/${name}`))) return;
+  throw new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    'To let others act as a connection you need policies:attach on each policy attached to it.',
+    { auditReason: 'policies:attach on a policy of a connection' },
+  );
 }
 
 function changedRow(

@@ -92,7 +92,9 @@ export class KeyCache {
     const { tenant_id: tenantId, name, key_id: keyId, latest_version: version } = kept;
     const { keyring, database } = this.#kernel;
     const nextVersion = await keyring.versionMaker(tenantId, purposeOf(keyId));
+    let isRotated = false;
     const isReserved = await database.transaction(async (tx) => {
+      isRotated = false;
       const row = await lockKey(tx, tenantId, name);
       if (row?.key_id !== keyId || row.latest_version !== version) return false;
       const used = await keyring.countUses(tx, tenantId, purposeOf(keyId), version, USES_BLOCK);
@@ -100,8 +102,10 @@ export class KeyCache {
       await keyring.insertVersion(tx, nextVersion(version + 1));
       await updateKey(tx, tenantId, name, { latest_version: version + 1, rotated_at: ctx.now, updated_at: ctx.now });
       await raiseEpoch(tx, tenantId);
+      isRotated = true;
       return false;
     });
+    if (isRotated) ctx.alsoRecord('eaas:rotate', `eaas/${name}`, { version: version + 1, reason: 'used often enough' });
     if (isReserved) uses.left += USES_BLOCK;
     return isReserved;
   }

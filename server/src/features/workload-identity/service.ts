@@ -11,6 +11,7 @@ import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type ConnectionRow,
   findConnectionByNumber,
+  refuseDeniedConnection,
   refuseUnshareable,
   revokeTokensFrom,
 } from '../app-connections/index.ts';
@@ -141,6 +142,7 @@ async function changeableConnection(ctx: Context, connectionNo: number): Promise
   }
   const connection = await findConnectionByNumber(ctx.database.read, ctx.tenantId, connectionNo);
   if (connection === undefined) throw notFound('connection');
+  refuseDeniedConnection(ctx, connection, 'app_connections:update');
   await refuseUnshareable(ctx, connection);
   return connection;
 }
