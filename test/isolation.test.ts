@@ -43,6 +43,7 @@ const PLAIN = new Set(
     ['algorithm', 'wrapKey.key', 'public_key', 'wrapped', 'message', 'digest', 'signature'],
     ['exportAudit.from_seq'],
     // What people are called, not what they are found by; and what is put before paths.
+    ['createConnection.name', 'createWorkloadMethod.name', 'updateWorkloadMethod.name', 'createFederation.name'],
     ['createToken.name', 'createUser.name', 'updateUser.name', 'createTenant.owner_email', 'importSecrets.prefix'],
     // A new name, which is tried where things are made; and one that cannot be given.
     ['updateEnvironment.name', 'updateVault.name'],
@@ -77,7 +78,6 @@ const FREE = new Set([
   'createGroup body.name',
   'createPolicy body.name',
   'createVault body.name',
-  'createConnection body.name',
   'createEncryptionKey body.name',
   'createTenant body.name',
   'createEnvironment body.name',

@@ -137,6 +137,12 @@ async function named(world: World) {
 
 /** Further inputs, for fields that the usual one leaves out. */
 export const MORE_MACHINE_INPUTS: Record<string, MakeInput[]> = {
+  'PUT /workload-identity/methods/{method_id}': [
+    async (world) => ({
+      ...(await someMethod(world)).input,
+      body: { app_connection_id: Number((await someConnection(world)).id) },
+    }),
+  ],
   'POST /v1/app-connections': [
     async (world) => ({ body: { name: uniqueName('connection'), vault_ids: (await someConnection(world)).vault_ids } }),
   ],

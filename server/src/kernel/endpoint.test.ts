@@ -68,6 +68,7 @@ test('the codes an endpoint can answer with follow from its declaration', () => 
   assert.deepEqual(errorCodes(good), [
     'INVALID_REQUEST',
     'INVALID_TOKEN',
+    'INVALID_DPOP_PROOF',
     'INSUFFICIENT_PRIVILEGE',
     'IP_NOT_ALLOWED',
     'NOT_FOUND',
