@@ -1,6 +1,14 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
-import { bringUpToDate, explainFailure, loadConfig, newAdminToken, rekey } from '../../server/src/operator/index.ts';
+import {
+  backup,
+  bringUpToDate,
+  explainFailure,
+  loadConfig,
+  newAdminToken,
+  rekey,
+  restore,
+} from '../../server/src/operator/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
 const EXIT_FAILED = 1;
@@ -29,6 +37,28 @@ either did not happen or is finished by the next start.`,
 );
 operatorCommand('migrate', 'Bring the schema of the database up to date', bringUpToDate);
 operatorCommand('new-admin-token', 'Make a token for the first owner, in place of one that is lost', newAdminToken);
+
+fileCommand('backup', 'Write everything into one encrypted file, while the service goes on', backup).addHelpText(
+  'after',
+  '\nIt opens with the root key of this moment: keep that key too, and not beside it.',
+);
+fileCommand('restore', 'Bring a backup into an empty data folder or database', restore).addHelpText(
+  'after',
+  '\nGive the root key by the same settings as for the service; with the provider "file", put it into the data folder first.',
+);
+
+function fileCommand(
+  name: string,
+  description: string,
+  act: (config: ReturnType<typeof loadConfig>, file: string) => Promise<string>,
+) {
+  return server
+    .command(`${name} <file>`)
+    .description(description)
+    .action(async (file: string) => {
+      process.stdout.write(`${await act(loadConfig(process.env), file)}\n`);
+    });
+}
 
 function operatorCommand(
   name: string,

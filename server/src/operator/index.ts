@@ -1,6 +1,8 @@
 /** What an operator does to an installation from its machine: all that the `coffer` command may use of the server. */
 export { loadConfig } from '../kernel/config.ts';
+export { backup } from './backup.ts';
 export { explainFailure } from './failure.ts';
 export { bringUpToDate } from './migrate.ts';
 export { newAdminToken } from './new-admin-token.ts';
 export { rekey } from './rekey.ts';
+export { restore } from './restore.ts';

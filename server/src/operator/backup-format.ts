@@ -1,0 +1,198 @@
+import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { type Place, seal, UnsealError, unseal } from '../kernel/crypto/sealing.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import type { DatabaseKind } from '../kernel/storage/database.ts';
+
+/**
+ * A backup file: a line that says what it is, then pieces of at most a mebibyte, each sealed with a key made for this file and wrapped by
+ * the root key. The number of a piece, and whether it is the last, are part of its IV: pieces cannot be left out, put in another order, or cut
+ * off at the end.
+ */
+const MAGIC = 'coffer-backup 1';
+const ALGORITHM = 'aes-256-gcm';
+const TAG_BYTES = 16;
+const PIECE_BYTES = 1024 * 1024;
+const HEADER_BYTES_MAX = 4096;
+const PLACE: Place = { tenantId: 'system', table: 'backup', row: MAGIC };
+
+export interface BackupHeader {
+  kind: DatabaseKind;
+  /** Of the schema: how many steps it has. */
+  schema: number;
+  installation_id: string;
+  root_key_id: string;
+  root_key_salt: string;
+  made_at: string;
+}
+
+interface SealedHeader extends BackupHeader {
+  magic: string;
+  wrapped_key: string;
+}
+
+export class BackupWriter {
+  readonly #fd: number;
+  readonly #key: KeyObject;
+  readonly #aad: Buffer;
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #pieces = 0;
+
+  constructor(file: string, header: BackupHeader, rootKey: KeyObject) {
+    const bytes = randomBytes(32);
+    this.#key = createSecretKey(bytes);
+    const wrapped_key = seal(rootKey, 0, PLACE, bytes).toString('base64');
+    bytes.fill(0);
+    const line = Buffer.from(`${JSON.stringify({ magic: MAGIC, ...header, wrapped_key } satisfies SealedHeader)}\n`);
+    this.#aad = hash('sha256', line, 'buffer');
+    // Never over another one: a backup that fails half-way must not cost the one before it.
+    this.#fd = openSync(file, 'wx', 0o600);
+    writeSync(this.#fd, line);
+  }
+
+  write(record: unknown): void {
+    const line = Buffer.from(`${JSON.stringify(record)}\n`, 'utf8');
+    this.#pending.push(line);
+    this.#pendingBytes += line.length;
+    if (this.#pendingBytes < PIECE_BYTES) return;
+    const all = Buffer.concat(this.#pending);
+    let at = 0;
+    for (; all.length - at > PIECE_BYTES; at += PIECE_BYTES)
+      this.#writePiece(all.subarray(at, at + PIECE_BYTES), false);
+    this.#pending = [all.subarray(at)];
+    this.#pendingBytes = all.length - at;
+  }
+
+  /** Durable when it returns. */
+  finish(): void {
+    this.#writePiece(Buffer.concat(this.#pending), true);
+    fsyncSync(this.#fd);
+    this.close();
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #writePiece(plaintext: Buffer, isLast: boolean): void {
+    const cipher = createCipheriv(ALGORITHM, this.#key, ivOf(this.#pieces++, isLast), { authTagLength: TAG_BYTES });
+    cipher.setAAD(this.#aad);
+    const body = cipher.update(plaintext);
+    cipher.final();
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(body.length);
+    for (const part of [length, cipher.getAuthTag(), body]) writeSync(this.#fd, part);
+  }
+}
+
+/** The key is used for one file alone, so counting is enough to never repeat an IV. */
+function ivOf(piece: number, isLast: boolean): Buffer {
+  const iv = Buffer.alloc(12);
+  iv.writeUInt32BE(piece, 0);
+  iv[11] = Number(isLast);
+  return iv;
+}
+
+export class BackupReader {
+  readonly header: BackupHeader;
+  readonly #fd: number;
+  readonly #wrappedKey: Buffer;
+  readonly #aad: Buffer;
+  readonly #start: number;
+
+  constructor(file: string) {
+    try {
+      this.#fd = openSync(file, 'r');
+    } catch {
+      throw new StartError(
+        'The backup file cannot be opened. Give the path of a file that `coffer server backup` made.',
+      );
+    }
+    const first = Buffer.alloc(HEADER_BYTES_MAX);
+    const count = readSync(this.#fd, first, 0, HEADER_BYTES_MAX, 0);
+    const end = first.subarray(0, count).indexOf('\n');
+    const header = end === -1 ? null : parsed(first.toString('utf8', 0, end));
+    if (header === null) throw notABackup();
+    this.#start = end + 1;
+    this.#aad = hash('sha256', first.subarray(0, this.#start), 'buffer');
+    this.#wrappedKey = Buffer.from(header.wrapped_key, 'base64');
+    this.header = header;
+  }
+
+  /** What was written, record by record. Nothing of a piece is given before all of it is known to be genuine. */
+  *records(rootKey: KeyObject): Generator<unknown> {
+    const key = this.#openKey(rootKey);
+    let rest = '';
+    for (const piece of this.#pieces(key)) {
+      const lines = (rest + piece).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) yield JSON.parse(line);
+    }
+    if (rest !== '') throw damaged();
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #openKey(rootKey: KeyObject): KeyObject {
+    try {
+      return createSecretKey(unseal(rootKey, PLACE, this.#wrappedKey));
+    } catch (error) {
+      if (error instanceof UnsealError) throw damaged();
+      throw error;
+    }
+  }
+
+  *#pieces(key: KeyObject): Generator<string> {
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    let at = this.#start;
+    for (let n = 0; ; n++) {
+      const head = this.#read(at, 4 + TAG_BYTES);
+      const length = head.readUInt32BE(0);
+      if (length > PIECE_BYTES) throw damaged();
+      const body = this.#read(at + head.length, length);
+      at += head.length + length;
+      const isLast = this.#isEnd(at);
+      const decipher = createDecipheriv(ALGORITHM, key, ivOf(n, isLast), { authTagLength: TAG_BYTES });
+      decipher.setAAD(this.#aad);
+      decipher.setAuthTag(head.subarray(4));
+      const plaintext = decipher.update(body);
+      try {
+        decipher.final();
+      } catch {
+        throw damaged();
+      }
+      yield decoder.decode(plaintext, { stream: !isLast });
+      if (isLast) return;
+    }
+  }
+
+  #read(at: number, length: number): Buffer {
+    const bytes = Buffer.alloc(length);
+    if (readSync(this.#fd, bytes, 0, length, at) !== length) throw damaged();
+    return bytes;
+  }
+
+  #isEnd(at: number): boolean {
+    return readSync(this.#fd, Buffer.alloc(1), 0, 1, at) === 0;
+  }
+}
+
+function parsed(line: string): SealedHeader | null {
+  try {
+    const header = JSON.parse(line) as SealedHeader;
+    return header.magic === MAGIC ? header : null;
+  } catch {
+    return null;
+  }
+}
+
+function notABackup(): StartError {
+  return new StartError('This is no backup that `coffer server backup` of this release made. Nothing was changed.');
+}
+
+function damaged(): StartError {
+  return new StartError('The backup is damaged or cut off, or was changed: use another one. Nothing was changed.');
+}

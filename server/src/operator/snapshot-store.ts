@@ -1,0 +1,122 @@
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import pg from 'pg';
+
+/** Rows read at a time. */
+const FETCHED = 500;
+/** What PostgreSQL takes in one statement. */
+const PARAMETERS_MAX = 60_000;
+
+export type Row = Record<string, unknown>;
+
+/** Everything in a database as it was in one moment, while others go on writing. */
+export interface Snapshot {
+  tables(): Promise<string[]>;
+  rows(table: string): AsyncIterable<Row>;
+  close(): Promise<void>;
+}
+
+/** Takes all rows in one transaction: at any instant everything is there or nothing. */
+export interface Filling {
+  insert(table: string, rows: readonly Row[]): Promise<void>;
+  commit(): Promise<void>;
+  undo(): Promise<void>;
+}
+
+/** A table's name comes from the database itself or from a backup that only the root key can make; it is quoted all the same. */
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+export function sqliteSnapshot(file: string): Snapshot {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
+  // The snapshot is taken with the first read, not with `begin`.
+  database.exec('begin; select count(*) from sqlite_master');
+  const named = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name";
+  return {
+    tables: async () =>
+      database
+        .prepare(named)
+        .all()
+        .map(({ name }) => String(name)),
+    async *rows(table) {
+      for (const row of database.prepare(`select * from ${quoted(table)}`).iterate()) yield row;
+    },
+    close: async () => database.close(),
+  };
+}
+
+export function sqliteFilling(file: string): Filling & { close(): void } {
+  const database = new DatabaseSync(file);
+  database.exec('pragma synchronous = full; begin immediate');
+  return {
+    async insert(table, rows) {
+      for (const row of rows) {
+        const columns = Object.keys(row);
+        const marks = columns.map(() => '?').join(', ');
+        database
+          .prepare(`insert into ${quoted(table)} (${columns.map(quoted).join(', ')}) values (${marks})`)
+          .run(...(Object.values(row) as SQLInputValue[]));
+      }
+    },
+    commit: async () => database.exec('commit; pragma wal_checkpoint(truncate)'),
+    undo: async () => database.exec('rollback'),
+    close: () => database.close(),
+  };
+}
+
+export async function postgresSnapshot(url: string): Promise<Snapshot> {
+  const client = await connected(url);
+  await client.query('begin isolation level repeatable read read only');
+  const named = 'select tablename from pg_tables where schemaname = current_schema() order by tablename';
+  return {
+    tables: async () => (await client.query<{ tablename: string }>(named)).rows.map(({ tablename }) => tablename),
+    async *rows(table) {
+      await client.query(`declare backup no scroll cursor for select * from ${quoted(table)}`);
+      for (;;) {
+        const { rows } = await client.query<Row>(`fetch ${FETCHED} from backup`);
+        yield* rows;
+        if (rows.length < FETCHED) break;
+      }
+      await client.query('close backup');
+    },
+    close: () => client.end(),
+  };
+}
+
+export async function postgresFilling(url: string): Promise<Filling & { close(): Promise<void> }> {
+  const client = await connected(url);
+  await client.query('begin');
+  return {
+    async insert(table, rows) {
+      const [first] = rows;
+      if (first === undefined) return;
+      const columns = Object.keys(first);
+      const together = Math.max(1, Math.floor(PARAMETERS_MAX / columns.length));
+      for (let at = 0; at < rows.length; at += together) {
+        const some = rows.slice(at, at + together);
+        let n = 0;
+        const values = some.map(() => `(${columns.map(() => `$${++n}`).join(', ')})`).join(', ');
+        const parameters = some.flatMap((row) => columns.map((column) => row[column]));
+        await client.query(
+          `insert into ${quoted(table)} (${columns.map(quoted).join(', ')}) values ${values}`,
+          parameters,
+        );
+      }
+    },
+    commit: async () => {
+      await client.query('commit');
+    },
+    undo: async () => {
+      await client.query('rollback');
+    },
+    close: () => client.end(),
+  };
+}
+
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, application_name: 'coffer backup' });
+  // Without a listener a connection that breaks would end the process before it can say so.
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}
