@@ -218,7 +218,7 @@ onBothDatabases('lessons', (database) => {
     );
     assert.deepEqual(
       open.map((e) => e.name),
-      ['login'],
+      ['login', 'exchangeFederatedToken', 'workloadLogin'],
     );
     const { read } = service.app.kernel.database;
     const state = async () => ({
