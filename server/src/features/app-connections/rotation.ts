@@ -32,6 +32,8 @@ export async function rotate(
     );
   }
   const issues = isCertificate && row.external_ca_pem === null;
+  if (!issues && !isSecret)
+    throw invalidField('/body', 'leaves nothing to renew: an external CA issues its certificates');
   const prepared = issues
     ? await certificates.prepare({
         tenantId: ctx.tenantId,
