@@ -72,6 +72,7 @@ function problemOf(certificate: Parsed, chain: readonly Parsed[], at: number): s
   const issuer = chain[at - 1];
   // The root is known by its fingerprint; that it signed itself would prove nothing more.
   if (issuer === undefined) return null;
+  if (certificate.hasWeakSignature) return 'the signature on it is of a weak kind';
   if (!certificate.native.checkIssued(issuer.native)) return 'the one before it is not its issuer';
   return certificate.native.verify(issuer.native.publicKey) ? null : 'its signature is wrong';
 }
