@@ -1,6 +1,6 @@
 import { globSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { relative } from 'node:path';
+import { relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
@@ -33,6 +33,8 @@ if (files.length === 0) {
   process.exit(1);
 }
 
+// Every file is a process of its own, and most of them load all of the service.
+process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/coffer-tests');
 const postgres = await startPostgres();
 process.env[POSTGRES_VARIABLE] = postgres.url;
 const counts = { passed: 0, failed: 0, skipped: 0 };

@@ -100,7 +100,7 @@ describe('habits', () => {
     [/\bsql\.raw\(/, 'parameters, never text, in SQL'],
     [/@ts-(ignore|expect-error|nocheck)/, 'mend the type'],
     [/\b(TODO|FIXME|XXX|HACK)\b/, 'do it, or file an issue'],
-    [/process\.env\b/, 'settings come through config.ts', /server\/src\/main\.ts$/],
+    [/process\.env\b/, 'settings come through config.ts', /server\/src\/serve\.ts$/],
     [/createHash\('(md5|sha1)'/, 'use SHA-256'],
     // There the handshake only proves the key; the certificate is checked with the request.
     [/rejectUnauthorized: *false/, 'verify certificates', /kernel\/http\/tls-listener\.ts$/],

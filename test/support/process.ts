@@ -71,6 +71,7 @@ export function startProcess(script: string, args: readonly string[], options: P
     // Nothing of this process' environment but what a program needs: a CV_ variable or a test's option must not leak in.
     env: {
       PATH: process.env['PATH'] ?? '',
+      ...(process.env['NODE_COMPILE_CACHE'] && { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] }),
       CV_PORT: '0',
       CV_TLS_PORT: '0',
       CV_LOG_FORMAT: 'json',
