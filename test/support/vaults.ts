@@ -83,10 +83,22 @@ export async function auditOf(service: Service, query: string, token = service.a
 
 /** Runs every job that is due and waits for those the service itself had begun. */
 export async function runJobs(service: Service): Promise<void> {
+  const { database } = service.app.kernel;
+  const called = service.clock.now();
   for (;;) {
     await service.app.jobs.runDue();
     const now = service.clock.now();
-    const open = await service.app.kernel.database.read
+    // One that the start began before, and that ended only now, saw nothing of what was done in between: it is due again.
+    await database.transaction((tx) =>
+      tx
+        .updateTable('job_leases')
+        .set({ next_run_at: 0 })
+        .where('tenant_id', '=', SYSTEM_TENANT)
+        .where('last_started_at', '<', called)
+        .where('last_finished_at', '>=', called)
+        .execute(),
+    );
+    const open = await database.read
       .selectFrom('job_leases')
       .select('job')
       .where('tenant_id', '=', SYSTEM_TENANT)
