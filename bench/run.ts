@@ -148,11 +148,12 @@ function table(cases: Case[], rows: Map<Case, Row[]>): string {
     '| request | subject | requests/s | ratio | p50 ms | p99 ms | processor µs/request | MiB |',
     '|---|---|---:|---:|---:|---:|---:|---:|',
   ];
-  let bare = 1;
+  // Ratios are to the bare server, or to the first where there is none.
+  let bare: number | null = null;
   for (const one of cases) {
     const of = (pick: (row: Row) => number | null) => median((rows.get(one) ?? []).map((row) => pick(row) ?? 0));
     const perSecond = of((row) => row.perSecond);
-    if (one.name.startsWith('bare')) bare = perSecond;
+    if (bare === null || one.name.startsWith('bare')) bare = perSecond;
     const ratio = (perSecond / bare).toFixed(2);
     const times = [
       of((row) => row.p50Ms).toFixed(2),
