@@ -247,7 +247,9 @@ onBothDatabases('app connections', (database) => {
       assert.equal(fetched.status, 200);
       assert.equal(fetched.body.value, 'value of db/main');
       assert.equal((await tlsCall(service, machine, url.replace('db/main', 'other'))).status, 403);
-      assert.equal((await tlsCall(service, other, url)).status, 403);
+      const unknown = url.replace(machine.client_id, '00000000-0000-4000-8000-000000000000');
+      assert.equal((await tlsCall(service, other, url)).status, 401, 'as for a client that does not exist');
+      assert.equal((await tlsCall(service, other, unknown)).status, 401);
       assert.equal((await tlsCall(service, null, url)).status, 401);
       assert.equal((await tlsCall(service, machine, secret('db/main'))).status, 401, 'elsewhere it is not enough');
       const crossed = await tlsCall(service, other, url, { headers: clientHeaders(other) });

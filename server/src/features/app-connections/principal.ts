@@ -83,3 +83,8 @@ export async function vaultNames(db: Reader, row: ConnectionRow): Promise<string
   const found = await Promise.all(vaultIdsOf(row).map((vaultId) => findVaultById(db, row.tenant_id, vaultId)));
   return found.filter((vault) => isLive(vault)).map((vault) => vault.name);
 }
+
+/** Whose credential it is, for the log. */
+export function ownerOf(row: ConnectionRow, key = row.client_id) {
+  return { tenantId: row.tenant_id, kind: 'app_connection', id: row.client_id, name: row.name, key };
+}

@@ -1,11 +1,11 @@
-import { NO_PROOFS, type ProofRequest, type Proofs } from '../../kernel/auth/authentication.ts';
+import { NO_PROOFS, type ProofRequest, type Proofs, RefusedCredential } from '../../kernel/auth/authentication.ts';
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { addressIsIn, compileCidrs } from '../../kernel/authz/condition.ts';
 import type { CredentialKind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { allowlistOf } from './principal.ts';
+import { allowlistOf, ownerOf } from './principal.ts';
 import { SessionGate } from './sessions.ts';
 import type { ConnectionRow } from './store.ts';
 
@@ -63,6 +63,8 @@ async function certificateShown(
   }
   const verdict = await certificates.check(row.tenant_id, row.client_id, peer, row.external_ca_pem);
   if (!verdict.ok) {
+    // It says who asks: told apart from a client that does not exist, it would tell a stranger which do.
+    if (isIdentity) throw new RefusedCredential(`certificate: ${verdict.reason}`, ownerOf(row));
     // A mesh may show certificates of its own, which say nothing to us: they count for nothing.
     if (isRequired) throw certificateRequired(verdict.reason);
     return false;

@@ -11,7 +11,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { isClientSecret } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { actingConnection } from './principal.ts';
+import { actingConnection, ownerOf } from './principal.ts';
 import { proverOf } from './proving.ts';
 import { type ConnectionRow, findClient } from './store.ts';
 
@@ -115,8 +115,4 @@ async function resolved(
     epoch,
     prove: proverOf(kernel, certificates, row, { ...NO_TOKEN, kind: credential }),
   };
-}
-
-export function ownerOf(row: ConnectionRow, key = row.client_id) {
-  return { tenantId: row.tenant_id, kind: 'app_connection', id: row.client_id, name: row.name, key };
 }

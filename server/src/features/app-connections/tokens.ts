@@ -5,9 +5,9 @@ import { newId } from '../../kernel/ids.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { ResolvedToken, TokenResolver } from '../tokens/index.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { actingConnection } from './principal.ts';
+import { actingConnection, ownerOf } from './principal.ts';
 import { proverOf } from './proving.ts';
-import { ownerOf } from './schemes.ts';
+
 import { type ConnectionRow, findByClient } from './store.ts';
 import { type ConnectionTokenRow, findConnectionToken } from './token-store.ts';
 

@@ -1,7 +1,7 @@
 import type { Tx } from './database.ts';
 
 /** What is counted; one list, so that two nouns can never share a counter. */
-export type CounterName = 'environments' | 'app_connections' | 'workload_methods' | 'federations';
+export type CounterName = 'environments' | 'app_connections' | 'federations';
 
 /** The next number of this kind in the tenant, from 1. Whoever asks at the same time waits until this transaction has ended. */
 export async function nextNumber(tx: Tx, tenantId: string, name: CounterName): Promise<number> {
