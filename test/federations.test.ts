@@ -495,7 +495,7 @@ onBothDatabases('certificates of federations', (database) => {
     const path = `/app-connections/fetch/${shown.client_id}/${vault}/db/main`;
     assert.equal((await tlsCall(service, shown, path)).status, 200);
     service.clock.advance(901_000);
-    assert.equal((await tlsCall(service, shown, path)).status, 403);
+    assert.equal((await tlsCall(service, shown, path)).status, 401);
   });
 
   test('what is issued for a job renews nothing, and ends with its federation', async () => {
@@ -510,7 +510,7 @@ onBothDatabases('certificates of federations', (database) => {
     const [{ id }] = (await ok(service.call('GET', federations))).federations;
     await ok(service.call('DELETE', `${federations}/${id}`), 204);
     for (const one of [shown, other]) {
-      assert.equal((await tlsCall(service, one, path)).body.error.code, 'CERTIFICATE_REQUIRED');
+      assert.equal((await tlsCall(service, one, path)).body.error.code, 'INVALID_TOKEN');
     }
   });
 

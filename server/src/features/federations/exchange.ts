@@ -154,12 +154,11 @@ async function claimsFor(
 ): Promise<Claims> {
   if (federation.enabled !== 1) refuse('it is disabled');
   const { issuer, jwks_url, tenant_id } = federation;
-  // Before its issuer is asked: a token that would not be accepted in any case makes no call.
-  refuseOtherSubject(federation, readToken(idToken, ANY_ALGORITHM).unverified);
   const audience = federation.audience ?? ctx.kernel.addresses.audience;
   const expected = { issuer, audience, now: ctx.now, maxAgeMs: TOKEN_AGE_MAX_MS };
   const source = { owner: tenant_id, issuer, jwksUrl: jwks_url, ttlMs: KEYS_TTL_MS };
   const claims = await verifiedByKeySet(idToken, ANY_ALGORITHM, expected, source, keySets);
+  // Only of who the issuer vouches for: asked before, another answer for an unknown key would tell strangers which subjects match.
   refuseOtherSubject(federation, claims);
   return claims;
 }
