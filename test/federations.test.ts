@@ -180,6 +180,12 @@ onBothDatabases('federations', (database) => {
       ['HS512 with the public key', () => hmac('HS512'), /algorithm is not accepted/],
       ['another key of the same id', async () => signed(await mine, claims(good)), /signature is wrong/],
       ['an unknown key id', () => idToken(good, { kid: 'x' }), /no such key/, 'JWKS_KEY_NOT_FOUND'],
+      [
+        'an unknown key id and a subject that does not match, told apart from one that does by nothing',
+        () => idToken({ ...good, sub: 'somebody-else' }, { kid: 'x' }),
+        /no such key/,
+        'JWKS_KEY_NOT_FOUND',
+      ],
       ['SQL as a key id', () => idToken(good, { kid: "' OR 1=1 --" }), /no such key/, 'JWKS_KEY_NOT_FOUND'],
       ['a path as a key id', () => idToken(good, { kid: '../../keys' }), /no such key/, 'JWKS_KEY_NOT_FOUND'],
       ['a key set of its own', () => idToken(good, { jku: `${issuer.url}/keys` }), /header has jku/],

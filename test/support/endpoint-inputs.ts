@@ -1,10 +1,33 @@
 import assert from 'node:assert/strict';
-import * as OTPAuth from 'otpauth';
 import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
 import { ATTESTATION_INPUTS } from './attestation-inputs.ts';
 import { ENCRYPTION_INPUTS } from './encryption-inputs.ts';
 import { MACHINE_INPUTS } from './machine-inputs.ts';
-import { addToken, approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
+import {
+  ASKED,
+  bindSome,
+  confirmFactor,
+  DOCUMENT,
+  enrol,
+  forgetSecondFactor,
+  namedGroup,
+  ownersToken,
+  readSome,
+  someApproval,
+  someEnvironment,
+  someGroup,
+  someMember,
+  somePolicy,
+  someSecret,
+  someSecretsVault,
+  someUser,
+  someVault,
+  someVaultDeletion,
+  toAnotherVault,
+  toUnlikeVault,
+  underPrefix,
+} from './made-things.ts';
+import { approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import { PQC_INPUTS } from './pqc-inputs.ts';
 import type { Service } from './service.ts';
 
@@ -331,129 +354,4 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
   ],
 };
 
-const ASKED = { action: 'audit:read', resource: 'audit' };
-
-async function underPrefix(world: World) {
-  const { vault, path } = (await someSecret(world)).params;
-  return { params: { vault }, query: { prefix: path } };
-}
-
-/** Onto what is there: it is refused, and only to who may know that. */
-async function toAnotherVault(world: World) {
-  const { vault: to_vault, path: to_path } = (await someSecret(world)).params;
-  return { ...(await someSecret(world)), body: { to_vault, to_path } };
-}
-
-/** Where it does not fit: that too only who may know is told. */
-async function toUnlikeVault(world: World) {
-  const body = { name: uniqueName('vault'), environment: 'production', is_zero_knowledge: true };
-  await ok(world.service.call('POST', '/v1/vaults', { body }), 201);
-  return { ...(await someSecret(world)), body: { to_vault: body.name, to_path: uniqueName('moved/to') } };
-}
-
-async function someVaultDeletion({ service }: World) {
-  const body = { name: uniqueName('vault'), environment: 'production' };
-  await ok(service.call('POST', '/v1/vaults', { body }), 201);
-  const { approval_id } = await ok(service.call('DELETE', `/v1/vaults/${body.name}`), 202);
-  return { params: { approval_id: String(approval_id) } };
-}
-
-async function namedGroup({ service }: World): Promise<{ id: string; name: string }> {
-  return ok(service.call('POST', '/v1/groups', { body: { name: uniqueName('group') } }), 201);
-}
-
-const DOCUMENT = {
-  version: '2026-01-01',
-  statement: [{ effect: 'allow', action: ['audit:read'], resource: ['audit'] }],
-};
-
-async function somePolicy({ service }: World) {
-  const name = uniqueName('policy');
-  await ok(service.call('POST', '/v1/policies', { body: { name, document: DOCUMENT } }), 201);
-  return { params: { name } };
-}
-
-async function someVault({ service }: World) {
-  const vault = uniqueName('vault');
-  await ok(service.call('POST', '/v1/vaults', { body: { name: vault, environment: 'staging' } }), 201);
-  return { params: { vault } };
-}
-
-async function someMember(world: World) {
-  const { params } = await someVault(world);
-  const body = { user: world.owner.id, role: 'reader' };
-  const { id } = await ok(world.service.call('POST', `/v1/vaults/${params.vault}/members`, { body }), 201);
-  return { params: { ...params, member_id: String(id) } };
-}
-
-async function someSecret(world: World) {
-  const { params } = await someVault(world);
-  const body = { path: uniqueName('some/secret'), value: 'something secret' };
-  await ok(world.service.call('POST', `/v1/vaults/${params.vault}/secrets`, { body }), 201);
-  return { params: { ...params, path: body.path } };
-}
-
-async function someSecretsVault(world: World) {
-  const { vault } = (await someSecret(world)).params;
-  const body = { path: uniqueName('some/other'), value: 'something secret' };
-  await ok(world.service.call('POST', `/v1/vaults/${vault}/secrets`, { body }), 201);
-  return { params: { vault } };
-}
-
-/** Asked for by the admin the world calls as, who is none of the senders. */
-async function someApproval(world: World) {
-  const { params } = await somePolicy(world);
-  const body = { principal: { user: world.owner.id } };
-  const { approval_id } = await ok(world.service.call('POST', `/v1/policies/${params.name}/attach`, { body }), 202);
-  return { params: { approval_id: String(approval_id) } };
-}
-
-/** Begins an enrolment; answers the code that confirms it. */
-async function enrol(service: Service, { token }: Person): Promise<string> {
-  const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token }), 201);
-  return new OTPAuth.TOTP({ secret }).generate({ timestamp: service.clock.now() });
-}
-
-async function confirmFactor(service: Service, person: Person): Promise<void> {
-  const body = { otp: await enrol(service, person) };
-  await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body }));
-}
-
-async function readSome(world: World): Promise<{ id: string; secret_id: number }> {
-  const { vault, path } = (await someSecret(world)).params;
-  return ok(world.service.call('GET', `/v1/vaults/${vault}/secrets/${path}`));
-}
-
-async function bindSome(world: World, environment_id: string, key_name = 'SOME_KEY') {
-  const { id, secret_id } = await readSome(world);
-  const body = { secret_id, key_name };
-  await ok(world.service.call('POST', `/environments/${environment_id}/secrets`, { body }), 201);
-  return { id, secret_id };
-}
-
-async function someEnvironment({ service }: World) {
-  const body = { name: uniqueName('environment') };
-  return { params: { environment_id: String((await ok(service.call('POST', '/environments', { body }), 201)).id) } };
-}
-
-async function ownersToken({ service, owner }: World) {
-  return { params: { token_id: String((await addToken(service, owner.token)).id) } };
-}
-
-async function someUser({ service }: World) {
-  const body = { email: `${uniqueName('user')}@example.com` };
-  return { params: { user_id: String((await ok(service.call('POST', '/v1/users', { body }), 201)).id) } };
-}
-
-async function someGroup({ service }: World) {
-  const body = { name: uniqueName('group') };
-  return { params: { group_id: String((await ok(service.call('POST', '/v1/groups', { body }), 201)).id) } };
-}
-
-/** A person who has confirmed one cannot enrol again, and to give one up takes somebody else. */
-export async function forgetSecondFactor(service: Service, userId: string): Promise<void> {
-  await service.app.kernel.database.transaction(async (tx) => {
-    await tx.deleteFrom('user_totp').where('user_id', '=', userId).execute();
-    await tx.deleteFrom('user_recovery_codes').where('user_id', '=', userId).execute();
-  });
-}
+export { forgetSecondFactor };
