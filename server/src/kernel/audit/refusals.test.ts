@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MINUTE_MS } from '../clock.ts';
 import type { AuditEntry } from './entry.ts';
 import { Refusals } from './refusals.ts';
@@ -19,6 +20,23 @@ test('a flood is written as a few entries and a count', async () => {
   await refusals.record(refusal(START + MINUTE_MS));
   assert.equal(written.length, 22);
   assert.equal(JSON.parse(String(written[20]?.details)).suppressed, 4980);
+});
+
+test('a flood that comes all at once at the turn of a minute is one minute’s flood', async () => {
+  const written: AuditEntry[] = [];
+  const refusals = new Refusals(async (entry) => {
+    await nextTurn();
+    written.push(entry);
+  });
+  await Promise.all(Array.from({ length: 100 }, (_, i) => refusals.record(refusal(START + i))));
+  await Promise.all(Array.from({ length: 100 }, (_, i) => refusals.record(refusal(START + MINUTE_MS + i))));
+  assert.equal(written.length, 20 + 1 + 20);
+  await refusals.flush();
+  const counted = written.map((entry) => (entry.details === '' ? 1 : Number(JSON.parse(entry.details).suppressed)));
+  assert.equal(
+    counted.reduce((a, b) => a + b, 0),
+    200,
+  );
 });
 
 test('hours of flood stay bounded, and every refused call is in a count', async () => {

@@ -37,9 +37,10 @@ export class Refusals {
   async record(entry: AuditEntry): Promise<void> {
     const budget = this.#budget(entry);
     if (budget.minute !== minuteOf(entry)) {
-      await this.#summarize(budget, entry);
+      // Before anything is awaited: of those who come together at the turn of the minute, one begins it.
       budget.minute = minuteOf(entry);
       budget.usedByAddress.clear();
+      await this.#summarize(budget, entry);
     }
     if (budget.hour !== hourOf(entry)) {
       budget.hour = hourOf(entry);
@@ -76,18 +77,20 @@ export class Refusals {
   /** The last of the suppressed calls stands for all of them; the details say for how many, of whom and from where. */
   async #summarize(budget: Budget, now: AuditEntry): Promise<void> {
     if (budget.suppressed === 0) return;
-    const { suppressed, last, accounts, addresses } = budget;
-    const details = JSON.stringify({ suppressed, accounts: [...accounts], addresses: [...addresses] });
+    const { suppressed, last } = budget;
+    const told = { suppressed, accounts: [...budget.accounts], addresses: [...budget.addresses] };
     const reason = 'further refused calls, counted only';
     budget.suppressed = 0;
+    budget.accounts.clear();
+    budget.addresses.clear();
     try {
-      await this.#record({ ...last, id: newId('audit', now.at), reason, details });
+      await this.#record({ ...last, id: newId('audit', now.at), reason, details: JSON.stringify(told) });
     } catch (error) {
       budget.suppressed += suppressed;
+      for (const account of told.accounts) budget.accounts.add(account);
+      for (const address of told.addresses) budget.addresses.add(address);
       throw error;
     }
-    accounts.clear();
-    addresses.clear();
   }
 
   /** Writes the counts that no later refusal has written yet. */
