@@ -1,5 +1,5 @@
 import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
-import { type Authentication, RefusedCredential } from './auth/authentication.ts';
+import { type Authenticated, type Authentication, RefusedCredential } from './auth/authentication.ts';
 import { type Call, Context } from './context.ts';
 import {
   type BoundEndpoint,
@@ -66,7 +66,8 @@ export class Pipeline {
     try {
       rate = limitByAddress(ctx);
       if (declaration.credentials !== 'public') {
-        await this.#authenticate(endpoint, ctx, declaration.credentials);
+        const authenticating = this.#authenticate(endpoint, ctx, declaration.credentials);
+        if (authenticating !== undefined) await authenticating;
         rate = limitByTenant(ctx);
       }
       requireOwnTenant(ctx);
@@ -80,7 +81,7 @@ export class Pipeline {
       const isReplay = 'saved' in done;
       if (isReplay) replay(ctx, done.saved);
       const reply = isReplay ? repeatedReply(endpoint, done.saved) : finishedReply(endpoint, ctx, done.result);
-      if (ctx.committed === null && declaration.audit !== NONE) {
+      if (ctx.committed === null && declaration.audit !== NONE && !ctx.isUnrecorded) {
         await this.#recordRead(ctx, reply.status);
       }
       return { status: reply.status, body: reply.body || null, headers: replyHeaders(ctx, rate, isReplay) };
@@ -89,31 +90,32 @@ export class Pipeline {
     }
   }
 
-  async #recordRead(ctx: Context, status: number): Promise<void> {
-    if (ctx.isUnrecorded) return;
+  #recordRead(ctx: Context, status: number): Promise<unknown> {
     const { audit } = this.#kernel;
     const own = audit.record(ctx.entry('allow', status, ''));
-    if (ctx.alsoRecorded.length === 0) await own;
-    else await Promise.all([own, ...ctx.alsoRecorded.map((entry) => audit.record(entry))]);
+    if (ctx.alsoRecorded.length === 0) return own;
+    return Promise.all([own, ...ctx.alsoRecorded.map((entry) => audit.record(entry))]);
   }
 
-  async #authenticate(
+  /** Answers with a promise only if it has to be waited for. */
+  #authenticate(
     { foresee }: ReadyEndpoint,
     ctx: Context,
     accepted: Exclude<EndpointDeclaration['credentials'], 'public'>,
-  ) {
+  ): Promise<void> | undefined {
     const gate = {
       admit: () => limitFailures(ctx, 'peek'),
       foresee: (known: Principal) => foresee?.(ctx, known) ?? null,
       recognize: (principal: Principal) => ctx.recognize(principal),
     };
+    const become = ({ principal, epoch, proofs }: Authenticated) => ctx.become(principal, epoch, proofs);
     try {
-      const { principal, epoch, proofs } = await this.#authentication.authenticate(ctx, accepted, gate);
-      ctx.become(principal, epoch, proofs);
+      const authenticated = this.#authentication.authenticate(ctx, accepted, gate);
+      if (authenticated instanceof Promise)
+        return authenticated.then(become).catch((error) => refuseCaller(ctx, error));
+      become(authenticated);
     } catch (error) {
-      if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
-      if (error instanceof CofferError && [401, 403].includes(error.status)) limitFailures(ctx, 'count');
-      throw error;
+      refuseCaller(ctx, error);
     }
   }
 
@@ -155,6 +157,12 @@ export class Pipeline {
     if (error.code === 'UNAVAILABLE') log.warn({ err: error.cause, ...where }, 'unavailable');
     return error;
   }
+}
+
+function refuseCaller(ctx: Context, error: unknown): never {
+  if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
+  if (error instanceof CofferError && [401, 403].includes(error.status)) limitFailures(ctx, 'count');
+  throw error;
 }
 
 function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): Record<string, string> {

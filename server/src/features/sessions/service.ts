@@ -1,7 +1,7 @@
 import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { hashPassword, verifyPassword } from '../../kernel/crypto/passwords.ts';
-import type { Body, Output } from '../../kernel/endpoint.ts';
+import { type Body, type Output, Worded } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
@@ -79,13 +79,13 @@ export async function logout(ctx: Context): Promise<undefined> {
 }
 
 type Me = Output<typeof contract.readMe>;
-const answers = new WeakMap<Principal, Me>();
+const answers = new WeakMap<Principal, Worded>();
 
-/** Needs nothing but the principal, which is as fresh as the tenant's epoch: it is worked out once for each. */
-export async function me({ principal }: Context): Promise<Me> {
+/** Needs nothing but the principal, which is as fresh as the tenant's epoch: it is put into words once for each. */
+export async function me({ principal }: Context): Promise<Worded> {
   let answer = answers.get(principal);
   if (answer === undefined) {
-    answer = describePrincipal(principal);
+    answer = new Worded(JSON.stringify(describePrincipal(principal)));
     answers.set(principal, answer);
   }
   return answer;

@@ -1,12 +1,16 @@
-import type { KeyObject } from 'node:crypto';
 import { equalBytes } from '../crypto/digest.ts';
 import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
-import type { Reader } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
+import { PreparedQuery } from '../storage/prepared-query.ts';
 import type { Tables } from '../storage/tables.ts';
 import { type ChainHead, GENESIS_HASH } from './chain.ts';
 
 /** The purpose whose key seals the head; a tenant is made with its first one. */
 export const HEAD_PURPOSE = 'audit-head';
+
+const READ_HEAD = new PreparedQuery<{ tenantId: string }, Tables['audit_heads']>((db, parameter) =>
+  db.selectFrom('audit_heads').selectAll().where('tenant_id', '=', parameter('tenantId')),
+);
 
 /**
  * The head of a tenant's chain carries a MAC under a key the database holds only wrapped. Who can write to the database but has no
@@ -24,36 +28,19 @@ export class Heads {
     return this.#keyring.purposeKey(tenantId, HEAD_PURPOSE);
   }
 
-  /** The same, for the thread that moves entries. */
-  macKey(tenantId: string): Promise<{ version: number; key: KeyObject }> {
-    return this.#keyring.macKey(tenantId, HEAD_PURPOSE);
+  /** The row of a head, outside a transaction. */
+  async row(database: Database, tenantId: string): Promise<Tables['audit_heads'] | undefined> {
+    return (await database.query(READ_HEAD, { tenantId }))[0];
   }
 
   /**
-   * The heads of these tenants, as far as they are authentic. Nothing is linked to one that is not: a new MAC over it would make
-   * whatever was done to the log look whole. With `key`, one that was made with it is asked of it: a new tenant's key is not committed yet.
+   * Nothing is linked to a head that is not authentic: a new MAC over it would make whatever was done to the log look whole. With `key`, one
+   * that was made with it is asked of it: a new tenant's key is not committed yet.
    */
-  async authentic(db: Reader, tenantIds: readonly string[], key?: PurposeKey): Promise<Map<string, ChainHead>> {
-    const rows = await db.selectFrom('audit_heads').selectAll().where('tenant_id', 'in', tenantIds).execute();
-    const heads = new Map<string, ChainHead>();
-    for (const row of rows) {
-      const isAuthentic =
-        row.mac_key_version === key?.version
-          ? equalBytes(key.mac(macInput(row.tenant_id, row)), row.mac)
-          : await this.isAuthentic(row);
-      if (isAuthentic) heads.set(row.tenant_id, row);
-    }
-    return heads;
-  }
-
-  async isAuthentic(row: Tables['audit_heads']): Promise<boolean> {
-    return this.#keyring.verifyMac(
-      row.tenant_id,
-      HEAD_PURPOSE,
-      row.mac_key_version,
-      macInput(row.tenant_id, row),
-      row.mac,
-    );
+  async isAuthentic(row: Tables['audit_heads'], key?: PurposeKey): Promise<boolean> {
+    const covered = macInput(row.tenant_id, row);
+    if (row.mac_key_version === key?.version) return equalBytes(key.mac(covered), row.mac);
+    return this.#keyring.verifyMac(row.tenant_id, HEAD_PURPOSE, row.mac_key_version, covered, row.mac);
   }
 }
 

@@ -1,12 +1,14 @@
 import { rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { equalBytes } from '../crypto/digest.ts';
 import type { PurposeKey } from '../crypto/keyring.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
 import type { SqliteDatabase } from '../storage/sqlite.ts';
+import type { Tables } from '../storage/tables.ts';
 import type { AuditStore } from './audit-store.ts';
-import { link } from './chain.ts';
+import { type ChainHead, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
 import { JOURNAL_BYTES, JournalFile } from './journal-file.ts';
@@ -14,7 +16,6 @@ import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
 import { groupsOf, payloadOf } from './journal-payload.ts';
 import { readJournal } from './journal-recovery.ts';
 import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
-import { type Chain, Mover } from './mover.ts';
 import { newSegment, segmentRow, tenantOf } from './segment.ts';
 import { type Group, groupOf, nextLump, type WaitingBatch } from './waiting.ts';
 
@@ -22,10 +23,17 @@ import { type Group, groupOf, nextLump, type WaitingBatch } from './waiting.ts';
 const MOVE_AFTER_MS = 100;
 const MOVE_AFTER_ENTRIES = 500;
 const RETRY_AFTER_MS = 1000;
+/** How long what was moved keeps its room in the journal: waiting for the disk each time would cost more than the room. */
+const RELEASE_AFTER_MS = 200;
+
+const INSERT = 'insert into audit_segments (tenant_id, id, entries, first_seq, hashes) values (?, ?, ?, ?, ?)';
+const UPDATE_HEAD = 'update audit_heads set seq = ?, hash = ?, mac = ?, mac_key_version = ? where tenant_id = ?';
+const SAVE_STATE =
+  'update audit_journal set moved = ?, mac = ?, mac_key_version = ? where journal_id = ? and moved < ?';
 
 /**
  * One process writes, so there can be a journal beside the database: entries of reads and refusals are durable once they are in it, and are
- * moved into the database many at a time, by a thread of its own, where they are linked as they are inserted. A change's entry is linked in its
+ * moved into the database many at a time, where they are linked as they are inserted. A change's entry is linked in its
  * own transaction.
  */
 export class SqliteAuditStore implements AuditStore {
@@ -35,7 +43,6 @@ export class SqliteAuditStore implements AuditStore {
   readonly #file: string;
   readonly #log: Logger;
   readonly #journalBytes: number;
-  readonly #mover: Mover;
   /** Made when the first batch comes: commands that only change things need none. */
   #journal: JournalFile | null = null;
   /** A write to it failed: what it holds from there on is not known, so it gets no more. */
@@ -45,6 +52,9 @@ export class SqliteAuditStore implements AuditStore {
   #moving: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isMoveDue = false;
+  /** The last batch that is in the database, though perhaps not on its disk yet. */
+  #moved: { journal: JournalFile; seq: number } | null = null;
+  #releasing: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: {
@@ -62,7 +72,6 @@ export class SqliteAuditStore implements AuditStore {
     this.#file = parts.file;
     this.#log = parts.log;
     this.#journalBytes = parts.journalBytes ?? JOURNAL_BYTES;
-    this.#mover = new Mover({ databaseFile: parts.database.file, setUp: parts.database.setUp });
   }
 
   /**
@@ -130,7 +139,10 @@ export class SqliteAuditStore implements AuditStore {
   async #journalWithRoom(payloadBytes: number): Promise<JournalFile> {
     if (this.#isSuspect) await this.#endJournal();
     this.#journal ??= await this.#beginJournal();
-    while (!this.#journal.hasRoom(payloadBytes)) await this.settle();
+    while (!this.#journal.hasRoom(payloadBytes)) {
+      await this.settle();
+      await this.#release();
+    }
     return this.#journal;
   }
 
@@ -170,8 +182,9 @@ export class SqliteAuditStore implements AuditStore {
     if (last !== undefined) last.isCut = true;
     const tenantId = tenantOf(entries);
     const segment = newSegment(entries);
-    const head = (await this.#heads.authentic(tx, [tenantId], headKey)).get(tenantId);
-    const links = head === undefined ? null : link(head, tenantId, segment.texts);
+    const head = await tx.selectFrom('audit_heads').selectAll().where('tenant_id', '=', tenantId).executeTakeFirst();
+    const isLinked = head !== undefined && (await this.#heads.isAuthentic(head, headKey));
+    const links = isLinked ? link(head, tenantId, segment.texts) : null;
     await tx
       .insertInto('audit_segments')
       .values(segmentRow(tenantId, segment, links))
@@ -222,25 +235,65 @@ export class SqliteAuditStore implements AuditStore {
 
   /** How far the journal is moved commits with what was moved: an end at any instant repeats nothing and leaves nothing out. */
   async #moveLump(id: Uint8Array, journal: JournalFile | null): Promise<void> {
-    const key = await this.#keys.newest();
     const lump = nextLump(this.#waiting);
     const tenantIds = [...new Set(lump.segments.map((segment) => segment.tenantId))];
-    const keys = await Promise.all(tenantIds.map((tenantId) => this.#heads.macKey(tenantId)));
-    const state = stateRow({ id, moved: lump.lastSeq, isOpen: true }, key);
-    await this.#database.exclusively(async () => {
-      const heads = await this.#heads.authentic(this.#database.read, tenantIds);
-      const chains = tenantIds.map((tenantId, i) => {
+    const keys = await Promise.all(tenantIds.map((tenantId) => this.#heads.key(tenantId)));
+    const state = stateRow({ id, moved: lump.lastSeq, isOpen: true }, await this.#keys.newest());
+    await this.#database.unsynced(async (run) => {
+      const isNew =
+        run(SAVE_STATE, [state.moved, state.mac, state.mac_key_version, state.journal_id, state.moved]) === 1;
+      if (!isNew) return this.#requireMoved(state);
+      const heads = new Map<string, ChainHead>();
+      for (const [i, tenantId] of tenantIds.entries()) {
+        const row = await this.#heads.row(this.#database, tenantId);
+        if (row !== undefined && (await this.#heads.isAuthentic(row, keys[i]))) heads.set(tenantId, row);
+      }
+      for (const { tenantId, latestId, texts } of lump.segments) {
         const head = heads.get(tenantId);
-        return {
-          tenantId,
-          head: head === undefined ? null : { seq: head.seq, hash: head.hash },
-          key: keys[i] as Chain['key'],
-        };
-      });
-      await this.#mover.move({ segments: lump.segments, chains, state });
+        const links = head === undefined ? null : link(head, tenantId, texts);
+        const row = segmentRow(tenantId, { id: latestId, texts }, links);
+        run(INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
+        if (links !== null) heads.set(tenantId, links.head);
+      }
+      for (const [i, tenantId] of tenantIds.entries()) {
+        const head = heads.get(tenantId);
+        if (head === undefined) continue;
+        const { seq, hash, mac, mac_key_version } = headRow(tenantId, head, keys[i] as PurposeKey);
+        run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
+      }
     });
     for (const { entries } of this.#waiting.splice(0, lump.batches)) this.#waitingEntries -= entries;
-    journal?.release(lump.lastSeq);
+    if (journal === null) return;
+    this.#moved = { journal, seq: lump.lastSeq };
+    this.#releasing ??= setTimeout(() => this.#releaseMoved(), RELEASE_AFTER_MS).unref();
+  }
+
+  /** A commit of which we heard that it failed may have come about. */
+  async #requireMoved({ journal_id, moved }: Tables['audit_journal']): Promise<void> {
+    const row = await this.#database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
+    const isMoved = row !== undefined && equalBytes(row.journal_id, journal_id) && row.moved >= moved;
+    if (!isMoved) throw new Error('the database does not know of the audit journal');
+  }
+
+  async #releaseMoved(): Promise<void> {
+    try {
+      await this.#release();
+    } catch (error) {
+      this.#log.warn(
+        { err: error },
+        'the disk does not take what was moved out of the audit journal; it stays in the journal',
+      );
+    }
+  }
+
+  /** What was moved stays in the journal until the disk has it in the database too. */
+  async #release(): Promise<void> {
+    clearTimeout(this.#releasing);
+    this.#releasing = undefined;
+    const moved = this.#moved;
+    if (moved === null) return;
+    await this.#database.sync();
+    moved.journal.release(moved.seq);
   }
 
   async seal(): Promise<boolean> {
@@ -250,7 +303,7 @@ export class SqliteAuditStore implements AuditStore {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#releasing);
     await this.#endJournal();
-    await this.#mover.close();
   }
 }

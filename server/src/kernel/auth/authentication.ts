@@ -43,6 +43,12 @@ export interface CredentialScheme {
   resolve(credential: string, call: Call): Promise<Resolved>;
 }
 
+export interface Authenticated {
+  principal: Principal;
+  epoch: number;
+  proofs: Proofs;
+}
+
 export interface Gate {
   /** Asked before a credential never seen before is examined: the place to slow guessers down. */
   admit(): void;
@@ -65,33 +71,57 @@ export class Authentication {
     this.#clock = clock;
   }
 
-  async authenticate(
+  /** At once where nothing has to be waited for: a promise costs as much as finding a known credential. */
+  authenticate(
     request: ProofRequest,
     accepted: readonly CredentialKind[],
     gate: Gate,
-  ): Promise<{ principal: Principal; epoch: number; proofs: Proofs }> {
+  ): Authenticated | Promise<Authenticated> {
     const [scheme, credential] = this.#detect(request);
-    let resolved = this.#cache.get(credential);
-    if (resolved === undefined) gate.admit();
-    else {
-      const { principal } = resolved;
-      const current = gate.foresee(principal) ?? this.#epochs.current(principal.tenantId);
-      const epoch = current instanceof Promise ? await current : current;
-      if (epoch !== resolved.epoch) resolved = undefined;
+    const known = this.#cache.get(credential);
+    if (known === undefined) {
+      gate.admit();
+      return this.#resolve(scheme, credential, request, accepted, gate);
     }
-    if (resolved === undefined) {
-      this.#cache.delete(credential);
-      resolved = await scheme.resolve(credential, request.call);
-      this.#cache.set(credential, resolved);
+    const { tenantId } = known.principal;
+    const current = gate.foresee(known.principal) ?? this.#epochs.current(tenantId);
+    if (!(current instanceof Promise)) {
+      if (current === known.epoch) return this.#accept(known, request, accepted, gate);
+      return this.#resolve(scheme, credential, request, accepted, gate);
     }
-    const { principal, epoch } = resolved;
+    return current.then((epoch) =>
+      epoch === known.epoch
+        ? this.#accept(known, request, accepted, gate)
+        : this.#resolve(scheme, credential, request, accepted, gate),
+    );
+  }
+
+  async #resolve(
+    scheme: CredentialScheme,
+    credential: string,
+    request: ProofRequest,
+    accepted: readonly CredentialKind[],
+    gate: Gate,
+  ): Promise<Authenticated> {
+    this.#cache.delete(credential);
+    const resolved = await scheme.resolve(credential, request.call);
+    this.#cache.set(credential, resolved);
+    return this.#accept(resolved, request, accepted, gate);
+  }
+
+  #accept(
+    { principal, epoch, prove }: Resolved,
+    request: ProofRequest,
+    accepted: readonly CredentialKind[],
+    gate: Gate,
+  ): Authenticated | Promise<Authenticated> {
     if (principal.expiresAt <= this.#clock.now()) throw invalidToken('the token has expired', principal);
     if (!accepted.includes(principal.credential)) {
       throw invalidToken(`a ${principal.credential} is not accepted here`, principal);
     }
-    if (resolved.prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
+    if (prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
     gate.recognize(principal);
-    return { principal, epoch, proofs: await resolved.prove(request) };
+    return prove(request).then((proofs) => ({ principal, epoch, proofs }));
   }
 
   /** One credential: with two, which of them counts would be for us to guess, and for others to make us guess. */

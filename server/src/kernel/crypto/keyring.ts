@@ -119,12 +119,6 @@ export class Keyring {
     return purposeKeyOf(await this.#key(tenantId, purpose, newest.version), tenantId, newest);
   }
 
-  /** The same key for another thread of ours: it stays a `KeyObject`. What it seals is not counted, so it is for MACs. */
-  async macKey(tenantId: string, purpose: string): Promise<{ version: number; key: KeyObject }> {
-    const { version } = await this.#newestOf(tenantId, purpose, KEY_AGE_MAX_MS);
-    return { version, key: await this.#key(tenantId, purpose, version) };
-  }
-
   /** A version of a key as it is, for whoever has a format of their own and counts the uses. Unwrapped once, then from memory. */
   keyAt(tenantId: string, purpose: string, version: number): Promise<KeyObject> {
     return this.#key(tenantId, purpose, version);

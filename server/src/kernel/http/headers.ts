@@ -1,3 +1,5 @@
+export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
+
 /** Answers are never cached, framed, sniffed or used as a page. */
 export function securityHeaders(isHttps: boolean): Record<string, string> {
   return {

@@ -12,9 +12,10 @@ import type { Kernel } from '../kernel.ts';
 import { errorReply, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
-import { PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
+import { JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { JsonError, parseJson } from './json.ts';
 import { clientCertificate } from './peer-certificate.ts';
+import { writePlain } from './plain-answer.ts';
 import { endpointsOf, METHODS, match, type Route, routesOf } from './routes.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
@@ -31,7 +32,6 @@ const CLOSE_GRACE_MS = 10 * SECOND_MS;
 /** Longer than the longest secret path (1,024 bytes), each byte of which may be written as three. */
 const PARAMETER_LENGTH_MAX = 4096;
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
-const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 export interface HttpServer {
   listen(): Promise<{ port: number; tlsPort: number | null }>;
@@ -61,7 +61,7 @@ export function createHttpServer(
       querystringParser: () => ({}),
     },
     frameworkErrors: (error, request, reply) => {
-      send(reply, refusalOf(error, requestIdOf(request)), headersFor(request));
+      refuse(request, reply, refusalOf(error, requestIdOf(request)));
     },
     clientErrorHandler: (error, socket) => refuseConnection(error as Error & { code?: string }, socket),
     ...mainOptions(config.tls === null ? null : identity),
@@ -80,7 +80,7 @@ export function createHttpServer(
     listener.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       const error = new CofferError('INVALID_REQUEST', 'This service meets no expectation but "100-continue".');
       const requestId = newId('req');
-      write(response, errorReply(error, requestId), { ...common, 'X-Request-Id': requestId, Connection: 'close' });
+      write(response, errorReply(error, requestId, { 'X-Request-Id': requestId, Connection: 'close' }), common);
       request.destroy();
     });
   }
@@ -89,31 +89,34 @@ export function createHttpServer(
   const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
   const common = securityHeaders(isHttps);
   const trusted = trustProxies(config.trustedProxies);
-  const headersFor = (request: FastifyRequest) => ({ ...common, 'X-Request-Id': requestIdOf(request) });
+  const refuse = (request: FastifyRequest, reply: FastifyReply, refusal: Reply) => {
+    refusal.headers['X-Request-Id'] = requestIdOf(request);
+    send(reply, refusal, common);
+  };
 
   acceptOnlyJson(fastify);
   fastify.setErrorHandler((error, request, reply) => {
     if (!(error instanceof CofferError) && !isParserError(error)) {
       kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'unexpected error outside the pipeline');
     }
-    send(reply, refusalOf(error, requestIdOf(request)), headersFor(request));
+    refuse(request, reply, refusalOf(error, requestIdOf(request)));
   });
   fastify.setNotFoundHandler((request, reply) => {
     const error = new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
-    send(reply, errorReply(error, requestIdOf(request)), headersFor(request));
+    refuse(request, reply, errorReply(error, requestIdOf(request)));
   });
 
   const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       const error = new CofferError('INVALID_REQUEST', 'Send a Host header.');
-      send(reply, errorReply(error, requestIdOf(request)), headersFor(request));
-      return reply;
+      refuse(request, reply, errorReply(error, requestIdOf(request)));
+      return;
     }
     const method = request.method === 'HEAD' && answersHead(route) ? 'GET' : request.method;
     const found = match(route, method, request.params as Record<string, string>);
     if (found.endpoint === null) {
-      send(reply, notAllowed(found.allow, requestIdOf(request)), headersFor(request));
-      return reply;
+      refuse(request, reply, notAllowed(found.allow, requestIdOf(request)));
+      return;
     }
     const { endpoint, params } = found;
     const requestId = requestIdOf(request);
@@ -137,7 +140,6 @@ export function createHttpServer(
       if (code !== 'ERR_STREAM_PREMATURE_CLOSE')
         kernel.log.error({ err: error, request_id: requestId }, 'an answer was cut off');
     });
-    return reply;
   };
 
   for (const route of routesOf(endpoints)) {
@@ -147,7 +149,10 @@ export function createHttpServer(
       method: [...METHODS, 'HEAD', 'OPTIONS'],
       url: route.url,
       bodyLimit,
-      handler: (request, reply) => answer(route, request, reply),
+      // What it returns is no promise: the framework would wait for one, only to find that it was answered.
+      handler: (request, reply) => {
+        answer(route, request, reply).catch((error: unknown) => reply.send(error));
+      },
     });
   }
   return {
@@ -309,6 +314,7 @@ function write(
   more: Record<string, string>,
   onFailure: (error: unknown) => void = () => {},
 ): void {
+  if (typeof body === 'string' && writePlain(response, status, headers, more, body)) return;
   // A flat list, which Node writes without looking at each name again.
   const flat: string[] = [];
   for (const name in headers) flat.push(name, headers[name] as string);

@@ -1,4 +1,5 @@
 import { chmodSync, existsSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
@@ -26,8 +27,6 @@ const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma secure_delete
 export class SqliteDatabase implements Database {
   readonly kind = 'sqlite';
   readonly file: string;
-  /** For every connection that writes. */
-  readonly setUp = WRITER_SET_UP;
   readonly read: Kysely<Tables>;
   readonly #writer: Connection;
   readonly #reader: Connection;
@@ -35,6 +34,7 @@ export class SqliteDatabase implements Database {
   #queued: Queued[] = [];
   #version = 0;
   #isTraceToGo = false;
+  #log: FileHandle | null = null;
 
   constructor(file: string) {
     this.file = file;
@@ -128,11 +128,31 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Runs `fn` while no transaction of this process is under way, so that another thread can have one without either waiting for the other's
-   * lock. It leaves the version alone: it is for the audit log, on which nothing that is cached depends.
+   * One transaction that the disk may have later: it is for what is still to be had from elsewhere until `sync` says that it is durable. It
+   * leaves the version alone: it is for the audit log, on which nothing that is cached depends.
    */
-  exclusively<T>(fn: () => Promise<T>): Promise<T> {
-    return runTransaction(() => this.#writing.run(fn), classifySqliteError);
+  unsynced(fn: (run: Run) => Promise<void>): Promise<void> {
+    return runTransaction(() => this.#writing.run(() => this.#commitUnsynced(fn)), classifySqliteError);
+  }
+
+  async #commitUnsynced(fn: (run: Run) => Promise<void>): Promise<void> {
+    this.#writer.database.exec('pragma synchronous = normal');
+    try {
+      this.#writer.run('begin immediate', []);
+      await fn((sql, parameters) => this.#writer.run(sql, parameters));
+      this.#writer.run('commit', []);
+    } catch (error) {
+      this.#rollback();
+      throw error;
+    } finally {
+      this.#writer.database.exec('pragma synchronous = full');
+    }
+  }
+
+  /** Resolves when the disk has everything that was committed by now. The log is all there is to write: what was copied out of it was synced first. */
+  async sync(): Promise<void> {
+    this.#log ??= await open(`${this.file}-wal`);
+    await this.#log.datasync();
   }
 
   /** Some failures (a full disk) have rolled back already; then there is nothing left to undo. */
@@ -146,11 +166,14 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#writing.run(async () => {
+      await this.#log?.close();
       this.#reader.close();
       this.#writer.close();
     });
   }
 }
+
+export type Run = (sql: string, parameters: readonly unknown[]) => number;
 
 interface Queued {
   fn(tx: Tx): Promise<unknown>;
