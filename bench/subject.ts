@@ -3,15 +3,22 @@ import { readFileSync } from 'node:fs';
 
 const START_TIMEOUT_MS = 20_000;
 
-/** Starts a process and waits for the line that ends in its port. */
+export interface Started {
+  child: ChildProcess;
+  port: number;
+  tlsPort: number | null;
+}
+
+/** Starts a process and waits for the line that ends in its port. With `ipc` it can be sent messages. */
 export function startProcess(
   file: string,
   args: string[],
   env: Record<string, string>,
-): Promise<{ child: ChildProcess; port: number; tlsPort: number | null }> {
+  more: 'ipc'[] = [],
+): Promise<Started> {
   const child = spawn(process.execPath, [file, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', ...more],
   });
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`${file} did not start`)), START_TIMEOUT_MS);
