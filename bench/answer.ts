@@ -10,6 +10,8 @@ const [CR, ZERO, NINE] = [13, 48, 57];
 /** Tells when an answer is whole, looking at no more of it than that takes: a client that reads more measures itself. */
 export class AnswerReader {
   status = 0;
+  /** Of the last answer, as it came: chunks with what is around them. */
+  bodyBytes = 0;
   /** The beginning of a header whose end has not come yet. */
   #head: Buffer | null = null;
   /** Bytes of the body that are still to come; infinite if it comes in chunks; null before the header. */
@@ -30,7 +32,9 @@ export class AnswerReader {
       this.status = (data.readUInt8(9) - ZERO) * 100 + (data.readUInt8(10) - ZERO) * 10 + (data.readUInt8(11) - ZERO);
       this.#left = this.status === 204 ? 0 : bodyLength(data, end);
       body = data.subarray(end + HEADER_END.length);
+      this.bodyBytes = 0;
     }
+    this.bodyBytes += body.length;
     const isWhole = this.#left === Infinity ? this.#endsHere(body) : this.#isAllHere(body.length);
     if (isWhole) this.#left = null;
     return isWhole;

@@ -58,6 +58,21 @@ export async function run(load: Load, observe: Observe): Promise<{ seconds: numb
   return { seconds, clientShare: (user + system) / 1e6 / seconds };
 }
 
+/** Sends one request and waits for its answer. */
+export async function probe(port: number, request: Buffer): Promise<{ status: number; bytes: number }> {
+  const connection = await connected(port, undefined);
+  const reader = new AnswerReader();
+  return new Promise((resolve, reject) => {
+    connection.socket.once('error', reject);
+    connection.receive = (chunk) => {
+      if (!reader.push(chunk)) return;
+      connection.socket.end();
+      resolve({ status: reader.status, bytes: reader.bodyBytes });
+    };
+    connection.socket.write(request);
+  });
+}
+
 interface Connection {
   socket: Socket;
   receive: (chunk: Buffer) => void;
@@ -122,19 +137,25 @@ function drive(connection: Connection, load: Load, until: number, observe: Obser
 }
 
 export function getRequest(path: string, token: string | null): Buffer {
-  const authorization = token === null ? '' : `Authorization: Bearer ${token}\r\n`;
-  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}User-Agent: coffer-bench\r\n\r\n`);
+  return requestWith(path, token === null ? {} : { Authorization: `Bearer ${token}` });
 }
 
 export function requestWith(path: string, headers: Record<string, string>): Buffer {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}User-Agent: coffer-bench\r\n\r\n`);
+  return wire('GET', path, headers, '');
 }
 
 export function writeRequest(method: 'PUT' | 'POST', path: string, token: string, body: unknown): Buffer {
-  const text = JSON.stringify(body);
-  return Buffer.from(
-    `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nUser-Agent: coffer-bench\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-  );
+  return wire(method, path, { Authorization: `Bearer ${token}` }, JSON.stringify(body));
+}
+
+/** From somebody without a token, whose address a proxy tells. */
+export function postFrom(address: string, path: string, body: unknown): Buffer {
+  return wire('POST', path, { 'X-Forwarded-For': address }, JSON.stringify(body));
+}
+
+function wire(method: string, path: string, headers: Record<string, string>, body: string): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const about = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
+  const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}User-Agent: coffer-bench\r\n${about}`;
+  return Buffer.from(`${head}\r\n${body}`);
 }

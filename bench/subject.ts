@@ -7,6 +7,8 @@ export interface Started {
   child: ChildProcess;
   port: number;
   tlsPort: number | null;
+  /** From the spawn to that line. */
+  readyMs: number;
 }
 
 /** Starts a process and waits for the line that ends in its port. With `ipc` it can be sent messages. */
@@ -16,6 +18,7 @@ export function startProcess(
   env: Record<string, string>,
   more: 'ipc'[] = [],
 ): Promise<Started> {
+  const spawnedAt = performance.now();
   const child = spawn(process.execPath, [file, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'inherit', ...more],
@@ -27,15 +30,17 @@ export function startProcess(
       output += chunk.toString();
       const port = /ready (?:on |at \S+:)(\d+)/.exec(output)?.[1];
       if (port === undefined) return;
+      const readyMs = performance.now() - spawnedAt;
       clearTimeout(timer);
       const tlsPort = /taken at https:\S+:(\d+)/.exec(output)?.[1];
-      resolve({ child, port: Number(port), tlsPort: tlsPort === undefined ? null : Number(tlsPort) });
+      resolve({ child, port: Number(port), tlsPort: tlsPort === undefined ? null : Number(tlsPort), readyMs });
     });
     child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)));
   });
 }
 
 export async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
   await ended;

@@ -1,0 +1,75 @@
+/** What was measured, as data; and the same as Markdown. */
+export interface Column {
+  key: string;
+  heading: string;
+  /** Digits after the point, for numbers. */
+  digits?: number;
+}
+
+export type Cell = string | number | null;
+export type Row = Record<string, Cell>;
+
+export interface Table {
+  name: string;
+  title: string;
+  columns: Column[];
+  rows: Row[];
+  notes: string[];
+}
+
+export interface PartResult {
+  part: string;
+  seconds: number;
+  tables: Table[];
+}
+
+export interface Machine {
+  cores: number;
+  processor: string;
+  memoryMiB: number;
+  node: string;
+}
+
+export interface Report {
+  date: string;
+  commit: string;
+  machine: Machine;
+  settings: Record<string, Cell>;
+  parts: PartResult[];
+}
+
+export function markdownReport(report: Report): string {
+  return ['# Measurements', '', headOf(report), '', ...report.parts.map(markdownPart)].join('\n');
+}
+
+export function headOf({ date, commit, machine, settings }: Report): string {
+  const { cores, processor, memoryMiB, node } = machine;
+  const chosen = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
+  return (
+    `${date.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}. ${cores} × ${processor}, ${Math.round(memoryMiB / 1024)} GiB; Node ${node}. ` +
+    `Client, service and database share the ${cores} cores. ${chosen.join(', ')}.`
+  );
+}
+
+export function markdownPart({ part, seconds, tables }: PartResult): string {
+  return [`## ${part} (${Math.round(seconds)} s)`, '', ...tables.map(markdownTable)].join('\n');
+}
+
+export function markdownTable({ title, columns, rows, notes }: Table): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+  return [
+    `### ${title}`,
+    '',
+    line(columns.map(({ heading }) => heading)),
+    `|${columns.map(({ digits }) => (digits === undefined ? '---' : '---:')).join('|')}|`,
+    ...rows.map((row) => line(columns.map((column) => shownCell(row[column.key] ?? null, column)))),
+    '',
+    ...notes.flatMap((note) => [note, '']),
+  ].join('\n');
+}
+
+function shownCell(cell: Cell, { digits = 0 }: Column): string {
+  if (cell === null) return '–';
+  if (typeof cell === 'string') return cell.replaceAll('|', '\\|');
+  return cell.toLocaleString('en-GB', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
