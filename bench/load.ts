@@ -148,7 +148,12 @@ export function writeRequest(method: 'PUT' | 'POST', path: string, token: string
   return wire(method, path, { Authorization: `Bearer ${token}` }, JSON.stringify(body));
 }
 
-/** From somebody without a token, whose address a proxy tells. */
+/** From somebody whose address a proxy tells. */
+export function getRequestFrom(address: string, path: string, token: string): Buffer {
+  return requestWith(path, { Authorization: `Bearer ${token}`, 'X-Forwarded-For': address });
+}
+
+/** The same without a token. */
 export function postFrom(address: string, path: string, body: unknown): Buffer {
   return wire('POST', path, { 'X-Forwarded-For': address }, JSON.stringify(body));
 }
