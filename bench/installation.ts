@@ -50,6 +50,16 @@ export class Installations {
   #postgres: Promise<PostgresServer> | undefined;
   readonly #shared = new Map<string, Promise<Installation>>();
   readonly #undo: (() => Promise<void> | void)[] = [];
+  readonly #children = new Set<ChildProcess>();
+  readonly #folders = new Set<string>();
+
+  constructor() {
+    // However this process ends, and there is no time to wait then: nothing of it goes on running, or stays on the disk.
+    process.once('exit', () => {
+      for (const child of this.#children) child.kill('SIGKILL');
+      for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
+    });
+  }
 
   /** Started once to make its data, filled while it stands still, started again. */
   async start(database: DatabaseKind, options: InstallationOptions = {}): Promise<Installation> {
@@ -107,12 +117,14 @@ export class Installations {
   /** A process that ends with the rest. */
   async process(...how: Parameters<typeof startProcess>): Promise<Started> {
     const started = await startProcess(...how);
+    this.#children.add(started.child);
     this.#undo.push(() => stopProcess(started.child));
     return started;
   }
 
   newFolder(): string {
     const folder = mkdtempSync(join(tmpdir(), 'coffer-bench-'));
+    this.#folders.add(folder);
     this.#undo.push(() => rmSync(folder, { recursive: true, force: true }));
     return folder;
   }

@@ -5,6 +5,7 @@ import { getRequest, getRequestFrom, type Load, probe, run, writeRequest } from 
 import { addressOf, passwordLogins } from './password-logins.ts';
 import { requestOf } from './requests.ts';
 import type { Window } from './sampling.ts';
+import type { Soaked } from './soak-report.ts';
 
 export interface Kind {
   name: string;
@@ -19,12 +20,7 @@ export interface Kind {
 
 const NEW_CONNECTION_EVERY_MS = 50;
 
-export interface Tally {
-  /** Answers of each kind. */
-  answers: Map<string, number>;
-  /** What should not have been answered so. */
-  unexpected: Map<string, number>;
-}
+type Tally = Pick<Soaked, 'answers' | 'unexpected'>;
 
 /** Everything at once for some time: reads, writes, lists, encryption, logins, refusals, and clients that come and go. */
 export async function mixedLoad(
@@ -34,8 +30,10 @@ export async function mixedLoad(
   window: Window,
 ): Promise<Tally> {
   const { port } = installation;
-  const tally: Tally = { answers: new Map(), unexpected: new Map() };
-  const count = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
+  const tally: Tally = { answers: {}, unexpected: {} };
+  const count = (counts: Record<string, number>, name: string) => {
+    counts[name] = (counts[name] ?? 0) + 1;
+  };
   const seen = ({ name, expected }: Pick<Kind, 'name' | 'expected'>, status: number) => {
     count(tally.answers, name);
     if (!expected.includes(status)) count(tally.unexpected, `${name}: ${status}`);

@@ -32,11 +32,12 @@ const { values, positionals } = parseArgs({
 });
 const request = (positionals[0] ?? 'secret') as RequestName;
 const database = values.database as DatabaseKind;
-if (values.help || !REQUEST_NAMES.includes(request) || !DATABASES.includes(database)) {
+const [seconds, connections] = [Number(values.seconds), Number(values.connections)];
+const isKnown = REQUEST_NAMES.includes(request) && DATABASES.includes(database);
+if (values.help || !isKnown || !(seconds > 0) || !(connections > 0)) {
   process.stdout.write(HELP);
   process.exit(values.help ? 0 : 2);
 }
-const [seconds, connections] = [Number(values.seconds), Number(values.connections)];
 const file = `${FOLDER}/profile-${request}-${database}`;
 mkdirSync(FOLDER, { recursive: true });
 

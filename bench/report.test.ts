@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { CASE_COLUMNS } from './cases.ts';
 import { markdownReport, type Report, type Row } from './report.ts';
-import { withSummary } from './summary.ts';
+import { benchSummary, SUMMARY_PAGE, withSection } from './summary.ts';
 
 function row(subject: string, connections: number, perSecond: number): Row {
   const times = { p50Ms: 1, p99Ms: 2.26, p99ToP50: 2.26, cpuMicros: connections, memoryMiB: null, clientPercent: 5 };
@@ -43,18 +44,25 @@ test('a report says when, where and how it was measured, and shows its tables', 
   assert.match(text, /^A note\.$/m);
 });
 
-test('a summary has one line for each subject, and takes the place of the one before', () => {
-  const page = (between: string) =>
-    `# Page\n\n<!-- summary: written by npm run bench -- --summary -->${between}<!-- end of summary -->\n\nThe rest.\n`;
-  const once = withSummary(page('\n'), REPORT);
-  assert.equal(withSummary(once, REPORT), once);
-  assert.equal(withSummary(page('\nsomething older\n'), REPORT), once);
-  assert.match(once, /^# Page\n\n<!-- summary[^\n]+-->\n\n## Measured on 2026-01-02\n/);
-  assert.match(once, /<!-- end of summary -->\n\nThe rest\.\n$/);
-  assert.match(once, /^\| request \| subject \| requests\/s, 1 \| requests\/s, 32 \| ratio, 1 \| ratio, 32 \|/m);
-  assert.match(once, /^\| GET a\\\|b \| Coffer \| 5,000 \| 6,000 \| 0\.250 \| 0\.300 \| 2\.3 \| 2\.3 \| 1 \|$/m);
+test('a summary has one line for each subject', () => {
+  const text = benchSummary(REPORT);
+  assert.match(text, /^## Measured on 2026-01-02\n/);
+  assert.match(text, /^\| request \| subject \| requests\/s, 1 \| requests\/s, 32 \| ratio, 1 \| ratio, 32 \|/m);
+  assert.match(text, /^\| GET a\\\|b \| Coffer \| 5,000 \| 6,000 \| 0\.250 \| 0\.300 \| 2\.3 \| 2\.3 \| 32 \|$/m);
 });
 
-test('a page without a place for it is left alone', () => {
-  assert.throws(() => withSummary('# Page\n', REPORT), /no place/);
+test('a section of the page is replaced, and nothing else', () => {
+  const page = (bench: string, soak: string) =>
+    `# Page\n\n<!-- npm run bench -- --summary writes this -->${bench}<!-- end of bench -->\n\nText.\n\n` +
+    `<!-- npm run soak -- --summary writes this -->${soak}<!-- end of soak -->\n\nThe rest.\n`;
+  const changed = withSection(page('\nolder\n', '\nleft\n'), 'bench', 'newer');
+  assert.equal(changed, page('\n\nnewer\n\n', '\nleft\n'));
+  assert.equal(withSection(changed, 'bench', 'newer'), changed);
+  assert.equal(withSection(changed, 'soak', 'this too'), page('\n\nnewer\n\n', '\n\nthis too\n\n'));
+});
+
+test('the page has a place for both, and one without is left alone', () => {
+  const page = readFileSync(SUMMARY_PAGE, 'utf8');
+  for (const command of ['bench', 'soak'] as const) assert.notEqual(withSection(page, command, 'other text'), page);
+  assert.throws(() => withSection('# Page\n', 'bench', ''), /no place/);
 });

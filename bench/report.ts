@@ -1,3 +1,5 @@
+import { type Surroundings, shownSurroundings } from './surroundings.ts';
+
 /** What was measured, as data; and the same as Markdown. */
 export interface Column {
   key: string;
@@ -23,17 +25,7 @@ export interface PartResult {
   tables: Table[];
 }
 
-export interface Machine {
-  cores: number;
-  processor: string;
-  memoryMiB: number;
-  node: string;
-}
-
-export interface Report {
-  date: string;
-  commit: string;
-  machine: Machine;
+export interface Report extends Surroundings {
   settings: Record<string, Cell>;
   parts: PartResult[];
 }
@@ -42,13 +34,9 @@ export function markdownReport(report: Report): string {
   return ['# Measurements', '', headOf(report), '', ...report.parts.map(markdownPart)].join('\n');
 }
 
-export function headOf({ date, commit, machine, settings }: Report): string {
-  const { cores, processor, memoryMiB, node } = machine;
-  const chosen = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
-  return (
-    `${date.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}. ${cores} × ${processor}, ${Math.round(memoryMiB / 1024)} GiB; Node ${node}. ` +
-    `Client, service and database share the ${cores} cores. ${chosen.join(', ')}.`
-  );
+export function headOf(report: Report): string {
+  const chosen = Object.entries(report.settings).map(([name, value]) => `${name} ${value}`);
+  return `${shownSurroundings(report)} Settings: ${chosen.join(', ')}.`;
 }
 
 export function markdownPart({ part, seconds, tables }: PartResult): string {
@@ -69,7 +57,7 @@ export function markdownTable({ title, columns, rows, notes }: Table): string {
 }
 
 function shownCell(cell: Cell, { digits = 0 }: Column): string {
-  if (cell === null) return '–';
+  if (cell === null || Number.isNaN(cell)) return '–';
   if (typeof cell === 'string') return cell.replaceAll('|', '\\|');
   return cell.toLocaleString('en-GB', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }

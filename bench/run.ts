@@ -1,19 +1,17 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { Settings } from './cases.ts';
 import { Installations, PER_VAULT } from './installation.ts';
 import { PARTS } from './parts.ts';
 import { headOf, markdownPart, markdownReport, type Report } from './report.ts';
-import { withSummary } from './summary.ts';
+import { benchSummary, SUMMARY_PAGE, writeSummary } from './summary.ts';
+import { stampOf, surroundings } from './surroundings.ts';
 
 /**
  * Measures the service beside a bare node:http server, in one run, with the same client. Each part prints its tables as soon as it is done;
  * what is there so far is always in bench/results/.
  */
 const FOLDER = 'bench/results';
-const SUMMARY_PAGE = 'docs/performance.md';
 const HELP = `npm run bench -- [part …] [--seconds N] [--rounds N] [--connections 1,32,256] [--vaults N]
 npm run bench -- --summary bench/results/<date>.json
 
@@ -40,26 +38,27 @@ const { values, positionals } = parseArgs({
   },
 });
 const unknown = positionals.filter((name) => !PARTS.some((part) => part.name === name));
-if (values.help || unknown.length > 0) {
+const settings: Settings = {
+  seconds: Number(values.seconds),
+  rounds: Number(values.rounds),
+  connections: values.connections.split(',').map(Number),
+  vaults: Number(values.vaults),
+};
+const isSensible = Object.values(settings)
+  .flat()
+  .every((value) => value > 0);
+if (values.help || unknown.length > 0 || !isSensible) {
   process.stdout.write(unknown.length > 0 ? `There is no part called ${unknown.join(', ')}.\n\n${HELP}` : HELP);
   process.exit(values.help ? 0 : 2);
 }
 if (values.summary === undefined) await measureParts();
-else {
-  const report = JSON.parse(readFileSync(values.summary, 'utf8')) as Report;
-  writeFileSync(SUMMARY_PAGE, withSummary(readFileSync(SUMMARY_PAGE, 'utf8'), report));
-}
+else writeSummary('bench', benchSummary(JSON.parse(readFileSync(values.summary, 'utf8')) as Report));
 process.exit(0);
 
 async function measureParts(): Promise<void> {
-  const settings: Settings = {
-    seconds: Number(values.seconds),
-    rounds: Number(values.rounds),
-    connections: values.connections.split(',').map(Number),
-    vaults: Number(values.vaults),
-  };
-  const report = newReport(settings);
-  const file = `${FOLDER}/${report.date.slice(0, 16).replace(':', '')}`;
+  const shown = { ...settings, connections: values.connections };
+  const report: Report = { ...surroundings(), settings: shown, parts: [] };
+  const file = `${FOLDER}/${stampOf(report)}`;
   mkdirSync(FOLDER, { recursive: true });
   say(`${headOf(report)}\n`);
   const installations = new Installations();
@@ -77,23 +76,6 @@ async function measureParts(): Promise<void> {
     await installations.remove();
   }
   say(`${file}.md and ${file}.json\n`);
-}
-
-function newReport({ seconds, rounds, connections, vaults }: Settings): Report {
-  const machine = {
-    cores: availableParallelism(),
-    processor: cpus()[0]?.model ?? 'unknown',
-    memoryMiB: Math.round(totalmem() / 1024 / 1024),
-    node: process.version,
-  };
-  const settings = { seconds, rounds, connections: connections.join(' '), vaults };
-  return { date: new Date().toISOString(), commit: commit(), machine, settings, parts: [] };
-}
-
-/** With a mark if what was measured is not quite that. */
-function commit(): string {
-  const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim();
-  return `${git('rev-parse', '--short', 'HEAD')}${git('status', '--porcelain') === '' ? '' : ' and changes'}`;
 }
 
 function say(text: string): void {

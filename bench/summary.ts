@@ -1,58 +1,59 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { USUAL_CONNECTIONS } from './cases.ts';
 import { headOf, markdownTable, type Report, type Row, type Table } from './report.ts';
 
-const BEGIN = '<!-- summary: written by npm run bench -- --summary -->';
-const END = '<!-- end of summary -->';
+export const SUMMARY_PAGE = 'docs/performance.md';
+export type Command = 'bench' | 'soak';
 
-/** The page with the summary of this report between its marks, in place of the one before. */
-export function withSummary(page: string, report: Report): string {
-  const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
-  if (begin === -1 || end < begin) throw new Error('the page has no place for a summary');
-  return `${page.slice(0, begin)}${BEGIN}\n\n${summaryOf(report)}\n${page.slice(end)}`;
+/** Puts a summary on the page, in place of the one before. */
+export function writeSummary(command: Command, text: string): void {
+  writeFileSync(SUMMARY_PAGE, withSection(readFileSync(SUMMARY_PAGE, 'utf8'), command, text));
 }
 
-function summaryOf(report: Report): string {
+/** The page with this text between the marks of the command that writes it. */
+export function withSection(page: string, command: Command, text: string): string {
+  const [first, last] = [`<!-- npm run ${command} -- --summary writes this -->`, `<!-- end of ${command} -->`];
+  const [begin, end] = [page.indexOf(first), page.indexOf(last)];
+  if (begin === -1 || end < begin) throw new Error(`the page has no place for a summary of ${command}`);
+  return `${page.slice(0, begin)}${first}\n\n${text.trim()}\n\n${page.slice(end)}`;
+}
+
+export function benchSummary(report: Report): string {
   const tables = report.parts.flatMap(({ tables: all }) => all.map(shortened));
   const head = `## Measured on ${report.date.slice(0, 10)}\n\n${headOf(report)}`;
-  return `${[head, ...tables.map((table) => markdownTable(table).trimEnd())].join('\n\n')}\n`;
+  return [head, ...tables.map((table) => markdownTable(table).trim())].join('\n\n');
 }
 
 /** Tables with several numbers of connections have one line for each subject, with them side by side. */
 function shortened(table: Table): Table {
-  const { rows } = table;
-  const counts = [...new Set(rows.map(({ connections }) => Number(connections)))].filter(Number.isFinite);
-  const isByLoad = table.columns.some(({ key }) => key === 'connections');
-  if (!isByLoad) return table;
-  const lines = Map.groupBy(rows, ({ request, subject }) => JSON.stringify([request, subject]));
-  const hasRatio = table.columns.some(({ key }) => key === 'ratio');
-  const digits = table.columns.find(({ key }) => key === 'perSecond')?.digits ?? 0;
-  const each = (key: string, heading: string, places: number) =>
-    counts.map((count) => ({ key: `${key} ${count}`, heading: `${heading}, ${count}`, digits: places }));
+  if (!table.columns.some(({ key }) => key === 'connections')) return table;
+  const counts = [...new Set(table.rows.map(({ connections }) => Number(connections)))];
+  const lines = Map.groupBy(table.rows, ({ request, subject }) => JSON.stringify([request, subject]));
+  const each = (key: string, heading: string, most: number, at = counts) => {
+    const column = table.columns.find((one) => one.key === key);
+    if (column === undefined) return [];
+    const digits = Math.min(most, column.digits ?? 0);
+    return at.map((count) => ({ key: `${key} ${count}`, heading: `${heading}, ${count}`, digits }));
+  };
   return {
     ...table,
     columns: [
       { key: 'request', heading: 'request' },
       { key: 'subject', heading: 'subject' },
-      ...each('perSecond', 'requests/s', digits),
-      ...(hasRatio ? each('ratio', 'ratio', 3) : []),
+      ...each('perSecond', 'requests/s', 1),
+      ...each('ratio', 'ratio', 3),
       ...each('p99Ms', 'p99 ms', 1),
-      { key: 'cpuMicros', heading: 'processor µs', digits: 0 },
+      ...each('cpuMicros', 'processor µs', 0, [USUAL_CONNECTIONS]),
     ],
-    rows: [...lines.values()].map((same) => sideBySide(same)),
+    rows: [...lines.values()].map(sideBySide),
     notes: [...table.notes, ...(counts.length > 1 ? ['The number after the comma is that of connections.'] : [])],
   };
 }
 
-/** Processor time is that of the middle number of connections. */
 function sideBySide(rows: Row[]): Row {
-  const [first] = rows;
-  const middle = rows[Math.floor((rows.length - 1) / 2)];
-  const line: Row = {
-    request: first?.['request'] ?? null,
-    subject: first?.['subject'] ?? null,
-    cpuMicros: middle?.['cpuMicros'] ?? null,
-  };
-  for (const row of rows) {
-    for (const key of ['perSecond', 'ratio', 'p99Ms']) line[`${key} ${row['connections']}`] = row[key] ?? null;
+  const line: Row = { request: rows[0]?.['request'] ?? null, subject: rows[0]?.['subject'] ?? null };
+  for (const { connections, ...row } of rows) {
+    for (const [key, cell] of Object.entries(row)) if (typeof cell === 'number') line[`${key} ${connections}`] = cell;
   }
   return line;
 }
