@@ -4,7 +4,6 @@ import { encryption } from './encryption.ts';
 import { footprint } from './footprint.ts';
 import { growth } from './growth.ts';
 import type { Installations } from './installation.ts';
-import { logins } from './logins.ts';
 import { machines } from './machines.ts';
 import { nodes } from './nodes.ts';
 import type { Table } from './report.ts';
@@ -32,7 +31,13 @@ export const PARTS: Part[] = [
     run: (...given) => besideBare('Writes and encryption', ['write', 'encrypt'], ...given),
   },
   { name: 'nodes', about: 'one and two processes on one PostgreSQL', minutes: 2, run: nodes },
-  { name: 'logins', about: 'by password, and of workloads', minutes: 1.5, run: logins },
+  {
+    name: 'logins',
+    about: 'by password, and of workloads',
+    minutes: 1.5,
+    // Only when it is needed: it brings an OpenID provider, which has things to say when it is loaded.
+    run: async (...given) => (await import('./logins.ts')).logins(...given),
+  },
   { name: 'machines', about: 'a secret read with each way of proving who asks', minutes: 1, run: machines },
   { name: 'encryption', about: 'texts of several sizes, batches, post-quantum', minutes: 3.5, run: encryption },
   { name: 'growth', about: 'the same questions to 1,000 and to 1,000,000 secrets', minutes: 8, run: growth },

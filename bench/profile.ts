@@ -8,18 +8,17 @@ import { busyTree, type CpuProfile, type Frame, frameTree, timesByFunction, time
 import { REQUEST_NAMES, type RequestName, requestOf, SHOWN } from './requests.ts';
 import { cpuSeconds } from './subject.ts';
 
-const HELP = `npm run profile -- [request] [--database sqlite|postgres] [--seconds N] [--connections N]
+const HELP = `npm run profile -- [request] [--database sqlite|postgres] [--seconds N] [--connections N] [--folder bench/results]
 
 Shows where the main thread of the service spends its time while it answers one kind of request:
 ${REQUEST_NAMES.map((name) => `  ${name.padEnd(10)} ${SHOWN[name]}`).join('\n')}
 
-Leaves bench/results/profile-<request>-<database>.cpuprofile, which browsers open, and a flame graph beside it as SVG.
+Leaves profile-<request>-<database>.cpuprofile in the folder, which browsers open, and a flame graph beside it as SVG.
 `;
 const FUNCTIONS_SHOWN = 40;
 /** Rooms with less than this share of the time, and less than ten times as much with what they call, are left out. */
 const SMALLEST_SHOWN = 0.001;
 const WARM_UP_SECONDS = 3;
-const FOLDER = 'bench/results';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,6 +26,7 @@ const { values, positionals } = parseArgs({
     database: { type: 'string', default: 'sqlite' },
     seconds: { type: 'string', default: '10' },
     connections: { type: 'string', default: '32' },
+    folder: { type: 'string', default: 'bench/results' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -38,8 +38,8 @@ if (values.help || !isKnown || !(seconds > 0) || !(connections > 0)) {
   process.stdout.write(HELP);
   process.exit(values.help ? 0 : 2);
 }
-const file = `${FOLDER}/profile-${request}-${database}`;
-mkdirSync(FOLDER, { recursive: true });
+const file = `${values.folder}/profile-${request}-${database}`;
+mkdirSync(values.folder, { recursive: true });
 
 const installations = new Installations();
 try {
