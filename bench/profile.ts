@@ -19,6 +19,10 @@ const FUNCTIONS_SHOWN = 40;
 /** Rooms with less than this share of the time, and less than ten times as much with what they call, are left out. */
 const SMALLEST_SHOWN = 0.001;
 const WARM_UP_SECONDS = 3;
+/** The main thread cannot use more than all threads together, unless what was counted is not use. */
+const BUSY_MACHINE = 1.1;
+const WAITED =
+  'The machine is busy: times below include those in which the service was not let run. Compare shares only.';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -87,6 +91,7 @@ function shown(name: string, measured: Measured, cpuMicros: number | null, root:
     '',
     `${title}, ${per(root.total - busy.total).toFixed(1)} µs idle.`,
     `${Math.round(perSecond)} requests/s with the profiler on, p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms; processor time of all threads ${cpuMicros?.toFixed(1) ?? '?'} µs a request.`,
+    ...(cpuMicros !== null && per(busy.total) > cpuMicros * BUSY_MACHINE ? [WAITED] : []),
     '',
     `${head}  by room, package and part of Node (inclusive: with what was called from there)`,
     ...timesByGroup(busy)
