@@ -1,7 +1,7 @@
 import { type Settings, USUAL_CONNECTIONS } from './cases.ts';
 import { GROWTH_COLUMNS, growthRow, pairOf, pairTitle, readAnywhere, writeAnywhere } from './growth.ts';
 import { DATABASES, type Installation, type Installations, SERVER } from './installation.ts';
-import { measure } from './load.ts';
+import { measureAnswered } from './load.ts';
 import type { Table } from './report.ts';
 import { median } from './statistics.ts';
 import { memoryMiB, startProcess, stopProcess } from './subject.ts';
@@ -69,7 +69,7 @@ async function underLoad(one: Installation, seconds: number): Promise<number> {
     most = Math.max(most, memoryMiB(one.pid) ?? Number.NaN);
   }, SAMPLE_MS);
   for (const request of [readAnywhere(one), writeAnywhere(one)]) {
-    await measure({ port: one.port, request, connections: USUAL_CONNECTIONS, seconds });
+    await measureAnswered(one.name, { port: one.port, request, connections: USUAL_CONNECTIONS, seconds });
   }
   clearInterval(timer);
   return most;

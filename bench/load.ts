@@ -21,24 +21,32 @@ export interface Measured {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Answers that were not 2xx. */
-  refused: number;
+  /** Answers that were not 2xx, by status. */
+  refused: Record<number, number>;
   /** How much of one processor this client used: near 1 it is the client that is measured. */
   clientShare: number;
 }
 
 export type Observe = (ms: number, status: number) => void;
 
-export async function measure(load: Load): Promise<Measured> {
+async function measure(load: Load): Promise<Measured> {
   const latencies: number[] = [];
-  let refused = 0;
+  const refused: Record<number, number> = {};
   const { seconds, clientShare } = await run(load, (ms, status) => {
     latencies.push(ms);
-    if (status < 200 || status > 299) refused++;
+    if (status < 200 || status > 299) refused[status] = (refused[status] ?? 0) + 1;
   });
   const sorted = Float64Array.from(latencies).sort();
   const [requests, p50Ms, p99Ms] = [sorted.length, quantile(sorted, 0.5), quantile(sorted, 0.99)];
   return { requests, perSecond: requests / seconds, p50Ms, p99Ms, refused, clientShare };
+}
+
+/** Fails if anything was turned away: that would be quick, and nothing. */
+export async function measureAnswered(what: string, load: Load): Promise<Measured> {
+  const measured = await measure(load);
+  const refused = Object.entries(measured.refused).map(([status, count]) => `${count} × ${status}`);
+  if (refused.length > 0) throw new Error(`${what}: refused ${refused.join(', ')}`);
+  return measured;
 }
 
 /**
