@@ -1,54 +1,66 @@
 import { createCipheriv, randomBytes } from 'node:crypto';
+import { bareCases, CASE_COLUMNS, type Case, measureCases, type Settings, USUAL_CONNECTIONS } from './cases.ts';
+import { DATABASES, type Installation, type Installations } from './installation.ts';
 import { writeRequest } from './load.ts';
-import type { ScaleSubject } from './scale.ts';
+import type { Table } from './report.ts';
 
-export const CIPHER_SIZES = [64, 4096, 1024 * 1024] as const;
+const CIPHER_SIZES = [64, 4096, 1024 * 1024] as const;
 const BATCH = 1000;
 
-export interface EncryptionCase {
-  what: string;
-  /** How many texts each request is about. */
-  items: number;
-  /** What is sent, for a bare server to be sent as well. */
-  request: Buffer;
-  answerBytes: number;
+/** Encrypting and decrypting texts of three sizes, many small ones at once, and what is post-quantum. */
+export async function encryption(installations: Installations, settings: Settings): Promise<Table[]> {
+  const cases: Case[] = [];
+  const yardsticks = new Map<string, Case>();
+  for (const database of DATABASES) {
+    const { name: subject, port, pid, token } = await installations.shared(database);
+    for (const { what, request } of await encryptionRequests({ port, token })) {
+      if (!yardsticks.has(what)) {
+        const [bare] = await bareCases(installations, what, { port, bytes: request }, [USUAL_CONNECTIONS]);
+        if (bare === undefined) throw new Error('there is no bare server');
+        yardsticks.set(what, bare);
+      }
+      const yardstick = yardsticks.get(what) as Case;
+      cases.push({ ...yardstick, subject, pids: [pid], load: { port, request }, yardstick });
+    }
+  }
+  const inOrder = [...yardsticks.values()].flatMap((bare) => [bare, ...cases.filter((one) => one.yardstick === bare)]);
+  const rows = await measureCases(inOrder, settings);
+  const ciphers = CIPHER_SIZES.map((size) => `${size} B ${Math.round(cipherPerSecond(size))}/s`);
+  const notes = [`The cipher alone, in one thread: ${ciphers.join(', ')}.`];
+  return [{ name: 'encryption', title: 'Encryption as a service', columns: CASE_COLUMNS, rows, notes }];
 }
 
-/** Encrypting and decrypting texts of three sizes, and many small ones at once. */
-export async function encryptionCases({ port, token }: ScaleSubject): Promise<EncryptionCase[]> {
+async function encryptionRequests({ port, token }: Pick<Installation, 'port' | 'token'>) {
   const post = async (path: string, body: unknown) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    const text = await response.text();
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
-    return { text, body: JSON.parse(text) as { envelope: string } };
+    return (await response.json()) as { envelope: string };
   };
   await post('/eaas/keys', { name: 'bench' });
-  const cases: EncryptionCase[] = [];
-  const add = async (what: string, path: string, body: unknown, items = 1) => {
-    const { text } = await post(path, body);
-    cases.push({ what, items, request: writeRequest('POST', path, token, body), answerBytes: Buffer.byteLength(text) });
-  };
+  const found: { what: string; request: Buffer }[] = [];
+  const add = (what: string, path: string, body: unknown) =>
+    found.push({ what, request: writeRequest('POST', path, token, body) });
   for (const size of CIPHER_SIZES) {
     const plaintext = 'x'.repeat(size);
-    const { envelope } = (await post('/eaas/keys/bench/encrypt', { plaintext })).body;
-    await add(`encrypt ${size} B`, '/eaas/keys/bench/encrypt', { plaintext });
-    await add(`decrypt ${size} B`, '/eaas/keys/bench/decrypt', { envelope });
+    const { envelope } = await post('/eaas/keys/bench/encrypt', { plaintext });
+    add(`encrypt ${size} B`, '/eaas/keys/bench/encrypt', { plaintext });
+    add(`decrypt ${size} B`, '/eaas/keys/bench/decrypt', { envelope });
   }
   const digest = Buffer.alloc(64, 1).toString('base64');
   const wrapped = { algorithm: 'ecdh-p256+ml-kem-768', key: Buffer.alloc(32, 1).toString('base64') };
-  await add('hybrid wrap', '/pqc/hybrid-classical/wrap', wrapped);
-  await add('dual sign', '/pqc/dual-sign/sign', { digest });
+  add('hybrid wrap', '/pqc/hybrid-classical/wrap', wrapped);
+  add('dual sign', '/pqc/dual-sign/sign', { digest });
   const items = Array.from({ length: BATCH }, () => ({ plaintext: 'x'.repeat(64) }));
-  await add(`encrypt ${BATCH} × 64 B`, '/eaas/keys/bench/encrypt-batch', { items }, BATCH);
-  return cases;
+  add(`encrypt ${BATCH} × 64 B`, '/eaas/keys/bench/encrypt-batch', { items });
+  return found;
 }
 
 /** The cipher alone, in this process: what nobody can be faster than. */
-export function cipherPerSecond(size: number): number {
+function cipherPerSecond(size: number): number {
   const key = randomBytes(32);
   const plaintext = 'x'.repeat(size);
   const until = performance.now() + 500;

@@ -1,14 +1,19 @@
 import { connect, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectSecurely } from 'node:tls';
+import { AnswerReader } from './answer.ts';
+import { quantile } from './statistics.ts';
 
 export interface Load {
-  port: number;
+  /** With several, connections are spread over them. */
+  port: number | number[];
   /** The request as it goes over the wire, keep-alive; or what makes the next one. */
   request: Buffer | (() => Buffer);
   /** Over TLS, with this certificate. */
   tls?: ConnectionOptions;
   connections: number;
   seconds: number;
+  /** How long each connection rests after an answer. */
+  pauseMs?: number;
 }
 
 export interface Measured {
@@ -16,100 +21,154 @@ export interface Measured {
   perSecond: number;
   p50Ms: number;
   p99Ms: number;
-  /** Answers that were not 2xx. */
-  refused: number;
+  /** Answers that were not 2xx, by status. */
+  refused: Record<number, number>;
+  /** How much of one processor this client used: near 1 it is the client that is measured. */
+  clientShare: number;
 }
 
-const HEADER_END = Buffer.from('\r\n\r\n');
-const LENGTH = Buffer.from('ontent-');
+export type Observe = (ms: number, status: number) => void;
+
+async function measure(load: Load): Promise<Measured> {
+  const latencies: number[] = [];
+  const refused: Record<number, number> = {};
+  const { seconds, clientShare } = await run(load, (ms, status) => {
+    latencies.push(ms);
+    if (status < 200 || status > 299) refused[status] = (refused[status] ?? 0) + 1;
+  });
+  const sorted = Float64Array.from(latencies).sort();
+  const [requests, p50Ms, p99Ms] = [sorted.length, quantile(sorted, 0.5), quantile(sorted, 0.99)];
+  return { requests, perSecond: requests / seconds, p50Ms, p99Ms, refused, clientShare };
+}
+
+/** Fails if anything was turned away: that would be quick, and nothing. */
+export async function measureAnswered(what: string, load: Load): Promise<Measured> {
+  const measured = await measure(load);
+  const refused = Object.entries(measured.refused).map(([status, count]) => `${count} × ${status}`);
+  if (refused.length > 0) throw new Error(`${what}: refused ${refused.join(', ')}`);
+  return measured;
+}
 
 /**
- * Each connection sends the request again as soon as its answer is whole. Bare sockets, because a client that costs as much as the server
- * would measure itself.
+ * Each connection sends the request again as soon as its answer is whole. Bare sockets and one buffer for all of them, because a client that
+ * costs as much as the server would measure itself. The clock starts when all are connected.
  */
-export async function measure(load: Load): Promise<Measured> {
-  const latencies: number[] = [];
-  let refused = 0;
-  const until = performance.now() + load.seconds * 1000;
+export async function run(load: Load, observe: Observe): Promise<{ seconds: number; clientShare: number }> {
+  const ports = [load.port].flat();
+  const open = Array.from({ length: load.connections }, (_, i) => connected(Number(ports[i % ports.length]), load.tls));
+  const connections = await Promise.all(open);
   const started = performance.now();
-  await Promise.all(
-    Array.from({ length: load.connections }, () =>
-      drive(load, until, (ms, status) => {
-        latencies.push(ms);
-        if (status < 200 || status > 299) refused++;
-      }),
-    ),
-  );
-  const elapsed = (performance.now() - started) / 1000;
-  const sorted = Float64Array.from(latencies).sort();
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-  return { requests: sorted.length, perSecond: sorted.length / elapsed, p50Ms: at(0.5), p99Ms: at(0.99), refused };
+  const used = process.cpuUsage();
+  const until = started + load.seconds * 1000;
+  await Promise.all(connections.map((connection) => drive(connection, load, until, observe)));
+  const seconds = (performance.now() - started) / 1000;
+  const { user, system } = process.cpuUsage(used);
+  return { seconds, clientShare: (user + system) / 1e6 / seconds };
 }
 
-function drive(load: Load, until: number, done: (ms: number, status: number) => void): Promise<void> {
+/** Sends one request and waits for its answer. */
+export async function probe(port: number, request: Buffer): Promise<{ status: number; bytes: number }> {
+  const connection = await connected(port, undefined);
+  const reader = new AnswerReader();
   return new Promise((resolve, reject) => {
-    const { tls } = load;
-    const socket: Socket =
-      tls === undefined
-        ? connect(load.port, '127.0.0.1')
-        : connectSecurely({ ...tls, port: load.port, host: '127.0.0.1' });
-    socket.setNoDelay(true);
-    let sentAt = 0;
-    let pending: Buffer | null = null;
-    const send = () => {
-      if (performance.now() >= until) {
-        socket.end();
-        resolve();
-        return;
-      }
-      sentAt = performance.now();
-      socket.write(typeof load.request === 'function' ? load.request() : load.request);
+    connection.socket.once('error', reject);
+    connection.receive = (chunk) => {
+      if (!reader.push(chunk)) return;
+      connection.socket.end();
+      resolve({ status: reader.status, bytes: reader.bodyBytes });
     };
-    socket.once(tls === undefined ? 'connect' : 'secureConnect', send);
-    socket.once('error', reject);
-    socket.on('data', (chunk: Buffer) => {
-      const data = pending === null ? chunk : Buffer.concat([pending, chunk]);
-      const end = wholeAnswer(data);
-      if (end === null) {
-        pending = data;
-        return;
-      }
-      pending = null;
-      done(performance.now() - sentAt, Number(data.toString('latin1', 9, 12)));
-      send();
-    });
+    connection.socket.write(request);
   });
 }
 
-/** The length of the first answer if it is all there. One request is under way at a time, so nothing follows it. */
-function wholeAnswer(data: Buffer): number | null {
-  const header = data.indexOf(HEADER_END);
-  if (header === -1) return null;
-  for (let at = data.indexOf(LENGTH); at !== -1 && at < header; at = data.indexOf(LENGTH, at + 1)) {
-    const line = data.toString('latin1', at, data.indexOf('\r\n', at));
-    const match = /^ontent-[Ll]ength: (\d+)$/.exec(line);
-    if (match !== null) {
-      const end = header + HEADER_END.length + Number(match[1]);
-      return data.length >= end ? end : null;
-    }
-  }
-  throw new Error('an answer without Content-Length cannot be measured');
+interface Connection {
+  socket: Socket;
+  receive: (chunk: Buffer) => void;
+}
+
+const READ_BUFFER = Buffer.alloc(256 * 1024);
+
+function connected(port: number, tls: ConnectionOptions | undefined): Promise<Connection> {
+  const connection: Omit<Connection, 'socket'> = { receive: () => {} };
+  const receive = (chunk: Buffer) => connection.receive(chunk);
+  const at = { port, host: '127.0.0.1' };
+  const onread = {
+    buffer: READ_BUFFER,
+    callback: (length: number) => {
+      receive(READ_BUFFER.subarray(0, length));
+      return true;
+    },
+  };
+  const socket = tls === undefined ? connect({ ...at, onread }) : connectSecurely({ ...tls, ...at });
+  if (tls !== undefined) socket.on('data', receive);
+  socket.setNoDelay(true);
+  return new Promise((resolve, reject) => {
+    socket.once('error', reject);
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => resolve(Object.assign(connection, { socket })));
+  });
+}
+
+function drive(connection: Connection, load: Load, until: number, observe: Observe): Promise<void> {
+  const { socket } = connection;
+  const { request, pauseMs } = load;
+  const reader = new AnswerReader();
+  let sentAt = 0;
+  return new Promise((resolve, reject) => {
+    const fail = (error: unknown) => {
+      reject(error);
+      socket.destroy();
+    };
+    const send = (now: number) => {
+      if (now >= until) {
+        resolve();
+        socket.end();
+        return;
+      }
+      sentAt = now;
+      socket.write(typeof request === 'function' ? request() : request);
+    };
+    connection.receive = (chunk) => {
+      try {
+        if (!reader.push(chunk)) return;
+        const now = performance.now();
+        observe(now - sentAt, reader.status);
+        if (pauseMs === undefined) send(now);
+        else setTimeout(() => send(performance.now()), pauseMs);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    socket.once('error', fail);
+    socket.once('close', () => reject(new Error('the service closed a connection')));
+    send(performance.now());
+  });
 }
 
 export function getRequest(path: string, token: string | null): Buffer {
-  const authorization = token === null ? '' : `Authorization: Bearer ${token}\r\n`;
-  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}User-Agent: coffer-bench\r\n\r\n`);
+  return requestWith(path, token === null ? {} : { Authorization: `Bearer ${token}` });
 }
 
 export function requestWith(path: string, headers: Record<string, string>): Buffer {
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}User-Agent: coffer-bench\r\n\r\n`);
+  return wire('GET', path, headers, '');
 }
 
 export function writeRequest(method: 'PUT' | 'POST', path: string, token: string, body: unknown): Buffer {
-  const text = JSON.stringify(body);
-  return Buffer.from(
-    `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\nUser-Agent: coffer-bench\r\n` +
-      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-  );
+  return wire(method, path, { Authorization: `Bearer ${token}` }, JSON.stringify(body));
+}
+
+/** From somebody whose address a proxy tells. */
+export function getRequestFrom(address: string, path: string, token: string): Buffer {
+  return requestWith(path, { Authorization: `Bearer ${token}`, 'X-Forwarded-For': address });
+}
+
+/** The same without a token. */
+export function postFrom(address: string, path: string, body: unknown): Buffer {
+  return wire('POST', path, { 'X-Forwarded-For': address }, JSON.stringify(body));
+}
+
+function wire(method: string, path: string, headers: Record<string, string>, body: string): Buffer {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const about = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
+  const head = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join('')}User-Agent: coffer-bench\r\n${about}`;
+  return Buffer.from(`${head}\r\n${body}`);
 }

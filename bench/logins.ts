@@ -1,23 +1,53 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OidcIssuer } from '../test/support/oidc-issuer.ts';
 import { newIssuerKey, publicPem, signed } from '../test/support/outside-issuer.ts';
 import { OUTSIDE_ENV } from '../test/support/outside-logins.ts';
 import { presigned, StsServer } from '../test/support/sts.ts';
 import { TokenReviewServer } from '../test/support/token-review.ts';
-import { startProcess, stopProcess } from './subject.ts';
+import { CASE_COLUMNS, type Case, measureCases, type Settings } from './cases.ts';
+import { DATABASES, type Installations, SERVER } from './installation.ts';
+import { passwordLogins } from './password-logins.ts';
+import type { Row, Table } from './report.ts';
 
 const AT_A_TIME = 16;
-const SECONDS = 2;
+/** Two passwords are examined at a time, and at most sixty-four wait. */
+const PASSWORD_CONNECTIONS = [1, 32];
 const AUDIENCE = OUTSIDE_ENV.CV_AUDIENCE;
 
+export async function logins(installations: Installations, settings: Settings): Promise<Table[]> {
+  return [await byPassword(installations, settings), await byWorkloads(installations, settings)];
+}
+
+async function byPassword(installations: Installations, settings: Settings): Promise<Table> {
+  const cases: Case[] = [];
+  for (const database of DATABASES) {
+    const installation = await installations.shared(database, { isTrusting: true });
+    const load = { port: installation.port, request: await passwordLogins(installation) };
+    for (const connections of PASSWORD_CONNECTIONS) {
+      cases.push({
+        request: 'POST /auth/login',
+        subject: installation.name,
+        connections,
+        pids: [installation.pid],
+        load,
+      });
+    }
+  }
+  const rows = (await measureCases(cases, settings)).map(({ ratio: _, ...row }) => row);
+  const columns = CASE_COLUMNS.filter(({ key }) => key !== 'ratio').map((column) =>
+    column.key === 'perSecond' ? { ...column, heading: 'logins/s', digits: 1 } : column,
+  );
+  const notes = ['argon2id with 64 MiB and three passes: the password costs what it is meant to cost.'];
+  return { name: 'password logins', title: 'Logins by password', columns, rows, notes };
+}
+
 /** Logins of each kind of workload in a second, with the servers they ask on this machine too. */
-export async function loginsPerSecond(): Promise<string> {
+async function byWorkloads(installations: Installations, { seconds }: Settings): Promise<Table> {
   const [provider, cluster, sts] = [await OidcIssuer.start(), await TokenReviewServer.start(), await StsServer.start()];
-  const CV_DATA_DIR = mkdtempSync(join(tmpdir(), 'coffer-bench-'));
+  const CV_DATA_DIR = installations.newFolder();
   const env = { ...OUTSIDE_ENV, CV_DATA_DIR, CV_PORT: '0', CV_TLS_PORT: 'off' };
-  const { child, port } = await startProcess('server/src/main.ts', [], env);
+  const { port } = await installations.process(SERVER, [], env);
   try {
     const post = poster(`http://127.0.0.1:${port}`, readFileSync(join(CV_DATA_DIR, 'admin.token'), 'utf8').trim());
     await post('/v1/vaults', { name: 'bench', environment: 'staging' });
@@ -26,23 +56,23 @@ export async function loginsPerSecond(): Promise<string> {
       vault: 'bench',
       mtls_required: false,
     });
-    const lines = ['| workload | logins/s |', '|---|---:|'];
+    const rows: Row[] = [];
     for (const { type, config, credential } of await kinds(provider, cluster, sts)) {
-      const { id } = await post('/workload-identity/methods', {
-        name: type.replace('_', '-'),
-        type,
-        app_connection_id,
-        config,
-      });
-      lines.push(
-        `| ${type} | ${Math.round(await measured(() => post('/workload-identity/login', { method_id: id, ...credential })))} |`,
-      );
+      const method = { name: type.replace('_', '-'), type, app_connection_id, config };
+      const { id } = await post('/workload-identity/methods', method);
+      const login = () => post('/workload-identity/login', { method_id: id, ...credential });
+      rows.push({ workload: type, perSecond: await perSecond(login, seconds) });
     }
-    return lines.join('\n');
+    const columns = [
+      { key: 'workload', heading: 'workload' },
+      { key: 'perSecond', heading: 'logins/s', digits: 0 },
+    ];
+    const notes = [
+      `${AT_A_TIME} at a time, on SQLite; whoever vouches for them is on this machine and shares its cores.`,
+    ];
+    return { name: 'workload logins', title: 'Logins of workloads', columns, rows, notes };
   } finally {
-    await stopProcess(child);
     for (const server of [provider, cluster, sts]) server.close();
-    rmSync(CV_DATA_DIR, { recursive: true, force: true });
   }
 }
 
@@ -68,12 +98,12 @@ function poster(url: string, token: string) {
   };
 }
 
-async function measured(once: () => Promise<unknown>): Promise<number> {
+async function perSecond(once: () => Promise<unknown>, seconds: number): Promise<number> {
   await once();
   const started = performance.now();
   let count = 0;
   const work = async () => {
-    while (performance.now() - started < SECONDS * 1000) {
+    while (performance.now() - started < seconds * 1000) {
       await once();
       count++;
     }

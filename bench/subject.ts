@@ -1,17 +1,27 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 
-/** Starts a process and waits for the line that ends in its port. */
+export interface Started {
+  child: ChildProcess;
+  port: number;
+  tlsPort: number | null;
+  /** From the spawn to that line. */
+  readyMs: number;
+}
+
+/** Starts a process and waits for the line that ends in its port. With `ipc` it can be sent messages. */
 export function startProcess(
   file: string,
   args: string[],
   env: Record<string, string>,
-): Promise<{ child: ChildProcess; port: number; tlsPort: number | null }> {
+  more: 'ipc'[] = [],
+): Promise<Started> {
+  const spawnedAt = performance.now();
   const child = spawn(process.execPath, [file, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', ...more],
   });
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`${file} did not start`)), START_TIMEOUT_MS);
@@ -20,15 +30,17 @@ export function startProcess(
       output += chunk.toString();
       const port = /ready (?:on |at \S+:)(\d+)/.exec(output)?.[1];
       if (port === undefined) return;
+      const readyMs = performance.now() - spawnedAt;
       clearTimeout(timer);
       const tlsPort = /taken at https:\S+:(\d+)/.exec(output)?.[1];
-      resolve({ child, port: Number(port), tlsPort: tlsPort === undefined ? null : Number(tlsPort) });
+      resolve({ child, port: Number(port), tlsPort: tlsPort === undefined ? null : Number(tlsPort), readyMs });
     });
     child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)));
   });
 }
 
 export async function stopProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
   await ended;

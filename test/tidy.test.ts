@@ -141,7 +141,7 @@ describe('habits', () => {
       /generate\.ts$/,
       /migrations\//,
       /^test\/run\.ts$/,
-      /^bench\/(run|.*-process)\.ts$/,
+      /^bench\/(run|profile|soak|.*-process)\.ts$/,
       /\.test\.ts$/,
     ];
     const imported = new Set(sources.flatMap(importsOf));

@@ -1,0 +1,56 @@
+import { bareCases, CASE_COLUMNS, type Case, measureCases, type Settings, USUAL_CONNECTIONS } from './cases.ts';
+import { DATABASES, type Installations } from './installation.ts';
+import type { Table } from './report.ts';
+import { type RequestName, requestOf, SHOWN } from './requests.ts';
+
+/** Those that answer a hundred things at once are not asked for by hundreds at once. */
+const LARGE_ANSWERS: RequestName[] = ['list', 'aggregate'];
+
+/** Requests on both databases beside a bare server that answers as many bytes, at each number of connections. */
+export async function besideBare(
+  title: string,
+  names: RequestName[],
+  installations: Installations,
+  settings: Settings,
+): Promise<Table[]> {
+  const cases: Case[] = [];
+  for (const name of names) {
+    const most = LARGE_ANSWERS.includes(name) ? USUAL_CONNECTIONS : Infinity;
+    cases.push(
+      ...(await casesOf(
+        name,
+        installations,
+        settings.connections.filter((count) => count <= most),
+      )),
+    );
+  }
+  const rows = await measureCases(cases, settings);
+  const notes = [
+    'Ratios are to a bare node:http server that is sent the same and answers as many bytes, in the same run.',
+  ];
+  return [{ name: 'beside bare', title, columns: CASE_COLUMNS, rows, notes }];
+}
+
+async function casesOf(name: RequestName, installations: Installations, connections: number[]): Promise<Case[]> {
+  const subjects = await Promise.all(
+    DATABASES.map(async (database) => {
+      const installation = await installations.shared(database);
+      return { installation, bytes: await requestOf(name, installation) };
+    }),
+  );
+  const [first] = subjects;
+  if (first === undefined || connections.length === 0) return [];
+  const asked = { port: first.installation.port, bytes: first.bytes };
+  const bare = await bareCases(installations, SHOWN[name], asked, connections);
+  return bare.flatMap((yardstick) => [
+    yardstick,
+    ...subjects.map(({ installation: { name: subject, pid, port }, bytes }) => ({
+      request: SHOWN[name],
+      subject,
+      connections: yardstick.connections,
+      pids: [pid],
+      load: { port, request: bytes },
+      yardstick,
+    })),
+  ]);
+}

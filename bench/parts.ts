@@ -1,0 +1,45 @@
+import { besideBare } from './beside-bare.ts';
+import type { Settings } from './cases.ts';
+import { encryption } from './encryption.ts';
+import { footprint } from './footprint.ts';
+import { growth } from './growth.ts';
+import type { Installations } from './installation.ts';
+import { machines } from './machines.ts';
+import { nodes } from './nodes.ts';
+import type { Table } from './report.ts';
+
+export interface Part {
+  name: string;
+  about: string;
+  /** Roughly, on two cores that have nothing else to do. */
+  minutes: number;
+  run(installations: Installations, settings: Settings): Promise<Table[]>;
+}
+
+/** The quick ones first: who watches sees something soon. Growth and footprint share the large installations. */
+export const PARTS: Part[] = [
+  {
+    name: 'reads',
+    about: '/auth/me, a secret, a list and an aggregate, at each number of connections, beside bare node:http',
+    minutes: 4,
+    run: (...given) => besideBare('Reads', ['me', 'secret', 'list', 'aggregate'], ...given),
+  },
+  {
+    name: 'writes',
+    about: 'writing a secret and encrypting, in the same way',
+    minutes: 2.5,
+    run: (...given) => besideBare('Writes and encryption', ['write', 'encrypt'], ...given),
+  },
+  { name: 'nodes', about: 'one and two processes on one PostgreSQL', minutes: 2, run: nodes },
+  {
+    name: 'logins',
+    about: 'by password, and of workloads',
+    minutes: 1.5,
+    // Only when it is needed: it brings an OpenID provider, which has things to say when it is loaded.
+    run: async (...given) => (await import('./logins.ts')).logins(...given),
+  },
+  { name: 'machines', about: 'a secret read with each way of proving who asks', minutes: 1, run: machines },
+  { name: 'encryption', about: 'texts of several sizes, batches, post-quantum', minutes: 3.5, run: encryption },
+  { name: 'growth', about: 'the same questions to 1,000 and to 1,000,000 secrets', minutes: 8, run: growth },
+  { name: 'footprint', about: 'start-up, memory, room on disk, small and large', minutes: 2, run: footprint },
+];
