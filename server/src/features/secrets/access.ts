@@ -3,6 +3,7 @@ import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { parseSecretPath } from '../../kernel/http/secret-path.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
+import type { FoundSecret } from './read-store.ts';
 import type { SecretReader } from './reading.ts';
 import * as store from './store.ts';
 import type { Author } from './versions.ts';
@@ -35,10 +36,16 @@ export async function vaultForSecrets(ctx: Context, name: string, authorize: (va
   return known;
 }
 
-/** The secret, decided on and there. */
-export async function authorizedSecret(ctx: Context, reader: SecretReader, vault: string, path: string) {
+/** The secret, decided on and there; at once if the reader has it at hand. */
+export function authorizedSecret(ctx: Context, reader: SecretReader, vault: string, path: string) {
   ctx.refuseHopeless(secretResource(vault, path));
-  const found = await reader.find(ctx, { tenantId: ctx.tenantId, vault, path });
+  const found = reader.find(ctx, { tenantId: ctx.tenantId, vault, path });
+  return found instanceof Promise
+    ? found.then((later) => decidedSecret(ctx, later, vault, path))
+    : decidedSecret(ctx, found, vault, path);
+}
+
+function decidedSecret(ctx: Context, found: FoundSecret | undefined, vault: string, path: string) {
   const live = found === undefined || found.status === 'deleted' ? undefined : found;
   const row = live === undefined || live.secret_id === null ? undefined : live;
   ctx.authorize(

@@ -9,6 +9,8 @@ export type ReservedSegment = (typeof RESERVED_LAST_SEGMENTS)[number];
 export type SecretPath = { ok: true; path: string } | { ok: false; reason: string };
 
 const SEGMENT = /^[A-Za-z0-9._@+=-]+$/;
+/** Most paths by far: nothing about them needs a closer look but their length and their last segment. */
+const ORDINARY = /^[A-Za-z0-9_@+=-][A-Za-z0-9._@+=-]{0,127}(?:\/[A-Za-z0-9_@+=-][A-Za-z0-9._@+=-]{0,127}){0,31}$/;
 
 /**
  * Checks a path that has been percent-decoded exactly once. It is accepted or refused, never repaired: policies and
@@ -17,13 +19,14 @@ const SEGMENT = /^[A-Za-z0-9._@+=-]+$/;
 export function parseSecretPath(decodedOnce: string): SecretPath {
   // One code unit is at least one byte, so this bounds the work; accepted text is ASCII, which makes it exact.
   if (decodedOnce.length > MAX_PATH_BYTES) return refuse(`must be at most ${MAX_PATH_BYTES} bytes`);
+  if (ORDINARY.test(decodedOnce) && !isReserved(lastSegment(decodedOnce))) return { ok: true, path: decodedOnce };
   const segments = decodedOnce.split('/');
   if (segments.length > MAX_PATH_SEGMENTS) return refuse(`must have at most ${MAX_PATH_SEGMENTS} segments`);
   for (const segment of segments) {
     const reason = segmentProblem(segment);
     if (reason !== null) return refuse(reason);
   }
-  if (isReserved(segments.at(-1))) {
+  if (isReserved(lastSegment(decodedOnce))) {
     return refuse(`must not end in a reserved segment (${RESERVED_LAST_SEGMENTS.join(', ')})`);
   }
   return { ok: true, path: decodedOnce };
@@ -32,7 +35,7 @@ export function parseSecretPath(decodedOnce: string): SecretPath {
 /** Takes a verb off the end, for routes that carry one there. What is left still has to pass `parseSecretPath`. */
 export function splitReservedSuffix(decodedOnce: string): { path: string; suffix: ReservedSegment | null } {
   const slash = decodedOnce.lastIndexOf('/');
-  const last = decodedOnce.slice(slash + 1);
+  const last = lastSegment(decodedOnce);
   if (slash === -1 || !isReserved(last)) return { path: decodedOnce, suffix: null };
   return { path: decodedOnce.slice(0, slash), suffix: last };
 }
@@ -44,8 +47,14 @@ function segmentProblem(segment: string): string | null {
   return SEGMENT.test(segment) ? null : 'must have only letters, digits and . _ @ + = - in its segments';
 }
 
-function isReserved(segment: string | undefined): segment is ReservedSegment {
-  return RESERVED_LAST_SEGMENTS.some((reserved) => reserved === segment);
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
+const RESERVED: ReadonlySet<string> = new Set(RESERVED_LAST_SEGMENTS);
+
+function isReserved(segment: string): segment is ReservedSegment {
+  return RESERVED.has(segment);
 }
 
 function refuse(reason: string): SecretPath {

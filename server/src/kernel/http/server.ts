@@ -119,7 +119,7 @@ export function createHttpServer(
       return;
     }
     const { endpoint, params } = found;
-    const requestId = requestIdOf(request);
+    const requestId = newId('req');
     const started = performance.now();
     const result = await pipeline.answer(endpoint, {
       requestId,
