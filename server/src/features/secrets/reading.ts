@@ -14,6 +14,8 @@ const KEPT_MAX = 5000;
 const KEPT_BYTES_MAX = 4096;
 /** Questions asked at once, at most. */
 const BATCH_MAX = 200;
+/** Turns of the event loop, each far below a millisecond under load. */
+const GATHERING_TURNS_MAX = 4;
 
 /**
  * Finds secrets as fast as the database allows. What it keeps is sealed, as it is in the database; plaintext is never kept.
@@ -28,6 +30,7 @@ export class SecretReader {
   readonly #foreseen = new WeakMap<Context, { key: SecretKey; answer: Promise<Answer> }>();
   /** What will be asked next, by slot: who asks for the same at the same time shares the answer. */
   #waiting = new Map<string, Waiting>();
+  #askers = 0;
   #isAsking = false;
 
   constructor(database: Database) {
@@ -67,6 +70,7 @@ export class SecretReader {
 
   #together(key: SecretKey): Promise<Answer> {
     const slot = slotOf(key);
+    this.#askers++;
     let waiting = this.#waiting.get(slot);
     if (waiting === undefined) {
       waiting = { key, ...Promise.withResolvers<Answer>() };
@@ -76,10 +80,16 @@ export class SecretReader {
     return waiting.promise;
   }
 
-  /** After what has arrived by now was taken in. */
   #askSoon(): void {
     this.#isAsking = true;
-    setImmediate(() => this.#ask());
+    setImmediate(() => this.#gather(1));
+  }
+
+  /** A question costs the same for one as for many: while others keep arriving, they are let in first. */
+  #gather(seen: number, turns = 1): void {
+    const count = this.#askers;
+    if (count > seen && turns < GATHERING_TURNS_MAX) setImmediate(() => this.#gather(count, turns + 1));
+    else this.#ask();
   }
 
   async #ask(): Promise<void> {
@@ -105,6 +115,7 @@ export class SecretReader {
 
   #takeWaiting(): Waiting[] {
     const all = [...this.#waiting];
+    this.#askers = 0;
     this.#waiting = new Map(all.slice(BATCH_MAX));
     return all.slice(0, BATCH_MAX).map(([, waiting]) => waiting);
   }

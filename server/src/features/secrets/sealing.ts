@@ -1,8 +1,10 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { DAY_MS } from '../../kernel/clock.ts';
+import { equalBytes } from '../../kernel/crypto/digest.ts';
 import type { PurposeKey } from '../../kernel/crypto/keyring.ts';
 import { seal, unseal } from '../../kernel/crypto/sealing.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { Moment } from '../../kernel/moment.ts';
 import { type VaultRow, vaultKeyPurpose } from '../vaults/index.ts';
 import type { SecretRow } from './store.ts';
 
@@ -67,12 +69,33 @@ export async function openDataKey(
 }
 
 export async function openValue(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): Promise<string> {
-  const { secret_id: row, sealed_version: version } = secret;
-  const at = { tenantId, table: VERSIONS, row, version };
+  const at = { tenantId, ...place(secret.secret_id, secret.sealed_version) };
   const dataKey = secret.data_key === null ? null : await openDataKey(kernel, tenantId, vaultId, secret);
   if (dataKey !== null) return unseal(createSecretKey(dataKey), at, secret.sealed).toString('utf8');
-  const purpose = vaultKeyPurpose(vaultId);
-  const { keyring } = kernel;
-  const opened = keyring.unsealNow(purpose, at, secret.sealed) ?? (await keyring.unseal(purpose, at, secret.sealed));
-  return opened.toString('utf8');
+  return (await kernel.keyring.unseal(vaultKeyPurpose(vaultId), at, secret.sealed)).toString('utf8');
+}
+
+interface Opened {
+  vaultId: string;
+  version: number;
+  sealed: Uint8Array;
+  value: string;
+}
+
+/** By secret. A value is opened once for all who read it at the same moment, each of whom was decided on by itself. */
+const OPENED = new Moment<string, Opened>();
+/** Longer ones would make a moment's worth of them a lot of memory. */
+const SHARED_CHARS_MAX = 8192;
+
+/** An ordinary secret's value at once, or null if its key is not at hand or it is no ordinary one. */
+export function openNow(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): string | null {
+  if (secret.data_key !== null) return null;
+  const { secret_id, sealed_version: version, sealed } = secret;
+  const known = OPENED.get(secret_id);
+  // The very same bytes in the very same place: nothing that would not open is passed off as what did.
+  if (known?.version === version && known.vaultId === vaultId && equalBytes(known.sealed, sealed)) return known.value;
+  const at = { tenantId, ...place(secret_id, version) };
+  const value = kernel.keyring.unsealNow(vaultKeyPurpose(vaultId), at, sealed)?.toString('utf8') ?? null;
+  if (value !== null && value.length <= SHARED_CHARS_MAX) OPENED.set(secret_id, { vaultId, version, sealed, value });
+  return value;
 }

@@ -7,7 +7,6 @@ import { type Body, Worded } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { parseSecretPath } from '../../kernel/http/secret-path.ts';
 import { newId } from '../../kernel/ids.ts';
-import { Moment } from '../../kernel/moment.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { NAME_PATTERN } from '../../kernel/wire.ts';
@@ -36,7 +35,7 @@ import type { SecretReader } from './reading.ts';
 import { keptMs } from './retention.ts';
 import { lastRotation, newValue, refuseBadRotation } from './rotation.ts';
 import { nextRotation } from './schedule.ts';
-import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
+import { openDataKey, openNow, openValue, type Sealer, sealerFor } from './sealing.ts';
 import * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
 import { appendVersion, insertFirst, sealedValue, tagPlace } from './versions.ts';
@@ -148,11 +147,6 @@ export function foreseeRead(ctx: Context, reader: SecretReader, known: Principal
   return reader.foresee(ctx, { tenantId: known.tenantId, vault, path });
 }
 
-/** Each request is decided on by itself; what it may see is opened once for all that read the same row at the same moment. */
-const READ_TOGETHER = new Moment<object, Worded>();
-/** Longer ones would make a moment's worth of them a lot of memory. */
-const TOGETHER_CHARS_MAX = 8192;
-
 export async function read(
   ctx: Context,
   reader: SecretReader,
@@ -162,18 +156,10 @@ export async function read(
 ) {
   const row = await authorizedSecret(ctx, reader, vault, path);
   if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded();
-  const isPlain = version === undefined && row.rotation === null && row.protection === 'standard';
-  if (isPlain) {
-    ctx.replyHeaders['ETag'] = `"v${row.version}"`;
-    const worded = READ_TOGETHER.get(row);
-    if (worded !== undefined) return worded;
-  }
   const { shown, value } = await opened(ctx, row, version);
   ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
-  if (row.rotation !== null) return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
-  const worded = new Worded(wordsWithValue(vault, shown, value));
-  if (isPlain && worded.text.length <= TOGETHER_CHARS_MAX) READ_TOGETHER.set(row, worded);
-  return worded;
+  if (row.rotation === null) return new Worded(wordsWithValue(vault, shown, value));
+  return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
 }
 
 /** For other forms of the answer: recorded, whatever the vault asks for. */
@@ -191,7 +177,8 @@ export async function readRecorded(
 async function opened(ctx: Context, row: ReadRow & { vault_id: string }, version: number | undefined) {
   requireProof(ctx, row);
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
-  return { shown, value: await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown) };
+  const now = openNow(ctx.kernel, ctx.tenantId, row.vault_id, shown);
+  return { shown, value: now ?? (await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown)) };
 }
 
 async function atVersion(ctx: Context, row: ReadRow & { vault_id: string }, version: number): Promise<ReadRow> {

@@ -1,4 +1,5 @@
 import { CompiledQuery } from 'kysely';
+import { BoundedCache } from '../bounded-cache.ts';
 import type { PurposeKey } from '../crypto/keyring.ts';
 import type { Tx } from '../storage/database.ts';
 import type { PostgresDatabase } from '../storage/postgres.ts';
@@ -6,20 +7,24 @@ import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, type Links, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { newSegment, segmentRow, segmentText, tenantOf, textsOf } from './segment.ts';
+import { type NewSegment, newSegment, segmentRow, segmentText, tenantOf, textsOf } from './segment.ts';
 
 /** One statement of one shape however many tenants a batch has: prepared once, one round trip, one commit. */
 const INSERT = `insert into audit_segments (tenant_id, id, entries)
   select * from unnest($1::text[], $2::text[], $3::text[])`;
+const INSERT_ONE = 'insert into audit_segments (tenant_id, id, entries) values ($1, $2, $3)';
 const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashes = decode(v.hashes, 'hex')
   from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes) where s.tenant_id = $1 and s.id = v.id`;
 const SEAL_BATCH = 500;
 const SEAL_TENANTS = 100;
+const OWN_MAX = 2 * SEAL_BATCH;
 
 /** Several nodes insert, so the order is known only after commit: entries are linked then. */
 export class PostgresAuditStore implements AuditStore {
   readonly #database: PostgresDatabase;
   readonly #heads: Heads;
+  /** What this node inserted and will soon link, by segment: it need not be read back. */
+  readonly #own = new BoundedCache<string, readonly string[]>(OWN_MAX);
 
   constructor(database: PostgresDatabase, heads: Heads) {
     this.#database = database;
@@ -28,13 +33,19 @@ export class PostgresAuditStore implements AuditStore {
 
   async append(entries: AuditEntry[]): Promise<void> {
     const columns: [string[], string[], string[]] = [[], [], []];
+    const segments: NewSegment[] = [];
     for (const [tenantId, group] of Map.groupBy(entries, (entry) => entry.tenant_id)) {
-      const { id, texts } = newSegment(group);
+      const segment = newSegment(group);
+      const { id, texts } = segment;
+      segments.push(segment);
       columns[0].push(tenantId);
       columns[1].push(id);
       columns[2].push(segmentText(texts));
     }
-    await this.#database.write(INSERT, columns);
+    // A text in a list is quoted once more, character by character: not where there is only one.
+    const isOne = columns[0].length === 1;
+    await this.#database.write(isOne ? INSERT_ONE : INSERT, isOne ? columns.flat() : columns);
+    for (const { id, texts } of segments) this.#own.set(id, texts);
   }
 
   async appendIn(tx: Tx, entries: AuditEntry[]): Promise<void> {
@@ -74,16 +85,40 @@ export class PostgresAuditStore implements AuditStore {
         .skipLocked()
         .executeTakeFirst();
       if (head === undefined || !(await this.#heads.isAuthentic(head))) return 0;
-      const segments = await tx
+      const rows = await tx
         .selectFrom('audit_segments')
-        .select(['id', 'entries'])
+        .select('id')
         .where('tenant_id', '=', tenantId)
         .where('first_seq', 'is', null)
         .orderBy('id')
         .limit(SEAL_BATCH)
         .execute();
+      const segments = await this.#segments(
+        tx,
+        tenantId,
+        rows.map(({ id }) => id),
+      );
       if (segments.length > 0) await writeLinks(tx, tenantId, head, segments, key);
       return segments.length;
+    });
+  }
+
+  async #segments(tx: Tx, tenantId: string, ids: readonly string[]): Promise<NewSegment[]> {
+    const others = ids.filter((id) => this.#own.get(id) === undefined);
+    const read = new Map<string, readonly string[]>();
+    if (others.length > 0) {
+      const rows = await tx
+        .selectFrom('audit_segments')
+        .select(['id', 'entries'])
+        .where('tenant_id', '=', tenantId)
+        .where('id', 'in', others)
+        .execute();
+      for (const row of rows) read.set(row.id, textsOf(row));
+    }
+    return ids.map((id) => {
+      const texts = read.get(id) ?? this.#own.get(id);
+      if (texts === undefined) throw new Error('a segment of the audit log is gone before it was linked');
+      return { id, texts };
     });
   }
 }
@@ -92,12 +127,12 @@ async function writeLinks(
   tx: Tx,
   tenantId: string,
   head: ChainHead,
-  segments: { id: string; entries: string }[],
+  segments: readonly NewSegment[],
   key: PurposeKey,
 ): Promise<void> {
   let end = head;
   const linked = segments.map((segment): Links => {
-    const links = link(end, tenantId, textsOf(segment));
+    const links = link(end, tenantId, segment.texts);
     end = links.head;
     return links;
   });
