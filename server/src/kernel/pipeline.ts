@@ -17,6 +17,7 @@ import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
 import type { RateState } from './limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
 import type { Principal } from './principal.ts';
+import { adviceFor } from './storage/advice.ts';
 import type { Tx } from './storage/database.ts';
 
 export interface Reply {
@@ -152,7 +153,9 @@ export class Pipeline {
       return new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.');
     }
     if (!declaredErrors.has(error.code)) log.error({ code: error.code, ...where }, 'undeclared error code');
-    if (error.code === 'UNAVAILABLE') log.warn({ err: error.cause, ...where }, 'unavailable');
+    if (error.code === 'UNAVAILABLE') {
+      log.warn({ err: error.cause, ...where, what_to_do: adviceFor(error.cause) }, 'unavailable');
+    }
     return error;
   }
 }

@@ -13,6 +13,8 @@ const INSERT = `insert into audit_segments (tenant_id, id, entries)
   select * from unnest($1::text[], $2::text[], $3::text[])`;
 const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashes = decode(v.hashes, 'hex')
   from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes) where s.tenant_id = $1 and s.id = v.id`;
+/** Changes nothing, and is written and committed all the same: a standby and a full disk refuse it. */
+const PROBE = 'update schema_version set version = version';
 const SEAL_BATCH = 500;
 const SEAL_TENANTS = 100;
 
@@ -42,6 +44,10 @@ export class PostgresAuditStore implements AuditStore {
       .insertInto('audit_segments')
       .values(segmentRow(tenantOf(entries), newSegment(entries), null))
       .execute();
+  }
+
+  async tryAgain(): Promise<void> {
+    await this.#database.write(PROBE, []);
   }
 
   async settle(): Promise<void> {}

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { PurposeKey } from '../crypto/keyring.ts';
+import { adviceFor } from '../storage/advice.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
 import type { SqliteDatabase } from '../storage/sqlite.ts';
@@ -117,6 +118,12 @@ export class SqliteAuditStore implements AuditStore {
     this.#moveSoon();
   }
 
+  /** What waits is moved, and a journal that failed is replaced by another: both are written to the disk. */
+  async tryAgain(): Promise<void> {
+    await this.settle();
+    await this.#journalWithRoom(0);
+  }
+
   #write(journal: JournalFile, payload: string, key: PurposeKey): Promise<number> {
     return new Promise((resolve, reject) => {
       journal.append(payload, key, (error, seq) => {
@@ -198,7 +205,8 @@ export class SqliteAuditStore implements AuditStore {
         this.#isMoveDue = false;
         if (this.#waiting.length > 0) this.#moveSoon();
       } catch (error) {
-        this.#log.warn({ err: error }, 'audit entries stay in the journal; moving them is tried again');
+        const what_to_do = adviceFor(error);
+        this.#log.warn({ err: error, what_to_do }, 'audit entries stay in the journal; moving them is tried again');
         this.#isMoveDue = true;
         this.#moveIn(RETRY_AFTER_MS);
       }

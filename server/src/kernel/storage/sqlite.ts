@@ -210,7 +210,7 @@ function executeOn(connection: Connection): Execute {
   };
 }
 
-const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 };
+export const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 };
 const SQLITE_UNIQUE = new Set([1555, 2067, 2579]);
 
 export function classifySqliteError(error: unknown): FailureKind {
