@@ -1,6 +1,7 @@
 import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
 import { type Authentication, RefusedCredential } from './auth/authentication.ts';
 import { type Call, Context } from './context.ts';
+import { UnsealError } from './crypto/sealing.ts';
 import {
   type BoundEndpoint,
   type EndpointDeclaration,
@@ -148,6 +149,13 @@ export class Pipeline {
   #known({ declaration, declaredErrors }: ReadyEndpoint, ctx: Context, error: unknown): CofferError {
     const { log } = this.#kernel;
     const where = { endpoint: declaration.name, request_id: ctx.call.requestId };
+    if (error instanceof UnsealError) {
+      log.error({ err: error, ...where, what_to_do: NOT_OPENED }, 'a stored value does not open');
+      return new CofferError(
+        'INTERNAL_ERROR',
+        'What is stored here was damaged or changed, and does not open. Tell whoever runs the service.',
+      );
+    }
     if (!(error instanceof CofferError)) {
       log.error({ err: error, ...where }, 'unexpected error');
       return new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.');
@@ -159,6 +167,9 @@ export class Pipeline {
     return error;
   }
 }
+
+const NOT_OPENED =
+  'A stored value was damaged or changed. Keep a copy of the database, check its disk, and bring the value back from a backup; other values are not touched by it.';
 
 function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): Record<string, string> {
   const headers: Record<string, string> = rate === null ? {} : rateHeaders(rate);

@@ -72,7 +72,7 @@ export class SqliteAuditStore implements AuditStore {
    */
   async recover(missing: () => Promise<(tx: Tx) => Promise<void>>): Promise<void> {
     const state = await this.#savedState();
-    const left = await readJournal(this.#file, state, this.#keys);
+    const left = await readJournal({ file: this.#file, size: this.#journalBytes }, state, this.#keys);
     if (left.kind === 'waiting') {
       for (const { seq, payload } of left.batches) {
         const groups = groupsOf(payload);

@@ -44,5 +44,7 @@ export function adviceFor(error: unknown, causes = CAUSES_MAX): string | null {
     code === 'ERR_SQLITE_ERROR' ? BY_SQLITE_CODE.get(Number(errcode) & 0xff) : BY_CODE.get(String(code ?? ''));
   if (known !== undefined) return known;
   if (cause !== undefined && causes > 0) return adviceFor(cause, causes - 1);
-  return classifyPostgresError(error) === 'unavailable' ? UNREACHABLE : null;
+  // What has a path is about a file: a server that cannot be reached has an address.
+  const isOfFile = typeof (error as { path?: unknown } | null)?.path === 'string';
+  return !isOfFile && classifyPostgresError(error) === 'unavailable' ? UNREACHABLE : null;
 }

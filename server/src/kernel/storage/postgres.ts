@@ -36,7 +36,7 @@ export class PostgresDatabase implements Database {
     this.#transactions.on('error', () => {});
     // Nor may one that breaks in the very moment it is handed over: the pool listens no longer then, and we not yet.
     this.#transactions.on('connect', (client) => client.on('error', () => {}));
-    this.read = kyselyOver('postgres', executeOn(this.#reading));
+    this.read = kyselyOver('postgres', executeOn(this.#reading, { isRetried: false }));
   }
 
   async query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
@@ -56,7 +56,7 @@ export class PostgresDatabase implements Database {
     };
     client.on('error', noteBreak);
     let isOpen = true;
-    const execute = executeOn(client);
+    const execute = executeOn(client, { isRetried: true });
     const tx = kyselyOver('postgres', async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
@@ -115,9 +115,9 @@ interface Queryable {
   query(sql: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>;
 }
 
-function executeOn(connection: Queryable): Execute {
+function executeOn(connection: Queryable, { isRetried }: { isRetried: boolean }): Execute {
   return async (sql, parameters) => {
-    const { rows, rowCount } = await understood(connection.query(sql, [...parameters]));
+    const { rows, rowCount } = await understood(connection.query(sql, [...parameters]), isRetried);
     return { rows, affected: rowCount ?? 0 };
   };
 }
@@ -127,13 +127,13 @@ function isSilence(error: unknown): boolean {
   return message === SILENCE || (cause instanceof Error && cause.message === SILENCE);
 }
 
-/** Failures in our own words; what may be retried stays as it is, for the transaction to see. */
-async function understood<T>(query: Promise<T>): Promise<T> {
+/** Failures in our own words; what a transaction may retry stays as it is, for it to see. */
+async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
   try {
     return await query;
   } catch (error) {
     const kind = classifyPostgresError(error);
-    throw kind === 'retry' ? error : translate(error, kind);
+    throw kind === 'retry' && isRetried ? error : translate(error, kind);
   }
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
+import { CommitMark } from './commit-mark.ts';
 import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { Mutex } from './mutex.ts';
@@ -32,6 +33,7 @@ export class SqliteDatabase implements Database {
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #writing = new Mutex();
+  readonly #mark: CommitMark;
   #queued: Queued[] = [];
   #version = 0;
   #isTraceToGo = false;
@@ -42,9 +44,23 @@ export class SqliteDatabase implements Database {
     this.#writer = new Connection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }));
     if (isNew) chmodSync(file, 0o600);
     this.#writer.database.exec(`pragma journal_mode = wal; ${WRITER_SET_UP}`);
+    this.#mark = this.#openMark();
     this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
     this.#reader.database.exec(SET_UP);
-    this.read = kyselyOver('sqlite', executeOn(this.#reader));
+    this.read = kyselyOver('sqlite', executeOn(this.#reader, { isRetried: false }));
+  }
+
+  #openMark(): CommitMark {
+    try {
+      return new CommitMark(this.file, this.#number('pragma user_version'));
+    } catch (error) {
+      this.#writer.close();
+      throw error;
+    }
+  }
+
+  #number(sql: string): number {
+    return Number(Object.values(this.#writer.prepare(sql).get() ?? {})[0]);
   }
 
   /** The data folder's lock keeps every other process out. */
@@ -82,9 +98,13 @@ export class SqliteDatabase implements Database {
     if (this.#queued.length > 0) this.#writing.run(() => this.#commitQueued());
     try {
       this.#writer.run('begin immediate', []);
+      const changesBefore = this.#number(CHANGES);
       const ended: (() => void)[] = [];
       for (const one of batch) ended.push(await this.#runInside(one));
+      const isChanged = this.#number(CHANGES) !== changesBefore;
+      if (isChanged) this.#writer.database.exec(`pragma user_version = ${this.#mark.next}`);
       this.#writer.run('commit', []);
+      if (isChanged) this.#mark.committed();
       this.#version++;
       if (this.#isTraceToGo) this.#removeTraces();
       for (const tell of ended) tell();
@@ -107,7 +127,7 @@ export class SqliteDatabase implements Database {
   /** Runs one of them; what it answers is told once it is committed. What fails is undone, unless the whole has failed with it. */
   async #runInside({ fn, resolve, reject }: Queued): Promise<() => void> {
     let isOpen = true;
-    const execute = executeOn(this.#writer);
+    const execute = executeOn(this.#writer, { isRetried: true });
     const tx = kyselyOver('sqlite', async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
@@ -147,6 +167,7 @@ export class SqliteDatabase implements Database {
   async close(): Promise<void> {
     await this.#writing.run(async () => {
       this.#reader.close();
+      this.#mark.remove();
       this.#writer.close();
     });
   }
@@ -157,6 +178,8 @@ interface Queued {
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
+
+const CHANGES = 'select total_changes()';
 
 /** Reads a page of the file: a lost or damaged one shows. */
 const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
@@ -197,7 +220,8 @@ export class Connection {
   }
 }
 
-function executeOn(connection: Connection): Execute {
+/** Failures in our own words; what a transaction may retry stays as it is, for it to see. */
+function executeOn(connection: Connection, { isRetried }: { isRetried: boolean }): Execute {
   return async (sql, parameters) => {
     try {
       const statement = connection.prepare(sql);
@@ -205,7 +229,7 @@ function executeOn(connection: Connection): Execute {
       return { rows: [], affected: connection.run(sql, parameters) };
     } catch (error) {
       const kind = classifySqliteError(error);
-      throw kind === 'unique' ? translate(error, kind) : error;
+      throw kind === 'retry' && isRetried ? error : translate(error, kind);
     }
   };
 }

@@ -1,0 +1,74 @@
+import { closeSync, constants, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { StartError } from './data-folder.ts';
+
+const SUFFIX = '-commits';
+const DIGITS = 10;
+const FORM = /^\d{10}\n$/;
+/** What `user_version`, in the head of SQLite's file, holds; after the last number comes the first. */
+const NUMBERS = 2 ** 31;
+
+/**
+ * SQLite takes a log that was cut off for one that ended there, and goes on without the commits it held. So each of them carries a number,
+ * which is written to a file of its own once it is durable, and a database that does not know the last number has lost something.
+ * That file is not waited for: a kill leaves it as it is, and after a power cut it may be too old, which never refuses a database that is whole.
+ */
+export class CommitMark {
+  readonly #file: string;
+  #fd: number | null = null;
+  #number: number;
+
+  /** `number` is that of the database as it was opened. */
+  constructor(databaseFile: string, number: number) {
+    this.#file = `${databaseFile}${SUFFIX}`;
+    this.#number = number;
+    const last = lastNumber(this.#file);
+    if (last !== null && isLater(last, number)) throw lostCommits(databaseFile, this.#file);
+  }
+
+  /** For the commit that is about to be made. */
+  get next(): number {
+    return (this.#number + 1) % NUMBERS;
+  }
+
+  /** It is durable. */
+  committed(): void {
+    this.#number = this.next;
+    try {
+      const { O_CREAT, O_WRONLY } = constants;
+      this.#fd ??= openSync(this.#file, O_CREAT | O_WRONLY, 0o600);
+      writeSync(this.#fd, `${String(this.#number).padStart(DIGITS, '0')}\n`, 0);
+    } catch {
+      // The commit is made and cannot be taken back; without the mark a loss of it might go unnoticed, and that is all.
+      this.remove();
+    }
+  }
+
+  /** Before the database is closed in good order, after which its log is gone. */
+  remove(): void {
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = null;
+    rmSync(this.#file, { force: true });
+  }
+}
+
+function lastNumber(file: string): number | null {
+  try {
+    const text = readFileSync(file, 'utf8');
+    return FORM.test(text) ? Number(text) : null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+function isLater(a: number, b: number): boolean {
+  const ahead = (a - b + NUMBERS) % NUMBERS;
+  return ahead > 0 && ahead < NUMBERS / 2;
+}
+
+function lostCommits(databaseFile: string, file: string): StartError {
+  return new StartError(
+    `The database ${databaseFile} is older than it was: changes that were acknowledged are missing. Put back ${databaseFile}-wal, which belongs to it, ` +
+      `or restore a backup; or, to go on without those changes, keep a copy of the folder and remove ${file}. Nothing was changed.`,
+  );
+}
