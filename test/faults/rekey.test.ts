@@ -8,8 +8,8 @@ import { newDataDir, pause, runCoffer, spawnService, startCoffer, stopService } 
 import { call, type DatabaseKind, onBothDatabases, startService } from '../support/service.ts';
 
 /** Every step from where the key is taken in hand; those before it only open the database, and some of them will do. */
-const LAST_STEPS = 36;
-const SAMPLED_EVERY = 15;
+const LAST_STEPS = { sqlite: 20, postgres: 34 };
+const SAMPLED_EVERY = 24;
 const READING = /^(vaults:list|secrets:(list|read|read_metadata)|audit:\w+|eaas:\w+|tokens:create|server:rekey)$/;
 const REKEY = ['server', 'rekey'];
 
@@ -76,7 +76,7 @@ class Installation {
     this.steps = readFileSync(file, 'utf8').trimEnd().split('\n');
     const { length } = this.steps;
     const all = Array.from({ length }, (_, i) => i + 1);
-    return all.filter((step) => step > length - LAST_STEPS || step % SAMPLED_EVERY === 0);
+    return all.filter((step) => step > length - LAST_STEPS[this.kind] || step % SAMPLED_EVERY === 0);
   }
 
   async copy(): Promise<Place> {
