@@ -93,6 +93,7 @@ describe('after a kill', () => {
         /is older than it was: changes that were acknowledged are missing|The audit journal \S+ (lacks batch|does not belong)/;
       if (await startsWholeOrRefuses(t, dataDir, killed, refusal)) continue;
       refused++;
+      assert.equal(statSync(join(dataDir, 'coffer.db-wal')).size, end, 'the refused start changed something');
       copyFileSync(join(killed.dataDir, 'coffer.db-wal'), join(dataDir, 'coffer.db-wal'));
       assert.ok(await startsWholeOrRefuses(t, dataDir, killed, refusal), 'with the log put back all is there');
     }

@@ -15,14 +15,18 @@ const NUMBERS = 2 ** 31;
 export class CommitMark {
   readonly #file: string;
   #fd: number | null = null;
-  #number: number;
+  #number = 0;
 
-  /** `number` is that of the database as it was opened. */
-  constructor(databaseFile: string, number: number) {
+  /** `numberNow` says which commit the database knows as its last, and changes nothing; it is asked only after an end that was not in good order. */
+  constructor(databaseFile: string, numberNow: () => number) {
     this.#file = `${databaseFile}${SUFFIX}`;
-    this.#number = number;
     const last = lastNumber(this.#file);
-    if (last !== null && isLater(last, number)) throw lostCommits(databaseFile, this.#file);
+    if (last !== null && isLater(last, numberNow())) throw lostCommits(databaseFile, this.#file);
+  }
+
+  /** The database is open, and this is its last commit. */
+  begin(number: number): void {
+    this.#number = number;
   }
 
   /** For the commit that is about to be made. */

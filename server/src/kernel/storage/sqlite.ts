@@ -41,26 +41,18 @@ export class SqliteDatabase implements Database {
   constructor(file: string) {
     this.file = file;
     const isNew = !existsSync(file);
+    this.#mark = new CommitMark(file, () => (isNew ? 0 : numberIn(file)));
     this.#writer = new Connection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }));
     if (isNew) chmodSync(file, 0o600);
     this.#writer.database.exec(`pragma journal_mode = wal; ${WRITER_SET_UP}`);
-    this.#mark = this.#openMark();
+    this.#mark.begin(this.#number(LAST_COMMIT));
     this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
     this.#reader.database.exec(SET_UP);
     this.read = kyselyOver('sqlite', executeOn(this.#reader, { isRetried: false }));
   }
 
-  #openMark(): CommitMark {
-    try {
-      return new CommitMark(this.file, this.#number('pragma user_version'));
-    } catch (error) {
-      this.#writer.close();
-      throw error;
-    }
-  }
-
   #number(sql: string): number {
-    return Number(Object.values(this.#writer.prepare(sql).get() ?? {})[0]);
+    return numberFrom(this.#writer.prepare(sql));
   }
 
   /** The data folder's lock keeps every other process out. */
@@ -180,6 +172,21 @@ interface Queued {
 }
 
 const CHANGES = 'select total_changes()';
+const LAST_COMMIT = 'pragma user_version';
+
+function numberFrom(statement: StatementSync): number {
+  return Number(Object.values(statement.get() ?? {})[0]);
+}
+
+/** By a connection that can write nothing: one that can would tidy the log away when it is closed. */
+function numberIn(file: string): number {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    return numberFrom(database.prepare(LAST_COMMIT));
+  } finally {
+    database.close();
+  }
+}
 
 /** Reads a page of the file: a lost or damaged one shows. */
 const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
