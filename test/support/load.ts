@@ -10,6 +10,7 @@ const VERSIONS_OF_A_SECRET = 8;
 const CHECKED_AT_ONCE = 8;
 
 type Action =
+  | 'vaults:create'
   | 'users:create'
   | 'groups:create'
   | 'secrets:create'
@@ -122,7 +123,8 @@ export class Load {
   #secretWriter(): (url: string, token: string) => Promise<void> {
     let last: KnownVersion | null = null;
     return async (url, token) => {
-      await this.#openVault(url, token);
+      if (!this.#hasVault) await this.#openVault(url, token);
+      if (!this.#hasVault) return;
       const before: KnownVersion | null = last;
       // Whether a write without an answer happened nobody knows: the next one makes another secret.
       last = null;
@@ -140,11 +142,10 @@ export class Load {
   }
 
   async #openVault(url: string, token: string): Promise<void> {
-    if (this.#hasVault) return;
     const body = { name: VAULT, environment: 'staging' };
-    const { status } = await call(url, 'POST', '/v1/vaults', { token, body });
-    this.#hasVault = status === 201 || status === 409;
-    if (!this.#hasVault) throw new Error(`the vault could not be made: ${status}`);
+    const make = () => call(url, 'POST', '/v1/vaults', { token, body });
+    // Another worker, or another load, may have been first.
+    this.#hasVault = (await this.#send('vaults:create', '', make, { isThere: 409 })) !== null;
   }
 
   async #write(
@@ -153,7 +154,8 @@ export class Load {
     value: string,
     request: () => Promise<Answer>,
   ): Promise<KnownVersion | null> {
-    const answer = await this.#send(action, '', request, ({ body }) => ({ path, value, version: body.version }));
+    const versionOf = ({ body }: Answer) => ({ path, value, version: body.version });
+    const answer = await this.#send(action, '', request, { versionOf });
     if (answer === null) return null;
     this.#latest = { path, value, version: answer.body.version };
     return this.#latest;
@@ -173,7 +175,7 @@ export class Load {
     action: Action,
     name: string,
     request: () => Promise<Answer>,
-    versionOf?: (answer: Answer) => KnownVersion,
+    { versionOf, isThere }: { versionOf?: (answer: Answer) => KnownVersion; isThere?: number } = {},
   ): Promise<Answer | null> {
     const started = performance.now();
     const answer = await request();
@@ -185,6 +187,7 @@ export class Load {
       this.acknowledged.push({ action, name, requestId: headers.get('x-request-id') ?? '', ...version });
       return answer;
     }
+    if (status === isThere) return answer;
     this.refused.push({ action, status, retryAfter: headers.get('retry-after'), ms });
     await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_FAILURE_MS));
     return null;
