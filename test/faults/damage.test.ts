@@ -6,20 +6,32 @@ import {
   cpSync,
   mkdirSync,
   openSync,
+  readFileSync,
   rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, type TestContext, test } from 'node:test';
 import { explainFailure } from '../../server/src/operator/index.ts';
-import { assertUnharmed, statusOf } from '../support/faults.ts';
+import { assertUnharmed, statusOf, untilReady } from '../support/faults.ts';
 import { type Acknowledged, Load } from '../support/load.ts';
-import { killService, newDataDir, pause, runCoffer, spawnService, startServiceProcess } from '../support/process.ts';
-import { startService } from '../support/service.ts';
+import { newPostgresDatabase, query, startPostgres } from '../support/postgres.ts';
+import {
+  killService,
+  newDataDir,
+  pause,
+  runCoffer,
+  spawnService,
+  startServiceProcess,
+  stopService,
+} from '../support/process.ts';
+import { call, startService } from '../support/service.ts';
 
 const PAGE_BYTES = 4096;
+const POSTGRES_PAGE_BYTES = 2 * PAGE_BYTES;
 const FRAME_BYTES = PAGE_BYTES + 24;
 const STARTS_WITHIN_MS = 30_000;
 
@@ -206,4 +218,37 @@ test('a database that is damaged while it runs: refusals, no wrong value, and a 
   const again = await spawnService({ dataDir });
   await assertUnharmed(again.url, token, acknowledged);
   await killService(again);
+});
+
+test('damaged pages of PostgreSQL are refused with what to do, and what is not damaged works', async () => {
+  const server = await startPostgres();
+  try {
+    const databaseUrl = await newPostgresDatabase(server);
+    const service = await spawnService({ databaseUrl });
+    const token = service.adminToken();
+    const load = new Load();
+    load.start(service.url, token);
+    await pause(1500);
+    await load.stop();
+    const [row] = await query(databaseUrl, `select pg_relation_filepath('secret_versions') as path`);
+    const file = join(server.folder, 'data', String(row?.['path']));
+    await server.stop();
+    const whole = readFileSync(file);
+    for (let page = 0; page < whole.length / POSTGRES_PAGE_BYTES; page++) damage(file, 2 * page);
+    await server.start();
+    await untilReady(service.url);
+    const known = load.acknowledged.find(({ version }) => version !== undefined)?.version;
+    const read = () => call(service.url, 'GET', `/v1/vaults/load/secrets/${known?.path}?version=1`, { token });
+    assert.equal((await read()).status, 503);
+    assert.match(service.stdout(), /"what_to_do":"PostgreSQL says that its data is damaged/);
+    assert.equal((await call(service.url, 'GET', '/auth/me', { token })).status, 200);
+    await server.stop();
+    writeFileSync(file, whole);
+    await server.start();
+    await untilReady(service.url);
+    await assertUnharmed(service.url, token, load.acknowledged);
+    await stopService(service);
+  } finally {
+    await server.remove();
+  }
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { assertOnlyPutOff, assertSaysSo, assertUnharmed, untilReady } from '../support/faults.ts';
 import { Load } from '../support/load.ts';
+import { newPostgresDatabase, query, startPostgres } from '../support/postgres.ts';
 import {
   killService,
   pause,
@@ -106,6 +107,39 @@ describe('a disk that is full', () => {
     const service = await spawnService({ dataDir });
     await assertUnharmed(service.url, service.adminToken(), []);
     await stopService(service);
+  });
+});
+
+describe('a disk of PostgreSQL that is full', () => {
+  test('puts requests off and says what to do; with room again, and PostgreSQL up, it goes on by itself', async (t) => {
+    const disk = diskOr(t, 'tmpfs', 256);
+    if (disk === null) return;
+    const flags = ['-c', 'min_wal_size=32MB', '-c', 'max_wal_size=32MB'];
+    const server = await startPostgres({ parent: disk.folder, flags });
+    try {
+      const service = await spawnService({ databaseUrl: await newPostgresDatabase(server) });
+      const load = new Load();
+      load.start(service.url, service.adminToken());
+      await pause(700);
+      disk.fill();
+      await untilNothingIsAnswered(load);
+      await assertSaysSo(service, load);
+      disk.free();
+      // Without room for its own log PostgreSQL may have ended.
+      await query(server.url, 'select 1').catch(() => server.start());
+      t.diagnostic(`ready ${await untilReady(service.url)} ms after`);
+      const acknowledgedThen = load.acknowledged.length;
+      await pause(1000);
+      await load.stop();
+      assertOnlyPutOff(load);
+      assert.ok(load.acknowledged.length > acknowledgedThen + 20, 'it works again');
+      await assertUnharmed(service.url, service.adminToken(), load.acknowledged);
+      t.diagnostic(adviceIn(service).join(' / '));
+      assert.ok(adviceIn(service).length > 0);
+      await stopService(service);
+    } finally {
+      await server.remove();
+    }
   });
 });
 

@@ -32,6 +32,8 @@ export interface PostgresServer {
 export interface PostgresOptions {
   authMethod?: 'password' | 'scram-sha-256';
   flags?: string[];
+  /** Where it keeps its data, in a folder of its own; temporary unless given. */
+  parent?: string;
   tls?: { certificate: string; key: string };
   onLog?: (text: string) => void;
 }
@@ -55,7 +57,7 @@ interface NewServer {
 }
 
 async function newServer(options: PostgresOptions): Promise<NewServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'coffer-postgres-'));
+  const folder = mkdtempSync(join(options.parent ?? tmpdir(), 'coffer-postgres-'));
   // The server refuses to run as root, so it runs as another user, who must reach the folder.
   chmodSync(folder, 0o755);
   const port = await freePort();

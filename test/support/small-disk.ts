@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -29,6 +39,8 @@ export class SmallDisk {
     if (process.platform !== 'linux') return { whyNot: 'file systems are mounted as Linux does it' };
     if (process.getuid?.() !== 0) return { whyNot: 'only root may mount a file system' };
     const disk = new SmallDisk(kind);
+    // PostgreSQL, which runs as another user, must reach it.
+    chmodSync(disk.#parent, 0o755);
     mkdirSync(disk.folder);
     try {
       if (kind === 'ext4') disk.#makeImage(mebibytes);
