@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -53,4 +53,15 @@ test('one that a power cut left empty or half written says nothing', () => {
     opened(3);
   }
   rmSync(file);
+});
+
+test('where it cannot be written, commits go on without it', () => {
+  mkdirSync(file);
+  const mark = new CommitMark(join(folder, 'nowhere', 'x.db'), () => 0);
+  mark.begin(4);
+  mark.committed();
+  assert.equal(mark.next, 6);
+  mark.remove();
+  assert.throws(() => opened(0), /EISDIR/);
+  rmdirSync(file);
 });

@@ -42,16 +42,19 @@ export class CommitMark {
       this.#fd ??= openSync(this.#file, O_CREAT | O_WRONLY, 0o600);
       writeSync(this.#fd, `${String(this.#number).padStart(DIGITS, '0')}\n`, 0);
     } catch {
-      // The commit is made and cannot be taken back; without the mark a loss of it might go unnoticed, and that is all.
-      this.remove();
+      // The commit is made and cannot be taken back. The mark stays at an older one, which only means that a loss of this one goes unnoticed.
     }
   }
 
   /** Before the database is closed in good order, after which its log is gone. */
   remove(): void {
-    if (this.#fd !== null) closeSync(this.#fd);
+    try {
+      if (this.#fd !== null) closeSync(this.#fd);
+      rmSync(this.#file, { force: true });
+    } catch {
+      // On a disk that can no longer be written it stays, and is true all the same: the rest has to be closed.
+    }
     this.#fd = null;
-    rmSync(this.#file, { force: true });
   }
 }
 
