@@ -10,7 +10,7 @@ import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
  * path; `--crash` runs the long crash test alone, `--faults` everything that breaks something on purpose. What is in `test/faults/`
  * takes minutes, and runs only then or when it is named.
  */
-const WALKS = /isolation|matrix|nodes|crash/;
+const WALKS = /isolation|matrix|nodes|crash|faults/;
 const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
 const arguments_ = process.argv.slice(2);
 const isCrash = arguments_.includes('--crash');
