@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertChainValid, assertNothingLost, Load } from './support/load.ts';
+import { assertChainValid, assertNothingLost, isWrite, Load } from './support/load.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { killService, newDataDir, pause, randomBetween, spawnService, stopService } from './support/process.ts';
 import { onBothDatabases } from './support/service.ts';
@@ -30,7 +30,7 @@ onBothDatabases('a process killed at any instant', (database) => {
     await stopService(survivor);
 
     assert.deepEqual(load.refused, [], 'a process that is killed answers or breaks off, and refuses nothing');
-    const writes = load.acknowledged.filter(({ name }) => name !== '').length;
+    const writes = load.acknowledged.filter(isWrite).length;
     assert.ok(writes > 0 && load.broken > 0, 'the kills came while requests were under way');
     t.diagnostic(
       `${writes} writes and ${load.acknowledged.length - writes} reads acknowledged, ${entries} audit entries`,

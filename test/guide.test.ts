@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { spawnService, stopService } from './support/process.ts';
+import { call } from './support/service.ts';
 
 const HOME = join(import.meta.dirname, '..');
 const FOLDER = join(HOME, 'docs/guide');
@@ -46,5 +47,34 @@ describe('the guide', () => {
   test('the list of pages names every page', () => {
     const list = readFileSync(join(FOLDER, 'README.md'), 'utf8');
     for (const page of pages) assert.ok(list.includes(`(${page})`), page);
+  });
+});
+
+describe('the page on operations', () => {
+  /** Texts that are written over several lines, or around a value, in one piece with `…` for the value. */
+  const sources = globSync('server/src/**/*.ts', { cwd: HOME })
+    .map((file) => readFileSync(join(HOME, file), 'utf8'))
+    .join('\n')
+    .replaceAll(/['`]\s*\+\s*['`]/g, '')
+    .replaceAll(/\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}/g, '…');
+  const text = readFileSync(join(HOME, 'docs/operations.md'), 'utf8');
+  const quotes = [...text.matchAll(/^> (.+)$/gm)].map((match) => String(match[1]));
+
+  test('quotes what the service says', () => {
+    assert.ok(quotes.length > 10);
+    const pieces = quotes.flatMap((quote) => quote.split('…')).map((piece) => piece.replace(/^[-.\s]+|\s+$/g, ''));
+    assert.deepEqual(
+      pieces.filter((piece) => piece.length > 3 && !sources.includes(piece)),
+      [],
+    );
+  });
+
+  test('names metrics that exist', async () => {
+    const service = await spawnService();
+    const answer = await call(service.url, 'GET', '/metrics', { token: service.adminToken() });
+    const named = [...text.matchAll(/`(cv_[a-z0-9_]+)`/g)].map((match) => String(match[1]));
+    assert.ok(named.length > 4);
+    for (const name of named) assert.ok(answer.text.includes(`# TYPE ${name} `), name);
+    await stopService(service);
   });
 });

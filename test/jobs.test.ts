@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { pino } from 'pino';
-import { MINUTE_MS } from '../server/src/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { type Job, JobRunner } from '../server/src/kernel/jobs/job-runner.ts';
 import { Metrics } from '../server/src/kernel/observability/metrics.ts';
 import type { Database } from '../server/src/kernel/storage/database.ts';
@@ -60,6 +60,23 @@ onBothDatabases('jobs', (kind) => {
       .executeTakeFirstOrThrow();
     assert.equal(row.owner, 'node_rescuer', 'the one presumed dead does not write over its successor');
     assert.equal(row.runs, 1);
+  });
+
+  test('what a clock that was far ahead has set is not believed; a little ahead is', async () => {
+    let runs = 0;
+    const job: Job = { name: 'ahead', intervalMs: MINUTE_MS, run: async () => void runs++ };
+    const nodes = ['a', 'b', 'c'].map((id) => runner(`node_${id}`, [job]));
+    const runAll = () => Promise.all(nodes.map((node) => node.runDue()));
+    clock.advance(40 * DAY_MS);
+    await runAll();
+    clock.advance(-40 * DAY_MS);
+    await runAll();
+    assert.equal(runs, 2, 'set back by weeks it runs at once, and once');
+    clock.advance(DAY_MS / 2);
+    await runAll();
+    clock.advance(-DAY_MS / 2);
+    await runAll();
+    assert.equal(runs, 3, 'set back by hours it waits: nodes whose clocks differ must not take turns for ever');
   });
 
   test('a failure is counted, waits for its next turn, and leaves other jobs alone', async () => {

@@ -7,15 +7,26 @@ import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
 
 /**
  * Runs every test file, each in its own process, with one PostgreSQL for all of them. Arguments choose files by a part of their
- * path; `--crash` runs the long crash test alone.
+ * path; `--crash` runs the long crash test alone, `--faults` everything that breaks something on purpose. What is in `test/faults/`
+ * takes minutes, and runs only then or when it is named.
  */
-const WALKS = /isolation|matrix|nodes|crash/;
+const WALKS = /isolation|matrix|nodes|crash|faults/;
 const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
 const arguments_ = process.argv.slice(2);
 const isCrash = arguments_.includes('--crash');
-const chosen = isCrash ? ['test/crash.test.ts'] : arguments_;
+const isFaults = arguments_.includes('--faults');
+const FAULTS = [
+  'test/faults/',
+  'crash.test',
+  'faults.test',
+  'test/journal.test',
+  'test/rekey.test',
+  'test/backup.test',
+];
+const chosen = isCrash ? ['test/crash.test.ts'] : isFaults ? FAULTS : arguments_;
 if (isCrash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
 
+const LONG = 'test/faults/';
 const FILE_TIMEOUT_MS = 10 * 60 * 1000;
 const files = globSync([
   'server/**/*.test.ts',
@@ -25,7 +36,7 @@ const files = globSync([
   'bench/**/*.test.ts',
 ])
   .filter((file) => !file.includes('node_modules'))
-  .filter((file) => chosen.length === 0 || chosen.some((part) => file.includes(part)))
+  .filter((file) => (chosen.length === 0 ? !file.includes(LONG) : chosen.some((part) => file.includes(part))))
   // What walks every endpoint takes longest and what is long is rarely quick: begun first, nothing is waited for alone at the end.
   .toSorted((a, b) => weightOf(b) - weightOf(a));
 if (files.length === 0) {

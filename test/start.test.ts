@@ -50,9 +50,9 @@ function modeOf(file: string): string {
   return (statSync(file).mode & 0o777).toString(8);
 }
 
-/** What every file holds, but for those that SQLite makes and removes as it likes. */
+/** What every file holds, but for those that come and go with an open database. */
 function contentOf(folder: string): Record<string, string> {
-  const files = readdirSync(folder).filter((name) => !/^(lock|.*-wal|.*-shm)$/.test(name));
+  const files = readdirSync(folder).filter((name) => !/^(lock|.*-wal|.*-shm|.*-commits)$/.test(name));
   return Object.fromEntries(
     files.sort().map((name) => [
       name,

@@ -140,7 +140,7 @@ describe('habits', () => {
       /-worker\.ts$/,
       /generate\.ts$/,
       /migrations\//,
-      /^test\/run\.ts$/,
+      /^test\/(run|preloaded\/[a-z-]+)\.ts$/,
       /^bench\/(run|profile|soak|.*-process)\.ts$/,
       /\.test\.ts$/,
     ];

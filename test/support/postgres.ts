@@ -1,4 +1,14 @@
-import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,21 +21,43 @@ export const POSTGRES_VARIABLE = 'COFFER_TEST_POSTGRES_URL';
 export interface PostgresServer {
   /** The address of its maintenance database. */
   url: string;
-  /** Ends it at once, as a crash would, and starts it again on the same data. */
+  folder: string;
+  /** Ends it in good order, but at once, and starts it again on the same data. */
   stop(): Promise<void>;
   start(): Promise<void>;
+  kill(): Promise<void>;
   remove(): Promise<void>;
 }
 
 export interface PostgresOptions {
   authMethod?: 'password' | 'scram-sha-256';
   flags?: string[];
+  /** Where it keeps its data, in a folder of its own; temporary unless given. */
+  parent?: string;
   tls?: { certificate: string; key: string };
   onLog?: (text: string) => void;
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const folder = mkdtempSync(join(tmpdir(), 'coffer-postgres-'));
+  const made = await newServer(options);
+  const { server, folder } = made;
+  await server.initialise();
+  if (options.tls) {
+    writeForServer(join(folder, 'data'), 'server.crt', options.tls.certificate);
+    writeForServer(join(folder, 'data'), 'server.key', options.tls.key);
+  }
+  await server.start();
+  return controls(made);
+}
+
+interface NewServer {
+  server: EmbeddedPostgres;
+  folder: string;
+  port: number;
+}
+
+async function newServer(options: PostgresOptions): Promise<NewServer> {
+  const folder = mkdtempSync(join(options.parent ?? tmpdir(), 'coffer-postgres-'));
   // The server refuses to run as root, so it runs as another user, who must reach the folder.
   chmodSync(folder, 0o755);
   const port = await freePort();
@@ -42,21 +74,66 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     onLog: (text) => options.onLog?.(String(text)),
     onError: () => {},
   });
-  await server.initialise();
-  if (options.tls) {
-    writeForServer(join(folder, 'data'), 'server.crt', options.tls.certificate);
-    writeForServer(join(folder, 'data'), 'server.key', options.tls.key);
-  }
-  await server.start();
+  return { server, folder, port };
+}
+
+function controls({ server, folder, port }: NewServer): PostgresServer {
   return {
     url: `postgres://coffer:coffer@127.0.0.1:${port}/postgres`,
-    start: () => server.start(),
+    folder,
+    start: () => startAgain(server),
     stop: () => server.stop(),
+    async kill() {
+      const [pid] = readFileSync(join(folder, 'data/postmaster.pid'), 'utf8').split('\n');
+      const down = server.stop();
+      process.kill(Number(pid), 'SIGKILL');
+      await down;
+    },
     async remove() {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Processes that a killed one left must end first; until then the new one refuses to start. */
+async function startAgain(server: EmbeddedPostgres): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await server.start();
+    } catch (error) {
+      if (attempt === 20) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  }
+}
+
+/** A second server that follows the first. What the first acknowledges from now on is on the disk of both. */
+export async function startStandby(primary: PostgresServer): Promise<PostgresServer> {
+  const made = await newServer({});
+  const data = join(made.folder, 'data');
+  await primary.stop();
+  execFileSync('cp', ['-a', join(primary.folder, 'data'), data]);
+  await primary.start();
+  const { port } = new URL(primary.url);
+  const follow = `host=127.0.0.1 port=${port} user=coffer password=coffer application_name=standby`;
+  appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${follow}'\n`);
+  writeForServer(data, 'standby.signal', '');
+  // It is only started for good, in the words that are waited for, once it follows nobody any more.
+  made.server.start().catch(() => {});
+  await untilFollowed(primary.url);
+  await query(primary.url, `alter system set synchronous_standby_names = 'standby'`);
+  await query(primary.url, 'select pg_reload_conf()');
+  return controls(made);
+}
+
+async function untilFollowed(url: string): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const followers = await query(url, `select 1 from pg_stat_replication where state = 'streaming'`);
+    if (followers.length > 0) return;
+    if (attempt === 200) throw new Error('the standby does not follow');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 const TLS_FLAGS = ['-c', 'ssl=on', '-c', 'ssl_cert_file=server.crt', '-c', 'ssl_key_file=server.key'];

@@ -36,6 +36,8 @@ export interface ProcessOptions {
   env?: Record<string, string>;
   dataDir?: string;
   databaseUrl?: string | undefined;
+  /** A file of `test/preloaded/`, which runs in the process before anything of ours does. */
+  preloaded?: string;
 }
 
 /** A process of ours that has been started; nothing is said about how far it has come. */
@@ -66,7 +68,9 @@ export function newDataDir(): string {
 
 export function startProcess(script: string, args: readonly string[], options: ProcessOptions): Started {
   const dataDir = options.dataDir ?? newDataDir();
-  const child = spawn(process.execPath, [join(ROOT, script), ...args], {
+  const preloaded =
+    options.preloaded === undefined ? [] : ['--import', join(ROOT, 'test/preloaded', options.preloaded)];
+  const child = spawn(process.execPath, [...preloaded, join(ROOT, script), ...args], {
     cwd: ROOT,
     // Nothing of this process' environment but what a program needs: a CV_ variable or a test's option must not leak in.
     env: {

@@ -1,6 +1,7 @@
 import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
 import { type Authenticated, type Authentication, RefusedCredential } from './auth/authentication.ts';
 import { type Call, Context } from './context.ts';
+import { UnsealError } from './crypto/sealing.ts';
 import {
   type BoundEndpoint,
   type EndpointDeclaration,
@@ -17,6 +18,7 @@ import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
 import type { RateState } from './limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
 import type { Principal } from './principal.ts';
+import { adviceFor } from './storage/advice.ts';
 import type { Tx } from './storage/database.ts';
 
 export interface Reply {
@@ -149,15 +151,27 @@ export class Pipeline {
   #known({ declaration, declaredErrors }: ReadyEndpoint, ctx: Context, error: unknown): CofferError {
     const { log } = this.#kernel;
     const where = { endpoint: declaration.name, request_id: ctx.call.requestId };
+    if (error instanceof UnsealError) {
+      log.error({ err: error, ...where, what_to_do: NOT_OPENED }, 'a stored value does not open');
+      return new CofferError(
+        'INTERNAL_ERROR',
+        'What is stored here was damaged or changed, and does not open. Tell whoever runs the service.',
+      );
+    }
     if (!(error instanceof CofferError)) {
       log.error({ err: error, ...where }, 'unexpected error');
       return new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.');
     }
     if (!declaredErrors.has(error.code)) log.error({ code: error.code, ...where }, 'undeclared error code');
-    if (error.code === 'UNAVAILABLE') log.warn({ err: error.cause, ...where }, 'unavailable');
+    if (error.code === 'UNAVAILABLE') {
+      log.warn({ err: error.cause, ...where, what_to_do: adviceFor(error.cause) }, 'unavailable');
+    }
     return error;
   }
 }
+
+const NOT_OPENED =
+  'A stored value was damaged or changed. Keep a copy of the database, check its disk, and bring the value back from a backup; other values are not touched by it.';
 
 function refuseCaller(ctx: Context, error: unknown): never {
   if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);

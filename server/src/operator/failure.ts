@@ -1,15 +1,15 @@
 import pg from 'pg';
 import { ConfigError } from '../kernel/config.ts';
 import { CofferError } from '../kernel/errors.ts';
+import { adviceFor } from '../kernel/storage/advice.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
-import { classifyPostgresError } from '../kernel/storage/postgres.ts';
-
-const UNREACHABLE = 'The database cannot be reached. Check CV_DATABASE_URL and that it is running.';
 
 /** Operators get a sentence that says what to do; only a defect of ours shows where it happened. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StartError) return error.message;
-  if (error instanceof CofferError) return UNREACHABLE;
+  const advice = adviceFor(error);
+  if (advice !== null) return advice;
+  if (error instanceof CofferError) return error.message;
   const { code, message, stack, syscall, path } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return 'The address is in use: stop the other program, or set CV_PORT to another port.';
   if (code === 'EADDRNOTAVAIL') return 'The address is not one of this machine: set CV_HOST to one that is.';
@@ -19,7 +19,6 @@ export function explainFailure(error: unknown): string {
   if (syscall !== undefined && path !== undefined) {
     return `The file or folder ${path} cannot be used (${code}). Check that it exists, who owns it, and that the disk has room.`;
   }
-  if (classifyPostgresError(error) === 'unavailable') return UNREACHABLE;
   if (error instanceof pg.DatabaseError)
     return `PostgreSQL refused (${code}): ${firstLine(message)}. Check CV_DATABASE_URL.`;
   if (code === 'ERR_SQLITE_ERROR') {

@@ -22,6 +22,7 @@ const SERVER_RENEWED_BEFORE_MS = 10 * DAY_MS;
 export class OwnIdentity implements TlsIdentitySource {
   readonly #kernel: Kernel;
   readonly #certificates: Certificates;
+  #madeAt = Number.NEGATIVE_INFINITY;
   #renewedAt = Number.NEGATIVE_INFINITY;
 
   constructor(kernel: Kernel, certificates: Certificates) {
@@ -32,9 +33,11 @@ export class OwnIdentity implements TlsIdentitySource {
   async next(): Promise<TlsIdentity | null> {
     const { clock, config } = this.#kernel;
     const now = clock.now();
-    if (now < this.#renewedAt) return null;
+    // One that was made while the clock was ahead is not valid yet, and is made again.
+    if (now < this.#renewedAt && now >= this.#madeAt) return null;
     const root = await this.#certificates.authorities.root();
     const identity = await issueServer(root, serverNames(config), now);
+    this.#madeAt = now;
     this.#renewedAt = now + SERVER_LIFE_MS - SERVER_RENEWED_BEFORE_MS;
     await this.#writeRoot(join(config.dataDir, ROOT_FILE));
     return identity;

@@ -37,7 +37,8 @@ export const ready = endpoint({
   method: 'GET',
   path: '/health/ready',
   summary: 'Whether the service can answer requests now',
-  description: '503 while the database cannot be reached or the process is shutting down.',
+  description:
+    '503 while the database cannot be reached, the audit log cannot be written, or the process is shutting down.',
   output: object({ status: oneOf(['ready']) }),
   raw: NONE,
   errors: [],

@@ -15,6 +15,7 @@ export function healthFeature(kernel: Kernel, isStopping: () => boolean): Featur
       bind(contract.ready, async () => {
         if (isStopping()) throw unavailable('The process is shutting down.');
         await kernel.database.ping();
+        await kernel.audit.ready();
         return { status: 'ready' as const };
       }),
       bind(contract.metrics, () => kernel.metrics.registry.metrics()),

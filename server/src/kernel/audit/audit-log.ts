@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { PurposeKey } from '../crypto/keyring.ts';
 import { unavailable } from '../errors.ts';
 import type { Tx } from '../storage/database.ts';
+import { Mutex } from '../storage/mutex.ts';
+import { SharedRun } from '../storage/shared-run.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { AuditEntry } from './entry.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -20,6 +22,9 @@ export class AuditLog {
   readonly #heads: Heads;
   readonly #log: Logger;
   readonly #commits: GroupCommit<AuditEntry>;
+  readonly #writing = new Mutex();
+  readonly #recovery = new SharedRun(() => this.#recover());
+  #isFailing = false;
   #sealing: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
@@ -27,14 +32,30 @@ export class AuditLog {
     this.#store = store;
     this.#heads = heads;
     this.#log = log;
-    const write = async (entries: AuditEntry[]) => {
-      try {
-        await store.append(entries);
-      } catch (error) {
-        throw unavailable('The audit log cannot be written now, so the request is refused.', error);
-      }
-    };
-    this.#commits = new GroupCommit(write, { batchMax: BATCH_MAX, waitingMax: WAITING_MAX });
+    this.#commits = new GroupCommit((entries) => this.#write(() => store.append(entries)), {
+      batchMax: BATCH_MAX,
+      waitingMax: WAITING_MAX,
+    });
+  }
+
+  /** One at a time: the store takes no second write beside the first. */
+  async #write(act: () => Promise<void>): Promise<void> {
+    try {
+      await this.#writing.run(act);
+      this.#isFailing = false;
+    } catch (error) {
+      this.#isFailing = true;
+      throw unavailable('The audit log cannot be written now, so the request is refused.', error);
+    }
+  }
+
+  /** Resolves unless the last write failed, and would fail again: what cannot be recorded is not answered. */
+  async ready(): Promise<void> {
+    if (this.#isFailing) await this.#recovery.run();
+  }
+
+  #recover(): Promise<void> {
+    return this.#write(() => this.#store.tryAgain());
   }
 
   /** Resolves when the entry is durable. */

@@ -13,6 +13,8 @@ export interface AuditStore {
   appendIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void>;
   /** Resolves when every entry that is durable now can be read. */
   settle(): Promise<void>;
+  /** After an append has failed: resolves when a write like it has gone through. Never beside an append. */
+  tryAgain(): Promise<void>;
   /** Links entries that are committed and have no place yet; says whether there are more of them than it links at once. */
   seal(): Promise<boolean>;
   close(): Promise<void>;

@@ -18,12 +18,18 @@ type Verifier = Pick<JournalKeys, 'isGenuine'>;
  * Reads the journal as the last process left it. What was torn when it ended is the end of the file's story: it was never
  * acknowledged. Anything else that does not fit was done by somebody, and is refused.
  */
-export async function readJournal(file: string, state: JournalState | null, keys: Verifier): Promise<LeftBehind> {
-  return leftBehind(file, readIfThere(file), state, keys);
+export async function readJournal(journal: Expected, state: JournalState | null, keys: Verifier): Promise<LeftBehind> {
+  return leftBehind(journal, readIfThere(journal.file), state, keys);
+}
+
+/** The file, and the size that it had from the beginning. */
+interface Expected {
+  file: string;
+  size: number;
 }
 
 export async function leftBehind(
-  file: string,
+  { file, size }: Expected,
   bytes: Buffer | null,
   state: JournalState | null,
   keys: Verifier,
@@ -35,6 +41,11 @@ export async function leftBehind(
     throw foreign(file);
   }
   if (!state.isOpen) return { kind: 'nothing' };
+  if (bytes.length < size) {
+    throw new StartError(
+      `The audit journal ${file} was cut off: entries that waited in it may be lost. ${wayOut(file)}`,
+    );
+  }
   const frames = await genuineFrames(bytes, state, keys);
   for (const [i, { seq }] of frames.entries()) {
     if (seq === state.moved + 1 + i) continue;

@@ -35,7 +35,7 @@ async function journalOf(payloads: readonly string[], bytes = 64 * PAGE_BYTES) {
   const journal = JournalFile.create(file, key, bytes);
   for (const payload of payloads) await append(journal, payload);
   const state = { id: journal.id, moved: 0, isOpen: true };
-  const read = () => readJournal(file, state, keys);
+  const read = () => readJournal({ file, size: bytes }, state, keys);
   const waiting = async () => {
     const left = await read();
     assert.equal(left.kind, 'waiting');
@@ -113,7 +113,7 @@ describe('a journal', () => {
     for (let at = first; at < first + 68 + long('3').length; at++) {
       for (const rest of [before.subarray(at), Buffer.alloc(whole.length - at), Buffer.alloc(0)]) {
         const torn = Buffer.concat([whole.subarray(0, at), rest]);
-        const left = await leftBehind(file, torn, state, keys);
+        const left = await leftBehind({ file, size: torn.length }, torn, state, keys);
         assert.ok(left.kind === 'waiting');
         assert.deepEqual(
           left.batches.map(({ seq }) => seq),
@@ -160,26 +160,44 @@ describe('a journal', () => {
     assert.deepEqual(left.kind === 'waiting' && left.batches.map(({ seq }) => seq), [1]);
     writeFileSync(file, Buffer.concat([Buffer.alloc(PAGE_BYTES), whole.subarray(PAGE_BYTES)]));
     await assert.rejects(read(), isRefusal(/does not belong to this database/));
-    await assert.rejects(readJournal(file, null, keys), isRefusal(/does not belong/));
-    await assert.rejects(readJournal(file, { ...state, isOpen: false }, keys), isRefusal(/does not belong/));
+    await assert.rejects(readJournal({ file, size: 0 }, null, keys), isRefusal(/does not belong/));
+    await assert.rejects(
+      readJournal({ file, size: 0 }, { ...state, isOpen: false }, keys),
+      isRefusal(/does not belong/),
+    );
     for (const bytes of [100, JOURNAL_BYTES + 1]) {
       truncateSync(file, bytes);
       await assert.rejects(read(), isRefusal(/does not belong to this database/));
     }
   });
 
+  test('that was cut off is refused: nobody knows what it held', async () => {
+    const { file, read, waiting } = await journalOf(['one', 'two']);
+    const whole = readFileSync(file);
+    for (const bytes of [PAGE_BYTES, 2 * PAGE_BYTES, whole.length - 1]) {
+      truncateSync(file, bytes);
+      await assert.rejects(read(), isRefusal(/was cut off.*move the file out of the folder/));
+    }
+    writeFileSync(file, whole);
+    assert.deepEqual(await waiting(), ['one', 'two']);
+  });
+
   test('that a process left while it made it, or after it was done with it, is nothing', async () => {
     const { file, state } = await journalOf([]);
-    assert.deepEqual(await readJournal(file, null, keys), { kind: 'nothing' });
-    assert.deepEqual(await readJournal(file, { ...state, id: randomBytes(16), isOpen: false }, keys), {
+    assert.deepEqual(await readJournal({ file, size: 0 }, null, keys), { kind: 'nothing' });
+    assert.deepEqual(await readJournal({ file, size: 0 }, { ...state, id: randomBytes(16), isOpen: false }, keys), {
       kind: 'nothing',
     });
     truncateSync(file, 100);
-    assert.deepEqual(await readJournal(file, null, keys), { kind: 'nothing' });
+    assert.deepEqual(await readJournal({ file, size: 0 }, null, keys), { kind: 'nothing' });
     const done = await journalOf(['moved']);
-    assert.deepEqual(await readJournal(done.file, { ...done.state, isOpen: false }, keys), { kind: 'nothing' });
+    assert.deepEqual(await readJournal({ file: done.file, size: 0 }, { ...done.state, isOpen: false }, keys), {
+      kind: 'nothing',
+    });
     rmSync(done.file);
-    assert.deepEqual(await readJournal(done.file, { ...done.state, isOpen: false }, keys), { kind: 'nothing' });
+    assert.deepEqual(await readJournal({ file: done.file, size: 0 }, { ...done.state, isOpen: false }, keys), {
+      kind: 'nothing',
+    });
     assert.deepEqual(await done.read(), { kind: 'missing' });
   });
 

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { equalBytes } from '../crypto/digest.ts';
 import type { PurposeKey } from '../crypto/keyring.ts';
+import { adviceFor } from '../storage/advice.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
 import type { SqliteDatabase } from '../storage/sqlite.ts';
@@ -80,7 +81,7 @@ export class SqliteAuditStore implements AuditStore {
    */
   async recover(missing: () => Promise<(tx: Tx) => Promise<void>>): Promise<void> {
     const state = await this.#savedState();
-    const left = await readJournal(this.#file, state, this.#keys);
+    const left = await readJournal({ file: this.#file, size: this.#journalBytes }, state, this.#keys);
     if (left.kind === 'waiting') {
       for (const { seq, payload } of left.batches) {
         const groups = groupsOf(payload);
@@ -124,6 +125,12 @@ export class SqliteAuditStore implements AuditStore {
     this.#waiting.push({ seq, groups, entries: entries.length, isCut: false });
     this.#waitingEntries += entries.length;
     this.#moveSoon();
+  }
+
+  /** What waits is moved, and a journal that failed is replaced by another: both are written to the disk. */
+  async tryAgain(): Promise<void> {
+    await this.settle();
+    await this.#journalWithRoom(0);
   }
 
   #write(journal: JournalFile, payload: string, key: PurposeKey): Promise<number> {
@@ -211,7 +218,8 @@ export class SqliteAuditStore implements AuditStore {
         this.#isMoveDue = false;
         if (this.#waiting.length > 0) this.#moveSoon();
       } catch (error) {
-        this.#log.warn({ err: error }, 'audit entries stay in the journal; moving them is tried again');
+        const what_to_do = adviceFor(error);
+        this.#log.warn({ err: error, what_to_do }, 'audit entries stay in the journal; moving them is tried again');
         this.#isMoveDue = true;
         this.#moveIn(RETRY_AFTER_MS);
       }

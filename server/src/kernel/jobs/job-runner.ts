@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExpressionBuilder } from 'kysely';
 import type { Logger } from 'pino';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts';
+import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../clock.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Database, Tx } from '../storage/database.ts';
-import { SYSTEM_TENANT } from '../storage/tables.ts';
+import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 
 /** Background work. It must be idempotent: a node may die in the middle, and another then runs it again from the start. */
 export interface Job {
@@ -16,6 +17,11 @@ export interface Job {
 const LEASE_MS = MINUTE_MS;
 const RENEW_MS = LEASE_MS / 3;
 const TICK_MS = SECOND_MS;
+/**
+ * What lies further ahead than it can have been set was set by a clock that was wrong, and would keep the job from running until then. Clocks
+ * of nodes may differ by less: two that do not believe each other would run a job again and again.
+ */
+const DISBELIEF_MS = DAY_MS;
 
 /**
  * Runs each job when it is due, on one node of however many there are: a node takes the lease in the database, renews it while the job
@@ -87,7 +93,9 @@ export class JobRunner {
       .where('tenant_id', '=', SYSTEM_TENANT)
       .where('job', '=', job.name)
       .executeTakeFirst();
-    return row === undefined || (row.next_run_at <= now && row.lease_until <= now);
+    if (row === undefined) return true;
+    const isOver = (at: number, setAhead: number) => at <= now || at > now + setAhead + DISBELIEF_MS;
+    return isOver(row.next_run_at, job.intervalMs) && isOver(row.lease_until, LEASE_MS);
   }
 
   #acquire(job: Job): Promise<boolean> {
@@ -99,8 +107,8 @@ export class JobRunner {
         .set({ owner: this.#nodeId, lease_until: now + LEASE_MS, last_started_at: now })
         .where('tenant_id', '=', SYSTEM_TENANT)
         .where('job', '=', job.name)
-        .where('next_run_at', '<=', now)
-        .where('lease_until', '<=', now)
+        .where(isOver('next_run_at', now, job.intervalMs))
+        .where(isOver('lease_until', now, LEASE_MS))
         .executeTakeFirst();
       return numUpdatedRows === 1n;
     });
@@ -175,4 +183,9 @@ export class JobRunner {
       return numUpdatedRows === 1n;
     });
   }
+}
+
+function isOver(column: 'next_run_at' | 'lease_until', now: number, setAhead: number) {
+  return (eb: ExpressionBuilder<Tables, 'job_leases'>) =>
+    eb.or([eb(column, '<=', now), eb(column, '>', now + setAhead + DISBELIEF_MS)]);
 }

@@ -36,7 +36,7 @@ export class PostgresDatabase implements Database {
     this.#transactions.on('error', () => {});
     // Nor may one that breaks in the very moment it is handed over: the pool listens no longer then, and we not yet.
     this.#transactions.on('connect', (client) => client.on('error', () => {}));
-    this.read = kyselyOver('postgres', executeOn(this.#reading));
+    this.read = kyselyOver('postgres', executeOn(this.#reading, { isRetried: false }));
   }
 
   async query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
@@ -56,7 +56,7 @@ export class PostgresDatabase implements Database {
     };
     client.on('error', noteBreak);
     let isOpen = true;
-    const execute = executeOn(client);
+    const execute = executeOn(client, { isRetried: true });
     const tx = kyselyOver('postgres', async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
@@ -69,8 +69,9 @@ export class PostgresDatabase implements Database {
       return result;
     } catch (error) {
       isOpen = false;
-      // A connection that cannot even roll back is thrown away with whatever it was doing.
-      await client.query('rollback').catch(noteBreak);
+      // A connection that cannot even roll back is thrown away with whatever it was doing. One that has gone silent would be waited for again.
+      if (isSilence(error)) broken = error as Error;
+      else await client.query('rollback').catch(noteBreak);
       throw error;
     } finally {
       client.off('error', noteBreak);
@@ -114,26 +115,31 @@ interface Queryable {
   query(sql: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>;
 }
 
-function executeOn(connection: Queryable): Execute {
+function executeOn(connection: Queryable, { isRetried }: { isRetried: boolean }): Execute {
   return async (sql, parameters) => {
-    const { rows, rowCount } = await understood(connection.query(sql, [...parameters]));
+    const { rows, rowCount } = await understood(connection.query(sql, [...parameters]), isRetried);
     return { rows, affected: rowCount ?? 0 };
   };
 }
 
-/** Failures in our own words; what may be retried stays as it is, for the transaction to see. */
-async function understood<T>(query: Promise<T>): Promise<T> {
+function isSilence(error: unknown): boolean {
+  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: unknown };
+  return message === SILENCE || (cause instanceof Error && cause.message === SILENCE);
+}
+
+/** Failures in our own words; what a transaction may retry stays as it is, for it to see. */
+async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
   try {
     return await query;
   } catch (error) {
     const kind = classifyPostgresError(error);
-    throw kind === 'retry' ? error : translate(error, kind);
+    throw kind === 'retry' && isRetried ? error : translate(error, kind);
   }
 }
 
 const RETRY_STATES = new Set(['40001', '40P01']);
-/** Connection, resources, shutting down, system error, read-only standby, cancelled by a time limit. */
-const UNAVAILABLE_STATES = /^(08|53|57P|58|25006|57014|55P03)/;
+/** Connection, resources, shutting down, system error, read-only standby, cancelled by a time limit, damaged pages. */
+const UNAVAILABLE_STATES = /^(08|53|57P|58|25006|57014|55P03|XX001|XX002)/;
 const UNAVAILABLE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -146,8 +152,10 @@ const UNAVAILABLE_CODES = new Set([
   'ETIMEDOUT',
 ]);
 /** The driver's own failures carry no code. */
-const UNAVAILABLE_MESSAGES =
-  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|Query read timeout|the lane is closed)/;
+const SILENCE = 'Query read timeout';
+const UNAVAILABLE_MESSAGES = new RegExp(
+  `^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the lane is closed)`,
+);
 
 export function classifyPostgresError(error: unknown): FailureKind {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };

@@ -2,6 +2,7 @@ import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
+import { CommitMark } from './commit-mark.ts';
 import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { Mutex } from './mutex.ts';
@@ -31,6 +32,7 @@ export class SqliteDatabase implements Database {
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #writing = new Mutex();
+  readonly #mark: CommitMark;
   #queued: Queued[] = [];
   #version = 0;
   #isTraceToGo = false;
@@ -39,12 +41,18 @@ export class SqliteDatabase implements Database {
   constructor(file: string) {
     this.file = file;
     const isNew = !existsSync(file);
+    this.#mark = new CommitMark(file, () => (isNew ? 0 : numberIn(file)));
     this.#writer = new Connection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }));
     if (isNew) chmodSync(file, 0o600);
     this.#writer.database.exec(`pragma journal_mode = wal; ${WRITER_SET_UP}`);
+    this.#mark.begin(this.#number(LAST_COMMIT));
     this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
     this.#reader.database.exec(SET_UP);
-    this.read = kyselyOver('sqlite', executeOn(this.#reader));
+    this.read = kyselyOver('sqlite', executeOn(this.#reader, { isRetried: false }));
+  }
+
+  #number(sql: string): number {
+    return numberFrom(this.#writer.prepare(sql));
   }
 
   /** The data folder's lock keeps every other process out. */
@@ -82,9 +90,13 @@ export class SqliteDatabase implements Database {
     if (this.#queued.length > 0) this.#writing.run(() => this.#commitQueued());
     try {
       this.#writer.run('begin immediate', []);
+      const changesBefore = this.#number(CHANGES);
       const ended: (() => void)[] = [];
       for (const one of batch) ended.push(await this.#runInside(one));
+      const isChanged = this.#number(CHANGES) !== changesBefore;
+      if (isChanged) this.#writer.database.exec(`pragma user_version = ${this.#mark.next}`);
       this.#writer.run('commit', []);
+      if (isChanged) this.#mark.committed();
       this.#version++;
       if (this.#isTraceToGo) this.#removeTraces();
       for (const tell of ended) tell();
@@ -107,7 +119,7 @@ export class SqliteDatabase implements Database {
   /** Runs one of them; what it answers is told once it is committed. What fails is undone, unless the whole has failed with it. */
   async #runInside({ fn, resolve, reject }: Queued): Promise<() => void> {
     let isOpen = true;
-    const execute = executeOn(this.#writer);
+    const execute = executeOn(this.#writer, { isRetried: true });
     const tx = kyselyOver('sqlite', async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
@@ -168,6 +180,7 @@ export class SqliteDatabase implements Database {
     await this.#writing.run(async () => {
       await this.#log?.close();
       this.#reader.close();
+      this.#mark.remove();
       this.#writer.close();
     });
   }
@@ -179,6 +192,23 @@ interface Queued {
   fn(tx: Tx): Promise<unknown>;
   resolve(result: unknown): void;
   reject(error: unknown): void;
+}
+
+const CHANGES = 'select total_changes()';
+const LAST_COMMIT = 'pragma user_version';
+
+function numberFrom(statement: StatementSync): number {
+  return Number(Object.values(statement.get() ?? {})[0]);
+}
+
+/** By a connection that can write nothing: one that can would tidy the log away when it is closed. */
+function numberIn(file: string): number {
+  const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
+  try {
+    return numberFrom(database.prepare(LAST_COMMIT));
+  } finally {
+    database.close();
+  }
 }
 
 /** Reads a page of the file: a lost or damaged one shows. */
@@ -220,7 +250,8 @@ export class Connection {
   }
 }
 
-function executeOn(connection: Connection): Execute {
+/** Failures in our own words; what a transaction may retry stays as it is, for it to see. */
+function executeOn(connection: Connection, { isRetried }: { isRetried: boolean }): Execute {
   return async (sql, parameters) => {
     try {
       const statement = connection.prepare(sql);
@@ -228,12 +259,12 @@ function executeOn(connection: Connection): Execute {
       return { rows: [], affected: connection.run(sql, parameters) };
     } catch (error) {
       const kind = classifySqliteError(error);
-      throw kind === 'unique' ? translate(error, kind) : error;
+      throw kind === 'retry' && isRetried ? error : translate(error, kind);
     }
   };
 }
 
-const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 };
+export const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 };
 const SQLITE_UNIQUE = new Set([1555, 2067, 2579]);
 
 export function classifySqliteError(error: unknown): FailureKind {

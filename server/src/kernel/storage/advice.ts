@@ -1,0 +1,50 @@
+import { classifyPostgresError } from './postgres.ts';
+import { SQLITE } from './sqlite.ts';
+
+const FULL =
+  'The disk with the data folder is full: make room on it. The service goes on by itself then; nothing that was acknowledged is lost.';
+const READ_ONLY =
+  'The disk with the data folder is read-only: check it, mount it for writing again, then restart the service.';
+const FAILING = 'The disk with the data folder fails: check it, and the log of the system, before anything else.';
+const DAMAGED =
+  'The database in the data folder cannot be used: its file is damaged. Stop the service, keep a copy of the whole folder, check the disk, and restore a backup.';
+const STANDBY =
+  'PostgreSQL takes no writes: it is a standby, or set to read-only. Promote it, or lead CV_DATABASE_URL to the primary.';
+const POSTGRES_FULL = 'The disk of PostgreSQL is full: make room on it. The service goes on by itself then.';
+const POSTGRES_CONNECTIONS =
+  'PostgreSQL has no connection left: raise its max_connections, or lower CV_DATABASE_POOL on the nodes.';
+const POSTGRES_DAMAGED =
+  'PostgreSQL says that its data is damaged: stop every node, keep a copy, check its disk, and restore a backup.';
+const UNREACHABLE = 'The database cannot be reached. Check CV_DATABASE_URL and that it is running.';
+
+const BY_SQLITE_CODE = new Map([
+  [SQLITE.FULL, FULL],
+  [SQLITE.READONLY, READ_ONLY],
+  [SQLITE.CORRUPT, DAMAGED],
+  [SQLITE.NOTADB, DAMAGED],
+  [SQLITE.IOERR, FAILING],
+]);
+const BY_CODE = new Map([
+  ['ENOSPC', FULL],
+  ['EDQUOT', FULL],
+  ['EROFS', READ_ONLY],
+  ['EIO', FAILING],
+  ['25006', STANDBY],
+  ['53100', POSTGRES_FULL],
+  ['53300', POSTGRES_CONNECTIONS],
+  ['XX001', POSTGRES_DAMAGED],
+  ['XX002', POSTGRES_DAMAGED],
+]);
+const CAUSES_MAX = 4;
+
+/** What whoever runs the service can do about a store that fails, in their words; null if that is not what failed. */
+export function adviceFor(error: unknown, causes = CAUSES_MAX): string | null {
+  const { code, errcode, cause } = (error ?? {}) as { code?: unknown; errcode?: unknown; cause?: unknown };
+  const known =
+    code === 'ERR_SQLITE_ERROR' ? BY_SQLITE_CODE.get(Number(errcode) & 0xff) : BY_CODE.get(String(code ?? ''));
+  if (known !== undefined) return known;
+  if (cause !== undefined && causes > 0) return adviceFor(cause, causes - 1);
+  // What has a path is about a file: a server that cannot be reached has an address.
+  const isOfFile = typeof (error as { path?: unknown } | null)?.path === 'string';
+  return !isOfFile && classifyPostgresError(error) === 'unavailable' ? UNREACHABLE : null;
+}
