@@ -3,20 +3,30 @@ import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
 import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
 
 /**
  * Runs every test file, each in its own process, with one PostgreSQL for all of them. Arguments choose files by a part of their
- * path; `--crash` runs the long crash test alone.
+ * path; `--crash` runs the long crash test alone, and `--fuzz` the long fuzzing, for so many `--seconds` on each database, from a `--seed`.
  */
-const WALKS = /isolation|matrix|nodes|crash/;
+const WALKS = /isolation|matrix|nodes|crash|fuzz/;
 const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
-const arguments_ = process.argv.slice(2);
-const isCrash = arguments_.includes('--crash');
-const chosen = isCrash ? ['test/crash.test.ts'] : arguments_;
-if (isCrash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    crash: { type: 'boolean' },
+    fuzz: { type: 'boolean' },
+    seed: { type: 'string' },
+    seconds: { type: 'string', default: '120' },
+  },
+});
+const chosen = options.crash ? ['test/crash.test.ts'] : options.fuzz ? ['test/fuzz.test.ts'] : positionals;
+if (options.crash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
+if (options.fuzz) process.env['COFFER_TEST_FUZZ_SECONDS'] = options.seconds;
+if (options.seed !== undefined) process.env['COFFER_TEST_FUZZ_SEED'] = options.seed;
 
-const FILE_TIMEOUT_MS = 10 * 60 * 1000;
+const FILE_TIMEOUT_MS = (10 * 60 + (options.fuzz ? 2 * Number(options.seconds) : 0)) * 1000;
 const files = globSync([
   'server/**/*.test.ts',
   'client/**/*.test.ts',

@@ -212,9 +212,10 @@ function responses(e: EndpointDeclaration): Json {
 function successContent(e: EndpointDeclaration): Json {
   if (e.output !== NONE) return { content: { 'application/json': { schema: plainSchema(e.output) } } };
   if (e.raw === NONE) return {};
-  const type = e.raw.split(';', 1).join();
+  const types = [e.raw, ...(e.otherRaw ?? [])].map((type) => type.split(';', 1).join());
   // In 3.1 a body without a schema is bytes, or JSON of any form.
-  return { content: { [type]: type.startsWith('text/') ? { schema: { type: 'string' } } : {} } };
+  const contents = types.map((type) => [type, type.startsWith('text/') ? { schema: { type: 'string' } } : {}]);
+  return { content: Object.fromEntries(contents) };
 }
 
 function codesByStatus(e: EndpointDeclaration): Record<string, ErrorCode[]> {
