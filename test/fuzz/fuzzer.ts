@@ -226,7 +226,10 @@ class Fuzzer {
     for (const [field, value] of Object.entries(Object(json))) {
       if (!SHOWN_ONCE.test(field)) continue;
       // What stands for a value is no secret: it opens nothing by itself.
-      const texts = [value].flat().filter((one) => typeof one === 'string' && one.length >= 8 && idsIn(one).size === 0);
+      const texts = [value]
+        .flat()
+        .filter((one) => typeof one === 'string')
+        .filter((one) => one.length >= 8 && idsIn(one).size === 0);
       this.#shownOnce = [...texts, ...this.#shownOnce].slice(0, SHOWN_ONCE_KEPT);
     }
   }

@@ -38,7 +38,7 @@ const SOURCES: Record<string, readonly string[]> = {
 };
 
 /** What a path's parameter can be filled with: what was told in its collection, or under its own name. */
-export function sourcesOf(path: string, name: string): string[] {
+export function sourcesOf(path: string, name: string): readonly string[] {
   const collection = collectionBefore(path, `{${name}}`);
   const own = name === 'name' ? [`${collection}.name`] : sourcesOfField(name);
   return name.endsWith('_id') ? [`${collection}.id`, ...own] : own;

@@ -92,6 +92,8 @@ export interface ServiceOptions {
   databaseUrl?: string;
   keepData?: boolean;
   logLevel?: LogLevel;
+  /** What its clock says when it starts, in epoch milliseconds; now unless given. */
+  at?: number;
 }
 
 export async function startService(database: DatabaseKind, options: ServiceOptions = {}): Promise<Service> {
@@ -108,6 +110,7 @@ export async function startService(database: DatabaseKind, options: ServiceOptio
   const stream = { write: (line: string) => void logs.push(line) };
   const log = createLogger({ level: options.logLevel ?? 'info', format: 'json', stream, ownErrors: [CofferError] });
   const clock = new TestClock();
+  if (options.at !== undefined) clock.advance(options.at - clock.now());
   const app = await startApp(config, log, clock);
   open.add(app);
   const adminToken = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
