@@ -8,7 +8,8 @@ import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
 
 /**
  * Runs every test file, each in its own process, with one PostgreSQL for all of them. Arguments choose files by a part of their
- * path; `--crash` runs the long crash test alone, and `--fuzz` the long fuzzing, for so many `--seconds` on each database, from a `--seed`.
+ * path; `--crash` runs the long crash test alone, and `--fuzz` the long fuzzing, for so many `--seconds` or
+ * `--rounds` on each database, from a `--seed`.
  */
 const WALKS = /isolation|matrix|nodes|crash|fuzz/;
 const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
@@ -19,14 +20,16 @@ const { values: options, positionals } = parseArgs({
     fuzz: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },
+    rounds: { type: 'string' },
   },
 });
 const chosen = options.crash ? ['test/crash.test.ts'] : options.fuzz ? ['test/fuzz.test.ts'] : positionals;
 if (options.crash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
 if (options.fuzz) process.env['COFFER_TEST_FUZZ_SECONDS'] = options.seconds;
+if (options.rounds !== undefined) process.env['COFFER_TEST_FUZZ_ROUNDS'] = options.rounds;
 if (options.seed !== undefined) process.env['COFFER_TEST_FUZZ_SEED'] = options.seed;
 
-const FILE_TIMEOUT_MS = (10 * 60 + (options.fuzz ? 2 * Number(options.seconds) : 0)) * 1000;
+const FILE_TIMEOUT_MS = (options.fuzz ? 60 : 10) * 60 * 1000;
 const files = globSync([
   'server/**/*.test.ts',
   'client/**/*.test.ts',

@@ -130,7 +130,7 @@ class Fuzzer {
 
   /** What is deleted must be made first, and what is made should live a while. */
   #isDue({ method }: Operation): boolean {
-    return method !== 'DELETE' || this.#random.chance(0.35);
+    return method !== 'DELETE' || this.#random.chance(0.25);
   }
 
   #valid(caller: Caller, operation: Operation): Planned {
@@ -214,6 +214,7 @@ class Fuzzer {
     const { operation } = draft;
     if (answer.status === 429) this.#service.clock.advance(MINUTE_MS);
     if (answer.status === 401 && caller.renew !== null && draft.tricks.length === 0) await caller.renew();
+    if (answer.status === 404 && draft.tricks.length === 0) this.#pools[caller.side].forget(draft.base);
     if (answer.status >= 300 || draft.method !== operation.method || draft.rawPath !== null) return;
     this.#reached.add(operation.id);
     this.#keepShownOnce(answer.json);

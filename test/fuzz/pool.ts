@@ -105,6 +105,11 @@ export class Pool {
     this.#seen.push(sighting);
   }
 
+  /** It was there once. */
+  forget(sighting: Sighting): void {
+    this.#seen = this.#seen.filter((one) => one !== sighting);
+  }
+
   /** One sighting in which each need can be met; the newest are the likeliest to be there still. */
   find(needs: readonly (readonly string[])[]): Sighting | null {
     const fits = this.#seen.filter((one) => needs.every((sources) => sources.some((name) => one[name] !== undefined)));

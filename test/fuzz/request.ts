@@ -1,9 +1,9 @@
 import type { JsonSchema } from '../../server/src/kernel/openapi.ts';
 import type { Operation } from './document.ts';
 import { idsIn, namesIn, type Side, valuesIn, withoutSecrets } from './marks.ts';
-import { type Pool, type Sighting, sourcesOf, valueIn } from './pool.ts';
+import { type Pool, type Sighting, sourcesOf, sourcesOfField, valueIn } from './pool.ts';
 import type { Random } from './random.ts';
-import { Values } from './values.ts';
+import { isNew, Values } from './values.ts';
 
 /** A request in parts, so that each can be bent by itself. */
 export interface Draft {
@@ -17,6 +17,8 @@ export interface Draft {
   headers: [string, string][];
   body: unknown;
   rawBody: Buffer | null;
+  /** What it was made of. */
+  base: Sighting;
   /** How it was bent; empty: it is as the document asks for it. */
   tricks: string[];
 }
@@ -32,8 +34,8 @@ export interface Sent {
 export function validDraft(random: Random, pool: Pool, side: Side, operation: Operation): Draft {
   const inPath = operation.parameters.filter((one) => one.in === 'path');
   const needs = inPath.map(({ name }) => sourcesOf(operation.path, name));
-  const base: Sighting = (random.chance(0.95) ? pool.find(needs) : null) ?? {};
-  const values = new Values(random, pool, side, base);
+  const base: Sighting = (random.chance(0.95) ? baseOf(random, pool, operation, needs) : null) ?? {};
+  const values = new Values(random, pool, side, base, isMaking(operation));
   const params: Record<string, string> = {};
   for (const [i, { name, schema }] of inPath.entries()) {
     params[name] = String(valueIn(base, needs[i] ?? []) ?? values.text(schema, name));
@@ -58,8 +60,27 @@ export function validDraft(random: Random, pool: Pool, side: Side, operation: Op
     headers,
     body: bodyOf(random, values, operation),
     rawBody: null,
+    base,
     tricks: [],
   };
+}
+
+/** Something that has what the path needs and, best of all, what the body needs too: an envelope with its key. */
+function baseOf(
+  random: Random,
+  pool: Pool,
+  { body }: Operation,
+  needs: readonly (readonly string[])[],
+): Sighting | null {
+  const required = (operation.body?.required ?? [])
+    .filter((name) => !isNew(name, isMaking(operation)))
+    .map(sourcesOfField);
+  const whole = random.chance(0.8) ? pool.find([...needs, ...required]) : null;
+  return whole ?? pool.find(needs);
+}
+
+function isMaking({ method, answers }: Operation): boolean {
+  return method === 'POST' && answers.has(201);
 }
 
 function bodyOf(random: Random, values: Values, { body, isBodyRequired }: Operation): unknown {

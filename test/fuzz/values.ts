@@ -7,18 +7,13 @@ import type { Random } from './random.ts';
 /** Fields whose content is nobody else's business: they carry a mark that must not come out where it does not belong. */
 const SECRET_FIELDS = new Set(['value', 'password', 'new_password', 'plaintext', 'secrets', 'aad', 'message', 'query']);
 
-/** Fields that name something there is, if anything is to come of the request. Others mostly get something new. */
-const NEW_NAMES = new Set([
-  'name',
-  'description',
-  'email',
-  'path',
-  'to_path',
-  'value',
-  'owner_email',
-  'key_name',
-  'reason',
-]);
+/** Fields that mostly get something new: always, and where something is made. */
+const ALWAYS_NEW = ['description', 'to_path', 'value', 'reason'];
+const NEW_IN_THE_MAKING = ['name', 'email', 'path', 'owner_email', 'key_name'];
+
+export function isNew(field: string, isMaking: boolean): boolean {
+  return ALWAYS_NEW.includes(field) || (isMaking && NEW_IN_THE_MAKING.includes(field));
+}
 
 /** What no schema can say: what texts of some fields mean. */
 const MEANINGS: Record<string, readonly (string | number | boolean | object)[]> = {
@@ -76,19 +71,24 @@ export class Values {
   readonly #pool: Pool;
   readonly #side: Side;
   readonly #base: Sighting;
+  readonly #isMaking: boolean;
   readonly #optional: number;
 
-  constructor(random: Random, pool: Pool, side: Side, base: Sighting) {
+  constructor(random: Random, pool: Pool, side: Side, base: Sighting, isMaking: boolean) {
     this.#random = random;
     this.#pool = pool;
     this.#side = side;
     this.#base = base;
+    this.#isMaking = isMaking;
     this.#optional = random.pick(OPTIONAL_CHANCES);
   }
 
   of(schema: JsonSchema, field: string): unknown {
     if (schema.const !== undefined) return schema.const;
-    if (schema.enum !== undefined) return this.#random.pick(schema.enum);
+    if (schema.enum !== undefined) {
+      const seen = this.#base[field];
+      return schema.enum.includes(seen) && this.#random.chance(0.8) ? seen : this.#random.pick(schema.enum);
+    }
     const known = this.#known(schema, field);
     if (known !== null) return known;
     if (schema.anyOf !== undefined) return this.of(this.#random.pick(schema.anyOf), field);
@@ -114,10 +114,10 @@ export class Values {
   #known(schema: JsonSchema, field: string): unknown {
     const meanings = MEANINGS[field];
     const isLeaf = schema.type === 'string' || schema.type === 'integer';
-    if (isLeaf && this.#random.chance(NEW_NAMES.has(field) ? 0.1 : 0.8)) {
+    if (isLeaf && this.#random.chance(isNew(field, this.#isMaking) ? 0.1 : 0.8)) {
       const seen = valueIn(this.#base, sourcesOfField(field)) ?? this.#pool.any(field);
       const typed = schema.type === 'integer' ? asInteger(seen) : seen === null ? null : String(seen);
-      if (typed !== null) return typed;
+      if (typed !== null && isAllowed(schema, String(typed))) return typed;
     }
     if (meanings === undefined || !this.#random.chance(0.85)) return null;
     const fitting = meanings.filter((one) => typeof one === schema.type);
@@ -128,15 +128,11 @@ export class Values {
     const { pattern, minLength = 0, maxLength = TEXT_LENGTH_MAX } = schema;
     if (schema.format === 'date-time') return new Date(1_750_000_000_000 + this.#random.integer(0, 1e11)).toISOString();
     const made = SECRET_FIELDS.has(field) ? newValue() : this.#name(field);
-    const isAllowed = (text: string) => {
-      const fits = text.length >= minLength && text.length <= (schema.maxLength ?? Number.POSITIVE_INFINITY);
-      return fits && (pattern === undefined || new RegExp(pattern, 'u').test(text));
-    };
-    if (isAllowed(made) && (SECRET_FIELDS.has(field) || this.#random.chance(0.8))) return made;
+    if (isAllowed(schema, made) && (SECRET_FIELDS.has(field) || this.#random.chance(0.8))) return made;
     if (pattern !== undefined) {
       for (let tries = 0; tries < 5; tries++) {
         const matching = this.#random.matching(pattern);
-        if (isAllowed(matching)) return matching;
+        if (isAllowed(schema, matching)) return matching;
       }
     }
     return this.#random.text(MARK_LETTERS, Math.max(minLength, Math.min(maxLength, TEXT_LENGTH_MAX)));
@@ -153,7 +149,8 @@ export class Values {
     const made: Record<string, unknown> = {};
     const required = new Set(schema.required ?? []);
     for (const [name, inner] of Object.entries(schema.properties ?? {})) {
-      const chance = isTelling(name) ? Math.max(0.5, this.#optional) : this.#optional;
+      const known = this.#base[name] !== undefined && !isNew(name, this.#isMaking) ? 0.6 : 0;
+      const chance = Math.max(known, isTelling(name) ? 0.5 : 0, this.#optional);
       if (required.has(name) || this.#random.chance(chance)) made[name] = this.of(inner, name);
     }
     const config = CONFIGS[String(made['type'])];
@@ -177,9 +174,21 @@ export class Values {
   }
 }
 
+function isAllowed(
+  { pattern, minLength = 0, maxLength = Number.POSITIVE_INFINITY }: JsonSchema,
+  text: string,
+): boolean {
+  if (text.length < minLength || text.length > maxLength) return false;
+  return pattern === undefined || new RegExp(pattern, 'u').test(text);
+}
+
 /** Whether a field says what a request is about: few requests mean much without. */
 function isTelling(name: string): boolean {
-  return name === 'value' || (sourcesOfField(name).length > 1 && !/version|prefix|pem|cursor/.test(name));
+  return (
+    name === 'value' ||
+    name === 'secrets' ||
+    (sourcesOfField(name).length > 1 && !/version|prefix|pem|cursor/.test(name))
+  );
 }
 
 function asInteger(value: string | number | null): number | null {
