@@ -13,15 +13,26 @@ export interface Answer {
 
 const ANSWER_TIMEOUT_MS = 60_000;
 
+/** Spoils an answer on its way, to show that this would be seen. */
+export type Meddle = (sent: Sent, answer: Answer) => void;
+
 export class Client {
   readonly #url: URL;
+  readonly #meddle: Meddle;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
-  constructor(url: string) {
+  constructor(url: string, meddle: Meddle = () => {}) {
     this.#url = new URL(url);
+    this.#meddle = meddle;
   }
 
-  send({ method, path, headers, body }: Sent): Promise<Answer> {
+  async send(sent: Sent): Promise<Answer> {
+    const answer = await this.#exchange(sent);
+    this.#meddle(sent, answer);
+    return answer;
+  }
+
+  #exchange({ method, path, headers, body }: Sent): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const all = [...headers, ...(body === null ? [] : [['content-length', String(body.length)] as [string, string]])];
       const { hostname, port } = this.#url;

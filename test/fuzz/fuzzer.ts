@@ -4,7 +4,7 @@ import { assertChainValid, readAll } from '../support/load.ts';
 import { call, type Service } from '../support/service.ts';
 import { type Caller, type Callers, makeCallers } from './callers.ts';
 import { Checks } from './checks.ts';
-import { type Answer, Client } from './client.ts';
+import { type Answer, Client, type Meddle } from './client.ts';
 import { type Operation, operationsOf } from './document.ts';
 import { idsIn, type Side, secretIn, withoutSecrets } from './marks.ts';
 import { bend } from './mutations.ts';
@@ -17,8 +17,16 @@ export interface Run {
   /** Rounds over every operation; with `seconds`, as many as there is time for. */
   rounds?: number;
   seconds?: number;
-  /** Where requests go, if not straight to the service. */
-  url?: string;
+  /** Only these operations, by their ids. */
+  only?: readonly string[];
+  meddle?: Meddle;
+}
+
+/** A service with all who are going to ask it. */
+export interface Prepared {
+  service: Service;
+  callers: Callers;
+  operations: Operation[];
 }
 
 export interface Outcome {
@@ -49,11 +57,14 @@ const GROWTH_MAX_BYTES = 400 * 1024 * 1024;
 const SHOWN_ONCE = /^(?:secret|client_secret|recovery_codes|private_key|token|cv_jwt|access_token)$/;
 const SHOWN_ONCE_KEPT = 400;
 
-export async function fuzz(service: Service, run: Run): Promise<Outcome> {
+export async function prepare(service: Service): Promise<Prepared> {
   const callers = await makeCallers(service);
   const response = await fetch(`${service.url}/openapi.json`);
-  const operations = operationsOf(await response.json());
-  const fuzzer = new Fuzzer(service, callers, operations, run);
+  return { service, callers, operations: operationsOf(await response.json()) };
+}
+
+export async function fuzz(prepared: Prepared, run: Run): Promise<Outcome> {
+  const fuzzer = new Fuzzer(prepared, run);
   await fuzzer.run();
   await fuzzer.afterwards();
   return fuzzer.outcome();
@@ -75,10 +86,10 @@ class Fuzzer {
   #shownOnce: string[] = [];
   #requests = 0;
 
-  constructor(service: Service, callers: Callers, operations: readonly Operation[], run: Run) {
+  constructor({ service, callers, operations }: Prepared, run: Run) {
     this.#service = service;
     this.#callers = callers;
-    this.#operations = operations;
+    this.#operations = operations.filter(({ id }) => run.only?.includes(id) ?? true);
     this.#run = run;
     this.#random = new Random(run.seed);
     const pool = () => new Pool(this.#random, callers.protected);
@@ -89,7 +100,7 @@ class Fuzzer {
       own.know(home);
       this.#homes.set(name, own);
     }
-    this.#client = new Client(run.url ?? service.url);
+    this.#client = new Client(service.url, run.meddle);
     this.#checks = new Checks(operations, callers.protected);
   }
 

@@ -69,7 +69,7 @@ export function validDraft(random: Random, pool: Pool, side: Side, operation: Op
 function baseOf(
   random: Random,
   pool: Pool,
-  { body }: Operation,
+  operation: Operation,
   needs: readonly (readonly string[])[],
 ): Sighting | null {
   const required = (operation.body?.required ?? [])
