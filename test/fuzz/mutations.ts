@@ -185,7 +185,7 @@ const PATHS: Record<string, Trick> = {
   },
   'a slash more': (draft, { random }) => {
     const path = draft.operation.path.replace(/\{([a-z_]+)\}/g, (_, name) =>
-      encodeURIComponent(draft.params[name] ?? ''),
+      encodeURIComponent((draft.params[name] ?? '').toWellFormed()),
     );
     draft.rawPath = random.pick([
       `${path}/`,
