@@ -140,7 +140,8 @@ export async function makeCallers(service: Service): Promise<Callers> {
     pat('a machine for one vault', '', {
       headers: () => Object.entries(clientHeaders(machine)),
       isBreach: anyOf(needsKind('connection'), ({ isPublic, permission }) => {
-        return !isPublic && !/^(?:none|secrets:.*|eso:read)$/.test(permission);
+        // Its own certificate it may renew.
+        return !isPublic && !/^(?:none|secrets:.*|eso:read|app_connections:rotate)$/.test(permission);
       }),
       seesNames: false,
       seesValues: false,
