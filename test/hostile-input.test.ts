@@ -393,6 +393,12 @@ onBothDatabases('hostile input', (database) => {
       }
     });
 
+    test('no body answers HEAD, not even to what cannot be read', async () => {
+      const { text, status } = await sendRaw(service.url, 'HEAD /auth/me?\u00e9 HTTP/1.1\r\nHost: x\r\n\r\n');
+      assert.equal(status, 400);
+      assert.match(text, /\r\n\r\n$/);
+    });
+
     const NOT_HTTP: Record<string, string> = {
       'a line that is no request': `${MARKER}\r\n\r\n`,
       'an unknown method': `${'FETCH'} /auth/me HTTP/1.1\r\nHost: x\r\n\r\n`,

@@ -51,7 +51,7 @@ export function createHttpServer(
   const { config } = kernel;
   const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
   const common = securityHeaders(isHttps);
-  const refuse = (error: Error & { code?: string }, socket: Duplex) => refuseConnection(error, socket, common);
+  const refuse = (error: ParserError, socket: Duplex) => refuseConnection(error, socket, common);
   const fastify = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -66,7 +66,7 @@ export function createHttpServer(
     frameworkErrors: (error, request, reply) => {
       send(reply, refusalOf(error, requestIdOf(request)), headersFor(request));
     },
-    clientErrorHandler: (error, socket) => refuse(error as Error & { code?: string }, socket),
+    clientErrorHandler: (error, socket) => refuse(error as Error, socket),
     ...mainOptions(config.tls === null ? null : identity),
   }) as unknown as FastifyInstance;
   const listeners: (Server | SecureServer)[] = [fastify.server];
@@ -335,12 +335,14 @@ function stream(response: ServerResponse, pieces: AsyncIterable<string>, onFailu
   });
 }
 
+/** What Node tells of bytes that are no HTTP, with the bytes. */
+interface ParserError extends Error {
+  code?: string;
+  rawPacket?: Buffer;
+}
+
 /** Malformed HTTP has no request to answer to, only a socket. */
-function refuseConnection(
-  error: Error & { code?: string },
-  socket: Duplex,
-  common: Readonly<Record<string, string>>,
-): void {
+function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<Record<string, string>>): void {
   // Where no handshake came about, an answer would wait for one for ever.
   const isShakingHands = (socket as Duplex & { secureConnecting?: boolean }).secureConnecting === true;
   if (error.code === 'ECONNRESET' || !socket.writable || isShakingHands) {
@@ -361,7 +363,9 @@ function refuseConnection(
     'Content-Length': Buffer.byteLength(text),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`);
+  // Whoever asks with HEAD reads no body, and would take one for the next answer.
+  const isHead = error.rawPacket?.toString('latin1', 0, 5) === 'HEAD ';
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${isHead ? '' : text}`);
 }
 
 function observe(kernel: Kernel, endpoint: ReadyEndpoint, status: number, started: number): void {
