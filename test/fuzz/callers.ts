@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../server/src/kernel/clock.ts';
-import { addConnection, clientHeaders } from '../support/machines.ts';
-import { addColleague, addPerson, addTenant, addToken, logIn, ok, type Person } from '../support/people.ts';
+import { addConnection, clientHeaders, type Machine } from '../support/machines.ts';
+import { newIssuerKey, publicPem, signed } from '../support/outside-issuer.ts';
+import { addColleague, addPerson, addTenant, addToken, logIn, ok, type Person, uniqueName } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
 import { addSecret, addVault } from '../support/vaults.ts';
 import type { Operation } from './document.ts';
@@ -53,6 +54,8 @@ const VALUES = /^(?:secrets:(?:read|export|search|detokenize|aggregate)|eaas:(?:
 const isForAuditors = (operation: Operation) =>
   !VALUES.test(operation.permission) && (isForMembers(operation) || operation.effect === 'read');
 
+/** Its own certificate a connection may renew. */
+const FOR_MACHINES = /^(?:none|secrets:.*|eso:read|app_connections:rotate)$/;
 const SCOPE = ['secrets:read', 'secrets:list'];
 
 export async function makeCallers(service: Service): Promise<Callers> {
@@ -76,6 +79,7 @@ export async function makeCallers(service: Service): Promise<Callers> {
     secret_id,
     client_id: machine.client_id,
   };
+  const workload = await addConnection(service, room);
   const session = await addPerson(service, { role: 'admin' });
   const colleague = (role: 'owner' | 'admin' | 'auditor' | 'member', side: Side = 'ours', more = {}) =>
     addColleague(service, side === 'ours' ? ownTenant.id : tenant.id, role, more);
@@ -105,6 +109,14 @@ export async function makeCallers(service: Service): Promise<Callers> {
     isBreach: locked,
     seesNames: false,
     seesValues: false,
+  });
+  const ofMachine = (kind: 'connection' | 'workload') => ({
+    isBreach: anyOf(needsKind(kind), ({ isPublic, permission }) => {
+      return !isPublic && !FOR_MACHINES.test(permission);
+    }),
+    seesNames: false,
+    seesValues: false,
+    home,
   });
   const theirs = { side: 'theirs' as const, isBreach: anyOf(needsKind('pat'), operatorsOnly) };
   const all: Caller[] = [
@@ -138,15 +150,10 @@ export async function makeCallers(service: Service): Promise<Callers> {
       home,
     }),
     pat('a machine for one vault', '', {
+      ...ofMachine('connection'),
       headers: () => Object.entries(clientHeaders(machine)),
-      isBreach: anyOf(needsKind('connection'), ({ isPublic, permission }) => {
-        // Its own certificate it may renew.
-        return !isPublic && !/^(?:none|secrets:.*|eso:read|app_connections:rotate)$/.test(permission);
-      }),
-      seesNames: false,
-      seesValues: false,
-      home,
     }),
+    await workloadCaller(service, workload, { ...pat('a workload for one vault', ''), ...ofMachine('workload') }),
     pat('an admin of another tenant', foreign.token, { ...theirs, weight: 6 }),
     pat('an owner of another tenant', foreignOwner.token, { ...theirs, weight: 3 }),
   ];
@@ -155,7 +162,8 @@ export async function makeCallers(service: Service): Promise<Callers> {
   const guarded = [
     ...people.flatMap(({ id, email }) => [id, email]),
     ...[tenant.id, tenant.name, ownTenant.id, ownTenant.name, 'colleague', room, scoped.id, scoped.name],
-    ...[machine.id, machine.client_id, machine.name, ...(machine['vault_ids'] as string[])].map(String),
+    ...[machine.client_id, machine.name, ...(machine['vault_ids'] as string[])],
+    ...[workload.client_id, workload.name],
   ];
   return { all, protected: new Set(guarded), admins: { ours: service.adminToken, theirs: foreign.token } };
 }
@@ -175,6 +183,39 @@ async function sessionCaller(service: Service, person: Person): Promise<Caller> 
       // Logins that others failed at are held against the address, and all are at one.
       service.clock.advance(HOUR_MS);
       token = await logIn(service, person);
+    },
+  };
+}
+
+const SPIFFE_ID = 'spiffe://prod.example/shop';
+
+/** A workload with an identity from outside, which it exchanges for a token again and again. */
+async function workloadCaller(service: Service, machine: Machine, like: Caller): Promise<Caller> {
+  const key = await newIssuerKey('1');
+  const method = {
+    name: uniqueName('method'),
+    type: 'spiffe',
+    app_connection_id: machine.id,
+    config: {
+      trust_domain: 'prod.example',
+      trust_bundle_pem: publicPem(key),
+      expected_audience: 'coffer',
+      allowed_spiffe_ids: [SPIFFE_ID.replaceAll('.', '\\.')],
+    },
+  };
+  const { id } = await ok(service.call('POST', '/workload-identity/methods', { body: method }), 201);
+  const logIn = async () => {
+    const exp = Math.floor(service.clock.now() / 1000) + 60;
+    const body = { method_id: id, jwt_svid: await signed(key, { sub: SPIFFE_ID, aud: 'coffer', exp }) };
+    return (await ok(service.call('POST', '/workload-identity/login', { token: null, body }))).cv_jwt;
+  };
+  let token = await logIn();
+  return {
+    ...like,
+    headers: () => bearer(token),
+    renew: async () => {
+      service.clock.advance(HOUR_MS);
+      token = await logIn();
     },
   };
 }

@@ -93,7 +93,7 @@ export class Pool {
     for (const [field, value] of Object.entries(all)) {
       if (!this.#protected.has(String(value))) continue;
       // Who asks must stay who they are: nothing is to be done to them, nor to their tenant.
-      if (/(^|\.)(id|name|email)$/.test(field)) return;
+      if (/(^|\.)(id|name|email|client_id)$/.test(field)) return;
       delete all[field];
     }
     this.#seen.push(all);
