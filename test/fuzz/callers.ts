@@ -80,6 +80,7 @@ export async function makeCallers(service: Service): Promise<Callers> {
     client_id: machine.client_id,
   };
   const workload = await addConnection(service, room);
+  const method = uniqueName('method');
   const session = await addPerson(service, { role: 'admin' });
   const colleague = (role: 'owner' | 'admin' | 'auditor' | 'member', side: Side = 'ours', more = {}) =>
     addColleague(service, side === 'ours' ? ownTenant.id : tenant.id, role, more);
@@ -153,7 +154,10 @@ export async function makeCallers(service: Service): Promise<Callers> {
       ...ofMachine('connection'),
       headers: () => Object.entries(clientHeaders(machine)),
     }),
-    await workloadCaller(service, workload, { ...pat('a workload for one vault', ''), ...ofMachine('workload') }),
+    await workloadCaller(service, workload, method, {
+      ...pat('a workload for one vault', ''),
+      ...ofMachine('workload'),
+    }),
     pat('an admin of another tenant', foreign.token, { ...theirs, weight: 6 }),
     pat('an owner of another tenant', foreignOwner.token, { ...theirs, weight: 3 }),
   ];
@@ -163,7 +167,7 @@ export async function makeCallers(service: Service): Promise<Callers> {
     ...people.flatMap(({ id, email }) => [id, email]),
     ...[tenant.id, tenant.name, ownTenant.id, ownTenant.name, 'colleague', room, scoped.id, scoped.name],
     ...[machine.client_id, machine.name, ...(machine['vault_ids'] as string[])],
-    ...[workload.client_id, workload.name],
+    ...[workload.client_id, workload.name, method],
   ];
   return { all, protected: new Set(guarded), admins: { ours: service.adminToken, theirs: foreign.token } };
 }
@@ -190,10 +194,10 @@ async function sessionCaller(service: Service, person: Person): Promise<Caller> 
 const SPIFFE_ID = 'spiffe://prod.example/shop';
 
 /** A workload with an identity from outside, which it exchanges for a token again and again. */
-async function workloadCaller(service: Service, machine: Machine, like: Caller): Promise<Caller> {
+async function workloadCaller(service: Service, machine: Machine, name: string, like: Caller): Promise<Caller> {
   const key = await newIssuerKey('1');
   const method = {
-    name: uniqueName('method'),
+    name,
     type: 'spiffe',
     app_connection_id: machine.id,
     config: {
