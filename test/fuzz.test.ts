@@ -81,7 +81,8 @@ describe('a service that is not as it says', () => {
     ],
     'a success for who may not': [
       (_, answer) => {
-        if (answer.status === 401) answer.status = 200;
+        // Who fails often is told so in place of why.
+        if (answer.status === 401 || answer.status === 429) answer.status = 200;
       },
       /let (?:nobody|somebody|a machine)[a-z ]* do /,
     ],
