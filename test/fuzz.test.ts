@@ -84,7 +84,7 @@ describe('a service that is not as it says', () => {
         // Who fails often is told so in place of why.
         if (answer.status === 401 || answer.status === 429) answer.status = 200;
       },
-      /let (?:nobody|somebody|a machine)[a-z ]* do /,
+      /let [a-z ]+ do [a-zA-Z]+/,
     ],
     'a page that is too long': [
       (sent, answer) => {
