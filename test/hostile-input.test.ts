@@ -385,6 +385,20 @@ onBothDatabases('hostile input', (database) => {
       assert.equal(answer.status, 431);
     });
 
+    test('what is no HTTP is refused with the headers of every other answer', async () => {
+      const { text } = await sendRaw(service.url, `${MARKER}\r\n\r\n`);
+      const ordinary = await service.call('GET', '/nothing');
+      for (const name of ['cache-control', 'content-security-policy', 'referrer-policy', 'x-content-type-options']) {
+        assert.ok(text.toLowerCase().includes(`\n${name}: ${ordinary.headers.get(name)}\r\n`), name);
+      }
+    });
+
+    test('no body answers HEAD, not even to what cannot be read', async () => {
+      const { text, status } = await sendRaw(service.url, 'HEAD /auth/me?\u00e9 HTTP/1.1\r\nHost: x\r\n\r\n');
+      assert.equal(status, 400);
+      assert.match(text, /\r\n\r\n$/);
+    });
+
     const NOT_HTTP: Record<string, string> = {
       'a line that is no request': `${MARKER}\r\n\r\n`,
       'an unknown method': `${'FETCH'} /auth/me HTTP/1.1\r\nHost: x\r\n\r\n`,

@@ -3,18 +3,28 @@ import { availableParallelism } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
 import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
 
 /**
  * Runs every test file, each in its own process, with one PostgreSQL for all of them. Arguments choose files by a part of their
- * path; `--crash` runs the long crash test alone, `--faults` everything that breaks something on purpose. What is in `test/faults/`
- * takes minutes, and runs only then or when it is named.
+ * path; `--crash` runs the long crash test alone, `--faults` everything that breaks something on purpose, and `--fuzz` the long fuzzing, for so
+ * many `--seconds` or `--rounds` on each database, from a `--seed`. What is in `test/faults/` takes minutes, and runs only then or when it
+ * is named.
  */
-const WALKS = /isolation|matrix|nodes|crash|faults/;
+const WALKS = /isolation|matrix|nodes|crash|faults|fuzz/;
 const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
-const arguments_ = process.argv.slice(2);
-const isCrash = arguments_.includes('--crash');
-const isFaults = arguments_.includes('--faults');
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    crash: { type: 'boolean' },
+    faults: { type: 'boolean' },
+    fuzz: { type: 'boolean' },
+    seed: { type: 'string' },
+    seconds: { type: 'string', default: '120' },
+    rounds: { type: 'string' },
+  },
+});
 const FAULTS = [
   'test/faults/',
   'crash.test',
@@ -23,11 +33,20 @@ const FAULTS = [
   'test/rekey.test',
   'test/backup.test',
 ];
-const chosen = isCrash ? ['test/crash.test.ts'] : isFaults ? FAULTS : arguments_;
-if (isCrash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
+const chosen = options.crash
+  ? ['test/crash.test.ts']
+  : options.faults
+    ? FAULTS
+    : options.fuzz
+      ? ['test/fuzz.test.ts']
+      : positionals;
+if (options.crash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
+if (options.fuzz) process.env['COFFER_TEST_FUZZ_SECONDS'] = options.seconds;
+if (options.rounds !== undefined) process.env['COFFER_TEST_FUZZ_ROUNDS'] = options.rounds;
+if (options.seed !== undefined) process.env['COFFER_TEST_FUZZ_SEED'] = options.seed;
 
 const LONG = 'test/faults/';
-const FILE_TIMEOUT_MS = 10 * 60 * 1000;
+const FILE_TIMEOUT_MS = (options.fuzz ? 60 : 10) * 60 * 1000;
 const files = globSync([
   'server/**/*.test.ts',
   'client/**/*.test.ts',

@@ -11,7 +11,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((file) => file !== '' && existsSync(file));
 const sources = files.filter((file) => /\.(ts|tsx)$/.test(file));
 const text = new Map(
-  files.filter((file) => !/\.(png|bin)$/.test(file)).map((file) => [file, readFileSync(file, 'utf8')]),
+  files.filter((file) => !/\.(png|bin|gz)$/.test(file)).map((file) => [file, readFileSync(file, 'utf8')]),
 );
 const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/');
 const read = (file: string) => text.get(file) ?? '';
@@ -141,6 +141,7 @@ describe('habits', () => {
       /generate\.ts$/,
       /migrations\//,
       /^test\/(run|preloaded\/[a-z-]+)\.ts$/,
+      /^test\/fixtures\/make\.ts$/,
       /^bench\/(run|profile|soak|.*-process)\.ts$/,
       /\.test\.ts$/,
     ];

@@ -6,7 +6,7 @@ import { after, describe } from 'node:test';
 import { Compile, type Validator } from 'typebox/compile';
 import { type App, DECLARATIONS, startApp } from '../../server/src/app.ts';
 import { PENDING_STATUS, PendingApproval } from '../../server/src/kernel/approval.ts';
-import { loadConfig } from '../../server/src/kernel/config.ts';
+import { type LogLevel, loadConfig } from '../../server/src/kernel/config.ts';
 import { type EndpointDeclaration, errorCodes, NONE } from '../../server/src/kernel/endpoint.ts';
 import type { ErrorCode } from '../../server/src/kernel/errors.ts';
 import { CofferError } from '../../server/src/kernel/errors.ts';
@@ -91,6 +91,9 @@ export interface ServiceOptions {
   dataDir?: string;
   databaseUrl?: string;
   keepData?: boolean;
+  logLevel?: LogLevel;
+  /** What its clock says when it starts, in epoch milliseconds; now unless given. */
+  at?: number;
 }
 
 export async function startService(database: DatabaseKind, options: ServiceOptions = {}): Promise<Service> {
@@ -105,8 +108,9 @@ export async function startService(database: DatabaseKind, options: ServiceOptio
   });
   const logs: string[] = [];
   const stream = { write: (line: string) => void logs.push(line) };
-  const log = createLogger({ level: 'info', format: 'json', stream, ownErrors: [CofferError] });
+  const log = createLogger({ level: options.logLevel ?? 'info', format: 'json', stream, ownErrors: [CofferError] });
   const clock = new TestClock();
+  if (options.at !== undefined) clock.advance(options.at - clock.now());
   const app = await startApp(config, log, clock);
   open.add(app);
   const adminToken = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();

@@ -74,8 +74,10 @@ export interface EndpointDeclaration {
   bodyBytesMax: number;
   status: 200 | 201 | 202 | 204;
   output: TSchema | None;
-  /** The type of an answer that is not JSON. On a tested allow-list. */
+  /** The type of an answer that no schema describes. On a tested allow-list. */
   raw: string | None;
+  /** Other types that such an answer can have, where the query chooses. */
+  otherRaw?: readonly string[];
   /** Codes beside those every endpoint of its kind can answer with (`errorCodes`). */
   errors: readonly ErrorCode[];
 }

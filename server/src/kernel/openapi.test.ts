@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { ANY_TOKEN, type EndpointDeclaration, endpoint, errorCodes } from './endpoint.ts';
+import { ANY_TOKEN, CREDENTIAL_KINDS, type EndpointDeclaration, endpoint, errorCodes } from './endpoint.ts';
 import { ERROR_CODES } from './errors.ts';
 import { openApiDocument } from './openapi.ts';
 
@@ -221,4 +221,37 @@ test('a public endpoint needs no credential, and one without a limit tells none'
 
 test('the same declarations give the same bytes', () => {
   assert.equal(JSON.stringify(make()), JSON.stringify(make([...DECLARATIONS])));
+});
+
+test('every way to prove who asks is told, each once', () => {
+  const byAll = endpoint({
+    ...BASE,
+    name: 'readByAnyone',
+    method: 'GET',
+    path: PATH,
+    summary: 'Read',
+    credentials: [...CREDENTIAL_KINDS],
+  });
+  const document = openApiDocument([byAll], { version: '1', serverUrl: 'https://coffer.example' }) as Document;
+  assert.deepEqual(at(document, SECRET, 'get').security, [
+    { bearer: [] },
+    { clientId: [], clientSecret: [] },
+    { certificate: [] },
+  ]);
+});
+
+test('an answer whose type the query chooses has them all', () => {
+  const exported = endpoint({
+    ...BASE,
+    name: 'export',
+    method: 'GET',
+    path: PATH,
+    summary: 'Export',
+    output: 'none',
+    raw: 'application/json; charset=utf-8',
+    otherRaw: ['text/plain; charset=utf-8'],
+  });
+  const document = openApiDocument([exported], { version: '1', serverUrl: 'https://coffer.example' }) as Document;
+  const { content } = at(document, SECRET, 'get').responses['200'] as { content: object };
+  assert.deepEqual(content, { 'application/json': {}, 'text/plain': { schema: { type: 'string' } } });
 });

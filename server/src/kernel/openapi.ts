@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { PENDING_STATUS, PendingApproval } from './approval.ts';
-import { type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
+import { type CredentialKind, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
 
 type Json = Record<string, unknown>;
@@ -58,7 +58,7 @@ export function openApiDocument(declarations: readonly EndpointDeclaration[], in
       responses: errorResponses(declarations),
       parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
       headers: HEADERS,
-      securitySchemes: { bearer: BEARER },
+      securitySchemes: SECURITY_SCHEMES,
     },
   };
 }
@@ -80,11 +80,38 @@ const INFO_DESCRIPTION = [
     '`next_cursor`: give it back as `cursor` for the next page; it is null on the last one.',
 ].join('\n\n');
 
-const BEARER = {
-  type: 'http',
-  scheme: 'bearer',
-  description: 'A personal access token (`cv_pat_…`) or a session token from `POST /auth/login`.',
+const SECURITY_SCHEMES = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'A personal access token (`cv_pat_…`), a session token from `POST /auth/login`, or a token that a machine got for an identity from ' +
+      'outside. One that is bound to a key is sent as `DPoP` with a proof.',
+  },
+  clientId: { type: 'apiKey', in: 'header', name: 'X-Client-Id', description: 'Which AppConnection asks.' },
+  clientSecret: { type: 'apiKey', in: 'header', name: 'X-Client-Secret', description: 'Its client secret (`Svc_…`).' },
+  certificate: { type: 'mutualTLS', description: 'The client certificate of an AppConnection, on the TLS port.' },
 };
+
+/** One alternative for each way in; what an AppConnection itself asks beside that, it tells when it is missing. */
+const REQUIREMENTS: Record<CredentialKind, Json> = {
+  pat: { bearer: [] },
+  session: { bearer: [] },
+  federation: { bearer: [] },
+  workload: { bearer: [] },
+  connection: { clientId: [], clientSecret: [] },
+  certificate: { certificate: [] },
+  bound_certificate: { certificate: [] },
+};
+
+function security({ credentials }: EndpointDeclaration): Json[] {
+  if (credentials === 'public') return [];
+  return credentials.map((kind) => REQUIREMENTS[kind]).filter(isFirstOfItsForm);
+}
+
+function isFirstOfItsForm(one: Json, at: number, all: readonly Json[]): boolean {
+  return all.findIndex((other) => Object.keys(other).join() === Object.keys(one).join()) === at;
+}
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
@@ -135,7 +162,7 @@ function operation(e: EndpointDeclaration): Json {
     ...(parameters.length > 0 && { parameters }),
     ...requestBody(e),
     responses: responses(e),
-    security: e.credentials === 'public' ? [] : [{ bearer: [] }],
+    security: security(e),
     'x-coffer': extension(e),
   };
 }
@@ -212,9 +239,10 @@ function responses(e: EndpointDeclaration): Json {
 function successContent(e: EndpointDeclaration): Json {
   if (e.output !== NONE) return { content: { 'application/json': { schema: plainSchema(e.output) } } };
   if (e.raw === NONE) return {};
-  const type = e.raw.split(';', 1).join();
+  const types = [e.raw, ...(e.otherRaw ?? [])].map((type) => type.split(';', 1).join());
   // In 3.1 a body without a schema is bytes, or JSON of any form.
-  return { content: { [type]: type.startsWith('text/') ? { schema: { type: 'string' } } : {} } };
+  const contents = types.map((type) => [type, type.startsWith('text/') ? { schema: { type: 'string' } } : {}]);
+  return { content: Object.fromEntries(contents) };
 }
 
 function codesByStatus(e: EndpointDeclaration): Record<string, ErrorCode[]> {

@@ -76,6 +76,8 @@ export const importSecrets = endpoint({
   ],
 });
 
+export const DOTENV_TYPE = 'text/plain; charset=utf-8';
+
 export const exportSecrets = endpoint({
   ...common,
   name: 'exportSecrets',
@@ -96,7 +98,8 @@ export const exportSecrets = endpoint({
   bodyBytesMax: BODY_BYTES_DEFAULT,
   status: 200,
   output: NONE,
-  raw: 'text/plain; charset=utf-8',
+  raw: 'application/json; charset=utf-8',
+  otherRaw: [DOTENV_TYPE],
   errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
 });
 

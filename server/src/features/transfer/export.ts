@@ -17,6 +17,7 @@ import {
 } from '../secrets/index.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
+import { DOTENV_TYPE } from './contract.ts';
 import { DotenvError, formatDotenv } from './dotenv.ts';
 
 const EXPORTABLE: Wanted = { every: ['secrets:export'], some: ['secrets:read'] };
@@ -47,7 +48,7 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   for (const { path, secret_id, version } of open) {
     ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
   }
-  if (names === null) ctx.replyHeaders['Content-Type'] = 'application/json; charset=utf-8';
+  if (names !== null) ctx.replyHeaders['Content-Type'] = DOTENV_TYPE;
   return new Streamed(names === null ? asJson(ctx, vault, open) : asDotenv(ctx, vault, open, names));
 }
 

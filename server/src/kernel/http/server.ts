@@ -49,6 +49,9 @@ export function createHttpServer(
   identity: CurrentIdentity | null,
 ): HttpServer {
   const { config } = kernel;
+  const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
+  const common = securityHeaders(isHttps);
+  const refuse = (error: ParserError, socket: Duplex) => refuseConnection(error, socket, common);
   const fastify = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -63,7 +66,7 @@ export function createHttpServer(
     frameworkErrors: (error, request, reply) => {
       refuse(request, reply, refusalOf(error, requestIdOf(request)));
     },
-    clientErrorHandler: (error, socket) => refuseConnection(error as Error & { code?: string }, socket),
+    clientErrorHandler: (error, socket) => refuse(error as Error, socket),
     ...mainOptions(config.tls === null ? null : identity),
   }) as unknown as FastifyInstance;
   const listeners: (Server | SecureServer)[] = [fastify.server];
@@ -72,7 +75,7 @@ export function createHttpServer(
   if (config.tlsPort !== null && identity !== null) {
     const options = { ...NODE_OPTIONS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
     tlsListener = createTlsListener(identity, options, (request, response) => fastify.routing(request, response));
-    tlsListener.on('clientError', refuseConnection);
+    tlsListener.on('clientError', refuse);
     listeners.push(tlsListener);
   }
   for (const listener of listeners) {
@@ -85,9 +88,6 @@ export function createHttpServer(
     });
   }
   const cutters = listeners.map(connectionCutter);
-
-  const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
-  const common = securityHeaders(isHttps);
   const trusted = trustProxies(config.trustedProxies);
   const refuse = (request: FastifyRequest, reply: FastifyReply, refusal: Reply) => {
     refusal.headers['X-Request-Id'] = requestIdOf(request);
@@ -341,8 +341,14 @@ function stream(response: ServerResponse, pieces: AsyncIterable<string>, onFailu
   });
 }
 
+/** What Node tells of bytes that are no HTTP, with the bytes. */
+interface ParserError extends Error {
+  code?: string;
+  rawPacket?: Buffer;
+}
+
 /** Malformed HTTP has no request to answer to, only a socket. */
-function refuseConnection(error: Error & { code?: string }, socket: Duplex): void {
+function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<Record<string, string>>): void {
   // Where no handshake came about, an answer would wait for one for ever.
   const isShakingHands = (socket as Duplex & { secureConnecting?: boolean }).secureConnecting === true;
   if (error.code === 'ECONNRESET' || !socket.writable || isShakingHands) {
@@ -355,10 +361,17 @@ function refuseConnection(error: Error & { code?: string }, socket: Duplex): voi
   const requestId = newId('req');
   const { body } = errorReply(new CofferError('INVALID_REQUEST', reason), requestId);
   const text = String(body);
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nX-Request-Id: ${requestId}\r\n` +
-      `Content-Type: ${JSON_CONTENT_TYPE}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-  );
+  const headers = {
+    ...common,
+    Connection: 'close',
+    'X-Request-Id': requestId,
+    'Content-Type': JSON_CONTENT_TYPE,
+    'Content-Length': Buffer.byteLength(text),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  // Whoever asks with HEAD reads no body, and would take one for the next answer.
+  const isHead = error.rawPacket?.toString('latin1', 0, 5) === 'HEAD ';
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${isHead ? '' : text}`);
 }
 
 function observe(kernel: Kernel, endpoint: ReadyEndpoint, status: number, started: number): void {

@@ -115,7 +115,7 @@ export class Idempotency {
     if (row === undefined) return null;
     const at = { tenantId: request.tenantId, ...place(request) };
     const text = (await this.#keyring.unseal(PURPOSE, at, row.sealed_body)).toString('utf8');
-    const [digest, resource, attributes, body] = JSON.parse(text) as Kept;
+    const [digest, resource, attributes, body] = keptIn(text);
     if (digest !== request.requestDigest) {
       throw invalidField('/headers/idempotency-key', 'was used for another request: use a new key for a new request');
     }
@@ -135,6 +135,14 @@ export class Idempotency {
 }
 
 type Kept = [requestDigest: string, resource: string, attributes: ResourceAttributes, body: string];
+
+/** Before 0.2.0 nothing but its name was known of a resource. */
+type KeptBefore = [requestDigest: string, resource: string, body: string];
+
+function keptIn(text: string): Kept {
+  const kept = JSON.parse(text) as Kept | KeptBefore;
+  return kept.length === 3 ? [kept[0], kept[1], {}, kept[2]] : kept;
+}
 
 function sealedText(kept: Kept): Buffer {
   return Buffer.from(JSON.stringify(kept), 'utf8');
