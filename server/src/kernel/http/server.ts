@@ -51,7 +51,7 @@ export function createHttpServer(
   const { config } = kernel;
   const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
   const common = securityHeaders(isHttps);
-  const refuse = (error: ParserError, socket: Duplex) => refuseConnection(error, socket, common);
+  const refuseUnread = (error: ParserError, socket: Duplex) => refuseConnection(error, socket, common);
   const fastify = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -66,7 +66,7 @@ export function createHttpServer(
     frameworkErrors: (error, request, reply) => {
       refuse(request, reply, refusalOf(error, requestIdOf(request)));
     },
-    clientErrorHandler: (error, socket) => refuse(error as Error, socket),
+    clientErrorHandler: (error, socket) => refuseUnread(error as Error, socket),
     ...mainOptions(config.tls === null ? null : identity),
   }) as unknown as FastifyInstance;
   const listeners: (Server | SecureServer)[] = [fastify.server];
@@ -75,7 +75,7 @@ export function createHttpServer(
   if (config.tlsPort !== null && identity !== null) {
     const options = { ...NODE_OPTIONS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
     tlsListener = createTlsListener(identity, options, (request, response) => fastify.routing(request, response));
-    tlsListener.on('clientError', refuse);
+    tlsListener.on('clientError', refuseUnread);
     listeners.push(tlsListener);
   }
   for (const listener of listeners) {
