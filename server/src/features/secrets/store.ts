@@ -3,6 +3,7 @@ import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
+import { FIND_SECRET, INSERT_VERSION, LOCK_SECRET, REPLACE_SECRET } from './write-store.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -114,27 +115,22 @@ export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
   await tx.insertInto('secrets').values(row).execute();
 }
 
-export function findSecret(
+export async function findSecret(
   db: Reader,
   tenantId: string,
   vaultId: string,
   path: string,
 ): Promise<SecretRow | undefined> {
-  return byPath(db, tenantId, vaultId, path).executeTakeFirst();
+  return (await FIND_SECRET.run(db, { tenantId, vaultId, path }))[0];
 }
 
-export function lockSecret(tx: Tx, tenantId: string, vaultId: string, path: string): Promise<SecretRow | undefined> {
-  return byPath(tx, tenantId, vaultId, path).forUpdate().executeTakeFirst();
-}
-
-function byPath(db: Reader, tenantId: string, vaultId: string, path: string) {
-  return db
-    .selectFrom('secrets')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('vault_id', '=', vaultId)
-    .where('deleted_no', '=', 0)
-    .where('path', '=', path);
+export async function lockSecret(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  path: string,
+): Promise<SecretRow | undefined> {
+  return (await LOCK_SECRET.run(tx, { tenantId, vaultId, path }))[0];
 }
 
 /** Also a deleted one. */
@@ -190,6 +186,11 @@ function deletedByPath(db: Reader, tenantId: string, vaultId: string, path: stri
     .where('path', '=', path)
     .orderBy('deleted_at', 'desc')
     .limit(1);
+}
+
+/** Everything of the row that can change with a version. */
+export async function replaceSecret(tx: Tx, row: SecretRow): Promise<void> {
+  await REPLACE_SECRET.run(tx, row);
 }
 
 export async function updateSecret(
@@ -292,7 +293,7 @@ function hasTag(tag: string) {
 }
 
 export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void> {
-  await tx.insertInto('secret_versions').values(row).execute();
+  await INSERT_VERSION.run(tx, row);
 }
 
 /** Of a secret that is still in this vault: once it is moved, its values are under another key. */

@@ -44,8 +44,7 @@ export async function appendVersion(
     updated_at: now,
   };
   await store.insertVersion(tx, versionRow(changed, next, now));
-  const { tenant_id: _, secret_id: __, vault_id: ___, deleted_no: ____, path: _____, ...columns } = changed;
-  await store.updateSecret(tx, row, columns);
+  await store.replaceSecret(tx, changed);
   if (next.tags !== undefined) {
     await store.replaceTags(tx, tagPlace(row), JSON.parse(row.tags) as string[], next.tags);
   }

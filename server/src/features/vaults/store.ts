@@ -3,6 +3,7 @@ import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import type { Membership, VaultRole } from '../../kernel/authz/vault-roles.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
@@ -52,14 +53,37 @@ export async function insertVault(tx: Tx, row: VaultRow): Promise<void> {
 }
 
 /** Also a deleted one. */
-export function findVault(db: Reader, tenantId: string, name: string): Promise<VaultRow | undefined> {
-  return db
-    .selectFrom('vaults')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('name', '=', name)
-    .executeTakeFirst();
+export async function findVault(db: Reader, tenantId: string, name: string): Promise<VaultRow | undefined> {
+  return (await FIND_VAULT.run(db, { tenantId, name }))[0];
 }
+
+const VAULT = [
+  'tenant_id',
+  'name',
+  'vault_id',
+  'description',
+  'environment',
+  'tags',
+  'status',
+  'rotation_days',
+  'log_reads',
+  'audit_retention_days',
+  'is_zero_knowledge',
+  'secrets_count',
+  'approval_id',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+  'purge_at',
+] as const satisfies readonly (keyof VaultRow)[];
+
+const FIND_VAULT = new PreparedQuery<{ tenantId: string; name: string }, VaultRow>((db, parameter) =>
+  db
+    .selectFrom('vaults')
+    .select(VAULT)
+    .where('tenant_id', '=', parameter('tenantId'))
+    .where('name', '=', parameter('name')),
+);
 
 export function findVaultById(db: Reader, tenantId: string, vaultId: string): Promise<VaultRow | undefined> {
   return db

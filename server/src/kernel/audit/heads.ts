@@ -1,6 +1,6 @@
 import { equalBytes } from '../crypto/digest.ts';
 import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
-import type { Database } from '../storage/database.ts';
+import type { Reader } from '../storage/database.ts';
 import { PreparedQuery } from '../storage/prepared-query.ts';
 import type { Tables } from '../storage/tables.ts';
 import { type ChainHead, GENESIS_HASH } from './chain.ts';
@@ -9,7 +9,10 @@ import { type ChainHead, GENESIS_HASH } from './chain.ts';
 export const HEAD_PURPOSE = 'audit-head';
 
 const READ_HEAD = new PreparedQuery<{ tenantId: string }, Tables['audit_heads']>((db, parameter) =>
-  db.selectFrom('audit_heads').selectAll().where('tenant_id', '=', parameter('tenantId')),
+  db
+    .selectFrom('audit_heads')
+    .select(['tenant_id', 'seq', 'hash', 'mac', 'mac_key_version'])
+    .where('tenant_id', '=', parameter('tenantId')),
 );
 
 /**
@@ -28,9 +31,8 @@ export class Heads {
     return this.#keyring.purposeKey(tenantId, HEAD_PURPOSE);
   }
 
-  /** The row of a head, outside a transaction. */
-  async row(database: Database, tenantId: string): Promise<Tables['audit_heads'] | undefined> {
-    return (await database.query(READ_HEAD, { tenantId }))[0];
+  async row(db: Reader, tenantId: string): Promise<Tables['audit_heads'] | undefined> {
+    return (await READ_HEAD.run(db, { tenantId }))[0];
   }
 
   /**

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { equalBytes } from '../crypto/digest.ts';
 import type { PurposeKey } from '../crypto/keyring.ts';
@@ -189,16 +190,14 @@ export class SqliteAuditStore implements AuditStore {
     if (last !== undefined) last.isCut = true;
     const tenantId = tenantOf(entries);
     const segment = newSegment(entries);
-    const head = await tx.selectFrom('audit_heads').selectAll().where('tenant_id', '=', tenantId).executeTakeFirst();
+    const head = await this.#heads.row(tx, tenantId);
     const isLinked = head !== undefined && (await this.#heads.isAuthentic(head, headKey));
     const links = isLinked ? link(head, tenantId, segment.texts) : null;
-    await tx
-      .insertInto('audit_segments')
-      .values(segmentRow(tenantId, segment, links))
-      .execute();
+    const row = segmentRow(tenantId, segment, links);
+    await execute(tx, INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
     if (links === null) return;
-    const { tenant_id, ...change } = headRow(tenantId, links.head, headKey);
-    await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenant_id).execute();
+    const { seq, hash, mac, mac_key_version } = headRow(tenantId, links.head, headKey);
+    await execute(tx, UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
   }
 
   #moveSoon(): void {
@@ -253,7 +252,7 @@ export class SqliteAuditStore implements AuditStore {
       if (!isNew) return this.#requireMoved(state);
       const heads = new Map<string, ChainHead>();
       for (const [i, tenantId] of tenantIds.entries()) {
-        const row = await this.#heads.row(this.#database, tenantId);
+        const row = await this.#heads.row(this.#database.read, tenantId);
         if (row !== undefined && (await this.#heads.isAuthentic(row, keys[i]))) heads.set(tenantId, row);
       }
       for (const { tenantId, latestId, texts } of lump.segments) {
@@ -314,4 +313,8 @@ export class SqliteAuditStore implements AuditStore {
     clearTimeout(this.#releasing);
     await this.#endJournal();
   }
+}
+
+async function execute(tx: Tx, sql: string, parameters: readonly unknown[]): Promise<void> {
+  await tx.executeQuery(CompiledQuery.raw(sql, [...parameters]));
 }

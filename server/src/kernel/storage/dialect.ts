@@ -50,7 +50,17 @@ export function kyselyOver(kind: DatabaseKind, execute: Execute): Kysely<Tables>
     rollbackTransaction: refuse,
     destroy: async () => {},
   };
-  return new Kysely<Tables>({ dialect: { ...DIALECTS[kind], createDriver: () => driver } });
+  const db = new Kysely<Tables>({ dialect: { ...DIALECTS[kind], createDriver: () => driver } });
+  kinds.set(db, kind);
+  return db;
+}
+
+const kinds = new WeakMap<object, DatabaseKind>();
+
+export function kindOf(db: object): DatabaseKind {
+  const kind = kinds.get(db);
+  if (kind === undefined) throw new Error('this is no handle of ours');
+  return kind;
 }
 
 async function refuse(): Promise<void> {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { PostgresLane } from './postgres-lane.ts';
-import type { PreparedQuery } from './prepared-query.ts';
+import { nameOf, type PreparedQuery } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -56,7 +56,7 @@ export class PostgresDatabase implements Database {
     };
     client.on('error', noteBreak);
     let isOpen = true;
-    const execute = executeOn(client, { isRetried: true });
+    const execute = executeOn(queryableClient(client), { isRetried: true });
     const tx = kyselyOver('postgres', async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
@@ -111,8 +111,19 @@ function connectionSettings(url: string): pg.ClientConfig {
   };
 }
 
+type Query = (sql: string, parameters: unknown[]) => Promise<{ rows: unknown[]; rowCount: number | null }>;
+
 interface Queryable {
-  query(sql: string, parameters: unknown[]): Promise<{ rows: unknown[]; rowCount: number | null }>;
+  query: Query;
+  /** Parsed by the server once for each connection. */
+  queryPrepared: Query;
+}
+
+function queryableClient(client: pg.ClientBase): Queryable {
+  return {
+    query: (sql, parameters) => client.query(sql, parameters),
+    queryPrepared: (text, values) => client.query({ name: nameOf(text) ?? '', text, values }),
+  };
 }
 
 function executeOn(connection: Queryable, { isRetried }: { isRetried: boolean }): Execute {

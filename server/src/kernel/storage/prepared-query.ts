@@ -1,5 +1,6 @@
-import type { Compilable, Kysely } from 'kysely';
-import type { DatabaseKind } from './database.ts';
+import { type Compilable, CompiledQuery, type Kysely } from 'kysely';
+import type { DatabaseKind, Reader } from './database.ts';
+import { kindOf } from './dialect.ts';
 import type { Tables } from './tables.ts';
 
 /** Stands in the built query where a parameter will be. */
@@ -12,7 +13,17 @@ class Placeholder {
 
 export type Parameter<P> = <K extends keyof P & string>(name: K) => P[K];
 
-/** A query built by Kysely once for each kind of database, and then run without building it again. */
+/** What PostgreSQL calls the statements that it keeps parsed, by their text; each connection keeps its own. */
+const NAMES = new Map<string, string>();
+
+export function nameOf(sql: string): string | undefined {
+  return NAMES.get(sql);
+}
+
+/**
+ * A query built by Kysely once for each kind of database, and then run without building it again. It names its columns: a statement that PostgreSQL
+ * keeps fails once a newer release has added one to what `*` stands for.
+ */
 export class PreparedQuery<P extends object, R> {
   readonly #build: (db: Kysely<Tables>, parameter: Parameter<P>) => Compilable<R>;
   readonly #compiled = new Map<DatabaseKind, CompiledText<P>>();
@@ -30,8 +41,15 @@ export class PreparedQuery<P extends object, R> {
         constants.map((c) => (c instanceof Placeholder ? parameters[c.name as keyof P] : c));
       compiled = { sql: query.sql, bind };
       this.#compiled.set(kind, compiled);
+      if (!NAMES.has(query.sql)) NAMES.set(query.sql, `q${NAMES.size}`);
     }
     return compiled;
+  }
+
+  /** On a handle of Kysely's, be it a transaction: building a query takes longer than SQLite takes to run it. */
+  async run(db: Reader, parameters: P): Promise<R[]> {
+    const { sql, bind } = this.compile(kindOf(db), db);
+    return (await db.executeQuery<R>(CompiledQuery.raw(sql, bind(parameters)))).rows;
   }
 }
 

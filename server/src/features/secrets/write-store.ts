@@ -1,0 +1,86 @@
+import type { Kysely } from 'kysely';
+import { type Parameter, PreparedQuery } from '../../kernel/storage/prepared-query.ts';
+import type { Tables } from '../../kernel/storage/tables.ts';
+import type { SecretRow, SecretVersionRow } from './store.ts';
+
+/** The statements of a change, built once. */
+
+const KEY = ['tenant_id', 'secret_id', 'vault_id', 'deleted_no', 'path'] as const;
+/** What may change with a version. */
+const CONTENT = [
+  'secret_no',
+  'type',
+  'environment',
+  'protection',
+  'version',
+  'metadata',
+  'tags',
+  'rotation',
+  'rotation_id',
+  'rotated_at',
+  'next_rotation_at',
+  'created_at',
+  'updated_at',
+  'deleted_at',
+  'fingerprint',
+  'data_key',
+  'sealed_version',
+  'sealed',
+] as const;
+const VERSION = [
+  'tenant_id',
+  'secret_id',
+  'version',
+  'operation',
+  'reason',
+  'restored_from',
+  'author_kind',
+  'author_id',
+  'author_name',
+  'type',
+  'metadata',
+  'tags',
+  'created_at',
+  'sealed_version',
+  'sealed',
+] as const satisfies readonly (keyof SecretVersionRow)[];
+
+interface Place {
+  tenantId: string;
+  vaultId: string;
+  path: string;
+}
+
+function byPath(db: Kysely<Tables>, parameter: Parameter<Place>) {
+  return db
+    .selectFrom('secrets')
+    .select([...KEY, ...CONTENT])
+    .where('tenant_id', '=', parameter('tenantId'))
+    .where('vault_id', '=', parameter('vaultId'))
+    .where('deleted_no', '=', 0)
+    .where('path', '=', parameter('path'));
+}
+
+export const FIND_SECRET = new PreparedQuery<Place, SecretRow>(byPath);
+
+export const LOCK_SECRET = new PreparedQuery<Place, SecretRow>((db, parameter) => byPath(db, parameter).forUpdate());
+
+export const REPLACE_SECRET = new PreparedQuery<SecretRow, never>((db, parameter) =>
+  db
+    .updateTable('secrets')
+    .set(valuesOf<SecretRow, (typeof CONTENT)[number]>(CONTENT, parameter))
+    .where('tenant_id', '=', parameter('tenant_id'))
+    .where('secret_id', '=', parameter('secret_id'))
+    .$castTo<never>(),
+);
+
+export const INSERT_VERSION = new PreparedQuery<SecretVersionRow, never>((db, parameter) =>
+  db
+    .insertInto('secret_versions')
+    .values(valuesOf<SecretVersionRow, keyof SecretVersionRow>(VERSION, parameter))
+    .$castTo<never>(),
+);
+
+function valuesOf<R, K extends keyof R & string>(columns: readonly K[], parameter: Parameter<R>): Pick<R, K> {
+  return Object.fromEntries(columns.map((column) => [column, parameter(column)])) as Pick<R, K>;
+}
