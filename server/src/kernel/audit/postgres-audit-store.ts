@@ -5,16 +5,30 @@ import type { PurposeKey } from '../crypto/keyring.ts';
 import { newId } from '../ids.ts';
 import type { Tx } from '../storage/database.ts';
 import type { PostgresDatabase } from '../storage/postgres.ts';
+import { PreparedQuery } from '../storage/prepared-query.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, type Links, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { type NewSegment, newSegment, segmentRow, segmentText, tenantOf, textsOf } from './segment.ts';
+import { type NewSegment, newSegment, segmentText, tenantOf, textsOf } from './segment.ts';
 
 /** One statement of one shape however many tenants a batch has: prepared once, one round trip, one commit. */
 const INSERT = `insert into audit_segments (tenant_id, id, entries)
   select * from unnest($1::text[], $2::text[], $3::text[])`;
+const INSERT_WITH_CHANGE = new PreparedQuery<{ tenantId: string; id: string; entries: string }, never>(
+  (db, parameter) =>
+    db
+      .insertInto('audit_segments')
+      .values({
+        tenant_id: parameter('tenantId'),
+        id: parameter('id'),
+        entries: parameter('entries'),
+        first_seq: null,
+        hashes: null,
+      })
+      .$castTo<never>(),
+);
 const INSERT_ONE = 'insert into audit_segments (tenant_id, id, entries) values ($1, $2, $3)';
 const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashes = decode(v.hashes, 'hex')
   from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes) where s.tenant_id = $1 and s.id = v.id`;
@@ -54,10 +68,8 @@ export class PostgresAuditStore implements AuditStore {
   }
 
   async appendIn(tx: Tx, entries: AuditEntry[]): Promise<void> {
-    await tx
-      .insertInto('audit_segments')
-      .values(segmentRow(tenantOf(entries), newSegment(entries), null))
-      .execute();
+    const { id, texts } = newSegment(entries);
+    await INSERT_WITH_CHANGE.run(tx, { tenantId: tenantOf(entries), id, entries: segmentText(texts) });
   }
 
   /** Written and committed like entries, and gone again before anybody can see it. */

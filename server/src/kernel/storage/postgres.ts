@@ -128,7 +128,8 @@ function queryableClient(client: pg.ClientBase): Queryable {
 
 function executeOn(connection: Queryable, { isRetried }: { isRetried: boolean }): Execute {
   return async (sql, parameters) => {
-    const { rows, rowCount } = await understood(connection.query(sql, [...parameters]), isRetried);
+    const way = nameOf(sql) === undefined ? 'query' : 'queryPrepared';
+    const { rows, rowCount } = await understood(connection[way](sql, [...parameters]), isRetried);
     return { rows, affected: rowCount ?? 0 };
   };
 }
