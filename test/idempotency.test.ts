@@ -72,6 +72,23 @@ onBothDatabases('an Idempotency-Key', (database) => {
     await invalid(post('/v1/groups', 'other', { name: uniqueName('group') }), '/headers/idempotency-key');
   });
 
+  test('is refused for another condition: who asks for it if nothing changed does not ask for it in any case', async () => {
+    const vault = uniqueName('conditions');
+    await ok(service.call('POST', '/v1/vaults', { body: { name: vault, environment: 'development' } }), 201);
+    await ok(service.call('POST', `/v1/vaults/${vault}/secrets`, { body: { path: 'a', value: 'one' } }), 201);
+    const put = (condition: string | null) =>
+      service.call('PUT', `/v1/vaults/${vault}/secrets/a`, {
+        body: { value: 'two' },
+        headers: { 'idempotency-key': 'condition', ...(condition !== null && { 'if-match': condition }) },
+      });
+    const first = await put('"v1"');
+    assert.equal(first.status, 200);
+    const again = await put('"v1"');
+    assert.deepEqual([again.status, isReplay(again), again.text], [200, true, first.text]);
+    await invalid(put('"v2"'), '/headers/idempotency-key');
+    await invalid(put(null), '/headers/idempotency-key');
+  });
+
   test('is forgotten after 24 hours and not before', async () => {
     const body = { name: 'daily' };
     const first = await ok(post('/auth/tokens', 'daily', body), 201);

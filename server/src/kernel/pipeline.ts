@@ -125,7 +125,12 @@ export class Pipeline {
     const key = ctx.call.headers['idempotency-key'];
     if (key === undefined || ctx.declaration.effect !== 'change' || ctx.principalOrNull === null) return null;
     const { tenantId, credentialId } = ctx.principal;
-    const asked = [ctx.declaration.name, ctx.call.params, ctx.call.body ?? null];
+    const { params, body = null, url, headers } = ctx.call;
+    const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
+    const condition = headers['if-match'];
+    // Added only where they are: answers that were kept before they counted are still repeated.
+    const more = query === '' && condition === undefined ? [] : [query, condition ?? null];
+    const asked = [ctx.declaration.name, params, body, ...more];
     return this.#kernel.idempotency.request(String(key), tenantId, credentialId, asked);
   }
 
