@@ -13,6 +13,7 @@ import { type Filling, postgresFilling, type Row, sqliteFilling } from './snapsh
 
 const UNFINISHED_SUFFIX = '.restoring';
 const TOGETHER = 500;
+const BESIDE = ['-wal', '-shm', '-commits'];
 
 /** Brings a backup into an empty folder or database. Until it is all there and checked, there is nothing. */
 export async function restore(config: Config, source: string): Promise<string> {
@@ -58,8 +59,9 @@ async function intoFolder(config: Config, schema: Migrations, records: Records):
   makeDataFolder(config.dataDir);
   const lock = lockDataFolder(config.dataDir);
   try {
-    if (existsSync(file)) throw notEmpty(`in ${config.dataDir}`);
-    for (const suffix of ['', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true });
+    // What lies beside a database that is gone would be taken for a part of the restored one.
+    if (['', ...BESIDE].some((suffix) => existsSync(file + suffix))) throw notEmpty(`in ${config.dataDir}`);
+    for (const suffix of ['', ...BESIDE]) rmSync(unfinished + suffix, { force: true });
     const database = new SqliteDatabase(unfinished);
     await migrate(database, schema).finally(() => database.close());
     const filling = sqliteFilling(unfinished);

@@ -76,6 +76,7 @@ export async function openValue(kernel: Kernel, tenantId: string, vaultId: strin
 }
 
 interface Opened {
+  tenantId: string;
   vaultId: string;
   version: number;
   sealed: Uint8Array;
@@ -93,9 +94,11 @@ export function openNow(kernel: Kernel, tenantId: string, vaultId: string, secre
   const { secret_id, sealed_version: version, sealed } = secret;
   const known = OPENED.get(secret_id);
   // The very same bytes in the very same place: nothing that would not open is passed off as what did.
-  if (known?.version === version && known.vaultId === vaultId && equalBytes(known.sealed, sealed)) return known.value;
+  const isThere = known?.tenantId === tenantId && known.vaultId === vaultId && known.version === version;
+  if (isThere && equalBytes(known.sealed, sealed)) return known.value;
   const at = { tenantId, ...place(secret_id, version) };
   const value = kernel.keyring.unsealNow(vaultKeyPurpose(vaultId), at, sealed)?.toString('utf8') ?? null;
-  if (value !== null && value.length <= SHARED_CHARS_MAX) OPENED.set(secret_id, { vaultId, version, sealed, value });
+  if (value !== null && value.length <= SHARED_CHARS_MAX)
+    OPENED.set(secret_id, { tenantId, vaultId, version, sealed, value });
   return value;
 }

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
-import { BoundedCache } from '../bounded-cache.ts';
 import type { PurposeKey } from '../crypto/keyring.ts';
 import { newId } from '../ids.ts';
 import type { Tx } from '../storage/database.ts';
@@ -36,14 +35,16 @@ const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashe
 const PROBE_BYTES = 1350;
 const SEAL_BATCH = 500;
 const SEAL_TENANTS = 100;
-const OWN_MAX = 2 * SEAL_BATCH;
+/** Of segments that wait to be linked: what another node links is never asked for again, and must go too. */
+const OWN_ENTRIES_MAX = 20_000;
 
 /** Several nodes insert, so the order is known only after commit: entries are linked then. */
 export class PostgresAuditStore implements AuditStore {
   readonly #database: PostgresDatabase;
   readonly #heads: Heads;
   /** What this node inserted and will soon link, by segment: it need not be read back. */
-  readonly #own = new BoundedCache<string, readonly string[]>(OWN_MAX);
+  readonly #own = new Map<string, readonly string[]>();
+  #ownEntries = 0;
 
   constructor(database: PostgresDatabase, heads: Heads) {
     this.#database = database;
@@ -64,7 +65,19 @@ export class PostgresAuditStore implements AuditStore {
     // A text in a list is quoted once more, character by character: not where there is only one.
     const isOne = columns[0].length === 1;
     await this.#database.write(isOne ? INSERT_ONE : INSERT, isOne ? columns.flat() : columns);
-    for (const { id, texts } of segments) this.#own.set(id, texts);
+    for (const { id, texts } of segments) {
+      this.#own.set(id, texts);
+      this.#ownEntries += texts.length;
+    }
+    for (const id of this.#own.keys()) {
+      if (this.#ownEntries <= OWN_ENTRIES_MAX) break;
+      this.#forget(id);
+    }
+  }
+
+  #forget(id: string): void {
+    this.#ownEntries -= this.#own.get(id)?.length ?? 0;
+    this.#own.delete(id);
   }
 
   async appendIn(tx: Tx, entries: AuditEntry[]): Promise<void> {
@@ -106,7 +119,7 @@ export class PostgresAuditStore implements AuditStore {
   /** The lock on the head makes nodes take turns; who finds it taken leaves the work to the one who has it. */
   async #sealTenant(tenantId: string): Promise<number> {
     const key = await this.#heads.key(tenantId);
-    return this.#database.transaction(async (tx) => {
+    const linked = await this.#database.transaction(async (tx) => {
       const head = await tx
         .selectFrom('audit_heads')
         .selectAll()
@@ -114,7 +127,7 @@ export class PostgresAuditStore implements AuditStore {
         .forUpdate()
         .skipLocked()
         .executeTakeFirst();
-      if (head === undefined || !(await this.#heads.isAuthentic(head))) return 0;
+      if (head === undefined || !(await this.#heads.isAuthentic(head))) return [];
       const rows = await tx
         .selectFrom('audit_segments')
         .select('id')
@@ -129,13 +142,16 @@ export class PostgresAuditStore implements AuditStore {
         rows.map(({ id }) => id),
       );
       if (segments.length > 0) await writeLinks(tx, tenantId, head, segments, key);
-      return segments.length;
+      return segments;
     });
+    for (const { id } of linked) this.#forget(id);
+    return linked.length;
   }
 
   async #segments(tx: Tx, tenantId: string, ids: readonly string[]): Promise<NewSegment[]> {
-    const others = ids.filter((id) => this.#own.get(id) === undefined);
-    const read = new Map<string, readonly string[]>();
+    // All at once: what is kept may be forgotten while others are read.
+    const found = new Map(ids.map((id) => [id, this.#own.get(id)]));
+    const others = ids.filter((id) => found.get(id) === undefined);
     if (others.length > 0) {
       const rows = await tx
         .selectFrom('audit_segments')
@@ -143,10 +159,10 @@ export class PostgresAuditStore implements AuditStore {
         .where('tenant_id', '=', tenantId)
         .where('id', 'in', others)
         .execute();
-      for (const row of rows) read.set(row.id, textsOf(row));
+      for (const row of rows) found.set(row.id, textsOf(row));
     }
     return ids.map((id) => {
-      const texts = read.get(id) ?? this.#own.get(id);
+      const texts = found.get(id);
       if (texts === undefined) throw new Error('a segment of the audit log is gone before it was linked');
       return { id, texts };
     });

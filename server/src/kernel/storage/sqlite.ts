@@ -36,7 +36,8 @@ export class SqliteDatabase implements Database {
   #queued: Queued[] = [];
   #version = 0;
   #isTraceToGo = false;
-  #log: FileHandle | null = null;
+  #level: 'full' | 'normal' | null = null;
+  #log: Promise<FileHandle> | null = null;
 
   constructor(file: string) {
     this.file = file;
@@ -89,6 +90,7 @@ export class SqliteDatabase implements Database {
     const batch = this.#queued.splice(0, COMMITTED_TOGETHER_MAX);
     if (this.#queued.length > 0) this.#writing.run(() => this.#commitQueued());
     try {
+      this.#synchronise('full');
       this.#writer.run('begin immediate', []);
       const changesBefore = this.#number(CHANGES);
       const ended: (() => void)[] = [];
@@ -148,23 +150,39 @@ export class SqliteDatabase implements Database {
   }
 
   async #commitUnsynced(fn: (run: Run) => Promise<void>): Promise<void> {
-    this.#writer.database.exec('pragma synchronous = normal');
     try {
+      this.#synchronise('normal');
       this.#writer.run('begin immediate', []);
       await fn((sql, parameters) => this.#writer.run(sql, parameters));
       this.#writer.run('commit', []);
     } catch (error) {
       this.#rollback();
       throw error;
-    } finally {
-      this.#writer.database.exec('pragma synchronous = full');
     }
+  }
+
+  /** Before a transaction, by whoever begins one: set back after a commit, a failure would make a commit that is made look like one that is not. */
+  #synchronise(level: 'full' | 'normal'): void {
+    if (this.#level === level) return;
+    this.#level = null;
+    this.#writer.database.exec(`pragma synchronous = ${level}`);
+    this.#level = level;
   }
 
   /** Resolves when the disk has everything that was committed by now. The log is all there is to write: what was copied out of it was synced first. */
   async sync(): Promise<void> {
-    this.#log ??= await open(`${this.file}-wal`);
-    await this.#log.datasync();
+    this.#log ??= this.#openLog();
+    await (await this.#log).datasync();
+  }
+
+  /** Once, whoever asks while it is opened: a handle that nobody closes ends the process when it is collected. */
+  async #openLog(): Promise<FileHandle> {
+    try {
+      return await open(`${this.file}-wal`);
+    } catch (error) {
+      this.#log = null;
+      throw error;
+    }
   }
 
   /** Some failures (a full disk) have rolled back already; then there is nothing left to undo. */
@@ -178,7 +196,7 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     await this.#writing.run(async () => {
-      await this.#log?.close();
+      await (await this.#log)?.close();
       this.#reader.close();
       this.#mark.remove();
       this.#writer.close();
