@@ -155,6 +155,29 @@ test('a restore that is killed leaves nothing, and the next one does it all', as
   await stopService(second);
 });
 
+test('what lies beside a database that is gone is not taken for a part of the restored one', async () => {
+  const from = { dataDir: newDataDir() };
+  await stopService(await spawnService(from));
+  const file = join(folder, 'beside.backup');
+  assert.equal((await runCoffer(['server', 'backup', file], from)).code, 0);
+  const to = { dataDir: newDataDir() };
+  copyKey(from.dataDir, to.dataDir);
+  for (const suffix of ['-wal', '-shm', '-commits']) {
+    const beside = join(to.dataDir, `coffer.db${suffix}`);
+    writeFileSync(beside, 'left behind');
+    const { code, stderr } = await runCoffer(['server', 'restore', file], to);
+    assert.equal(code, 1);
+    assert.match(stderr, /already/);
+    rmSync(beside);
+  }
+  // What a restore that was killed left of its own is its own to remove.
+  for (const suffix of ['', '-wal', '-commits'])
+    writeFileSync(join(to.dataDir, `coffer.db.restoring${suffix}`), '9999999999\n');
+  const { code, stderr } = await runCoffer(['server', 'restore', file], to);
+  assert.equal(code, 0, stderr);
+  await stopService(await spawnService(to));
+});
+
 /** The root key is never in a backup: whoever restores one brings it along. */
 function copyKey(from: string, to: string): void {
   mkdirSync(to, { recursive: true, mode: 0o700 });

@@ -18,7 +18,7 @@ const BATCH_MAX = 200;
 const GATHERING_TURNS_MAX = 4;
 
 /**
- * Finds secrets as fast as the database allows. What it keeps is sealed, as it is in the database; plaintext is never kept.
+ * Finds secrets as fast as the database allows. What it keeps is sealed, as it is in the database; plaintext is not.
  *
  * On SQLite nothing but this process changes anything, and it counts its changes: a row read since the last one is still the row. On
  * PostgreSQL requests that arrive together share one question, since there each question costs more than its answer; it is asked with the

@@ -107,7 +107,7 @@ export class JournalFile {
     });
   }
 
-  /** Batches up to this one are in the database: their room may be used again. */
+  /** Batches up to this one are on the database's disk: their room may be used again. */
   release(seq: number): void {
     const kept = this.#needed.findIndex((place) => place.seq > seq);
     this.#needed.splice(0, kept === -1 ? this.#needed.length : kept);

@@ -36,15 +36,15 @@ export class Refusals {
 
   async record(entry: AuditEntry): Promise<void> {
     const budget = this.#budget(entry);
+    if (budget.hour !== hourOf(entry)) {
+      budget.hour = hourOf(entry);
+      budget.usedInHour = 0;
+    }
     if (budget.minute !== minuteOf(entry)) {
       // Before anything is awaited: of those who come together at the turn of the minute, one begins it.
       budget.minute = minuteOf(entry);
       budget.usedByAddress.clear();
       await this.#summarize(budget, entry);
-    }
-    if (budget.hour !== hourOf(entry)) {
-      budget.hour = hourOf(entry);
-      budget.usedInHour = 0;
     }
     budget.last = entry;
     const group = addressGroup(entry.ip);

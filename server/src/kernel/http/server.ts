@@ -119,7 +119,7 @@ export function createHttpServer(
       return;
     }
     const { endpoint, params } = found;
-    const requestId = newId('req');
+    const requestId = requestIdOf(request);
     const started = performance.now();
     const result = await pipeline.answer(endpoint, {
       requestId,
@@ -151,7 +151,11 @@ export function createHttpServer(
       bodyLimit,
       // What it returns is no promise: the framework would wait for one, only to find that it was answered.
       handler: (request, reply) => {
-        answer(route, request, reply).catch((error: unknown) => reply.send(error));
+        answer(route, request, reply).catch((error: unknown) => {
+          if (!reply.sent) return reply.send(error);
+          kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'an answer could not be sent');
+          reply.raw.destroy();
+        });
       },
     });
   }

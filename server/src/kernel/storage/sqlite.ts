@@ -2,6 +2,7 @@ import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
+import { unavailable } from '../errors.ts';
 import { CommitMark } from './commit-mark.ts';
 import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
@@ -23,7 +24,7 @@ const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma secure_delete
 
 /**
  * SQLite in the data folder: one writing connection, used by one transaction at a time, and one reading connection, which
- * sees only what is committed. FULL synchronisation makes a commit survive a kill and a power cut.
+ * sees only what is committed. FULL synchronisation makes a commit survive a kill and a power cut; see `unsynced` for the one exception.
  */
 export class SqliteDatabase implements Database {
   readonly kind = 'sqlite';
@@ -38,6 +39,7 @@ export class SqliteDatabase implements Database {
   #isTraceToGo = false;
   #level: 'full' | 'normal' | null = null;
   #log: Promise<FileHandle> | null = null;
+  #isLogSuspect = false;
 
   constructor(file: string) {
     this.file = file;
@@ -90,6 +92,7 @@ export class SqliteDatabase implements Database {
     const batch = this.#queued.splice(0, COMMITTED_TOGETHER_MAX);
     if (this.#queued.length > 0) this.#writing.run(() => this.#commitQueued());
     try {
+      if (this.#isLogSuspect) this.#copyLog();
       this.#synchronise('full');
       this.#writer.run('begin immediate', []);
       const changesBefore = this.#number(CHANGES);
@@ -112,10 +115,28 @@ export class SqliteDatabase implements Database {
     this.#isTraceToGo = true;
   }
 
-  /** Deleted content is overwritten where it stood; this empties the log, which has it from before. A reader in the way means next time. */
+  /**
+   * Deleted content is overwritten where it stood; this empties the log, which has it from before. If a reader is in the way, or the disk is full,
+   * it is tried again after the next commit: this one is made, and must not look as if it were not.
+   */
   #removeTraces(): void {
+    try {
+      this.#isTraceToGo = !this.#hasCopiedLog();
+    } catch {
+      this.#isTraceToGo = true;
+    }
+  }
+
+  /** Copies all of the log into the database, both synced, and begins it anew; says whether nobody was in the way. */
+  #hasCopiedLog(): boolean {
     const row = this.#writer.database.prepare('pragma wal_checkpoint(truncate)').get();
-    this.#isTraceToGo = Number(row?.['busy']) !== 0;
+    return Number(row?.['busy']) === 0;
+  }
+
+  /** A sync that failed may have left out pages that the next one no longer knows of: what is in them is written once more, elsewhere. */
+  #copyLog(): void {
+    if (!this.#hasCopiedLog()) throw unavailable('The store cannot be used now.');
+    this.#isLogSuspect = false;
   }
 
   /** Runs one of them; what it answers is told once it is committed. What fails is undone, unless the whole has failed with it. */
@@ -171,8 +192,15 @@ export class SqliteDatabase implements Database {
 
   /** Resolves when the disk has everything that was committed by now. The log is all there is to write: what was copied out of it was synced first. */
   async sync(): Promise<void> {
+    if (this.#isLogSuspect) return this.#writing.run(async () => this.#copyLog());
     this.#log ??= this.#openLog();
-    await (await this.#log).datasync();
+    const log = await this.#log;
+    try {
+      await log.datasync();
+    } catch (error) {
+      this.#isLogSuspect = true;
+      throw error;
+    }
   }
 
   /** Once, whoever asks while it is opened: a handle that nobody closes ends the process when it is collected. */
