@@ -5,8 +5,9 @@ import type { Tx } from '../../kernel/storage/database.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import type { FoundSecret } from './read-store.ts';
 import type { SecretReader } from './reading.ts';
-import * as store from './store.ts';
+import type * as store from './store.ts';
 import type { Author } from './versions.ts';
+import { findSecret, lockSecret } from './write-store.ts';
 
 /** Both parts were checked to be of an alphabet in which a resource is spelt as it is. */
 export function secretResource(vault: string, path: string): string {
@@ -65,7 +66,7 @@ export async function secretForChange(
   ctx: Context,
   vaultName: string,
   path: string,
-  find: typeof store.findSecret = store.findSecret,
+  find: typeof findSecret = findSecret,
 ): Promise<{ vault: VaultRow; secret: store.SecretRow }> {
   ctx.refuseHopeless(secretResource(vaultName, path));
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
@@ -79,7 +80,7 @@ export async function secretForChange(
 }
 
 export async function lockForChange(ctx: Context, tx: Tx, vault: VaultRow, path: string): Promise<store.SecretRow> {
-  const row = await store.lockSecret(tx, ctx.tenantId, vault.vault_id, path);
+  const row = await lockSecret(tx, ctx.tenantId, vault.vault_id, path);
   authorizeSecret(ctx, vault.name, path, vault, row);
   if (row === undefined) throw secretNotFound();
   requireProof(ctx, row);

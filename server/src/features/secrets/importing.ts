@@ -8,9 +8,10 @@ import { attributesOf, authorOf, refuseWhileRotating, requireProof, secretResour
 import { environmentIn } from './fitting.ts';
 import { openDataKey, openValue, type Sealer } from './sealing.ts';
 import { addSecret, alreadyExists, newSecretNo } from './service.ts';
-import * as store from './store.ts';
+import type * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
 import { appendVersion, sealedValue } from './versions.ts';
+import { findSecret, lockSecret } from './write-store.ts';
 
 export interface ImportEntry {
   path: string;
@@ -42,8 +43,8 @@ export async function planImport(
   options: ImportOptions,
   isLocking: boolean,
 ): Promise<PlannedChange> {
-  const find = isLocking ? store.lockSecret(db as Tx, ctx.tenantId, vault.vault_id, entry.path) : undefined;
-  const existing = await (find ?? store.findSecret(db, ctx.tenantId, vault.vault_id, entry.path));
+  const find = isLocking ? lockSecret(db as Tx, ctx.tenantId, vault.vault_id, entry.path) : undefined;
+  const existing = await (find ?? findSecret(db, ctx.tenantId, vault.vault_id, entry.path));
   const resource = secretResource(vault.name, entry.path);
   if (existing === undefined) {
     // Before it is told whether it fits: what may not be made here must not tell that nothing is here.

@@ -3,7 +3,6 @@ import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
-import { FIND_SECRET, INSERT_VERSION, LOCK_SECRET, REPLACE_SECRET } from './write-store.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -115,24 +114,6 @@ export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
   await tx.insertInto('secrets').values(row).execute();
 }
 
-export async function findSecret(
-  db: Reader,
-  tenantId: string,
-  vaultId: string,
-  path: string,
-): Promise<SecretRow | undefined> {
-  return (await FIND_SECRET.run(db, { tenantId, vaultId, path }))[0];
-}
-
-export async function lockSecret(
-  tx: Tx,
-  tenantId: string,
-  vaultId: string,
-  path: string,
-): Promise<SecretRow | undefined> {
-  return (await LOCK_SECRET.run(tx, { tenantId, vaultId, path }))[0];
-}
-
 /** Also a deleted one. */
 export function findSecretById(db: Reader, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
   return db
@@ -186,11 +167,6 @@ function deletedByPath(db: Reader, tenantId: string, vaultId: string, path: stri
     .where('path', '=', path)
     .orderBy('deleted_at', 'desc')
     .limit(1);
-}
-
-/** Everything of the row that can change with a version. */
-export async function replaceSecret(tx: Tx, row: SecretRow): Promise<void> {
-  await REPLACE_SECRET.run(tx, row);
 }
 
 export async function updateSecret(
@@ -290,10 +266,6 @@ function hasTag(tag: string) {
         .where('o.tag', '=', tag)
         .whereRef('o.path', '=', 't.path'),
     );
-}
-
-export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void> {
-  await INSERT_VERSION.run(tx, row);
 }
 
 /** Of a secret that is still in this vault: once it is moved, its values are under another key. */

@@ -1,6 +1,7 @@
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { Sealer } from './sealing.ts';
 import * as store from './store.ts';
+import { insertVersion, replaceSecret } from './write-store.ts';
 
 /** Who a version is by. */
 export interface Author {
@@ -43,8 +44,8 @@ export async function appendVersion(
     tags: next.tags === undefined ? row.tags : JSON.stringify(next.tags),
     updated_at: now,
   };
-  await store.insertVersion(tx, versionRow(changed, next, now));
-  await store.replaceSecret(tx, changed);
+  await insertVersion(tx, versionRow(changed, next, now));
+  await replaceSecret(tx, changed);
   if (next.tags !== undefined) {
     await store.replaceTags(tx, tagPlace(row), JSON.parse(row.tags) as string[], next.tags);
   }
@@ -59,7 +60,7 @@ export async function insertFirst(
   now: number,
 ): Promise<void> {
   await store.insertSecret(tx, row);
-  await store.insertVersion(tx, versionRow(row, next, now));
+  await insertVersion(tx, versionRow(row, next, now));
   await store.replaceTags(tx, tagPlace(row), [], JSON.parse(row.tags) as string[]);
 }
 

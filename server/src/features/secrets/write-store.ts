@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { type Parameter, PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
 import type { SecretRow, SecretVersionRow } from './store.ts';
@@ -61,11 +62,11 @@ function byPath(db: Kysely<Tables>, parameter: Parameter<Place>) {
     .where('path', '=', parameter('path'));
 }
 
-export const FIND_SECRET = new PreparedQuery<Place, SecretRow>(byPath);
+const FIND_SECRET = new PreparedQuery<Place, SecretRow>(byPath);
 
-export const LOCK_SECRET = new PreparedQuery<Place, SecretRow>((db, parameter) => byPath(db, parameter).forUpdate());
+const LOCK_SECRET = new PreparedQuery<Place, SecretRow>((db, parameter) => byPath(db, parameter).forUpdate());
 
-export const REPLACE_SECRET = new PreparedQuery<SecretRow, never>((db, parameter) =>
+const REPLACE_SECRET = new PreparedQuery<SecretRow, never>((db, parameter) =>
   db
     .updateTable('secrets')
     .set(valuesOf<SecretRow, (typeof CONTENT)[number]>(CONTENT, parameter))
@@ -74,7 +75,7 @@ export const REPLACE_SECRET = new PreparedQuery<SecretRow, never>((db, parameter
     .$castTo<never>(),
 );
 
-export const INSERT_VERSION = new PreparedQuery<SecretVersionRow, never>((db, parameter) =>
+const INSERT_VERSION = new PreparedQuery<SecretVersionRow, never>((db, parameter) =>
   db
     .insertInto('secret_versions')
     .values(valuesOf<SecretVersionRow, keyof SecretVersionRow>(VERSION, parameter))
@@ -83,4 +84,31 @@ export const INSERT_VERSION = new PreparedQuery<SecretVersionRow, never>((db, pa
 
 function valuesOf<R, K extends keyof R & string>(columns: readonly K[], parameter: Parameter<R>): Pick<R, K> {
   return Object.fromEntries(columns.map((column) => [column, parameter(column)])) as Pick<R, K>;
+}
+
+export async function findSecret(
+  db: Reader,
+  tenantId: string,
+  vaultId: string,
+  path: string,
+): Promise<SecretRow | undefined> {
+  return (await FIND_SECRET.run(db, { tenantId, vaultId, path }))[0];
+}
+
+export async function lockSecret(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  path: string,
+): Promise<SecretRow | undefined> {
+  return (await LOCK_SECRET.run(tx, { tenantId, vaultId, path }))[0];
+}
+
+/** Everything of the row that can change with a version. */
+export async function replaceSecret(tx: Tx, row: SecretRow): Promise<void> {
+  await REPLACE_SECRET.run(tx, row);
+}
+
+export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void> {
+  await INSERT_VERSION.run(tx, row);
 }
