@@ -50,17 +50,11 @@ export function kyselyOver(kind: DatabaseKind, execute: Execute): Kysely<Tables>
     rollbackTransaction: refuse,
     destroy: async () => {},
   };
-  const db = new Kysely<Tables>({ dialect: { ...DIALECTS[kind], createDriver: () => driver } });
-  kinds.set(db, kind);
-  return db;
+  return new Kysely<Tables>({ dialect: { ...DIALECTS[kind], createDriver: () => driver } });
 }
 
-const kinds = new WeakMap<object, DatabaseKind>();
-
-export function kindOf(db: object): DatabaseKind {
-  const kind = kinds.get(db);
-  if (kind === undefined) throw new Error('this is no handle of ours');
-  return kind;
+export function kindOf(db: Kysely<Tables>): DatabaseKind {
+  return db.getExecutor().adapter instanceof SqliteAdapter ? 'sqlite' : 'postgres';
 }
 
 async function refuse(): Promise<void> {
