@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile, type Validator } from 'typebox/compile';
 import type { Call } from '../context.ts';
 import { type EndpointDeclaration, type Input, NONE } from '../endpoint.ts';
 import { CofferError, type FieldProblem, invalid } from '../errors.ts';
@@ -55,9 +55,11 @@ export function problemsIn(schema: TSchema, value: unknown, at: string): FieldPr
   return problems.slice(0, PROBLEMS_MAX);
 }
 
+/** Compiled when it is first needed: to compile all of them would be a good part of a start. */
 function checker(schema: TSchema, at: string): (value: unknown, problems: FieldProblem[]) => void {
-  const compiled = Compile(schema);
+  let compiled: Validator | null = null;
   return (value, problems) => {
+    compiled ??= Compile(schema);
     if (compiled.Check(value)) return;
     for (const { keyword, instancePath, params, message } of compiled.Errors(value)) {
       // An unknown field is reported once, by the object that holds it, and named there.
