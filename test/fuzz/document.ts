@@ -114,7 +114,18 @@ export function operationAt(operations: readonly Operation[], method: string, pa
 function best(operations: readonly Operation[], path: string): Operation | undefined {
   return operations
     .filter((one) => patternOf(one).test(path))
-    .toSorted((a, b) => a.path.split('{').length - b.path.split('{').length || b.path.length - a.path.length)[0];
+    .toSorted((a, b) => byFirstFixed(a.path, b.path) || b.path.length - a.path.length)[0];
+}
+
+/** As routers do: the first part in which they differ in kind decides. */
+function byFirstFixed(a: string, b: string): number {
+  const [left, right] = [a, b].map((path) =>
+    withoutVersion(path)
+      .split('/')
+      .map((part) => part.startsWith('{')),
+  );
+  const at = left?.findIndex((isParameter, i) => right?.[i] !== undefined && isParameter !== right[i]) ?? -1;
+  return at === -1 ? 0 : Number(left?.[at]) - Number(right?.[at]);
 }
 
 function withMethod(operations: readonly Operation[], method: string, like: Operation | undefined): Operation | null {

@@ -6,14 +6,15 @@
 export type Side = 'ours' | 'theirs';
 
 const LETTER: Record<Side, string> = { ours: 'a', theirs: 'b' };
-const NAME_MARK = /fz[ab]x[0-9a-z]{7}/g;
+/** Has a letter that no id has: among thousands of ids, four others would stand together by chance. */
+const NAME_MARK = /fu[ab]x[0-9a-z]{7}/g;
 const VALUE_MARK = 'Zq7FuzzValue';
 const ANY_ID = /\b[a-z]+_[0-9a-hjkmnp-tv-z]{26}\b/g;
 
 let values = 0;
 
 export function nameMark(side: Side, rest: string): string {
-  return `fz${LETTER[side]}x${rest}`;
+  return `fu${LETTER[side]}x${rest}`;
 }
 
 export function newValue(): string {
@@ -32,7 +33,7 @@ export function idsIn(text: string): Set<string> {
 }
 
 export function sideOf(name: string): Side {
-  return name.startsWith('fza') ? 'ours' : 'theirs';
+  return name.startsWith('fua') ? 'ours' : 'theirs';
 }
 
 export function valuesIn(text: string): Set<string> {
