@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { assertOnlyPutOff, assertSaysSo, assertUnharmed, untilReady } from '../support/faults.ts';
+import { assertOnlyPutOff, assertSaysSo, assertUnharmed, assertWorksAgain, untilReady } from '../support/faults.ts';
 import { Load } from '../support/load.ts';
 import { newPostgresDatabase, query, startPostgres } from '../support/postgres.ts';
 import {
@@ -62,12 +62,7 @@ describe('a disk that is full', () => {
       disk.free();
       t.diagnostic(`round ${round}: ready ${await untilReady(service.url)} ms after there was room`);
     }
-    const acknowledgedThen = load.acknowledged.length;
-    await pause(1000);
-    await load.stop();
-    assertOnlyPutOff(load);
-    assert.ok(load.acknowledged.length > acknowledgedThen + 20, 'it works again');
-    await assertUnharmed(service.url, service.adminToken(), load.acknowledged);
+    await assertWorksAgain(service.url, service.adminToken(), load);
     assert.ok(
       adviceIn(service).some((text) => /disk .* is full: make room/.test(text)),
       adviceIn(service).join(),
@@ -128,12 +123,7 @@ describe('a disk of PostgreSQL that is full', () => {
       // Without room for its own log PostgreSQL may have ended.
       await query(server.url, 'select 1').catch(() => server.start());
       t.diagnostic(`ready ${await untilReady(service.url)} ms after`);
-      const acknowledgedThen = load.acknowledged.length;
-      await pause(1000);
-      await load.stop();
-      assertOnlyPutOff(load);
-      assert.ok(load.acknowledged.length > acknowledgedThen + 20, 'it works again');
-      await assertUnharmed(service.url, service.adminToken(), load.acknowledged);
+      await assertWorksAgain(service.url, service.adminToken(), load);
       t.diagnostic(adviceIn(service).join(' / '));
       assert.ok(adviceIn(service).length > 0);
       await stopService(service);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { assertOnlyPutOff, assertSaysSo, assertUnharmed, untilReady } from '../support/faults.ts';
+import { assertSaysSo, assertWorksAgain, untilReady } from '../support/faults.ts';
 import { Load } from '../support/load.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { pause, type ServiceProcess, spawnService, stopService } from '../support/process.ts';
@@ -29,12 +29,7 @@ describe('the connection to PostgreSQL', () => {
   /** After the fault: it is ready again by itself, answers, and nothing is lost. */
   async function assertHeals(): Promise<string> {
     const healedMs = await untilReady(service.url);
-    const acknowledgedThen = load.acknowledged.length;
-    await pause(1000);
-    await load.stop();
-    assertOnlyPutOff(load);
-    assert.ok(load.acknowledged.length > acknowledgedThen + 20, 'it works again');
-    await assertUnharmed(service.url, service.adminToken(), load.acknowledged);
+    await assertWorksAgain(service.url, service.adminToken(), load);
     const { refused, acknowledged, longestMs } = load;
     return `${acknowledged.length} acknowledged, ${refused.length} refused, longest answer ${Math.round(longestMs)} ms, ready ${healedMs} ms after`;
   }

@@ -48,3 +48,13 @@ export async function assertUnharmed(url: string, token: string, acknowledged: r
   await assertNothingLost(url, token, acknowledged);
   await assertChainValid(url, token);
 }
+
+/** After the fault, with the load still on: it answers again, has only put requests off, and nothing is lost. */
+export async function assertWorksAgain(url: string, token: string, load: Load): Promise<void> {
+  const acknowledgedThen = load.acknowledged.length;
+  await pause(1000);
+  await load.stop();
+  assertOnlyPutOff(load);
+  assert.ok(load.acknowledged.length > acknowledgedThen + 20, 'it works again');
+  await assertUnharmed(url, token, load.acknowledged);
+}

@@ -110,6 +110,24 @@ export const SUMMARY = [
 ] as const;
 export type SummaryRow = Pick<SecretRow, (typeof SUMMARY)[number]>;
 
+/** A version without its value. */
+export const VERSION_SUMMARY = [
+  'tenant_id',
+  'secret_id',
+  'version',
+  'operation',
+  'reason',
+  'restored_from',
+  'author_kind',
+  'author_id',
+  'author_name',
+  'type',
+  'metadata',
+  'tags',
+  'created_at',
+  'sealed_version',
+] as const satisfies readonly (keyof SecretVersionRow)[];
+
 export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
   await tx.insertInto('secrets').values(row).execute();
 }
@@ -309,22 +327,7 @@ function versionsBelow(
 ): SelectQueryBuilder<Tables, 'secret_versions', Omit<SecretVersionRow, 'sealed'>> {
   return db
     .selectFrom('secret_versions')
-    .select([
-      'tenant_id',
-      'secret_id',
-      'version',
-      'operation',
-      'reason',
-      'restored_from',
-      'author_kind',
-      'author_id',
-      'author_name',
-      'type',
-      'metadata',
-      'tags',
-      'created_at',
-      'sealed_version',
-    ])
+    .select(VERSION_SUMMARY)
     .where('tenant_id', '=', tenantId)
     .where('secret_id', '=', secretId)
     .where('version', '<', before)

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { type Parameter, PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
-import type { SecretRow, SecretVersionRow } from './store.ts';
+import { type SecretRow, type SecretVersionRow, VERSION_SUMMARY } from './store.ts';
 
 /** The statements of a change, built once. */
 
@@ -28,24 +28,6 @@ const CONTENT = [
   'sealed_version',
   'sealed',
 ] as const;
-const VERSION = [
-  'tenant_id',
-  'secret_id',
-  'version',
-  'operation',
-  'reason',
-  'restored_from',
-  'author_kind',
-  'author_id',
-  'author_name',
-  'type',
-  'metadata',
-  'tags',
-  'created_at',
-  'sealed_version',
-  'sealed',
-] as const satisfies readonly (keyof SecretVersionRow)[];
-
 interface Place {
   tenantId: string;
   vaultId: string;
@@ -78,7 +60,7 @@ const REPLACE_SECRET = new PreparedQuery<SecretRow, never>((db, parameter) =>
 const INSERT_VERSION = new PreparedQuery<SecretVersionRow, never>((db, parameter) =>
   db
     .insertInto('secret_versions')
-    .values(valuesOf<SecretVersionRow, keyof SecretVersionRow>(VERSION, parameter))
+    .values(valuesOf<SecretVersionRow, keyof SecretVersionRow>([...VERSION_SUMMARY, 'sealed'], parameter))
     .$castTo<never>(),
 );
 
