@@ -1,5 +1,6 @@
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { Context } from '../../kernel/context.ts';
+import { afterArrivals } from '../../kernel/gathering.ts';
 import type { Database } from '../../kernel/storage/database.ts';
 import * as store from './read-store.ts';
 
@@ -14,8 +15,6 @@ const KEPT_MAX = 5000;
 const KEPT_BYTES_MAX = 4096;
 /** Questions asked at once, at most. */
 const BATCH_MAX = 200;
-/** Turns of the event loop, each far below a millisecond under load. */
-const GATHERING_TURNS_MAX = 4;
 
 /**
  * Finds secrets as fast as the database allows. What it keeps is sealed, as it is in the database; plaintext is not.
@@ -82,14 +81,10 @@ export class SecretReader {
 
   #askSoon(): void {
     this.#isAsking = true;
-    setImmediate(() => this.#gather(1));
-  }
-
-  /** A question costs the same for one as for many: while others keep arriving, they are let in first. */
-  #gather(seen: number, turns = 1): void {
-    const count = this.#askers;
-    if (count > seen && turns < GATHERING_TURNS_MAX) setImmediate(() => this.#gather(count, turns + 1));
-    else this.#ask();
+    afterArrivals(
+      () => this.#askers,
+      () => this.#ask(),
+    );
   }
 
   async #ask(): Promise<void> {

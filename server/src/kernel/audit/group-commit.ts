@@ -1,7 +1,5 @@
 import { unavailable } from '../errors.ts';
-
-/** Turns of the event loop, each far below a millisecond under load. */
-const GATHERING_TURNS_MAX = 4;
+import { afterArrivals } from '../gathering.ts';
 
 /** Items that are written together, and the one promise that all who gave them wait for. */
 interface Batch<T> {
@@ -42,17 +40,18 @@ export class GroupCommit<T> {
     batch.items.push(item);
     if (!this.#writing) {
       this.#writing = true;
-      setImmediate(() => this.#gather(1));
+      this.#writeSoon(1);
     }
     return batch.written.promise;
   }
 
-  /** A commit costs the same for one item as for many: while others keep arriving, they are let in first. */
-  #gather(seen: number, turns = 1): void {
-    const count = this.#waiting;
-    if (count > seen && count < this.#batchMax && turns < GATHERING_TURNS_MAX) {
-      setImmediate(() => this.#gather(count, turns + 1));
-    } else this.#run();
+  /** A full batch is worth no more waiting. */
+  #writeSoon(seen: number): void {
+    afterArrivals(
+      () => (this.#waiting < this.#batchMax ? this.#waiting : 0),
+      () => this.#run(),
+      seen,
+    );
   }
 
   async #run(): Promise<void> {
@@ -67,7 +66,7 @@ export class GroupCommit<T> {
       }
     }
     if (this.#batches.length > 0) {
-      setImmediate(() => this.#gather(0));
+      this.#writeSoon(0);
       return;
     }
     this.#writing = false;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -77,4 +77,21 @@ test('the log is opened once, however many wait for it', async (t) => {
     open.mock.calls.map(({ arguments: [path] }) => path),
     [`${file}-wal`],
   );
+});
+
+test('a sync that failed is not made good by one that knows nothing of it: the log is copied out and begun anew', async (t) => {
+  const handle = await files.open(file);
+  const sync = t.mock.method(Object.getPrototypeOf(handle), 'datasync', async () => {
+    throw new Error('the disk fails');
+  });
+  await handle.close();
+  await database.unsynced(async (run) => {
+    run('insert into notes (id, text) values (?, ?)', [500, 'kept']);
+  });
+  assert.ok(statSync(`${file}-wal`).size > 0);
+  await assert.rejects(database.sync(), /the disk fails/);
+  sync.mock.restore();
+  await database.sync();
+  assert.equal(statSync(`${file}-wal`).size, 0);
+  assert.equal((await notes()).at(-1)?.text, 'kept');
 });
