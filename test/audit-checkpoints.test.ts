@@ -97,7 +97,10 @@ onBothDatabases('audit checkpoints', (database) => {
   test('asked for at once, each is signed once', async () => {
     const ask = () => service.call('POST', '/v1/audit/checkpoints', { token: tenant.owner.token });
     const answers = await Promise.all(Array.from({ length: 6 }, ask));
-    for (const { status } of answers) assert.ok(status === 201 || status === 409, String(status));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      answers.map(() => 201),
+    );
     const numbers = (await stored(service, tenant.id)).map((row) => row.checkpoint_no);
     assert.deepEqual(
       numbers,
@@ -276,17 +279,17 @@ test('of two nodes one signs, once in each hour', async () => {
   const tenants = [await addTenant(a), await addTenant(a)];
   // The round at the start, which may come late on a busy machine, is not to be one of those that are counted.
   await runJobs(a);
+  const runs = async () => {
+    const leases = a.app.kernel.database.read.selectFrom('job_leases').select('runs').where('job', '=', JOB);
+    return (await leases.executeTakeFirstOrThrow()).runs;
+  };
+  const runsBefore = await runs();
   for (let hour = 1; hour <= 2; hour++) {
     for (const { owner } of tenants) await ok(a.call('GET', '/v1/groups', { token: owner.token }));
     for (const node of [a, b]) node.clock.advance(HOUR_MS + MINUTE_MS);
     await Promise.all([runJobs(a), runJobs(b)]);
     for (const { id } of tenants) assert.equal((await stored(a, id)).length, hour);
-    const [lease] = await a.app.kernel.database.read
-      .selectFrom('job_leases')
-      .selectAll()
-      .where('job', '=', JOB)
-      .execute();
-    assert.equal(lease?.runs, hour + 1);
+    assert.equal(await runs(), runsBefore + hour);
   }
   for (const { owner } of tenants) assert.equal((await verification(b, owner.token)).valid, true);
   await b.close();

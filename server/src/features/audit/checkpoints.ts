@@ -7,16 +7,17 @@ import type { Job } from '../../kernel/jobs/job-runner.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
-import type { Tables } from '../../kernel/storage/tables.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { type PqcKeys, SIGNATURE_ALGORITHM } from '../pqc/index.ts';
 import { checkpointKeys, signCheckpoint, type Unsigned } from './checkpoint.ts';
 import type { Checkpoint, listCheckpoints } from './contract.ts';
 import * as store from './store.ts';
 
-const HEADS_AT_ONCE = 100;
+const TENANTS_AT_ONCE = 100;
 /** A tenant this young is left to the next round: its log has hardly begun. */
 const YOUNG_MS = 5 * MINUTE_MS;
+/** To sign the next one, while others sign as well. */
+const ATTEMPTS = 8;
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const CURSOR_KIND = new RegExp(`^${store.CHECKPOINT_CURSOR}$`);
 
@@ -45,31 +46,33 @@ export class Checkpoints {
     await audit.seal();
     let after = '';
     for (;;) {
-      const heads = await store.headsAfter(database.read, after, clock.now() - YOUNG_MS, HEADS_AT_ONCE);
-      for (const head of heads) {
+      const tenants = await store.tenantsAfter(database.read, after, clock.now() - YOUNG_MS, TENANTS_AT_ONCE);
+      for (const tenantId of tenants) {
         if (signal.aborted) return;
-        const next = await this.#next(head);
-        if (next === null) continue;
-        if (next instanceof Distrusted) log.error({ tenant_id: head.tenant_id }, next.message);
-        else await this.#keep(await signCheckpoint(this.#keys, next));
+        const next = await this.#next(tenantId);
+        if (next instanceof Distrusted) log.error({ tenant_id: tenantId }, next.message);
+        else if ('unsigned' in next) await this.#keep(await signCheckpoint(this.#keys, next.unsigned));
       }
-      const last = heads.at(-1);
-      if (last === undefined || heads.length < HEADS_AT_ONCE) return;
-      after = last.tenant_id;
+      const last = tenants.at(-1);
+      if (last === undefined || tenants.length < TENANTS_AT_ONCE) return;
+      after = last;
     }
   }
 
-  /** What a checkpoint would say now; null if the last one says it already. */
-  async #next(head: Tables['audit_heads']): Promise<Unsigned | Distrusted | null> {
+  /** What a checkpoint would say now, or the one that says it already. */
+  async #next(tenantId: string): Promise<{ unsigned: Unsigned } | { last: store.CheckpointRow | null } | Distrusted> {
     const { database, clock } = this.#kernel;
-    const last = await store.newestCheckpoint(database.read, head.tenant_id);
-    const isSame = last?.seq === head.seq && Buffer.compare(last.hash, head.hash) === 0;
-    if (isSame || (last === undefined && head.seq === 0)) return null;
+    // In this order: a checkpoint that somebody else signs in between is then never ahead of the head.
+    const last = await store.newestCheckpoint(database.read, tenantId);
+    const head = await store.findHead(database.read, tenantId);
+    if (head === undefined) return new Distrusted('has no head');
+    if (last === undefined && head.seq === 0) return { last: null };
+    if (last?.seq === head.seq && Buffer.compare(last.hash, head.hash) === 0) return { last };
     // A signature would vouch for whatever was done to the log.
     if (last !== undefined && last.seq >= head.seq) return new Distrusted('is behind its last checkpoint');
     if (!(await this.#heads.isAuthentic(head))) return new Distrusted('has a head that was rewritten');
-    const { tenant_id, seq, hash } = head;
-    return { tenant_id, checkpoint_no: (last?.checkpoint_no ?? 0) + 1, seq, hash, signed_at: clock.now() };
+    const checkpoint_no = (last?.checkpoint_no ?? 0) + 1;
+    return { unsigned: { tenant_id: tenantId, checkpoint_no, seq: head.seq, hash: head.hash, signed_at: clock.now() } };
   }
 
   /** Another node, or somebody who asked, may have been quicker: theirs will do. */
@@ -83,26 +86,26 @@ export class Checkpoints {
 
   async create(ctx: Context): Promise<Checkpoint> {
     await ctx.kernel.audit.seal();
-    const head = await store.findHead(ctx.database.read, ctx.tenantId);
-    if (head === undefined) throw new Distrusted('has no head');
-    const next = await this.#next(head);
-    if (next instanceof Distrusted) throw next;
-    if (next === null) {
-      const last = await store.newestCheckpoint(ctx.database.read, ctx.tenantId);
-      if (last === undefined) throw notFound('entry to sign for: the log is empty');
-      return toWire(last);
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const next = await this.#next(ctx.tenantId);
+      if (next instanceof Distrusted) throw next;
+      if ('last' in next) {
+        if (next.last === null) throw notFound('entry to sign for: the log is empty');
+        return toWire(next.last);
+      }
+      const row = await signCheckpoint(this.#keys, next.unsigned);
+      ctx.describe({ checkpoint: row.checkpoint_no, seq: row.seq });
+      try {
+        return await ctx.change(async (tx) => {
+          await store.insertCheckpoint(tx, row);
+          return toWire(row);
+        });
+      } catch (error) {
+        // The job or somebody else took the number. What they signed may do, or else the one after it is signed.
+        if (!(error instanceof UniqueViolation)) throw error;
+      }
     }
-    const row = await signCheckpoint(this.#keys, next);
-    ctx.describe({ checkpoint: row.checkpoint_no, seq: row.seq });
-    try {
-      return await ctx.change(async (tx) => {
-        await store.insertCheckpoint(tx, row);
-        return toWire(row);
-      });
-    } catch (error) {
-      if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError('IN_USE', 'Another checkpoint was signed at the same moment: list them.');
-    }
+    throw new CofferError('IN_USE', 'Others signed checkpoints all the while: list them.');
   }
 
   async list(ctx: Context, query: Query<typeof listCheckpoints>) {

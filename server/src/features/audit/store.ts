@@ -72,22 +72,18 @@ export function segmentHolding(db: Reader, tenantId: string, seq: number): Promi
     .executeTakeFirst();
 }
 
-/** Of tenants that were there before a time, in an order in which to go on. */
-export function headsAfter(
-  db: Reader,
-  after: string,
-  madeBefore: number,
-  limit: number,
-): Promise<Tables['audit_heads'][]> {
-  return db
+/** Tenants with a log that were there before a time, in an order in which to go on. */
+export async function tenantsAfter(db: Reader, after: string, madeBefore: number, limit: number): Promise<string[]> {
+  const rows = await db
     .selectFrom('audit_heads')
     .innerJoin('tenants', 'tenants.tenant_id', 'audit_heads.tenant_id')
-    .selectAll('audit_heads')
+    .select('audit_heads.tenant_id')
     .where('audit_heads.tenant_id', '>', after)
     .where('tenants.created_at', '<=', madeBefore)
     .orderBy('audit_heads.tenant_id')
     .limit(limit)
     .execute();
+  return rows.map((row) => row.tenant_id);
 }
 
 export async function insertCheckpoint(tx: Tx, row: CheckpointRow): Promise<void> {
