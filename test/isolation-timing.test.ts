@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type Neighbours, startNeighbours } from './support/isolation.ts';
-import { ok, type Person, refused, tryLogIn, uniqueName } from './support/people.ts';
+import { hashInFull, ok, type Person, refused, tryLogIn, uniqueName } from './support/people.ts';
 import { type Answer, onBothDatabases, type Service } from './support/service.ts';
 import { addSecret, addVault, secretUrl } from './support/vaults.ts';
 
@@ -99,6 +99,7 @@ onBothDatabases('the time an answer takes', (database) => {
 
   test('does not tell at a login whether there is an account, and neither does the answer', async () => {
     const { owner, otherTenant } = neighbours;
+    await hashInFull(service, owner);
     const attempt = (who: Pick<Person, 'email' | 'tenant'>) => async () => {
       await forgetFailures();
       return tryLogIn(service, { ...who, password: 'not the password of anybody' });
