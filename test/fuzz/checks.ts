@@ -1,4 +1,4 @@
-import type { Caller } from './callers.ts';
+import type { Caller } from './caller.ts';
 import type { Answer } from './client.ts';
 import { type Operation, operationAt } from './document.ts';
 import { idsIn, namesIn, type Side, sideOf, valuesIn } from './marks.ts';
@@ -135,7 +135,7 @@ function problemsOfStatus(exchange: Exchange, operation: Operation | null, isBen
   return problems;
 }
 
-function codeOf({ json }: Answer): string {
+export function codeOf({ json }: Answer): string {
   return (Object(json) as { error?: { code?: string } }).error?.code ?? '';
 }
 
