@@ -23,11 +23,11 @@ function bounds(): Omit<Run, 'seed'> {
 onBothDatabases('requests made from the document', (database) => {
   test(`break nothing, from seed ${SEED}`, async (t) => {
     const prepared = await prepare(database, { logLevel: 'trace' });
-    const { requests, failures, statuses, unreached } = await fuzz(prepared, { seed: SEED, ...bounds() }).finally(() =>
-      prepared.close(),
-    );
+    const outcome = await fuzz(prepared, { seed: SEED, ...bounds() }).finally(() => prepared.close());
+    const { requests, failures, statuses, unreached, unserved } = outcome;
     const counted = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
     t.diagnostic(`seed ${SEED}: ${requests} requests; ${counted.join(', ')}; without success: ${unreached.join(', ')}`);
+    t.diagnostic(`callers to whom nothing opened: ${unserved.join(', ') || 'none'}`);
     for (const failure of failures) t.diagnostic(failure);
     assert.equal(failures.length, 0, `seed ${SEED}: what went wrong stands above`);
   });

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../server/src/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/clock.ts';
 import { type DpopKey, newDpopKey } from '../support/machines.ts';
 import { addColleague, addPerson, addTenant, addToken, logIn, ok, type Person } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
@@ -55,7 +55,8 @@ export async function makeCallers(service: Service): Promise<Callers> {
   const foreignOwner = await colleague('owner', 'theirs');
   const key = await newDpopKey();
   const bound = await addToken(service, admin.token, { dpop_jkt: key.jkt });
-  const machines = await machineCallers({ service, vault: room, home, foreignToken: foreign.token });
+  const tokens = { adminToken: admin.token, foreignToken: foreign.token };
+  const machines = await machineCallers({ service, vault: room, home, ...tokens });
 
   const theirs = { side: 'theirs' as const, isBreach: anyOf(needsOther(['pat']), operatorsOnly) };
   const all: Caller[] = [
@@ -105,8 +106,8 @@ async function sessionCaller(service: Service, person: Person): Promise<Caller> 
   let token = await logIn(service, person);
   return known('an admin in a session', 'session', () => bearer(token), {
     renew: async () => {
-      // Logins that others failed at are held against the address, and all are at one.
-      service.clock.advance(HOUR_MS);
+      // Logins that others failed at are held against the address, and all are at one; but not for longer than this.
+      service.clock.advance(6 * MINUTE_MS);
       token = await logIn(service, person);
     },
   });

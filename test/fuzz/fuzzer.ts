@@ -38,6 +38,8 @@ export interface Outcome {
   statuses: Map<number, number>;
   /** Operations that never answered with success. */
   unreached: string[];
+  /** Callers who have a good credential, and to whom nothing opened that is not open to all. */
+  unserved: string[];
 }
 
 interface Planned {
@@ -58,6 +60,7 @@ const AT_ONCE = 6;
 const BENT = 0.45;
 const REPEATED = 0.04;
 const TWICE_AT_ONCE = 0.04;
+const BY_KIND = 0.4;
 /** How much larger the process may be at the end than it was after its first rounds. */
 const GROWTH_MAX_BYTES = 400 * 1024 * 1024;
 /** Fields by which something is shown once and never again. */
@@ -98,6 +101,7 @@ class Fuzzer {
   readonly #failures: string[] = [];
   readonly #statuses = new Map<number, number>();
   readonly #reached = new Set<string>();
+  readonly #served = new Set<string>();
   #shownOnce: string[] = [];
   #requests = 0;
 
@@ -121,7 +125,9 @@ class Fuzzer {
 
   outcome(): Outcome {
     const unreached = this.#operations.map(({ id }) => id).filter((id) => !this.#reached.has(id));
-    return { requests: this.#requests, failures: this.#failures, statuses: this.#statuses, unreached };
+    const able = this.#callers.all.filter(({ kinds }) => kinds.length > 0).map(({ name }) => name);
+    const unserved = able.filter((name) => !this.#served.has(name));
+    return { requests: this.#requests, failures: this.#failures, statuses: this.#statuses, unreached, unserved };
   }
 
   async run(): Promise<void> {
@@ -195,7 +201,15 @@ class Fuzzer {
   #whoAsks(operation: Operation): Caller {
     const { all } = this.#callers;
     const able = all.filter((caller) => !caller.isBreach(operation));
-    const among = this.#random.chance(0.85) && able.length > 0 ? able : all;
+    if (able.length === 0 || !this.#random.chance(0.85)) return this.#byWeight(all);
+    // Few are machines, and few operations are for them: by weight alone they would hardly get to ask.
+    const kinds = operation.credentials.filter((kind) => able.some((caller) => caller.kinds.includes(kind)));
+    if (kinds.length === 0 || !this.#random.chance(BY_KIND)) return this.#byWeight(able);
+    const kind = this.#random.pick(kinds);
+    return this.#byWeight(able.filter((caller) => caller.kinds.includes(kind)));
+  }
+
+  #byWeight(among: readonly Caller[]): Caller {
     let at = this.#random.next() * among.reduce((sum, { weight }) => sum + weight, 0);
     for (const caller of among) {
       at -= caller.weight;
@@ -252,6 +266,7 @@ class Fuzzer {
     if (answer.status === 404 && draft.tricks.length === 0) this.#pools[caller.side].forget(draft.base);
     if (answer.status >= 300 || draft.method !== operation.method || draft.rawPath !== null) return;
     this.#reached.add(operation.id);
+    if (!operation.isPublic) this.#served.add(caller.name);
     this.#keepShownOnce(answer.json);
     // A public answer is nobody's, and a page of one who sees less adds nothing.
     if (caller.seesNames) this.#pools[caller.side].learn(operation, draft.params, draft.body, answer.json);

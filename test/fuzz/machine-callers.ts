@@ -12,18 +12,20 @@ import { ok, uniqueName } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
 import { testAuthority } from '../support/test-authority.ts';
 import { addVault } from '../support/vaults.ts';
-import { anyOf, type Caller, known, needsOther, stranger } from './caller.ts';
+import { anyOf, type Caller, known, needsOther, type Rule, stranger, withToken } from './caller.ts';
 import { bearer, boundTo, type Credential, type Header, misfits, type Prover, proofOf } from './credentials.ts';
 import type { Sighting } from './pool.ts';
 import type { Sent } from './request.ts';
 
-/** Where machines are at home, and who of another tenant has a machine too. */
+/** Where machines are at home, and who else is there. */
 export interface Surroundings {
   service: Service;
   vault: string;
   /** What is in the vault. */
   home: Sighting;
-  /** A token of somebody who may make connections in another tenant. */
+  /** Of an admin there. */
+  adminToken: string;
+  /** Of somebody who may make connections in another tenant. */
   foreignToken: string;
 }
 
@@ -33,12 +35,12 @@ export interface MachineCallers {
   close(): void;
 }
 
-/** Its own certificate a connection may renew. */
-const FOR_MACHINES = /^(?:none|secrets:.*|eso:read|app_connections:rotate)$/;
+/** What a connection may do whatever its scopes are: its own certificate it may renew. */
+const ANYWAY = ['none', 'app_connections:rotate'];
 
 /** Every kind of credential that machines have, with each proof that can go with it, and each of them with something wrong about it. */
 export async function machineCallers(around: Surroundings): Promise<MachineCallers> {
-  const { service, vault } = around;
+  const { service, vault, adminToken } = around;
   const connection = (more = {}) => addConnection(service, vault, more);
   const key = await newDpopKey();
   // The first is number 1, which somebody will try to delete: none of the others may be that.
@@ -53,6 +55,9 @@ export async function machineCallers(around: Surroundings): Promise<MachineCalle
   const prover = { service, key, origin: service.url };
   const all: Caller[] = [
     machine(around, plain, 'a machine for one vault', 'connection', () => headersOf(plain)),
+    // Where a certificate says nothing, it neither adds to a token nor takes from it.
+    withToken('an admin who shows a certificate', adminToken, { certificate: () => plain, weight: 1 }),
+    strangerTo(around, plain, 'somebody with two credentials', () => [...bearer(adminToken), ...headersOf(plain)]),
     ...(await certifiedCallers(around, certified, plain, key)),
     machine(around, proving, 'a machine with a key', 'connection', withProof(prover, proving), { isOnce: true }),
     ...strangersWithoutKey(around, proving, prover),
@@ -66,23 +71,24 @@ export async function machineCallers(around: Surroundings): Promise<MachineCalle
 
 function machine(
   { home }: Surroundings,
-  { client_id }: Machine,
+  own: Machine,
   name: string,
   kind: string,
   credential: Credential,
   rules: Partial<Caller> = {},
 ): Caller {
   return known(name, kind, credential, {
-    isBreach: ofMachines(rules.kinds ?? [kind]),
+    isBreach: beyondScopes(own, rules.kinds ?? [kind]),
     seesNames: false,
     seesValues: false,
-    home: { ...home, client_id },
+    home: { ...home, client_id: own.client_id },
     ...rules,
   });
 }
 
-function ofMachines(kinds: readonly string[]): Caller['isBreach'] {
-  return anyOf(needsOther(kinds), ({ isPublic, permission }) => !isPublic && !FOR_MACHINES.test(permission));
+function beyondScopes({ scopes }: Machine, kinds: readonly string[]): Rule {
+  const allowed = [...ANYWAY, ...(scopes as string[])];
+  return anyOf(needsOther(kinds), ({ isPublic, permission }) => !isPublic && !allowed.includes(permission));
 }
 
 /** Somebody who knows of what is the machine's, so that what is asked for would be there. */
@@ -252,7 +258,7 @@ async function pipelineCallers(
     machine(around, bound, 'the certificate of a pipeline alone', 'certificate', () => [], {
       ...rules,
       // What ends with the run must not become something that outlives it.
-      isBreach: anyOf(ofMachines(['certificate']), ({ id }) => id === 'rotateConnection'),
+      isBreach: anyOf(beyondScopes(bound, ['certificate']), ({ id }) => id === 'rotateConnection'),
     }),
     strangerTo(around, bound, 'a pipeline without its certificate', onMain),
     strangerTo(around, bound, 'a pipeline with the certificate of its connection', whole, bound),
