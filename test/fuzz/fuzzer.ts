@@ -226,7 +226,9 @@ class Fuzzer {
     const { caller, draft } = planned;
     this.#requests++;
     try {
-      return { planned, caller, draft, sent, answer: await this.#client.send(sent, caller.certificate()) };
+      const asked = { planned, caller, draft, sent, answer: await this.#client.send(sent, caller.certificate()) };
+      this.#checks.remember(asked);
+      return asked;
     } catch (error) {
       this.#fail(`no answer: ${(error as Error).message}`, shown(sent, caller.name));
       return null;
