@@ -1,4 +1,4 @@
-import type { Caller } from './callers.ts';
+import type { Caller } from './caller.ts';
 import type { Answer } from './client.ts';
 import { type Operation, operationAt } from './document.ts';
 import { idsIn, namesIn, type Side, sideOf, valuesIn } from './marks.ts';
@@ -38,22 +38,25 @@ export class Checks {
     this.#shared = shared;
   }
 
-  /** Everything that is wrong with an answer. */
+  /** Everything that is wrong with an answer. What was sent at the same time is remembered first: the answer may tell of that already. */
   of(exchange: Exchange): string[] {
-    const { sent, draft } = exchange;
-    const isBent = draft.rawPath !== null || draft.method !== draft.operation.method || draft.tricks.length > 0;
-    const asked = operationAt(this.#operations, sent.method, sent.path);
-    const operation = isBent ? asked : draft.operation;
-    this.#remember(exchange, operation);
+    const operation = this.#operationOf(exchange);
     return [
       ...problemsOfForm(exchange.answer),
-      ...problemsOfStatus(exchange, operation, isBent),
+      ...problemsOfStatus(exchange, operation, isBent(exchange)),
       ...problemsOfSize(exchange, operation),
       ...(operation?.isPublic === true ? [] : this.#problemsOfTelling(exchange)),
     ];
   }
 
-  #remember({ caller, sent, answer }: Exchange, operation: Operation | null): void {
+  #operationOf(exchange: Exchange): Operation | null {
+    const { sent, draft } = exchange;
+    return isBent(exchange) ? operationAt(this.#operations, sent.method, sent.path) : draft.operation;
+  }
+
+  remember(exchange: Exchange): void {
+    const { caller, sent, answer } = exchange;
+    const operation = this.#operationOf(exchange);
     const own = this.#sentBy.get(caller.name) ?? new Set<string>();
     this.#sentBy.set(caller.name, own);
     // What nobody known has asked stands in the log of who runs the installation.
@@ -91,6 +94,10 @@ export class Checks {
     }
     return problems;
   }
+}
+
+function isBent({ draft }: Exchange): boolean {
+  return draft.rawPath !== null || draft.method !== draft.operation.method || draft.tricks.length > 0;
 }
 
 function problemsOfForm({ status, headers, json, text }: Answer): string[] {
@@ -135,7 +142,7 @@ function problemsOfStatus(exchange: Exchange, operation: Operation | null, isBen
   return problems;
 }
 
-function codeOf({ json }: Answer): string {
+export function codeOf({ json }: Answer): string {
   return (Object(json) as { error?: { code?: string } }).error?.code ?? '';
 }
 

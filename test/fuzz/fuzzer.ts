@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { MINUTE_MS } from '../../server/src/kernel/clock.ts';
 import { assertChainValid, readAll } from '../support/load.ts';
-import { call, type Service } from '../support/service.ts';
-import { type Caller, type Callers, makeCallers } from './callers.ts';
-import { Checks } from './checks.ts';
+import { call, type DatabaseKind, type Service, type ServiceOptions, startService } from '../support/service.ts';
+import { asSentBy, type Caller, overhearing } from './caller.ts';
+import { type Callers, makeCallers } from './callers.ts';
+import { Checks, codeOf, type Exchange } from './checks.ts';
 import { type Answer, Client, type Meddle } from './client.ts';
 import { type Operation, operationsOf } from './document.ts';
 import { idsIn, type Side, secretIn, withoutSecrets } from './marks.ts';
@@ -27,6 +28,7 @@ export interface Prepared {
   service: Service;
   callers: Callers;
   operations: Operation[];
+  close(): Promise<void>;
 }
 
 export interface Outcome {
@@ -36,13 +38,20 @@ export interface Outcome {
   statuses: Map<number, number>;
   /** Operations that never answered with success. */
   unreached: string[];
+  /** Callers who have a good credential, and to whom nothing opened that is not open to all. */
+  unserved: string[];
 }
 
 interface Planned {
   caller: Caller;
   draft: Draft;
+  /** Without what says who asks, which is made anew each time it is sent. */
   sent: Sent;
   isRepeated: boolean;
+}
+
+interface Asked extends Exchange {
+  planned: Planned;
 }
 
 const FAILURES_MAX = 10;
@@ -51,16 +60,25 @@ const AT_ONCE = 6;
 const BENT = 0.45;
 const REPEATED = 0.04;
 const TWICE_AT_ONCE = 0.04;
+const BY_KIND = 0.4;
 /** How much larger the process may be at the end than it was after its first rounds. */
 const GROWTH_MAX_BYTES = 400 * 1024 * 1024;
 /** Fields by which something is shown once and never again. */
 const SHOWN_ONCE = /^(?:secret|client_secret|recovery_codes|private_key|token|cv_jwt|access_token)$/;
 const SHOWN_ONCE_KEPT = 400;
 
-export async function prepare(service: Service): Promise<Prepared> {
+/** Issuers that callers have identities of are on this machine. */
+const ENV = { CV_OUTBOUND_ALLOW: '127.0.0.1' };
+
+export async function prepare(database: DatabaseKind, options: ServiceOptions = {}): Promise<Prepared> {
+  const service = await startService(database, { ...options, env: ENV });
   const callers = await makeCallers(service);
   const response = await fetch(`${service.url}/openapi.json`);
-  return { service, callers, operations: operationsOf(await response.json()) };
+  const close = async () => {
+    callers.close();
+    await service.close();
+  };
+  return { service, callers, operations: operationsOf(await response.json()), close };
 }
 
 export async function fuzz(prepared: Prepared, run: Run): Promise<Outcome> {
@@ -83,6 +101,7 @@ class Fuzzer {
   readonly #failures: string[] = [];
   readonly #statuses = new Map<number, number>();
   readonly #reached = new Set<string>();
+  readonly #served = new Set<string>();
   #shownOnce: string[] = [];
   #requests = 0;
 
@@ -100,13 +119,15 @@ class Fuzzer {
       own.know(home);
       this.#homes.set(name, own);
     }
-    this.#client = new Client(service.url, run.meddle);
+    this.#client = new Client(service, run.meddle);
     this.#checks = new Checks(operations, callers.protected);
   }
 
   outcome(): Outcome {
     const unreached = this.#operations.map(({ id }) => id).filter((id) => !this.#reached.has(id));
-    return { requests: this.#requests, failures: this.#failures, statuses: this.#statuses, unreached };
+    const able = this.#callers.all.filter(({ kinds }) => kinds.length > 0).map(({ name }) => name);
+    const unserved = able.filter((name) => !this.#served.has(name));
+    return { requests: this.#requests, failures: this.#failures, statuses: this.#statuses, unreached, unserved };
   }
 
   async run(): Promise<void> {
@@ -147,9 +168,7 @@ class Fuzzer {
   #valid(caller: Caller, operation: Operation): Planned {
     const pool = this.#homes.get(caller.name) ?? this.#pools[caller.side];
     const draft = validDraft(this.#random, pool, caller.side, operation);
-    const sent = encoded(this.#random, draft);
-    sent.headers.unshift(...caller.headers());
-    return { caller, draft, sent, isRepeated: false };
+    return { caller, draft, sent: encoded(this.#random, draft), isRepeated: false };
   }
 
   /** What is going to be sent, and by whom: once, or twice at the same time. */
@@ -160,7 +179,6 @@ class Fuzzer {
     const draft = validDraft(this.#random, pool, caller.side, operation);
     if (this.#random.chance(BENT)) bend(draft, { random: this.#random, others });
     const sent = encoded(this.#random, draft);
-    sent.headers.unshift(...caller.headers());
     const how = this.#random.next();
     const isRepeated = how < REPEATED;
     if (isRepeated) sent.headers.push(['idempotency-key', `once-${this.#requests}-${operation.id}`]);
@@ -170,12 +188,12 @@ class Fuzzer {
 
   /** Sent at the same time, looked at in order: so a seed repeats what follows from it. */
   async #askTogether(planned: readonly Planned[]): Promise<void> {
-    const answers = await Promise.all(planned.map((one) => this.#send(one)));
-    for (const [i, one] of planned.entries()) {
-      const answer = answers[i];
-      if (answer == null) continue;
-      await this.#look(one, answer);
-      if (one.isRepeated) await this.#repeat(one, answer);
+    const all = await Promise.all(planned.map((one) => this.#send(one)));
+    for (const asked of all) {
+      if (asked === null) continue;
+      await this.#look(asked);
+      if (asked.planned.isRepeated) await this.#repeat(asked);
+      if (asked.caller.isOnce && asked.answer.status < 300) await this.#overhear(asked);
     }
   }
 
@@ -183,7 +201,15 @@ class Fuzzer {
   #whoAsks(operation: Operation): Caller {
     const { all } = this.#callers;
     const able = all.filter((caller) => !caller.isBreach(operation));
-    const among = this.#random.chance(0.85) && able.length > 0 ? able : all;
+    if (able.length === 0 || !this.#random.chance(0.85)) return this.#byWeight(all);
+    // Few are machines, and few operations are for them: by weight alone they would hardly get to ask.
+    const kinds = operation.credentials.filter((kind) => able.some((caller) => caller.kinds.includes(kind)));
+    if (kinds.length === 0 || !this.#random.chance(BY_KIND)) return this.#byWeight(able);
+    const kind = this.#random.pick(kinds);
+    return this.#byWeight(able.filter((caller) => caller.kinds.includes(kind)));
+  }
+
+  #byWeight(among: readonly Caller[]): Caller {
     let at = this.#random.next() * among.reduce((sum, { weight }) => sum + weight, 0);
     for (const caller of among) {
       at -= caller.weight;
@@ -192,42 +218,57 @@ class Fuzzer {
     return this.#random.pick(among);
   }
 
-  async #send({ caller, sent }: Planned): Promise<Answer | null> {
+  async #send(planned: Planned): Promise<Asked | null> {
+    return this.#deliver(planned, await asSentBy(planned.caller, planned.sent));
+  }
+
+  async #deliver(planned: Planned, sent: Sent): Promise<Asked | null> {
+    const { caller, draft } = planned;
     this.#requests++;
     try {
-      return await this.#client.send(sent);
+      const asked = { planned, caller, draft, sent, answer: await this.#client.send(sent, caller.certificate()) };
+      this.#checks.remember(asked);
+      return asked;
     } catch (error) {
       this.#fail(`no answer: ${(error as Error).message}`, shown(sent, caller.name));
       return null;
     }
   }
 
-  async #look({ caller, draft, sent }: Planned, answer: Answer): Promise<void> {
+  async #look(asked: Asked): Promise<void> {
+    const { caller, draft, sent, answer } = asked;
     this.#statuses.set(answer.status, (this.#statuses.get(answer.status) ?? 0) + 1);
-    const problems = [...this.#checks.of({ caller, draft, sent, answer }), ...this.#problemsOfLog()];
+    const problems = [...this.#checks.of(asked), ...this.#problemsOfLog()];
     const how = draft.tricks.length === 0 ? 'valid' : draft.tricks.join(', ');
     for (const problem of problems) this.#fail(problem, `${shown(sent, caller.name)} (${how})`);
     await this.#learn(caller, draft, answer);
   }
 
   /** The same request under the same key is done once, and told twice in the same words. */
-  async #repeat(planned: Planned, first: Answer): Promise<void> {
+  async #repeat({ planned, answer: first }: Asked): Promise<void> {
     const second = await this.#send(planned);
     if (second === null) return;
-    await this.#look(planned, second);
-    if (second.headers['idempotency-replayed'] !== 'true') return;
-    if (first.status !== second.status || first.text !== second.text) {
-      this.#fail('a replay is not the first answer', shown(planned.sent, planned.caller.name));
+    await this.#look(second);
+    if (second.answer.headers['idempotency-replayed'] !== 'true') return;
+    if (first.status !== second.answer.status || first.text !== second.answer.text) {
+      this.#fail('a replay is not the first answer', shown(second.sent, planned.caller.name));
     }
+  }
+
+  /** What opened once, byte for byte, from whoever saw it go by. */
+  async #overhear({ planned, sent }: Asked): Promise<void> {
+    const again = await this.#deliver({ ...planned, caller: overhearing(planned.caller) }, sent);
+    if (again !== null) await this.#look(again);
   }
 
   async #learn(caller: Caller, draft: Draft, answer: Answer): Promise<void> {
     const { operation } = draft;
     if (answer.status === 429) this.#service.clock.advance(MINUTE_MS);
-    if (answer.status === 401 && caller.renew !== null && draft.tricks.length === 0) await caller.renew();
+    if (draft.tricks.length === 0 && hasEnded(answer) && !caller.isBreach(operation)) await caller.renew?.();
     if (answer.status === 404 && draft.tricks.length === 0) this.#pools[caller.side].forget(draft.base);
     if (answer.status >= 300 || draft.method !== operation.method || draft.rawPath !== null) return;
     this.#reached.add(operation.id);
+    if (!operation.isPublic) this.#served.add(caller.name);
     this.#keepShownOnce(answer.json);
     // A public answer is nobody's, and a page of one who sees less adds nothing.
     if (caller.seesNames) this.#pools[caller.side].learn(operation, draft.params, draft.body, answer.json);
@@ -278,4 +319,9 @@ class Fuzzer {
       `${withoutSecrets(problem)}\n  ${where}\n  again: npm run test:fuzz -- --seed ${this.#run.seed}`,
     );
   }
+}
+
+/** Whether it says that a credential which was good once is not any more. */
+function hasEnded(answer: Answer): boolean {
+  return answer.status === 401 || codeOf(answer) === 'CERTIFICATE_REQUIRED';
 }
