@@ -2,6 +2,8 @@
 export class BoundedCache<K, V> {
   readonly #entries = new Map<K, V>();
   readonly #capacity: number;
+  /** Stands at what was used least recently. One that begins anew would first pass the places of all that was removed, each time. */
+  #oldest = this.#entries.keys();
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -19,10 +21,18 @@ export class BoundedCache<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key);
     if (this.#entries.size >= this.#capacity) {
-      const oldest = this.#entries.keys().next();
-      if (!oldest.done) this.#entries.delete(oldest.value);
+      this.#forgetOldest();
     }
     this.#entries.set(key, value);
+  }
+
+  #forgetOldest(): void {
+    let { done, value } = this.#oldest.next();
+    if (done) {
+      this.#oldest = this.#entries.keys();
+      ({ value } = this.#oldest.next());
+    }
+    this.#entries.delete(value as K);
   }
 
   delete(key: K): void {
