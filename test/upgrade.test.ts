@@ -6,13 +6,13 @@ import { SECOND_MS } from '../server/src/kernel/clock.ts';
 import { StartError } from '../server/src/kernel/storage/data-folder.ts';
 import { loadMigrations, migrate } from '../server/src/kernel/storage/migrate.ts';
 import type { Expected, Told } from './fixtures/fill.ts';
-import { expectedOf, type Left, RELEASES, type Unpacked, unpack } from './fixtures/unpack.ts';
+import { expectedOf, type Left, RELEASES, startOn, unpack } from './fixtures/unpack.ts';
 import { assertChainValid } from './support/load.ts';
-import { addConnection } from './support/machines.ts';
+import { addConnection, clientHeaders } from './support/machines.ts';
 import { approve, ok, refused, tryLogIn } from './support/people.ts';
 import { query } from './support/postgres.ts';
 import { runCoffer, runService, spawnService, stopService } from './support/process.ts';
-import { call, type Service, startService } from './support/service.ts';
+import { call, type Service } from './support/service.ts';
 import { addSecret, addVault, auditOf, readValue } from './support/vaults.ts';
 
 /** Data that earlier releases wrote, as test/fixtures/README.md says, opens with this code and tells what it told then. */
@@ -41,19 +41,18 @@ function assertKept(now: unknown, then: unknown, where: string): void {
 async function assertTold(service: Service, expected: Expected, told: Told): Promise<void> {
   const { as, method, path, body, status, answer } = told;
   const token = expected.tokens[as] ?? null;
-  const now = await service.call(method, path, { token, ...(body !== undefined && { body }) });
+  const client = expected.clients?.[as];
+  const now = await service.call(method, path, {
+    token,
+    ...(body !== undefined && { body }),
+    ...(client !== undefined && { headers: clientHeaders(client) }),
+  });
   const where = `${method} ${path} as ${as}`;
   assert.equal(now.status, status, `${where}: ${now.text}`);
   // Words for people may get better; what programs decide by stays.
   if (status >= 400) assert.equal(now.body.error.code, (answer as { error: { code: string } }).error.code, where);
-  else assertKept(now.body ?? JSON.parse(now.text), answer, where);
+  else assertKept(typeof answer === 'string' ? now.text : (now.body ?? JSON.parse(now.text)), answer, where);
 }
-
-const started = (data: Unpacked, expected: Expected) => {
-  const { kind, dataDir, databaseUrl } = data;
-  const options = { dataDir, ...(databaseUrl !== undefined && { databaseUrl }) };
-  return startService(kind, { ...options, at: expected.at + SECOND_MS });
-};
 
 for (const release of RELEASES) {
   for (const left of LEFT) {
@@ -63,7 +62,7 @@ for (const release of RELEASES) {
       let service: Service;
 
       before(async () => {
-        service = await started(await unpack(release, left), expected);
+        service = await startOn(await unpack(release, left), expected);
       });
       after(() => service.close());
 
@@ -122,7 +121,7 @@ for (const release of RELEASES) {
 
 test('what waited for a second person in 0.2.0 is carried out by them now', async () => {
   const expected = expectedOf('0.2.0', 'sqlite');
-  const service = await started(await unpack('0.2.0', 'sqlite'), expected);
+  const service = await startOn(await unpack('0.2.0', 'sqlite'), expected);
   const approvals = await ok(service.call('GET', '/approvals'));
   const [waiting] = approvals.approvals.filter(({ status }: { status: string }) => status === 'pending');
   const decided = await ok(approve(service, waiting.id, expected.tokens['second'] ?? ''));
@@ -136,6 +135,8 @@ for (const [release, left] of [
   ['0.1.0', 'sqlite-killed'],
   ['0.1.0', 'postgres'],
   ['0.2.0', 'sqlite-killed'],
+  ['0.3.0', 'sqlite-killed'],
+  ['0.3.0', 'postgres'],
 ] as const) {
   test(`data of ${release}, ${left}, opens as an operator would open it`, async () => {
     const { dataDir, databaseUrl } = await unpack(release, left);
@@ -156,7 +157,7 @@ describe('a database that is newer than the code', () => {
     test(`is refused and left alone, ${left}`, async () => {
       const expected = expectedOf('0.1.0', left);
       const data = await unpack('0.1.0', left);
-      const service = await started(data, expected);
+      const service = await startOn(data, expected);
       const { database } = service.app.kernel;
       const migrations = await loadMigrations();
       // The first release, on what this one has made of its data.

@@ -20,27 +20,56 @@ function step(what: string): void {
 
 type Anything = (...args: unknown[]) => unknown;
 
-function count(owner: object, name: string, whatOf: (args: unknown[], self: object) => string, isSent = false): void {
+/** What a step is, or null for what changes nothing outside this process. */
+type WhatOf = (args: unknown[], self: object) => string | null;
+
+function count(owner: object, name: string, whatOf: WhatOf, isSent = false): void {
   const methods = owner as Record<string, Anything>;
   const real = methods[name] as Anything;
   methods[name] = function (this: object, ...args: unknown[]) {
     const what = whatOf(args, this);
-    step(what);
+    if (what !== null) step(what);
     const result = real.apply(this, args);
-    if (isSent) step(`sent: ${what}`);
+    if (isSent && what !== null) step(`sent: ${what}`);
     return result;
   };
 }
 
-for (const name of ['writeSync', 'fsyncSync', 'renameSync', 'linkSync', 'rmSync', 'ftruncateSync', 'mkdirSync']) {
+for (const name of [
+  'writeSync',
+  'write',
+  'fsyncSync',
+  'fdatasync',
+  'renameSync',
+  'linkSync',
+  'rmSync',
+  'unlinkSync',
+  'ftruncateSync',
+  'mkdirSync',
+  'chmodSync',
+]) {
   count(fs, name, () => name);
 }
+const { O_WRONLY, O_RDWR } = fs.constants;
+const isForWriting = (flags: unknown) =>
+  typeof flags === 'number' ? (flags & (O_WRONLY | O_RDWR)) !== 0 : flags !== undefined && flags !== 'r';
+count(fs, 'openSync', ([, flags]) => (isForWriting(flags) ? 'openSync' : null));
 syncBuiltinESMExports();
+
+const READING = /^\s*(select\b|pragma \w+$)/;
+const sqlOf = (statement: object) => (statement as StatementSync).sourceSQL;
 count(DatabaseSync.prototype, 'exec', ([sql]) => String(sql));
-count(StatementSync.prototype, 'run', (_, statement) => (statement as StatementSync).sourceSQL);
+count(DatabaseSync.prototype, 'close', () => 'close');
+count(StatementSync.prototype, 'run', (_, statement) => sqlOf(statement));
+for (const name of ['get', 'all']) {
+  count(StatementSync.prototype, name, (_, statement) => (READING.test(sqlOf(statement)) ? null : sqlOf(statement)));
+}
+
+count(pg.Client.prototype, 'connect', () => 'connect', true);
 count(
   pg.Client.prototype,
   'query',
   ([query]) => (typeof query === 'string' ? query : String((query as { text?: string }).text)),
   true,
 );
+count(pg.Client.prototype, 'end', () => 'end', true);
