@@ -68,7 +68,8 @@ process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/coffer-tests'
 const postgres = await startPostgres();
 process.env[POSTGRES_VARIABLE] = postgres.url;
 const counts = { passed: 0, failed: 0, skipped: 0 };
-const stream = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: FILE_TIMEOUT_MS });
+// One more than there are processors: much of what is tested is waiting.
+const stream = run({ files, concurrency: availableParallelism() + 1, timeout: FILE_TIMEOUT_MS });
 /** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */
 const announced = new Map<string, number>();
 const filesHeard = new Set<string>();

@@ -85,7 +85,7 @@ export class Installation {
 
   /**
    * Ends a rekey just before each of its steps, from the given one on, every time on a copy of its own, and checks what that left. Most of the
-   * first steps change nothing: what is the same to the last byte as what was checked before is not checked again.
+   * first steps change nothing: what is left the same, in every file and every row, as what was checked before is not checked again.
    */
   async endAtEach(
     check: (place: Place) => Promise<void>,
