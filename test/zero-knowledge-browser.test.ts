@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { stripTypeScriptTypes } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import { test } from 'node:test';
 import { openZeroKnowledge, sealZeroKnowledge } from '../client/src/index.ts';
+import { findBrowser } from './support/browser.ts';
 
 const HOME = join(import.meta.dirname, '..');
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync);
 const PATIENCE_MS = 120_000;
 const KEY = randomBytes(32).toString('hex');
 
@@ -45,14 +45,15 @@ interface Report {
 }
 
 test('the library seals and opens in a browser what Node opens and sealed', async (t) => {
-  if (CHROMIUM === undefined) return t.skip('there is no Chromium here');
+  const browser = findBrowser();
+  if (browser === null) return t.skip('there is no Chromium here, and only root can install it from Debian’s packages');
   const vectors = JSON.parse(readFileSync(join(HOME, 'docs/zero-knowledge-vectors.json'), 'utf8'));
   // argon2id takes seconds there: one of it is enough.
   const opens = vectors.opens.filter(
     (vector: { kdf: string }, at: number) => vector.kdf !== 'argon2id' || at === 1,
   ) as { plaintext: string }[];
   const secret = { key: new Uint8Array(Buffer.from(KEY, 'hex')) };
-  const report = await reportOf({ opens, sealed: await sealZeroKnowledge('by Node', secret) });
+  const report = await reportOf(browser, { opens, sealed: await sealZeroKnowledge('by Node', secret) });
   assert.equal(report.error, undefined);
   assert.deepEqual(
     report.opened,
@@ -65,7 +66,7 @@ test('the library seals and opens in a browser what Node opens and sealed', asyn
 });
 
 /** Serves the page and the sources to a browser, and answers what it sends back. */
-async function reportOf(task: object): Promise<Report> {
+async function reportOf(program: string, task: object): Promise<Report> {
   const profile = mkdtempSync(join(tmpdir(), 'coffer-browser-'));
   const { promise, resolve, reject } = Promise.withResolvers<Report>();
   const server = createServer((request, response) => {
@@ -95,7 +96,7 @@ async function reportOf(task: object): Promise<Report> {
     '--disable-dev-shm-usage',
     `--user-data-dir=${profile}`,
   ];
-  const browser = execFile(String(CHROMIUM), [...flags, '--remote-debugging-port=0', url], () => {});
+  const browser = execFile(program, [...flags, '--remote-debugging-port=0', url], () => {});
   const timer = setTimeout(() => reject(new Error('the browser sent nothing')), PATIENCE_MS);
   try {
     return await promise;
