@@ -148,6 +148,8 @@ onBothDatabases('environments', (database) => {
       const renamed = await ok(put(made, { name }));
       assert.deepEqual({ ...renamed, updated_at: '' }, { ...made, name, updated_at: '' });
       assert.ok(renamed.updated_at > made.updated_at);
+      const described = await ok(send('PUT', `/environments/${made.id}`, { description: 'as well' }));
+      assert.equal(described.name, name, 'what is left out stays');
       const changed = await ok(put(renamed, { description: '', parent_id: null }));
       assert.deepEqual([changed.name, changed.description, changed.parent_id], [name, '', null]);
       assert.deepEqual(await ok(get(`/environments/${made.id}`)), changed);
@@ -377,7 +379,8 @@ onBothDatabases('environments', (database) => {
         '/body/value',
       );
       await invalid(send('POST', `/environments/${env.id}/secrets`, {}), '/body/secret_id');
-      for (const name of ['', '-a', 'a/b', 'a b', 'é', 'x'.repeat(64), 1, undefined]) {
+      await invalid(make({ name: undefined }), '/body/name');
+      for (const name of ['', '-a', 'a/b', 'a b', 'é', 'x'.repeat(64), 1, null]) {
         await invalid(make({ name }), '/body/name');
         await invalid(put(env, { name }), '/body/name');
       }

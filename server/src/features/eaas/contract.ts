@@ -39,7 +39,6 @@ export const EncryptionKeyDetail = object({ ...EncryptionKey.properties, version
 export type EncryptionKeyDetail = Static<typeof EncryptionKeyDetail>;
 
 const plaintext = Type.String({
-  maxLength: PLAINTEXT_BYTES_MAX,
   description: 'Text; at most 1,048,576 bytes as UTF-8. Encode bytes as you like.',
 });
 const aad = Type.Optional(

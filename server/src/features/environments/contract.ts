@@ -154,7 +154,7 @@ export const updateEnvironment = endpoint({
   audit: 'environments:update',
   effect: 'change',
   body: object({
-    name: resourceName,
+    name: Type.Optional(resourceName),
     description: Type.Optional(description),
     parent_id: Type.Optional(nullable(number('What it inherits from; null: nothing.'))),
   }),

@@ -64,13 +64,13 @@ export async function update(
   id: string,
   body: Body<typeof contract.updateEnvironment>,
 ): Promise<Environment> {
-  refuseReserved(body.name);
+  if (body.name !== undefined) refuseReserved(body.name);
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
     const row = await existing(ctx, tx, id);
     const changed: store.EnvironmentRow = {
       ...row,
-      name: body.name,
+      name: body.name ?? row.name,
       description: body.description ?? row.description,
       parent_id: body.parent_id === undefined ? row.parent_id : body.parent_id,
       updated_at: ctx.now,

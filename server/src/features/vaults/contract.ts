@@ -133,7 +133,7 @@ export const createVault = endpoint({
   method: 'POST',
   path: '/v1/vaults',
   summary: 'Make a vault',
-  description: 'Whoever makes it becomes its manager.',
+  description: 'Whoever makes it becomes its manager. Without `environment` it is for development.',
   permission: 'vaults:create',
   resource: 'loaded',
   rate: 'write',
@@ -143,7 +143,7 @@ export const createVault = endpoint({
   body: object({
     name: resourceName,
     description: Type.Optional(description),
-    environment: environmentText,
+    environment: Type.Optional(environmentText),
     tags: Type.Optional(Tags),
     encryption: Type.Optional(
       object({

@@ -1,4 +1,4 @@
-import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/environment.ts';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { DAY_MS, timestamp } from '../../kernel/clock.ts';
@@ -32,8 +32,11 @@ export interface VaultPorts {
   policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]>;
 }
 
+/** Where least depends on it. */
+const ENVIRONMENT_DEFAULT: EnvironmentName = 'development';
+
 export async function create(ctx: Context, body: Body<typeof contract.createVault>): Promise<Vault> {
-  const environment = canonicalEnvironment(body.environment);
+  const environment = canonicalEnvironment(body.environment ?? ENVIRONMENT_DEFAULT);
   const tags = body.tags ?? [];
   ctx.authorize(vaultResource(body.name), { environment, tags });
   if (isReservedName(body.name) || isId('vault', body.name)) {
