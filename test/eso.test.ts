@@ -80,7 +80,13 @@ onBothDatabases('external secrets', (database) => {
     const body = { principal: { app_connection: wide.client_id } };
     await ok(service.call('POST', `/v1/policies/${name}/attach`, { body }));
     const unknown = '/eso/secrets/by-id?id=sec_00000000000000000000000000';
-    assert.equal((await callAs(service, wide, 'GET', unknown)).status, 403, 'whatever a policy allows');
+    const told = [await callAs(service, wide, 'GET', unknown)];
+    assert.equal(told[0]?.status, 403, 'whatever a policy allows');
+    const elsewhereId = (await addSecret(service, await addVault(service), 'a')).id;
+    told.push(await callAs(service, wide, 'GET', `/eso/secrets/by-id?id=${elsewhereId}`), await byId(hidden.id));
+    told.push(await byId('sec_00000000000000000000000000'));
+    const words = new Set(told.map(({ status, body }) => `${status} ${body.error.message}`));
+    assert.equal(words.size, 1, [...words].join());
     await service.call('GET', `/eso/secrets/by-name?vault=${vault}&name=db%2Fmain`, { token: null });
   });
 

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addPerson, addTenant, invalid, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addVault, auditOf, runJobs } from './support/vaults.ts';
+import { addPolicy, addVault, auditOf, runJobs, whileHeld } from './support/vaults.ts';
 
 const MIB = 1024 * 1024;
 
@@ -107,6 +107,17 @@ onBothDatabases('tokens that stand for values', (database) => {
     const sealed = await addVault(service, { is_zero_knowledge: true });
     await refused(tokenize({ value: 'x' }, sealed), 409, 'ZkBoundaryViolation');
     await refused(detokenize('tok_00000000000000000000000000', sealed), 409, 'ZkBoundaryViolation');
+  });
+
+  test('a vault that is deleted in that moment takes nothing more', async () => {
+    const where = await addVault(service);
+    const before = (await rows()).length;
+    const asked = await whileHeld(
+      service,
+      (tx) => tx.updateTable('vaults').set({ status: 'deleted' }).where('name', '=', where).execute(),
+      () => tokenize({ value: 'x' }, where),
+    );
+    assert.deepEqual([asked.status, (await rows()).length], [404, before]);
   });
 
   test('both directions are recorded with the token', async () => {

@@ -13,7 +13,7 @@ import {
   uniqueName,
 } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addSecret, addVault, auditOf, secretUrl } from './support/vaults.ts';
+import { addPolicy, addSecret, addVault, auditOf, secretUrl, whileHeld } from './support/vaults.ts';
 
 /** What each role may do: the status for reader, writer and manager. Every action of a vault has a row. */
 const TABLE: [string, (vault: string) => [method: string, path: string, body?: object], number[]][] = [
@@ -276,6 +276,30 @@ onBothDatabases('members of a vault', (database) => {
         ['members:update', { member: person.id, role: 'manager' }],
         ['members:add', { member: person.id, role: 'reader' }],
       ],
+    );
+  });
+
+  test('a group or person who is removed in that moment becomes no member', async () => {
+    const where = await addVault(service);
+    const group = await ok(service.call('POST', '/v1/groups', { body: { name: uniqueName('group') } }), 201);
+    const person = await addPerson(service);
+    const add = (body: object) => () =>
+      service.call('POST', `/v1/vaults/${where}/members`, { body: { role: 'reader', ...body } });
+    const answers = [
+      await whileHeld(
+        service,
+        (tx) => tx.deleteFrom('groups').where('group_id', '=', group.id).execute(),
+        add({ group: group.id }),
+      ),
+      await whileHeld(
+        service,
+        (tx) => tx.deleteFrom('users').where('user_id', '=', person.id).execute(),
+        add({ user: person.id }),
+      ),
+    ];
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [404, 404],
     );
   });
 });

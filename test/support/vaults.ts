@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Tx } from '../../server/src/kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
 import { ok, uniqueName } from './people.ts';
 import { type Answer, type CallOptions, type Service, startService } from './service.ts';
@@ -114,4 +115,24 @@ export async function startNodeBeside(service: Service, databaseUrl: string): Pr
   const dataDir = mkdtempSync(join(tmpdir(), 'coffer-test-'));
   for (const file of ['root.key', 'admin.token']) copyFileSync(join(service.dataDir, file), join(dataDir, file));
   return startService('postgres', { dataDir, databaseUrl });
+}
+
+/** Asks while a change is made and not yet committed, so that what is asked for has to wait for it. */
+export async function whileHeld(
+  service: Service,
+  change: (tx: Tx) => Promise<unknown>,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const [held, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = service.app.kernel.database.transaction(async (tx) => {
+    await change(tx);
+    held.resolve();
+    await over.promise;
+  });
+  await held.promise;
+  const asked = ask();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  over.resolve();
+  await holding;
+  return asked;
 }
