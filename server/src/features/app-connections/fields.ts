@@ -52,11 +52,14 @@ export async function vaultsToShare(
 
 function shareable(ctx: Context, name: string, row: VaultRow | undefined): VaultRow {
   const known = isLive(row) ? row : undefined;
-  if (!ctx.may('members:add', `vault/${name}`, vaultAttributes(known))) {
-    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'To give a vault to a connection you need members:add on it.', {
-      auditReason: 'members:add on the vault of a connection',
-    });
-  }
+  refuseUnshareableVault(ctx, name, known);
   if (known === undefined) throw vaultNotFound();
   return known;
+}
+
+export function refuseUnshareableVault(ctx: Context, name: string, known: VaultRow | undefined): void {
+  if (ctx.may('members:add', `vault/${name}`, vaultAttributes(known))) return;
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'To give a vault to a connection you need members:add on it.', {
+    auditReason: 'members:add on the vault of a connection',
+  });
 }

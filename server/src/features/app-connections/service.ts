@@ -11,11 +11,17 @@ import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { policiesOfConnection } from '../policies/index.ts';
-import { findVaultById, isLive } from '../vaults/index.ts';
+import { findVaultById, isLive, type VaultRow } from '../vaults/index.ts';
 import { newClientSecret } from './client-secret.ts';
 import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT, type Connection, SCOPES_DEFAULT, SESSION_TTL_SECONDS_DEFAULT } from './contract.ts';
-import { refuseBadAllowlist, refuseBadAuthorities, refuseBadPaths, vaultsToShare } from './fields.ts';
+import {
+  refuseBadAllowlist,
+  refuseBadAuthorities,
+  refuseBadPaths,
+  refuseUnshareableVault,
+  vaultsToShare,
+} from './fields.ts';
 import type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 import { vaultIdsOf } from './principal.ts';
 import * as store from './store.ts';
@@ -194,16 +200,16 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'concurrent_session_ttl_seconds',
 ]);
 
-/** A vault that is gone cannot be shared, and need not be. */
-async function liveVaultIds(db: Reader, row: store.ConnectionRow): Promise<string[]> {
+/** Also those that are deleted but can be restored: the connection would reach into them again. One that is purged is gone for good. */
+async function keptVaults(db: Reader, row: store.ConnectionRow): Promise<VaultRow[]> {
   const found = await Promise.all(vaultIdsOf(row).map((vaultId) => findVaultById(db, row.tenant_id, vaultId)));
-  return found.filter((vault) => isLive(vault)).map((vault) => vault.vault_id);
+  return found.filter((vault) => vault !== undefined);
 }
 
 /** Whoever lets somebody else act as a connection hands out its vaults and policies, as if giving them to the connection. */
 export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow): Promise<void> {
   const { read } = ctx.database;
-  await vaultsToShare(ctx, { vault_ids: await liveVaultIds(read, row) });
+  for (const vault of await keptVaults(read, row)) refuseUnshareableVault(ctx, vault.name, vault);
   const attached = await policiesOfConnection(read, row.tenant_id, row.client_id);
   if (attached.every(({ name }) => ctx.may('policies:attach', `policy/${name}`))) return;
   throw new CofferError(
