@@ -19,6 +19,7 @@ import {
   refuseBadAllowlist,
   refuseBadAuthorities,
   refuseBadPaths,
+  refuseDeniedScopes,
   refuseUnshareableVault,
   vaultsToShare,
 } from './fields.ts';
@@ -61,6 +62,8 @@ export async function create(
     throw invalidField('/body/csr_pem', 'has no effect with external_ca_pem: that CA signs its certificates');
   }
   const vaults = await vaultsToShare(ctx, body);
+  const { scopes = SCOPES_DEFAULT, allowed_paths = ['*'] } = body;
+  refuseDeniedScopes(ctx, vaults, { scopes, allowed_paths });
   const secret = newClientSecret();
   const clientId = randomUUID();
   // A number of its own transaction: the certificate is signed outside the change, and names it.
@@ -83,8 +86,8 @@ export async function create(
     description: body.description ?? '',
     status: 'active',
     vault_ids: JSON.stringify(vaults.map((vault) => vault.vault_id)),
-    allowed_paths: JSON.stringify(body.allowed_paths ?? ['*']),
-    scopes: JSON.stringify(body.scopes ?? SCOPES_DEFAULT),
+    allowed_paths: JSON.stringify(allowed_paths),
+    scopes: JSON.stringify(scopes),
     ip_allowlist: body.ip_allowlist === undefined ? null : JSON.stringify(body.ip_allowlist),
     environment: body.environment === undefined ? null : canonicalEnvironment(body.environment),
     mtls_required: Number(body.mtls_required ?? true),
@@ -173,11 +176,12 @@ export async function update(
   return ctx.change(async (tx) => {
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
     if (row === undefined) throw notFound('connection');
+    const changed = changedRow(row, body, ctx.now);
     if (mayGiveMore(body)) {
       await refuseUnshareable(ctx, row);
       if (body.vault_ids !== undefined) await vaultsToShare(ctx, { vault_ids: body.vault_ids });
+      refuseDeniedScopes(ctx, await keptVaults(ctx.database.read, changed), givenTo(changed));
     }
-    const changed = changedRow(row, body, ctx.now);
     refuseUnusable(changed);
     recordChanges(ctx, row, changed);
     await unlessTaken(store.updateConnection(tx, changed));
@@ -206,10 +210,16 @@ async function keptVaults(db: Reader, row: store.ConnectionRow): Promise<VaultRo
   return found.filter((vault) => vault !== undefined);
 }
 
+function givenTo({ scopes, allowed_paths }: store.ConnectionRow) {
+  return { scopes: JSON.parse(scopes) as string[], allowed_paths: JSON.parse(allowed_paths) as string[] };
+}
+
 /** Whoever lets somebody else act as a connection hands out its vaults and policies, as if giving them to the connection. */
 export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow): Promise<void> {
   const { read } = ctx.database;
-  for (const vault of await keptVaults(read, row)) refuseUnshareableVault(ctx, vault.name, vault);
+  const vaults = await keptVaults(read, row);
+  for (const vault of vaults) refuseUnshareableVault(ctx, vault.name, vault);
+  refuseDeniedScopes(ctx, vaults, givenTo(row));
   const attached = await policiesOfConnection(read, row.tenant_id, row.client_id);
   if (attached.every(({ name }) => ctx.may('policies:attach', `policy/${name}`))) return;
   throw new CofferError(
