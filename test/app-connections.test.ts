@@ -376,6 +376,30 @@ onBothDatabases('app connections', (database) => {
       assert.equal(await statusAs(machine, secret('other')), 403);
       assert.equal((await tlsCall(service, machine, secret('other'), { headers })).status, 200);
     });
+
+    for (const [action, expected] of [
+      ['reject', [200, 403]],
+      ['evict_oldest', [403, 200]],
+    ] as const) {
+      test(`a lower limit counts for those that are there: ${action}`, async () => {
+        const machine = await addConnection(service, vault, {
+          concurrent_session_limit: 2,
+          concurrent_session_action: action,
+          concurrent_session_ttl_seconds: 60,
+        });
+        const headers = clientHeaders(machine);
+        const older = () => statusAs(machine, secret('other'));
+        const newer = async () => (await tlsCall(service, machine, secret('other'), { headers })).status;
+        assert.equal(await older(), 200);
+        service.clock.advance(1000);
+        assert.equal(await newer(), 200);
+        await patch(machine, { concurrent_session_limit: 1 });
+        assert.deepEqual([await older(), await newer()], expected);
+        assert.deepEqual([await older(), await newer()], expected, 'and go on so');
+        service.clock.advance(61_000);
+        assert.equal(await newer(), 200, 'after a while without a request it is a new one');
+      });
+    }
   });
 
   describe('what must not happen', () => {

@@ -64,11 +64,12 @@ export function tlsCall(
   service: Service,
   shown: Shown | null,
   path: string,
-  more: { method?: string; headers?: Record<string, string>; agent?: Agent } = {},
+  more: { method?: string; headers?: Record<string, string>; agent?: Agent; body?: object } = {},
 ): Promise<TlsAnswer> {
   const agent = more.agent ?? tlsAgent(service, shown);
   return new Promise((resolve, reject) => {
-    const { method = 'GET', headers = {} } = more;
+    const { method = 'GET', body: asked } = more;
+    const headers = { ...more.headers, ...(asked && { 'content-type': 'application/json' }) };
     const sent = request(`${service.tlsUrl}${path}`, { method, headers, agent }, (response) => {
       const pieces: Buffer[] = [];
       response.on('data', (piece: Buffer) => pieces.push(piece));
@@ -81,7 +82,7 @@ export function tlsCall(
       });
     });
     sent.on('error', reject);
-    sent.end();
+    sent.end(asked && JSON.stringify(asked));
   });
 }
 

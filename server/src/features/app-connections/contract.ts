@@ -274,7 +274,7 @@ export const rotateConnection = endpoint({
   summary: 'Give an AppConnection a new client secret, a new certificate, or both',
   description:
     'The secret before this one is accepted for `overlap_seconds` more, 0 unless given; certificates before this one end then too. A ' +
-    'connection may renew its own certificate with its secret or its certificate, but not with those of an exchange, which end; its secret only people renew, and it takes the right to add members to ' +
+    'connection may renew its own certificate with its secret or its certificate, but not with one that was replaced or is of an exchange, which end; its secret only people renew, and it takes the right to add members to ' +
     'its vaults.',
   permission: 'app_connections:rotate',
   resource: 'loaded',

@@ -1,4 +1,6 @@
 import { compileCidrs } from '../../kernel/authz/condition.ts';
+import { isDeniedWithin } from '../../kernel/authz/denial.ts';
+import { compileActionPattern } from '../../kernel/authz/pattern.ts';
 import { placesIn } from '../../kernel/authz/places.ts';
 import { PolicyError } from '../../kernel/authz/policy.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -52,11 +54,39 @@ export async function vaultsToShare(
 
 function shareable(ctx: Context, name: string, row: VaultRow | undefined): VaultRow {
   const known = isLive(row) ? row : undefined;
-  if (!ctx.may('members:add', `vault/${name}`, vaultAttributes(known))) {
-    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'To give a vault to a connection you need members:add on it.', {
-      auditReason: 'members:add on the vault of a connection',
-    });
-  }
+  refuseUnshareableVault(ctx, name, known);
   if (known === undefined) throw vaultNotFound();
   return known;
+}
+
+export function refuseUnshareableVault(ctx: Context, name: string, known: VaultRow | undefined): void {
+  if (ctx.may('members:add', `vault/${name}`, vaultAttributes(known))) return;
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'To give a vault to a connection you need members:add on it.', {
+    auditReason: 'members:add on the vault of a connection',
+  });
+}
+
+/** Reading by the External Secrets Operator is for machines alone; what it gives is what a person gets by the other. */
+const ALSO_READS = 'secrets:read';
+
+/**
+ * A deny binds a person also by way of a connection: what they are denied, under whatever conditions, in a place of its own, they can
+ * neither give to it nor take from it by its credentials.
+ */
+export function refuseDeniedScopes(
+  ctx: Context,
+  vaults: readonly VaultRow[],
+  given: { scopes: readonly string[]; allowed_paths: readonly string[] },
+): void {
+  const names = vaults.map(({ name }) => name);
+  const places = placesIn(new Set(names), given.allowed_paths, '/allowed_paths');
+  const isDenied = (action: string) =>
+    isDeniedWithin(ctx.principal.policies, compileActionPattern(action), names, places);
+  const scope = given.scopes.find((one) => isDenied(one) || (one.startsWith('eso:') && isDenied(ALSO_READS)));
+  if (scope === undefined) return;
+  throw new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    `A policy denies you what ${scope} gives in some of the places of the connection: leave out the scope, or those places.`,
+    { auditReason: `${scope}: denied in a place of the connection` },
+  );
 }

@@ -1,8 +1,9 @@
 import { DAY_MS, SECOND_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
-import { sha256 } from '../../kernel/crypto/digest.ts';
+import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { Body } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { newClientSecret } from './client-secret.ts';
 import type * as contract from './contract.ts';
@@ -18,7 +19,7 @@ export async function rotate(
   text: string,
   body: Body<typeof contract.rotateConnection>,
 ) {
-  const row = await authorized(ctx, certificates, text, body);
+  const row = await authorized(ctx, text, body);
   const isCertificate = body.certificate ?? (body.csr_pem !== undefined || (body.client_secret ?? false) === false);
   const isSecret =
     body.client_secret ??
@@ -48,7 +49,8 @@ export async function rotate(
   const until = overlapMs === 0 ? null : ctx.now + overlapMs;
   return ctx.change(async (tx) => {
     const current = await store.lockConnection(tx, ctx.tenantId, row.connection_no);
-    if (current === undefined) throw notFound('connection');
+    if (current?.client_id !== row.client_id) throw notFound('connection');
+    const shown = await refuseEnding(ctx, tx, certificates, current);
     ctx.describe({ client_id: current.client_id, client_secret: isSecret, certificate: issues });
     if (secret !== null) {
       await store.updateConnection(tx, {
@@ -61,7 +63,8 @@ export async function rotate(
       });
     }
     if (prepared !== null) {
-      const former = { clientId: current.client_id };
+      // What is newer than the certificate that renews itself was given to somebody else, and goes on.
+      const former = { clientId: current.client_id, ...(shown !== undefined && { upTo: shown }) };
       const ended = await certificates.revoke(tx, ctx.tenantId, former, 'superseded', ctx.now + overlapMs);
       await certificates.insert(tx, prepared.row);
       ctx.alsoRecord('cert_rotated', ctx.resource, { client_id: current.client_id, ended: ended.length });
@@ -82,7 +85,6 @@ export async function rotate(
 /** People rotate what they may, and get credentials that open its vaults; a connection renews its own certificate, and nothing else. */
 async function authorized(
   ctx: Context,
-  certificates: ConnectionCertificates,
   text: string,
   body: Body<typeof contract.rotateConnection>,
 ): Promise<store.ConnectionRow> {
@@ -98,15 +100,6 @@ async function authorized(
         },
       );
     }
-    if (principal.credential === 'certificate' && (await isBorrowed(ctx, certificates))) {
-      throw new CofferError(
-        'INSUFFICIENT_PRIVILEGE',
-        'The certificate of an exchange ends with it and renews nothing.',
-        {
-          auditReason: 'the certificate of an exchange',
-        },
-      );
-    }
     ctx.authorizeCredentialOnly();
     ctx.resource = `app-connection/${row.connection_no}`;
     return row;
@@ -119,6 +112,28 @@ async function authorized(
   return row;
 }
 
-async function isBorrowed({ call, tenantId }: Context, certificates: ConnectionCertificates): Promise<boolean> {
-  return call.certificate === null || certificates.isBorrowed(tenantId, call.certificate);
+/**
+ * A credential whose end is set renews nothing: its successor is out, and whoever still holds the old one may be who it was replaced for.
+ * Asked while the connection is held, so that no rotation comes between. Answers with the certificate that was shown, if one of ours was.
+ */
+async function refuseEnding(ctx: Context, tx: Tx, certificates: ConnectionCertificates, row: store.ConnectionRow) {
+  const { principal, call, proofs } = ctx;
+  if (principal.kind !== 'app_connection') return undefined;
+  const isFormer = principal.credential === 'connection' && !isCurrentSecret(row, call.headers['x-client-secret']);
+  if (isFormer) throw renewsNothing('This client secret was replaced and renews nothing: use the new one.');
+  if (!proofs.mtls || call.certificate === null) return undefined;
+  const shown = await certificates.issued(tx, row.tenant_id, call.certificate);
+  if (shown?.source != null) throw renewsNothing('The certificate of an exchange ends with it and renews nothing.');
+  if (shown?.revoked_at != null) {
+    throw renewsNothing('This certificate was replaced and renews nothing: use the new one.');
+  }
+  return shown;
+}
+
+function isCurrentSecret({ secret_hash }: store.ConnectionRow, secret: unknown): boolean {
+  return equalBytes(secret_hash, sha256(String(secret)));
+}
+
+function renewsNothing(message: string): CofferError {
+  return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'the end of the credential is set' });
 }

@@ -11,11 +11,18 @@ import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { policiesOfConnection } from '../policies/index.ts';
-import { findVaultById, isLive } from '../vaults/index.ts';
+import { findVaultById, isLive, type VaultRow } from '../vaults/index.ts';
 import { newClientSecret } from './client-secret.ts';
 import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT, type Connection, SCOPES_DEFAULT, SESSION_TTL_SECONDS_DEFAULT } from './contract.ts';
-import { refuseBadAllowlist, refuseBadAuthorities, refuseBadPaths, vaultsToShare } from './fields.ts';
+import {
+  refuseBadAllowlist,
+  refuseBadAuthorities,
+  refuseBadPaths,
+  refuseDeniedScopes,
+  refuseUnshareableVault,
+  vaultsToShare,
+} from './fields.ts';
 import type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 import { vaultIdsOf } from './principal.ts';
 import * as store from './store.ts';
@@ -55,6 +62,8 @@ export async function create(
     throw invalidField('/body/csr_pem', 'has no effect with external_ca_pem: that CA signs its certificates');
   }
   const vaults = await vaultsToShare(ctx, body);
+  const { scopes = SCOPES_DEFAULT, allowed_paths = ['*'] } = body;
+  refuseDeniedScopes(ctx, vaults, { scopes, allowed_paths });
   const secret = newClientSecret();
   const clientId = randomUUID();
   // A number of its own transaction: the certificate is signed outside the change, and names it.
@@ -77,8 +86,8 @@ export async function create(
     description: body.description ?? '',
     status: 'active',
     vault_ids: JSON.stringify(vaults.map((vault) => vault.vault_id)),
-    allowed_paths: JSON.stringify(body.allowed_paths ?? ['*']),
-    scopes: JSON.stringify(body.scopes ?? SCOPES_DEFAULT),
+    allowed_paths: JSON.stringify(allowed_paths),
+    scopes: JSON.stringify(scopes),
     ip_allowlist: body.ip_allowlist === undefined ? null : JSON.stringify(body.ip_allowlist),
     environment: body.environment === undefined ? null : canonicalEnvironment(body.environment),
     mtls_required: Number(body.mtls_required ?? true),
@@ -167,11 +176,12 @@ export async function update(
   return ctx.change(async (tx) => {
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
     if (row === undefined) throw notFound('connection');
+    const changed = changedRow(row, body, ctx.now);
     if (mayGiveMore(body)) {
       await refuseUnshareable(ctx, row);
       if (body.vault_ids !== undefined) await vaultsToShare(ctx, { vault_ids: body.vault_ids });
+      refuseDeniedScopes(ctx, await keptVaults(ctx.database.read, changed), givenTo(changed));
     }
-    const changed = changedRow(row, body, ctx.now);
     refuseUnusable(changed);
     recordChanges(ctx, row, changed);
     await unlessTaken(store.updateConnection(tx, changed));
@@ -194,16 +204,22 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'concurrent_session_ttl_seconds',
 ]);
 
-/** A vault that is gone cannot be shared, and need not be. */
-async function liveVaultIds(db: Reader, row: store.ConnectionRow): Promise<string[]> {
+/** Also those that are deleted but can be restored: the connection would reach into them again. One that is purged is gone for good. */
+async function keptVaults(db: Reader, row: store.ConnectionRow): Promise<VaultRow[]> {
   const found = await Promise.all(vaultIdsOf(row).map((vaultId) => findVaultById(db, row.tenant_id, vaultId)));
-  return found.filter((vault) => isLive(vault)).map((vault) => vault.vault_id);
+  return found.filter((vault) => vault !== undefined);
+}
+
+function givenTo({ scopes, allowed_paths }: store.ConnectionRow) {
+  return { scopes: JSON.parse(scopes) as string[], allowed_paths: JSON.parse(allowed_paths) as string[] };
 }
 
 /** Whoever lets somebody else act as a connection hands out its vaults and policies, as if giving them to the connection. */
 export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow): Promise<void> {
   const { read } = ctx.database;
-  await vaultsToShare(ctx, { vault_ids: await liveVaultIds(read, row) });
+  const vaults = await keptVaults(read, row);
+  for (const vault of vaults) refuseUnshareableVault(ctx, vault.name, vault);
+  refuseDeniedScopes(ctx, vaults, givenTo(row));
   const attached = await policiesOfConnection(read, row.tenant_id, row.client_id);
   if (attached.every(({ name }) => ctx.may('policies:attach', `policy/${name}`))) return;
   throw new CofferError(

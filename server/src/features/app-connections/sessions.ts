@@ -51,16 +51,20 @@ async function admitted(tx: Tx, { tenant_id, connection_no }: ConnectionRow, ses
   const own = all.find((one) => one.session === session);
   // Asking again and again does not bring it back: it must be quiet first.
   if (own !== undefined && own.evicted_at !== null) return false;
-  const others = all.filter((one) => one.evicted_at === null && one !== own);
-  const surplus = others.length + 1 - row.session_limit;
-  if (surplus > 0 && own === undefined) {
-    if (row.session_action === 'reject') return false;
-    for (const oldest of others.slice(0, surplus)) {
+  const live = all.filter((one) => one.evicted_at === null);
+  const asked = own ?? { tenant_id, connection_no, session, started_at: now, seen_at: now, evicted_at: null };
+  const inOrder = own === undefined ? [...live, asked] : live;
+  // With a limit that was lowered there may be too many of those that were let in; which of them stay is the same question.
+  const surplus = Math.max(inOrder.length - row.session_limit, 0);
+  if (row.session_action === 'reject') {
+    if (inOrder.indexOf(asked) >= row.session_limit) return false;
+  } else if (surplus > 0) {
+    for (const oldest of inOrder.slice(0, surplus)) {
       await sessionStore.saveSession(tx, { ...oldest, seen_at: now, evicted_at: now });
     }
     await raiseEpoch(tx, tenant_id);
+    if (inOrder.indexOf(asked) < surplus) return false;
   }
-  const started_at = own?.started_at ?? now;
-  await sessionStore.saveSession(tx, { tenant_id, connection_no, session, started_at, seen_at: now, evicted_at: null });
+  await sessionStore.saveSession(tx, { ...asked, seen_at: now });
   return true;
 }

@@ -2,7 +2,7 @@ import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { PeerCertificate } from '../../kernel/http/peer-certificate.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Tx } from '../../kernel/storage/database.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { Authorities } from './authorities.ts';
@@ -131,10 +131,9 @@ export class Certificates {
     return { ok: true, serial: accepted.serial };
   }
 
-  /** Whether a certificate that was found good was issued for something that ends, and must not outlive it by what it is used for. */
-  async isBorrowed(tenantId: string, peer: PeerCertificate): Promise<boolean> {
-    const row = await store.findCertificate(this.#kernel.database.read, tenantId, this.#leafOf(peer)?.serial ?? '');
-    return row?.source != null;
+  /** What is known of a certificate that was found good; nothing of one that another authority issued. */
+  issued(db: Reader, tenantId: string, peer: PeerCertificate): Promise<CertificateRow | undefined> {
+    return store.findCertificate(db, tenantId, this.#leafOf(peer)?.serial ?? '');
   }
 
   /** Which connection a certificate of ours claims to be; nothing is verified by this. */

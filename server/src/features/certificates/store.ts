@@ -1,4 +1,6 @@
+import type { ExpressionBuilder } from 'kysely';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -131,7 +133,7 @@ export async function hasRevokedBetween(db: Reader, tenantId: string, caNo: numb
 }
 
 export type Revoked =
-  | { clientId: string; source?: string; serials?: readonly string[] }
+  | { clientId: string; source?: string; serials?: readonly string[]; upTo?: CertificateRow }
   | { serials: readonly string[] };
 
 /** Those of a client, or only these, as far as they would live longer; answers with their serials. */
@@ -147,12 +149,18 @@ export async function revoke(
     .where('tenant_id', '=', tenantId)
     .$if('clientId' in which, (q) => q.where('client_id', '=', (which as { clientId: string }).clientId))
     .$if('source' in which, (q) => q.where('source', '=', (which as { source: string }).source))
+    .$if('upTo' in which, (q) => q.where((eb) => isUpTo(eb, (which as { upTo: CertificateRow }).upTo)))
     .$if(which.serials !== undefined, (q) => q.where('serial', 'in', which.serials ?? []))
     .where((eb) => eb.or([eb('revoked_at', 'is', null), eb('revoked_at', '>', mark.revoked_at)]))
     .where('not_after', '>', mark.revoked_at)
     .returning('serial')
     .execute();
   return rows.map(({ serial }) => serial);
+}
+
+/** That one and those before it. What began in the same second is left alone: it may be its successor. */
+function isUpTo(eb: ExpressionBuilder<Tables, 'certificates'>, { serial, not_before }: CertificateRow) {
+  return eb.or([eb('serial', '=', serial), eb('not_before', '<', not_before)]);
 }
 
 /** Makes every node's next answer a new list. */

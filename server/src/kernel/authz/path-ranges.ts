@@ -28,6 +28,11 @@ export function exactly(path: string): PathRange {
   return { from: path, to: justAfter(path) };
 }
 
+/** The one path that a range holds, if it holds one. */
+export function onlyPath({ from, to }: PathRange): string | null {
+  return to === justAfter(from) ? from : null;
+}
+
 /** Sorted, disjoint, none empty. */
 export function union(ranges: readonly PathRange[]): PathRange[] {
   const sorted = ranges

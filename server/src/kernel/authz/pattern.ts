@@ -75,6 +75,16 @@ function isHollow(text: string, from: number, to: number): boolean {
 const PATTERN_SEGMENT = /^(?:[A-Za-z0-9._@+=:~*-]|%[0-9A-F]{2})+$/;
 const OUTSIDE_LITERAL = /[^A-Za-z0-9._@+=:~-]+/g;
 
+/** Whether there is an action that both name. */
+export function actionsMeet(one: Pattern, other: Pattern): boolean {
+  const [a, b] = [halvesOf(one), halvesOf(other)];
+  return a.every((half, at) => half === '*' || b[at] === '*' || half === b[at]);
+}
+
+function halvesOf({ text }: Pattern): string[] {
+  return text === '*' ? ['*', '*'] : text.split(':');
+}
+
 export function compileResourcePattern(text: string): ResourcePattern {
   if (text.length === 0 || text.length > MAX_RESOURCE_PATTERN_CHARS) {
     throw new PatternError(`Write a resource of 1 to ${MAX_RESOURCE_PATTERN_CHARS} characters.`);

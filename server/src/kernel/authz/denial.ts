@@ -1,0 +1,36 @@
+import { onlyPath, type PathRange } from './path-ranges.ts';
+import { actionsMeet, type Pattern, type ResourcePattern } from './pattern.ts';
+import type { CompiledPolicy } from './policy.ts';
+
+/**
+ * Whether a deny speaks of anything in these places, whenever its conditions hold: of the vaults or of a path in them that may come to be.
+ * Where a single path is meant on either side the answer is exact; of two patterns with wildcards it may say so although they never meet.
+ */
+export function isDeniedWithin(
+  policies: readonly CompiledPolicy[],
+  action: Pattern,
+  vaults: readonly string[],
+  places: ResourcePattern,
+): boolean {
+  const denied = policies
+    .flatMap(({ statements }) => statements)
+    .filter(({ effect, actions }) => effect === 'deny' && actions.some((one) => actionsMeet(one, action)))
+    .flatMap(({ resources }) => resources);
+  if (denied.length === 0) return false;
+  return vaults.some((vault) => {
+    const { ranges } = places.reach(vault);
+    return denied.some((pattern) => pattern.matches(`vault/${vault}`) || meets(pattern, places, ranges, vault));
+  });
+}
+
+function meets(denied: ResourcePattern, places: ResourcePattern, ranges: readonly PathRange[], vault: string): boolean {
+  const resource = (path: string) => `vault/${vault}/${path}`;
+  return denied.reach(vault).ranges.some((reached) =>
+    ranges.some((range) => {
+      if (reached.from >= range.to || range.from >= reached.to) return false;
+      const [path, deniedPath] = [onlyPath(range), onlyPath(reached)];
+      if (path !== null) return denied.matches(resource(path));
+      return deniedPath === null || places.matches(resource(deniedPath));
+    }),
+  );
+}
