@@ -7,12 +7,13 @@ import { hashPassword } from '../../kernel/crypto/passwords.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, newId } from '../../kernel/ids.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { canonicalEmail, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
-import type { User } from './contract.ts';
+import { readUser, type User } from './contract.ts';
 import type { UserRow } from './store.ts';
 import * as store from './store.ts';
 
@@ -24,6 +25,11 @@ export interface UserObservers {
   /** Since when their second factor protects them; null without one. */
   secondFactorSince(tx: Tx, tenantId: string, userId: string): Promise<number | null>;
 }
+
+const USERS: Items<UserRow> = {
+  permissions: [readUser.permission],
+  resources: ({ user_id }) => [`user/${user_id}`],
+};
 
 export class Users {
   readonly #observers: UserObservers;
@@ -48,8 +54,9 @@ export class Users {
   }
 
   async list(ctx: Context, query: Query<typeof contract.listUsers>) {
-    const [after = ''] = decodeCursor(query.cursor, idForm('user')) ?? [];
-    const page = await store.listUsers(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+    const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('user')) ?? [];
+    const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+    const page = await readable(ctx, await store.listUsers(ctx.database.read, ctx.tenantId, after, limit), USERS);
     return { users: page.rows.map(toWire), next_cursor: page.next_cursor };
   }
 
