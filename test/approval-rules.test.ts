@@ -85,7 +85,17 @@ onBothDatabases('what needs approval', (database) => {
     const { id } = await colleague('admin');
     const { approval_id } = await ok(send('PATCH', `/v1/users/${id}`, { role: 'auditor', password: PASSWORD }), 202);
     const { details } = await ok(send('GET', `/approvals/${approval_id}`, undefined, admin.token));
-    assert.deepEqual(details, { changed: ['role', 'password'], role: 'auditor' });
+    assert.deepEqual(details, { changed: ['role', 'password'], role: 'auditor', sets_password: true });
+    for (const [more, noted] of [
+      [{ password: PASSWORD }, true],
+      [{}, undefined],
+    ] as const) {
+      const body = { email: `${uniqueName('new')}@example.com`, role: 'admin', ...more };
+      const asked = await ok(send('POST', '/v1/users', body), 202);
+      const shown = await ok(send('GET', `/approvals/${asked.approval_id}`, undefined, admin.token));
+      assert.equal(shown.details.sets_password, noted);
+      assert.ok(!JSON.stringify(shown).includes(PASSWORD));
+    }
   });
 
   test('a password set with approval works, and ends what there was', async () => {
@@ -93,6 +103,36 @@ onBothDatabases('what needs approval', (database) => {
     await approved(service, send('PATCH', `/v1/users/${person.id}`, { password: PASSWORD }), admin.token);
     await refused(send('GET', '/auth/me', undefined, person.token), 401, 'INVALID_TOKEN');
     await ok(tryLogIn(service, { email: person.email, password: PASSWORD, tenant: tenant.name }));
+  });
+
+  test('who would get a role is the person it was asked for: a new way into the account is another person', async () => {
+    const askFor = async (id: string) =>
+      (await ok(send('PATCH', `/v1/users/${id}`, { role: 'admin' }), 202)).approval_id;
+    const outcome = async (approvalId: string) => {
+      const { status, failure } = await ok(approve(service, approvalId, admin.token));
+      return [status, failure?.code];
+    };
+    const roleOf = async (id: string) => (await ok(send('GET', `/v1/users/${id}`))).role;
+    const stale = ['failed', 'VERSION_CONFLICT'];
+
+    const taken = await colleague('member');
+    const asked = await askFor(taken.id);
+    await ok(send('PATCH', `/v1/users/${taken.id}`, { password: PASSWORD }));
+    assert.deepEqual(await outcome(asked), stale, 'who asked chose the password meanwhile');
+    assert.equal(await roleOf(taken.id), 'member');
+    assert.deepEqual(await outcome(await askFor(taken.id)), ['completed', undefined], 'asked for again it is known');
+
+    const bared = await colleague('member');
+    await confirm(bared);
+    const withFactor = await askFor(bared.id);
+    await approved(service, send('DELETE', `/v1/users/${bared.id}/mfa`), admin.token);
+    assert.deepEqual(await outcome(withFactor), stale, 'the second factor is gone');
+
+    const renamed = await colleague('member');
+    const untouched = await askFor(renamed.id);
+    await ok(send('PATCH', `/v1/users/${renamed.id}`, { name: 'Another name' }));
+    assert.deepEqual(await outcome(untouched), ['completed', undefined]);
+    assert.equal(await roleOf(renamed.id), 'admin');
   });
 
   test('to remove an admin or owner, and nobody else', async () => {

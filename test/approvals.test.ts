@@ -702,7 +702,7 @@ onBothDatabases('approvals', (database) => {
     const answer = await service.call('POST', '/v1/users', { token: there.owner.token, body, headers });
     const { approval_id } = await ok(Promise.resolve(answer), 202);
     const seen = await read(approval_id, there.admin);
-    assert.deepEqual(seen.body.details, { email, role: 'admin' });
+    assert.deepEqual(seen.body.details, { email, role: 'admin', sets_password: true });
 
     const digest = createHash('sha256')
       .update(JSON.stringify(['createUser', {}, body]))

@@ -1,49 +1,23 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { DECLARATIONS } from '../server/src/app.ts';
-import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
+import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
 import { newId } from '../server/src/kernel/ids.ts';
 import { encodeCursor } from '../server/src/kernel/storage/cursor.ts';
 import { INPUTS, type Input, nameOf } from './support/endpoint-inputs.ts';
 import { identifiersOf, type Neighbours, type Side, send, senderOf, startNeighbours } from './support/isolation.ts';
+import { addToList, keyOf, LISTS, ownInput, placeOfCursor, rowsIn, withQuery } from './support/lists.ts';
 import { allPages, approve, ok, refused, uniqueName } from './support/people.ts';
 import { questionsDuring } from './support/questions.ts';
 import { type Answer, onBothDatabases, type Service } from './support/service.ts';
 import { addSecret, addVault, auditOf, secretUrl } from './support/vaults.ts';
 
-/** What comes in pages. */
 /** What they answer follows from what is sent alone, whoever sends it. */
 const TENANTLESS = ['verifyAttestation'];
-
-/** Those of people; machines' have their own tests. */
-const LISTS = DECLARATIONS.filter(
-  (declaration) => declaration.credentials.includes('pat') && placeOfCursor(declaration) !== null,
-);
-
-function placeOfCursor({ query, body }: EndpointDeclaration): 'query' | 'body' | null {
-  if (query !== NONE && 'cursor' in query.properties) return 'query';
-  return body !== NONE && 'cursor' in body.properties ? 'body' : null;
-}
-
-function withQuery(declaration: EndpointDeclaration, input: Input, more: Record<string, string>): Input {
-  if (placeOfCursor(declaration) === 'query') return { ...input, query: { ...input.query, ...more } };
-  const { limit: _, ...inBody } = more;
-  return { ...input, body: { ...(input.body as object), ...inBody } };
-}
-
-/** The rows of a page, whatever they are called. */
-function rowsIn(answer: Answer['body']): Answer['body'][] {
-  const [rows] = Object.values(answer).filter((value) => Array.isArray(value));
-  assert.ok(rows !== undefined, JSON.stringify(answer));
-  return rows;
-}
 
 /** A refusal is recorded with what was asked for, which who asked knew. */
 const toldOf = (rows: Answer['body'][]) =>
   JSON.stringify(rows.filter(({ decision }) => decision !== 'deny' && decision !== 'error'));
-
-const keyOf = (row: Answer['body']) =>
-  String(row.id ?? row.user_id ?? row.key_id ?? row.key_name ?? row.path ?? row.version);
 
 onBothDatabases('isolation of lists', (database) => {
   let neighbours: Neighbours;
@@ -55,19 +29,11 @@ onBothDatabases('isolation of lists', (database) => {
     neighbours = await startNeighbours(database);
     ({ service, ours, theirs } = neighbours);
     for (const side of [ours, theirs]) {
-      for (const list of LISTS) for (let i = 0; i < 2; i++) await addToList(list, side);
+      for (const list of LISTS) for (let i = 0; i < 2; i++) await addToList(service, list, side);
       await collide(side);
     }
   });
   after(() => service.close());
-
-  /** Through what makes the list's things, or, if nothing does, through what needs one. */
-  async function addToList(list: EndpointDeclaration, side: Side): Promise<void> {
-    if (list.tenant === 'operator' && side !== ours) return;
-    const making = DECLARATIONS.find(({ method, path }) => method === 'POST' && path === list.path);
-    if (making !== undefined) await send(service, making, await ownInput(making, side), side.token);
-    else await INPUTS[`GET ${list.path}/{${list.noun.slice(0, -1)}_id}`]?.(side.world, senderOf(side));
-  }
 
   /** Two vaults with two secrets that are alike, by path and by value. */
   async function collide({ token }: Side): Promise<string[]> {
@@ -78,10 +44,6 @@ onBothDatabases('isolation of lists', (database) => {
       }
     }
     return vaults;
-  }
-
-  async function ownInput(declaration: EndpointDeclaration, side: Side): Promise<Input> {
-    return (await INPUTS[nameOf(declaration)]?.(side.world, senderOf(side))) ?? {};
   }
 
   /** A cursor that another page of this very list would be asked for with. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
-import { addPerson, addTenant, ok, type Person, refused, type Tenant, uniqueName } from './support/people.ts';
+import { addPerson, addTenant, done, ok, type Person, refused, type Tenant, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
 onBothDatabases('deleting a production vault', (database) => {
@@ -65,6 +65,47 @@ onBothDatabases('deleting a production vault', (database) => {
   test('who asked does not count', async () => {
     const id = await ask(await newVault());
     await refused(decide(tenant.owner.token, id, 'approve'), 403, 'INSUFFICIENT_PRIVILEGE');
+  });
+
+  test('who became a manager since does not count: added, by a group, or raised', async () => {
+    const { token } = tenant.owner;
+    const name = await newVault();
+    const members = `/v1/vaults/${name}/members`;
+    const [added, joined, raised, early] = [
+      await addPerson(service, { tenant }),
+      await addPerson(service, { tenant }),
+      await addPerson(service, { tenant }),
+      await addPerson(service, { tenant }),
+    ];
+    const newGroup = async () =>
+      String((await ok(as(token, 'POST', '/v1/groups', { name: uniqueName('group') }), 201)).id);
+    const join = async (group: string, { id }: Person) =>
+      done(service, as(token, 'POST', `/v1/groups/${group}/members`, { user_id: id }), 201, tenant);
+    const [old, late] = [await newGroup(), await newGroup()];
+    await join(old, early);
+    await ok(as(token, 'POST', members, { group: old, role: 'manager' }), 201);
+    await ok(as(token, 'POST', members, { user: raised.id, role: 'reader' }), 201);
+    service.clock.advance(1);
+    const id = await ask(name);
+    service.clock.advance(1);
+
+    await ok(as(token, 'POST', members, { user: added.id, role: 'manager' }), 201);
+    await join(late, joined);
+    await ok(as(token, 'POST', members, { group: late, role: 'manager' }), 201);
+    await join(old, added);
+    await refused(as(token, 'PATCH', `${members}/${raised.id}`, { role: 'manager' }), 409, 'IN_USE');
+    for (const person of [added, joined, raised]) {
+      for (const verb of ['approve', 'reject'] as const) {
+        await refused(decide(person.token, id, verb), 404, 'NOT_FOUND');
+      }
+    }
+    const { levels } = await ok(decide(early.token, id, 'approve'));
+    assert.equal(levels[0].decided_by.id, early.id);
+    await ok(decide(admin.token, id, 'reject'));
+    await ok(as(token, 'PATCH', `${members}/${raised.id}`, { role: 'manager' }));
+    service.clock.advance(1);
+    const again = await ask(name);
+    for (const person of [added, joined, raised]) await ok(as(person.token, 'GET', `/approvals/${again}`));
   });
 
   test('rejected or expired, the vault is as it was', async () => {

@@ -29,7 +29,7 @@ import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
 import { deleteFederationsOf, FEDERATION_ENDPOINTS, federationsFeature } from './features/federations/index.ts';
 import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
 import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
-import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature } from './features/mfa/index.ts';
+import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature, secondFactorSince } from './features/mfa/index.ts';
 import {
   forgetPrincipal,
   hasPolicies,
@@ -132,6 +132,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
         await forgetPrincipal(tx, tenantId, 'user', userId);
         await forgetMember(tx, tenantId, 'user', userId);
       },
+      secondFactorSince,
     }),
     groupsFeature({
       forget: async (tx, tenantId, groupId) => {

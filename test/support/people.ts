@@ -218,7 +218,7 @@ export async function allPages(
     rows.push(...page[noun]);
     cursor = page.next_cursor;
   } while (cursor !== null);
-  const ids = rows.map((row) => row.id ?? row.user_id ?? row.key_id);
+  const ids = rows.map((row) => row.id ?? row.user_id ?? row.key_id ?? row.name);
   assert.equal(new Set(ids).size, ids.length, 'a row came twice');
   return rows;
 }

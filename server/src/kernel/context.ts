@@ -221,10 +221,20 @@ export class Context {
 
   /** For a second name of what was decided on: to be allowed under one name is enough, and so is to be denied under one. */
   refuseDenied(action: string, resource: string): void {
-    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
-    const { reason } = authorize(this.principal, { action, resource, context });
-    const refusal = reason === 'explicit_deny' ? this.#refusal(action, resource, {}) : null;
+    const refusal = this.#isDenied(action, resource) ? this.#refusal(action, resource, {}) : null;
     if (refusal !== null) throw refusal;
+  }
+
+  /** The same for what has several names, or can be seen by several actions. */
+  mayByAny(actions: readonly string[], resources: readonly string[]): boolean {
+    const pairs = actions.flatMap((action) => resources.map((resource) => [action, resource] as const));
+    if (!pairs.some(([action, resource]) => this.may(action, resource))) return false;
+    return pairs.length === 1 || !pairs.some(([action, resource]) => this.#isDenied(action, resource));
+  }
+
+  #isDenied(action: string, resource: string): boolean {
+    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
+    return authorize(this.principal, { action, resource, context }).reason === 'explicit_deny';
   }
 
   /** Whether the person could, from here and now, with another credential: with no ceiling, and with or without a second factor. */

@@ -49,7 +49,9 @@ export const pageQuery = {
 export const PageQuery = object(pageQuery);
 export type PageQuery = Static<typeof PageQuery>;
 
-export const nextCursor = Type.Union([Type.String(), Type.Null()], { description: 'Null on the last page.' });
+export const nextCursor = Type.Union([Type.String(), Type.Null()], {
+  description: 'Null on the last page. What you may not read is left out, so a page before it can be short or empty.',
+});
 
 export const resourceName = Type.String({
   pattern: NAME_PATTERN,

@@ -5,6 +5,7 @@ import type { Context } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -14,7 +15,13 @@ import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive, type VaultRow } from '../vaults/index.ts';
 import { newClientSecret } from './client-secret.ts';
 import type * as contract from './contract.ts';
-import { CERTIFICATE_DAYS_DEFAULT, type Connection, SCOPES_DEFAULT, SESSION_TTL_SECONDS_DEFAULT } from './contract.ts';
+import {
+  CERTIFICATE_DAYS_DEFAULT,
+  type Connection,
+  readConnection,
+  SCOPES_DEFAULT,
+  SESSION_TTL_SECONDS_DEFAULT,
+} from './contract.ts';
 import {
   refuseBadAllowlist,
   refuseBadAuthorities,
@@ -126,12 +133,18 @@ function refuseUnusable(row: store.ConnectionRow): void {
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listConnections>) {
-  const [, after = '0'] = decodeCursor(query.cursor, LIST_CURSOR, NUMBER_FORM) ?? [];
+  const [, after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await store.listConnections(ctx.database.read, ctx.tenantId, Number(after), limit);
+  const found = await store.listConnections(ctx.database.read, ctx.tenantId, Number(after), limit);
+  const page = await readable(ctx, found, CONNECTIONS);
   const app_connections = await Promise.all(page.rows.map((row) => described(ctx.database.read, row)));
   return { app_connections, next_cursor: page.next_cursor };
 }
+
+const CONNECTIONS: Items<store.ConnectionRow> = {
+  permissions: [readConnection.permission],
+  resources: ({ connection_no, client_id }) => [`app-connection/${connection_no}`, `app-connection/${client_id}`],
+};
 
 export async function described(db: Reader, row: store.ConnectionRow): Promise<Connection> {
   const [first = ''] = vaultIdsOf(row);

@@ -49,7 +49,7 @@ export async function callerAs(
   return {
     id,
     isAdmin: isActive && isAdminRole(user.role),
-    isVaultManager: isActive && isForManagers(approval) && isManaged(approval.resource),
+    isVaultManager: isActive && isForManagers(approval) && isManaged(approval.resource, approval.created_at),
   };
 }
 
@@ -58,7 +58,8 @@ export async function sightOf(ctx: Context, ports: ApprovalPorts): Promise<(appr
   const { id, role } = ctx.principal;
   if (isAdminRole(role) || role === 'auditor') return () => true;
   const isManaged = await ports.managedBy(ctx.database.read, ctx.tenantId, id);
-  return (approval) => approval.requester_id === id || (isForManagers(approval) && isManaged(approval.resource));
+  return (approval) =>
+    approval.requester_id === id || (isForManagers(approval) && isManaged(approval.resource, approval.created_at));
 }
 
 function isForManagers({ kind }: ApprovalFacts): boolean {

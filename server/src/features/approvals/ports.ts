@@ -13,8 +13,8 @@ export interface ApprovalHooks {
 
 /** What approvals need of the other features; app.ts connects them. */
 export interface ApprovalPorts {
-  /** Which resources this person manages. */
-  managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string) => boolean>;
+  /** Which resources this person manages, and managed at that time already. */
+  managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string, at: number) => boolean>;
   hooks: Partial<Record<ApprovalKind, ApprovalHooks>>;
   /** The endpoint of this name, to carry out what was asked of it. */
   endpoint(name: string): ReadyEndpoint | undefined;

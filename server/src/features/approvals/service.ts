@@ -10,7 +10,7 @@ import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../k
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { callerAs, sightOf, standingOf } from './approvers.ts';
-import type { Approval, listApprovals } from './contract.ts';
+import { type Approval, type listApprovals, readApproval } from './contract.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
 import { callOf, openOrder, requesterNow } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
@@ -41,6 +41,7 @@ export class Approvals {
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
     const indexed = query.status === 'pending' ? 'pending' : null;
     let before = await openedCursor(ctx, APPROVALS, query.cursor);
+    if (!ctx.may(readApproval.permission, readApproval.resource)) return { approvals: [], next_cursor: null };
     const isVisible = await sightOf(ctx, this.#ports);
     const found: store.ApprovalFacts[] = [];
     for (let looked = 0; ; ) {

@@ -5,13 +5,14 @@ import { destroyKeys } from '../../kernel/crypto/keyring.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
-import type { EncryptionKeyDetail } from './contract.ts';
+import { type EncryptionKeyDetail, listKeys, readKey } from './contract.ts';
 import { purposeOf } from './key-material.ts';
 import * as store from './store.ts';
 
@@ -54,10 +55,17 @@ export async function create(ctx: Context, body: Body<typeof contract.createKey>
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listKeys>) {
-  const [after = ''] = decodeCursor(query.cursor, NAME_FORM) ?? [];
-  const page = await store.listKeys(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+  const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), NAME_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await readable(ctx, await store.listKeys(ctx.database.read, ctx.tenantId, after, limit), KEYS);
   return { keys: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
+
+/** The list tells less of a key than the key itself, and an auditor may have the list alone. */
+const KEYS: Items<store.KeyRow> = {
+  permissions: [readKey.permission, listKeys.permission],
+  resources: ({ name }) => [`eaas/${name}`],
+};
 
 export async function read(ctx: Context, name: string): Promise<EncryptionKeyDetail> {
   const row = await store.findKey(ctx.database.read, ctx.tenantId, name);

@@ -2,13 +2,14 @@ import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { holdCounter, nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
-import { EFFECTIVE_MAX, type Environment, LEVELS_MAX } from './contract.ts';
+import { EFFECTIVE_MAX, type Environment, LEVELS_MAX, readEnvironment } from './contract.ts';
 import * as store from './store.ts';
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
@@ -48,11 +49,16 @@ export async function create(ctx: Context, body: Body<typeof contract.createEnvi
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listEnvironments>) {
-  const [, after = '0'] = decodeCursor(query.cursor, LIST_CURSOR, NUMBER_FORM) ?? [];
+  const [, after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await store.listEnvironments(ctx.database.read, ctx.tenantId, Number(after), limit);
+  const found = await store.listEnvironments(ctx.database.read, ctx.tenantId, Number(after), limit);
+  const page = await readable(ctx, found, ENVIRONMENTS);
   return { environments: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
+const ENVIRONMENTS: Items<store.EnvironmentRow> = {
+  permissions: [readEnvironment.permission],
+  resources: ({ environment_id }) => [`environment/${environment_id}`],
+};
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
 
 export async function read(ctx: Context, id: string): Promise<Environment> {

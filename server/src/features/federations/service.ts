@@ -3,6 +3,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
+import { plainCursor, readable } from '../../kernel/readable.ts';
 import { nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -17,7 +18,7 @@ import {
   revokeTokensFrom,
 } from '../app-connections/index.ts';
 import type * as contract from './contract.ts';
-import { DEFAULTS, FEDERATIONS_MAX, type Federation, type ProviderName } from './contract.ts';
+import { DEFAULTS, FEDERATIONS_MAX, type Federation, type ProviderName, readFederation } from './contract.ts';
 import { providerNamed } from './providers.ts';
 import * as store from './store.ts';
 import { patternProblem } from './subject-pattern.ts';
@@ -68,11 +69,15 @@ export async function create(
 }
 
 export async function list(ctx: Context, id: string, query: Query<typeof contract.listFederations>) {
-  const { connection_no } = await existingConnection(ctx, id);
+  const { connection_no, client_id } = await existingConnection(ctx, id);
   const ofThis = new RegExp(`^${connection_no}$`);
-  const [, , after = '0'] = decodeCursor(query.cursor, LIST_CURSOR, ofThis, NUMBER_FORM) ?? [];
+  const [, , after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, ofThis, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await store.listFederations(ctx.database.read, ctx.tenantId, connection_no, Number(after), limit);
+  const found = await store.listFederations(ctx.database.read, ctx.tenantId, connection_no, Number(after), limit);
+  // A federation is part of its connection, and decided on as that.
+  const resources = [`app-connection/${connection_no}`, `app-connection/${client_id}`];
+  const permissions = [readFederation.permission];
+  const page = await readable(ctx, found, { permissions, resources: () => resources });
   return { federations: page.rows.map((row) => toWire(ctx, row)), next_cursor: page.next_cursor };
 }
 

@@ -8,6 +8,7 @@ export {
   findGroupByIdOrName,
   forgetUser as forgetGroupMember,
   groupsOfUser,
+  joinedBy,
   lockGroup,
   membershipOf,
 } from './store.ts';

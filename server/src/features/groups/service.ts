@@ -3,6 +3,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, isId, newId } from '../../kernel/ids.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -10,7 +11,7 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { lockUser } from '../users/index.ts';
 import type * as contract from './contract.ts';
-import type { Group, GroupMember } from './contract.ts';
+import { type Group, type GroupMember, readGroup } from './contract.ts';
 import * as store from './store.ts';
 
 /** What groups need of other features, in the same transaction. */
@@ -42,10 +43,16 @@ export async function create(ctx: Context, body: Body<typeof contract.createGrou
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listGroups>) {
-  const [after = ''] = decodeCursor(query.cursor, idForm('group')) ?? [];
-  const page = await store.listGroups(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+  const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('group')) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await readable(ctx, await store.listGroups(ctx.database.read, ctx.tenantId, after, limit), GROUPS);
   return { groups: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
+
+const GROUPS: Items<store.CountedGroup> = {
+  permissions: [readGroup.permission],
+  resources: ({ group_id }) => [`group/${group_id}`],
+};
 
 export async function read(ctx: Context, groupId: string): Promise<Group> {
   const row = await store.findGroup(ctx.database.read, ctx.tenantId, groupId);

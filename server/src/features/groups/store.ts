@@ -147,14 +147,22 @@ export function findGroupByIdOrName(db: Reader, tenantId: string, idOrName: stri
     .executeTakeFirst();
 }
 
-export async function groupsOfUser(db: Reader, tenantId: string, userId: string): Promise<string[]> {
-  const rows = await db
+/** With the time each was joined. */
+export function joinedBy(
+  db: Reader,
+  tenantId: string,
+  userId: string,
+): Promise<Pick<GroupMemberRow, 'group_id' | 'added_at'>[]> {
+  return db
     .selectFrom('group_members')
-    .select('group_id')
+    .select(['group_id', 'added_at'])
     .where('tenant_id', '=', tenantId)
     .where('user_id', '=', userId)
     .execute();
-  return rows.map((row) => row.group_id);
+}
+
+export async function groupsOfUser(db: Reader, tenantId: string, userId: string): Promise<string[]> {
+  return (await joinedBy(db, tenantId, userId)).map((row) => row.group_id);
 }
 
 export async function forgetUser(tx: Tx, tenantId: string, userId: string): Promise<void> {

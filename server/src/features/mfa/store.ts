@@ -33,6 +33,11 @@ export function findTotp(db: Reader, tenantId: string, userId: string): Promise<
     .executeTakeFirst();
 }
 
+/** Null as long as there is none that protects anything. */
+export async function confirmedSince(db: Reader, tenantId: string, userId: string): Promise<number | null> {
+  return (await findTotp(db, tenantId, userId))?.confirmed_at ?? null;
+}
+
 /** Locked, so that an enrolment is not confirmed between being looked at and being taken away. */
 export function lockTotp(tx: Tx, tenantId: string, userId: string): Promise<TotpRow | undefined> {
   return tx

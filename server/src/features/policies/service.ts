@@ -9,6 +9,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -18,7 +19,7 @@ import { findGroupByIdOrName, groupsOfUser, lockGroup, membershipOf } from '../g
 import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
-import type { Policy, PolicyPrincipal } from './contract.ts';
+import { type Policy, type PolicyPrincipal, readPolicy } from './contract.ts';
 import * as store from './store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
@@ -59,10 +60,16 @@ export async function create(ctx: Context, body: Body<typeof contract.createPoli
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listPolicies>) {
-  const [after = ''] = decodeCursor(query.cursor, NAME_FORM) ?? [];
-  const page = await store.listPolicies(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+  const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), NAME_FORM) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await readable(ctx, await store.listPolicies(ctx.database.read, ctx.tenantId, after, limit), POLICIES);
   return { policies: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
+
+const POLICIES: Items<store.PolicyRow> = {
+  permissions: [readPolicy.permission],
+  resources: ({ name }) => [`policy/${name}`],
+};
 
 export async function read(ctx: Context, name: string) {
   const row = await store.findPolicy(ctx.database.read, ctx.tenantId, name);

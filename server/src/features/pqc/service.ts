@@ -4,6 +4,7 @@ import type { Context } from '../../kernel/context.ts';
 import { decodeBase64 } from '../../kernel/crypto/base64.ts';
 import type { Body, Output, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
@@ -16,7 +17,7 @@ import {
   verifyDigest,
 } from './composite-signature.ts';
 import type * as contract from './contract.ts';
-import { MESSAGE_BYTES_MAX, SIGNATURE_ALGORITHM } from './contract.ts';
+import { MESSAGE_BYTES_MAX, readPqcKey, SIGNATURE_ALGORITHM } from './contract.ts';
 import { HYBRID_KEMS, type HybridPrivateKey, type KemAlgorithm } from './hybrid-kem.ts';
 import { unwrapKey, WRAPPED_KEY_BYTES, wrapKey } from './key-wrap.ts';
 import { keyIdOf, PQC_ALGORITHMS, type PqcKey, type PqcKeys } from './keys.ts';
@@ -109,10 +110,11 @@ export class Pqc {
 
   async list(ctx: Context, query: Query<typeof contract.listPqcKeys>) {
     const [, algorithm = '', version = ''] =
-      decodeCursor(query.cursor, CURSOR_KIND, ALGORITHM_FORM, VERSION_FORM) ?? [];
+      decodeCursor(await plainCursor(ctx, query.cursor), CURSOR_KIND, ALGORITHM_FORM, VERSION_FORM) ?? [];
     const after = algorithm === '' ? null : { algorithm, version: Number(version) };
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-    const page = await store.listKeys(ctx.database.read, ctx.tenantId, query.algorithm ?? null, after, limit);
+    const found = await store.listKeys(ctx.database.read, ctx.tenantId, query.algorithm ?? null, after, limit);
+    const page = await readable(ctx, found, KEYS);
     const keys: contract.PqcKey[] = [];
     for (const row of page.rows) keys.push(toWire(await this.#keys.load(row)));
     return { keys, next_cursor: page.next_cursor };
@@ -144,6 +146,8 @@ export class Pqc {
   }
 }
 
+/** A key is no resource of its own: all of them are decided on as one. */
+const KEYS: Items<store.PqcKeyRow> = { permissions: [readPqcKey.permission], resources: () => [readPqcKey.resource] };
 const CURSOR_KIND = new RegExp(`^${store.CURSOR_KIND}$`);
 const ALGORITHM_FORM = new RegExp(`^(?:${PQC_ALGORITHMS.map((name) => name.replaceAll('+', '\\+')).join('|')})$`);
 const VERSION_FORM = /^[1-9]\d{0,14}$/;

@@ -7,6 +7,7 @@ import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, newId } from '../../kernel/ids.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Plan, RateOverrides } from '../../kernel/limits/rate-classes.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -16,7 +17,7 @@ import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { insertToken, issueToken } from '../tokens/index.ts';
 import { insertNew, newUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
-import type { Tenant } from './contract.ts';
+import { listTenants, readTenant, type Tenant } from './contract.ts';
 import * as store from './store.ts';
 
 const OWNER_TOKEN_TTL_MS = 365 * DAY_MS;
@@ -91,10 +92,17 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listTenants>) {
-  const [after = ''] = decodeCursor(query.cursor, idForm('tenant')) ?? [];
-  const page = await store.listTenants(ctx.database.read, after, query.limit ?? LIST_LIMIT_DEFAULT);
+  const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('tenant')) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const page = await readable(ctx, await store.listTenants(ctx.database.read, after, limit), TENANTS);
   return { tenants: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
+
+/** An auditor of who runs the installation may have the list alone. */
+const TENANTS: Items<TenantRow> = {
+  permissions: [readTenant.permission, listTenants.permission],
+  resources: ({ tenant_id }) => [`tenant/${tenant_id}`],
+};
 
 export async function read(ctx: Context, tenantId: string): Promise<Tenant> {
   const row = await findTenant(ctx.database.read, tenantId);

@@ -7,13 +7,14 @@ import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm } from '../../kernel/ids.ts';
 import { tighter } from '../../kernel/limits/rate-classes.ts';
+import { plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findUser } from '../users/index.ts';
 import { ceilingsOf } from './bearer.ts';
-import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, type Token } from './contract.ts';
+import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, readToken, type Token } from './contract.ts';
 import { issueToken } from './issuer.ts';
 import * as store from './store.ts';
 
@@ -70,9 +71,12 @@ function refuseBadCeiling(input: CeilingInput): void {
 export async function list(ctx: Context, query: Query<typeof listTokens>) {
   const userId = query.user_id ?? ctx.principal.id;
   ctx.authorize(userId === ctx.principal.id ? 'self/tokens' : `user/${userId}/tokens`);
-  const [before = null] = decodeCursor(query.cursor, idForm('token')) ?? [];
+  const [before = null] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('token')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await store.listTokens(ctx.database.read, ctx.tenantId, userId, before, limit);
+  const page = await readable(ctx, await store.listTokens(ctx.database.read, ctx.tenantId, userId, before, limit), {
+    permissions: [readToken.permission],
+    resources: (row) => [resourceOf(ctx, row.token_id, row)],
+  });
   return { tokens: page.rows.map((row) => toWire(row, ctx.now)), next_cursor: page.next_cursor };
 }
 

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import type { Basis } from '../../kernel/approval.ts';
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -5,12 +7,13 @@ import { hashPassword } from '../../kernel/crypto/passwords.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, newId } from '../../kernel/ids.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { canonicalEmail, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
-import type { User } from './contract.ts';
+import { readUser, type User } from './contract.ts';
 import type { UserRow } from './store.ts';
 import * as store from './store.ts';
 
@@ -19,7 +22,14 @@ export interface UserObservers {
   /** Ends what a person's tokens permit: all of them, or only the sessions. */
   revokeTokens(tx: Tx, tenantId: string, userId: string, kinds: 'all' | 'sessions', now: number): Promise<void>;
   forget(tx: Tx, tenantId: string, userId: string): Promise<void>;
+  /** Since when their second factor protects them; null without one. */
+  secondFactorSince(tx: Tx, tenantId: string, userId: string): Promise<number | null>;
 }
+
+const USERS: Items<UserRow> = {
+  permissions: [readUser.permission],
+  resources: ({ user_id }) => [`user/${user_id}`],
+};
 
 export class Users {
   readonly #observers: UserObservers;
@@ -34,7 +44,7 @@ export class Users {
     requireOwnerFor(ctx, role);
     const password_hash = body.password === undefined ? '' : await hashPassword(body.password);
     const row = newUser(ctx.tenantId, { email: body.email, name: body.name ?? '', role, password_hash }, ctx.now);
-    ctx.describe({ email: row.email, role });
+    ctx.describe({ email: row.email, role, ...setsPassword(body) });
     return ctx.change(async (tx) => {
       await insertNew(tx, row);
       if (role !== 'member') await ctx.needsApproval(tx);
@@ -44,8 +54,9 @@ export class Users {
   }
 
   async list(ctx: Context, query: Query<typeof contract.listUsers>) {
-    const [after = ''] = decodeCursor(query.cursor, idForm('user')) ?? [];
-    const page = await store.listUsers(ctx.database.read, ctx.tenantId, after, query.limit ?? LIST_LIMIT_DEFAULT);
+    const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('user')) ?? [];
+    const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+    const page = await readable(ctx, await store.listUsers(ctx.database.read, ctx.tenantId, after, limit), USERS);
     return { users: page.rows.map(toWire), next_cursor: page.next_cursor };
   }
 
@@ -65,7 +76,7 @@ export class Users {
     }
     const password_hash = body.password === undefined ? undefined : await hashPassword(body.password);
     const { password: _, name: __, ...shown } = body;
-    ctx.describe({ changed: Object.keys(body), ...shown });
+    ctx.describe({ changed: Object.keys(body), ...shown, ...setsPassword(body) });
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
       if (body.role !== undefined && body.role !== row.role) requireOwnerFor(ctx, body.role);
@@ -77,9 +88,19 @@ export class Users {
         await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'all', ctx.now);
       }
       await raiseEpoch(tx, ctx.tenantId);
-      if (changesRights(row, changed)) await ctx.needsApproval(tx, { role: row.role, status: row.status });
+      if (changesRights(row, changed)) await ctx.needsApproval(tx, await this.#basisOn(ctx, tx, row));
       return toWire(changed);
     });
+  }
+
+  /**
+   * Who is approved is a person, not an account: whoever gave themselves a way into it since is somebody else. The basis is kept sealed
+   * and shown to nobody; even so it holds a digest of the password's hash, not the hash.
+   */
+  async #basisOn(ctx: Context, tx: Tx, { user_id, role, status, password_hash }: UserRow): Promise<Basis> {
+    const password = createHash('sha256').update(password_hash).digest('base64url');
+    const second_factor = await this.#observers.secondFactorSince(tx, ctx.tenantId, user_id);
+    return { role, status, password, second_factor };
   }
 
   async delete(ctx: Context, userId: string): Promise<undefined> {
@@ -95,6 +116,11 @@ export class Users {
       return undefined;
     });
   }
+}
+
+/** Who approves must know that who asks will know the password of the account. */
+function setsPassword({ password }: { password?: string | undefined }): { sets_password?: true } {
+  return password === undefined ? {} : { sets_password: true };
 }
 
 /** An admin who could change an owner could become one: by a new password, or by being the only one left. */

@@ -305,6 +305,7 @@ export const changeMember = endpoint({
   method: 'PATCH',
   path: '/v1/vaults/{vault}/members/{member_id}',
   summary: 'Change the role of a member',
+  description: 'While the deletion of the vault waits for approval, nobody is made its manager.',
   permission: 'members:update',
   resource: 'loaded',
   rate: 'write',
@@ -314,7 +315,7 @@ export const changeMember = endpoint({
   body: object({ role: Role }),
   status: 200,
   output: Member,
-  errors: ['VAULT_NOT_FOUND', 'NOT_FOUND'],
+  errors: ['VAULT_NOT_FOUND', 'NOT_FOUND', 'IN_USE'],
 });
 
 export const removeMember = endpoint({

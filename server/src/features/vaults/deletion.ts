@@ -1,6 +1,6 @@
 import { CofferError } from '../../kernel/errors.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { groupsOfUser } from '../groups/index.ts';
+import { joinedBy } from '../groups/index.ts';
 import * as store from './store.ts';
 
 /** What the deletion of a production vault waits for, and what it does to the vault meanwhile. */
@@ -12,13 +12,25 @@ function vaultNameOf(resource: string): string | null {
   return RESOURCE.exec(resource)?.[1] ?? null;
 }
 
-/** Which resources are vaults that this person manages. */
-export async function managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string) => boolean> {
-  const groups = await groupsOfUser(db, tenantId, userId);
-  const principals = [{ kind: 'user' as const, id: userId }, ...groups.map((id) => ({ kind: 'group' as const, id }))];
-  const memberships = await store.membershipsOf(db, tenantId, principals);
-  const managed = new Set(memberships.filter(({ role }) => role === 'manager').map(({ vault }) => vault));
-  return (resource) => managed.has(vaultNameOf(resource) ?? '');
+/**
+ * Which resources are vaults that this person manages, and managed at that time already. Who asks for a deletion could otherwise make
+ * somebody its manager who approves it. A role is not raised while a vault waits (see `members.ts`), so the time of joining tells.
+ */
+export async function managedBy(
+  db: Reader,
+  tenantId: string,
+  userId: string,
+): Promise<(resource: string, at: number) => boolean> {
+  const joined = new Map((await joinedBy(db, tenantId, userId)).map((row) => [row.group_id, row.added_at]));
+  const groups = [...joined.keys()].map((id) => ({ kind: 'group' as const, id }));
+  const memberships = await store.membershipsOf(db, tenantId, [{ kind: 'user', id: userId }, ...groups]);
+  const since = new Map<string, number>();
+  for (const { vault, role, principal_id, added_at } of memberships) {
+    if (role !== 'manager') continue;
+    const from = Math.max(added_at, joined.get(principal_id) ?? 0);
+    since.set(vault, Math.min(from, since.get(vault) ?? Infinity));
+  }
+  return (resource, at) => (since.get(vaultNameOf(resource) ?? '') ?? Infinity) <= at;
 }
 
 export async function markPending(

@@ -59,7 +59,9 @@ export async function add(ctx: Context, vault: string, body: Body<typeof contrac
 export async function change(ctx: Context, vault: string, memberId: string, role: VaultRole): Promise<Member> {
   ctx.describe({ member: memberId, role });
   return ctx.change(async (tx) => {
-    const row = { ...(await lockedMember(ctx, tx, vault, memberId)), role };
+    const { status, member } = await lockedMember(ctx, tx, vault, memberId);
+    if (status === 'pending_deletion' && role === 'manager' && member.role !== 'manager') throw wouldDecide();
+    const row = { ...member, role };
     await store.setMemberRole(tx, row);
     await raiseEpoch(tx, ctx.tenantId);
     return toWire(row);
@@ -69,7 +71,8 @@ export async function change(ctx: Context, vault: string, memberId: string, role
 export async function remove(ctx: Context, vault: string, memberId: string): Promise<undefined> {
   ctx.describe({ member: memberId });
   return ctx.change(async (tx) => {
-    await store.deleteMember(tx, await lockedMember(ctx, tx, vault, memberId));
+    const { member } = await lockedMember(ctx, tx, vault, memberId);
+    await store.deleteMember(tx, member);
     await raiseEpoch(tx, ctx.tenantId);
     return undefined;
   });
@@ -84,12 +87,20 @@ export async function review(ctx: Context, vault: string) {
   });
 }
 
-async function lockedMember(ctx: Context, tx: Tx, vault: string, memberId: string): Promise<store.VaultMemberRow> {
-  const { vault_id } = await lockedVault(ctx, tx, vault);
+/** Managers decide on the deletion: those there were when it was asked for. */
+function wouldDecide(): CofferError {
+  return new CofferError(
+    'IN_USE',
+    'The deletion of the vault waits for approval: nobody becomes its manager meanwhile.',
+  );
+}
+
+async function lockedMember(ctx: Context, tx: Tx, vault: string, memberId: string) {
+  const { vault_id, status } = await lockedVault(ctx, tx, vault);
   ctx.requireUnrestricted();
-  const row = await store.lockMember(tx, ctx.tenantId, vault_id, memberId);
-  if (row === undefined) throw notFound('member');
-  return row;
+  const member = await store.lockMember(tx, ctx.tenantId, vault_id, memberId);
+  if (member === undefined) throw notFound('member');
+  return { status, member };
 }
 
 async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeof contract.addMember>) {

@@ -278,18 +278,20 @@ export async function markReviewed(
   return Number(numUpdatedRows);
 }
 
-/** In which vaults these principals are, and as what. */
+export type DatedMembership = Membership & Pick<VaultMemberRow, 'principal_id' | 'added_at'>;
+
+/** In which vaults these principals are, as what, and since when. */
 export async function membershipsOf(
   db: Reader,
   tenantId: string,
   principals: readonly { kind: MemberKind; id: string }[],
-): Promise<Membership[]> {
+): Promise<DatedMembership[]> {
   return db
     .selectFrom('vault_members as m')
     .innerJoin('vaults as v', (join) =>
       join.onRef('v.tenant_id', '=', 'm.tenant_id').onRef('v.vault_id', '=', 'm.vault_id'),
     )
-    .select(['v.name as vault', 'm.role'])
+    .select(['v.name as vault', 'm.role', 'm.principal_id', 'm.added_at'])
     .where('m.tenant_id', '=', tenantId)
     .where((eb) =>
       eb.or(

@@ -4,6 +4,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalid, invalidField, notFound } from '../../kernel/errors.ts';
 import { problemsIn } from '../../kernel/http/validation.ts';
+import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
@@ -16,7 +17,7 @@ import {
   revokeTokensFrom,
 } from '../app-connections/index.ts';
 import type * as contract from './contract.ts';
-import type { Method, MethodType } from './contract.ts';
+import { type Method, type MethodType, readMethod } from './contract.ts';
 import { kindOf } from './method-kinds.ts';
 import { seal, unseal } from './secret-config.ts';
 import * as store from './store.ts';
@@ -61,11 +62,17 @@ export async function create(ctx: Context, body: Body<typeof contract.createMeth
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listMethods>) {
-  const [, after = '0'] = decodeCursor(query.cursor, LIST_CURSOR, NUMBER_FORM) ?? [];
+  const [, after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await store.listMethods(ctx.database.read, ctx.tenantId, Number(after), limit);
+  const found = await store.listMethods(ctx.database.read, ctx.tenantId, Number(after), limit);
+  const page = await readable(ctx, found, METHODS);
   return { methods: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
+
+const METHODS: Items<store.MethodRow> = {
+  permissions: [readMethod.permission],
+  resources: ({ method_no }) => [`workload-method/${method_no}`],
+};
 
 export async function read(ctx: Context, id: string): Promise<Method> {
   return toWire(await existing(ctx, id));

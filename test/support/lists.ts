@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { DECLARATIONS } from '../../server/src/app.ts';
+import { type EndpointDeclaration, NONE } from '../../server/src/kernel/endpoint.ts';
+import { INPUTS, type Input, nameOf } from './endpoint-inputs.ts';
+import { type Side, send, senderOf } from './isolation.ts';
+import type { Answer, Service } from './service.ts';
+
+/** Those of people that come in pages; machines' have their own tests. */
+export const LISTS = DECLARATIONS.filter(
+  (declaration) => declaration.credentials.includes('pat') && placeOfCursor(declaration) !== null,
+);
+
+export function placeOfCursor({ query, body }: EndpointDeclaration): 'query' | 'body' | null {
+  if (query !== NONE && 'cursor' in query.properties) return 'query';
+  return body !== NONE && 'cursor' in body.properties ? 'body' : null;
+}
+
+export function withQuery(declaration: EndpointDeclaration, input: Input, more: Record<string, string>): Input {
+  if (placeOfCursor(declaration) === 'query') return { ...input, query: { ...input.query, ...more } };
+  const { limit: _, ...inBody } = more;
+  return { ...input, body: { ...(input.body as object), ...inBody } };
+}
+
+/** The rows of a page, whatever they are called. */
+export function rowsIn(answer: Answer['body']): Answer['body'][] {
+  const [rows] = Object.values(answer).filter((value) => Array.isArray(value));
+  assert.ok(rows !== undefined, JSON.stringify(answer));
+  return rows;
+}
+
+export const keyOf = (row: Answer['body']) =>
+  String(row.id ?? row.user_id ?? row.key_id ?? row.key_name ?? row.path ?? row.name ?? row.version);
+
+/** Through what makes the list's things, or, if nothing does, through what needs one. */
+export async function addToList(service: Service, list: EndpointDeclaration, side: Side): Promise<void> {
+  if (list.tenant === 'operator' && side.token !== service.adminToken) return;
+  const making = DECLARATIONS.find(({ method, path }) => method === 'POST' && path === list.path);
+  if (making !== undefined) await send(service, making, await ownInput(making, side), side.token);
+  else await INPUTS[`GET ${list.path}/{${list.noun.slice(0, -1)}_id}`]?.(side.world, senderOf(side));
+}
+
+export async function ownInput(declaration: EndpointDeclaration, side: Side): Promise<Input> {
+  return (await INPUTS[nameOf(declaration)]?.(side.world, senderOf(side))) ?? {};
+}
