@@ -30,13 +30,26 @@ const READABLE: Wanted = { every: [], some: ['eso:read'] };
  * An id that nobody ever had is refused like one of somebody else's.
  */
 export async function readById(ctx: Context, reader: SecretReader, query: Query<typeof contract.operatorSecretById>) {
+  try {
+    return await placed(ctx, reader, query);
+  } catch (error) {
+    // In the same words for an id that nobody has and for one that others have.
+    if (!(error instanceof CofferError) || error.code !== 'INSUFFICIENT_PRIVILEGE' || ctx.isAuthorized) throw error;
+    throw noSuchId(error.auditReason ?? error.code);
+  }
+}
+
+function noSuchId(auditReason: string): CofferError {
+  const message = 'There is no secret with this id that you may read.';
+  return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
+}
+
+async function placed(ctx: Context, reader: SecretReader, query: Query<typeof contract.operatorSecretById>) {
   const place = await placedSecret(ctx.database.read, ctx.tenantId, query.id);
   if (place === undefined) {
     ctx.authorize(literalResource('secret', query.id));
     // A policy on everything allows even this: still nobody knows that there was such a secret.
-    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'There is no secret with this id that you may read.', {
-      auditReason: 'an id that no secret has',
-    });
+    throw noSuchId('an id that no secret has');
   }
   if (place.isDeleted) {
     ctx.authorize(secretResource(place.vault, place.path), place);

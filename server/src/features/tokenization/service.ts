@@ -4,7 +4,7 @@ import type { Body } from '../../kernel/endpoint.ts';
 import { invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { refuseInZeroKnowledge, VALUE_BYTES_MAX } from '../secrets/index.ts';
-import { authorizedVault, vaultKeyPurpose } from '../vaults/index.ts';
+import { authorizedVault, isLive, shareVault, vaultKeyPurpose, vaultNotFound } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import * as store from './store.ts';
 
@@ -27,6 +27,9 @@ export async function tokenize(ctx: Context, vaultName: string, body: Body<typeo
   };
   ctx.describe({ token: token_id });
   return ctx.change(async (tx) => {
+    // What came into a vault after it was purged would never go.
+    const held = await shareVault(tx, ctx.tenantId, vaultName);
+    if (!isLive(held) || held.vault_id !== vault.vault_id) throw vaultNotFound();
     await store.insertToken(tx, row);
     return { token: token_id, expires_at: expires_at === null ? null : timestamp(expires_at) };
   });

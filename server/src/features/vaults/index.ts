@@ -17,6 +17,7 @@ export {
   forgetMember,
   lockVault,
   membershipsOf,
+  shareVault,
   type VaultRow,
   vaultsAfter,
 } from './store.ts';

@@ -7,8 +7,8 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { findGroupByIdOrName } from '../groups/index.ts';
-import { findUser, findUserByEmail } from '../users/index.ts';
+import { findGroupByIdOrName, lockGroup } from '../groups/index.ts';
+import { findUser, findUserByEmail, lockUser } from '../users/index.ts';
 import { authorizedVault } from './access.ts';
 import type * as contract from './contract.ts';
 import type { Member } from './contract.ts';
@@ -108,12 +108,13 @@ async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeo
     throw invalidField('/body', 'needs exactly one of user and group');
   if (group !== undefined) {
     const found = await findGroupByIdOrName(tx, tenantId, group);
-    if (found === undefined) throw notFound('group');
+    // Held, so that it does not go meanwhile: its removal would not know of this.
+    if (found === undefined || (await lockGroup(tx, tenantId, found.group_id)) === undefined) throw notFound('group');
     return { kind: 'group' as const, id: found.group_id };
   }
   const name = user ?? '';
   const found = (await findUser(tx, tenantId, name)) ?? (await findUserByEmail(tx, tenantId, name.toLowerCase()));
-  if (found === undefined) throw notFound('user');
+  if (found === undefined || (await lockUser(tx, tenantId, found.user_id)) === undefined) throw notFound('user');
   return { kind: 'user' as const, id: found.user_id };
 }
 

@@ -94,14 +94,17 @@ export function findVaultById(db: Reader, tenantId: string, vaultId: string): Pr
     .executeTakeFirst();
 }
 
+/** It stays as it is until the end, and others may hold it so as well. */
+export function shareVault(tx: Tx, tenantId: string, name: string): Promise<VaultRow | undefined> {
+  return byName(tx, tenantId, name).forShare().executeTakeFirst();
+}
+
 export function lockVault(tx: Tx, tenantId: string, name: string): Promise<VaultRow | undefined> {
-  return tx
-    .selectFrom('vaults')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('name', '=', name)
-    .forUpdate()
-    .executeTakeFirst();
+  return byName(tx, tenantId, name).forUpdate().executeTakeFirst();
+}
+
+function byName(db: Reader, tenantId: string, name: string) {
+  return db.selectFrom('vaults').selectAll().where('tenant_id', '=', tenantId).where('name', '=', name);
 }
 
 export function vaultsAfter(db: Reader, tenantId: string, after: string, limit: number): Promise<VaultRow[]> {
