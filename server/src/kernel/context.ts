@@ -235,10 +235,11 @@ export class Context {
 
   /** Where in a vault the caller may do this: what lies elsewhere need not be looked at, what lies there is still decided on. */
   reach(action: string, vault: string): PathRange[] {
-    const request = { action, resource: vaultResource(vault), context: { ip: this.call.address, time: this.now } };
+    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
+    const request = { action, resource: vaultResource(vault), context };
     if (withinCeiling(this.principal.ceilings, request) !== 'ok') return [];
     return intersection(
-      reachInVault(this.principal.policies, action, vault),
+      reachInVault(this.principal.policies, action, vault, context),
       placesInVault(this.principal.ceilings, vault),
     );
   }

@@ -1,4 +1,4 @@
-import { literalResource } from '../../kernel/authz/pattern.ts';
+import { literalResource, vaultResource } from '../../kernel/authz/pattern.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
@@ -77,6 +77,7 @@ async function read(
 
 export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.operatorVault>) {
   const ranges = reachOf(ctx, vaultName, READABLE);
+  if (ranges.length === 0) refuseEmptyReach(ctx, vaultName);
   const vault = await vaultWithin(ctx, vaultName, ranges);
   const page = await visiblePage(ctx, {
     vault,
@@ -88,6 +89,14 @@ export async function list(ctx: Context, vaultName: string, query: Query<typeof 
   });
   ctx.describe({ secrets: page.rows.length });
   return { vault: vaultName, secrets: page.rows.map((row) => listed(vaultName, row)), next_cursor: page.next_cursor };
+}
+
+/** Also who may ask about the vault itself: the operator takes an empty list for secrets that are gone. */
+function refuseEmptyReach(ctx: Context, vault: string): never {
+  ctx.authorize(vaultResource(vault));
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Your credential permits eso:read on nothing in this vault.', {
+    auditReason: 'eso:read: nothing in the vault',
+  });
 }
 
 function listed(vault: string, { secret_id: id, path, type, version, updated_at }: SummaryRow) {

@@ -36,8 +36,17 @@ export type Condition = Static<typeof Condition>;
 
 type Effect = 'allow' | 'deny';
 /** `null`: the request does not say, so the question has no answer. */
-type Test = (context: AccessContext) => boolean | null;
+type Answer = (context: AccessContext) => boolean | null;
+interface Test {
+  readonly kind: keyof Condition;
+  /** The same for all tests that ask the same. */
+  readonly text: string;
+  readonly holds: Answer;
+}
 export type CompiledCondition = readonly Test[];
+
+/** What is known of a request before anything is read for it. The other kinds ask about the resource. */
+const OF_REQUEST: ReadonlySet<keyof Condition> = new Set(['ip_cidr', 'mfa', 'time_between']);
 
 /**
  * Every kind present must hold. What the request does not tell (no address, an environment outside the known names, no
@@ -46,19 +55,30 @@ export type CompiledCondition = readonly Test[];
  */
 export function conditionHolds(condition: CompiledCondition, context: AccessContext, effect: Effect): boolean {
   for (const test of condition) {
-    if (!(test(context) ?? effect === 'deny')) return false;
+    if (!(test.holds(context) ?? effect === 'deny')) return false;
   }
   return true;
 }
 
+export function requestTests(condition: CompiledCondition): CompiledCondition {
+  return condition.filter(({ kind }) => OF_REQUEST.has(kind));
+}
+
+export function resourceTests(condition: CompiledCondition): CompiledCondition {
+  return condition.filter(({ kind }) => !OF_REQUEST.has(kind));
+}
+
 export function compileCondition(condition: Condition, pointer: string): CompiledCondition {
   const tests: Test[] = [];
+  const add = (kind: keyof Condition, holds: Answer) => {
+    tests.push({ kind, text: JSON.stringify([kind, condition[kind]]), holds });
+  };
   // Cheapest first: the first test that fails ends the work.
-  if (condition.mfa) tests.push(mfaTest(condition.mfa));
-  if (condition.environment) tests.push(environmentTest(condition.environment));
-  if (condition.time_between) tests.push(timeTest(condition.time_between, `${pointer}/time_between`));
-  if (condition.tag_equals) tests.push(tagTest(condition.tag_equals));
-  if (condition.ip_cidr) tests.push(ipTest(compileCidrs(condition.ip_cidr, `${pointer}/ip_cidr`)));
+  if (condition.mfa) add('mfa', mfaTest(condition.mfa));
+  if (condition.environment) add('environment', environmentTest(condition.environment));
+  if (condition.time_between) add('time_between', timeTest(condition.time_between, `${pointer}/time_between`));
+  if (condition.tag_equals) add('tag_equals', tagTest(condition.tag_equals));
+  if (condition.ip_cidr) add('ip_cidr', ipTest(compileCidrs(condition.ip_cidr, `${pointer}/ip_cidr`)));
   return tests;
 }
 
@@ -103,20 +123,20 @@ function parseOnce(ip: string): Address | null {
   return lastAddress;
 }
 
-function ipTest(cidrs: readonly Cidr[]): Test {
+function ipTest(cidrs: readonly Cidr[]): Answer {
   return ({ ip }) => addressIsIn(cidrs, ip);
 }
 
-function mfaTest(members: readonly boolean[]): Test {
+function mfaTest(members: readonly boolean[]): Answer {
   return ({ mfa }) => (mfa === undefined ? null : members.includes(mfa));
 }
 
-function environmentTest(members: readonly string[]): Test {
+function environmentTest(members: readonly string[]): Answer {
   return ({ environment }) =>
     environment !== undefined && KNOWN_ENVIRONMENTS.has(environment) ? members.includes(environment) : null;
 }
 
-function tagTest(members: readonly string[]): Test {
+function tagTest(members: readonly string[]): Answer {
   const wanted = new Set(members);
   return ({ tags }) => (tags === undefined ? null : tags.some((tag) => wanted.has(tag)));
 }
@@ -124,7 +144,7 @@ function tagTest(members: readonly string[]): Test {
 const DAY_MINUTES = 24 * 60;
 const MINUTE_MS = 60_000;
 
-function timeTest(members: readonly { from: string; to: string }[], pointer: string): Test {
+function timeTest(members: readonly { from: string; to: string }[], pointer: string): Answer {
   const spans = members.map((member, index) => {
     const from = minuteOfDay(member.from);
     const to = minuteOfDay(member.to);

@@ -1,3 +1,4 @@
+import { type AccessContext, conditionHolds, requestTests, resourceTests } from './condition.ts';
 import { globMatches } from './glob.ts';
 import { ALL_PATHS, difference, exactly, type PathRange, startingWith, union } from './path-ranges.ts';
 import type { CompiledPolicy } from './policy.ts';
@@ -71,17 +72,26 @@ export function vaultsByName(policies: readonly CompiledPolicy[], action: string
 }
 
 /**
- * Where in a vault these policies may allow the action: what an allow can reach, less what a deny without conditions covers. A row found
- * there is still decided on by itself; a row elsewhere need not be looked at.
+ * Where in a vault these policies may allow the action to this request: what an allow can reach, less what a deny covers that asks nothing
+ * about the secret. What conditions ask about the request is answered here, once; a row found there is still decided on by itself, and a row
+ * elsewhere need not be looked at.
  */
-export function reachInVault(policies: readonly CompiledPolicy[], action: string, vault: string): PathRange[] {
+export function reachInVault(
+  policies: readonly CompiledPolicy[],
+  action: string,
+  vault: string,
+  context: AccessContext,
+): PathRange[] {
   const allowed: PathRange[] = [];
   const denied: PathRange[] = [];
   for (const policy of policies) {
     const { allow, deny } = policy.statementsFor(action);
-    for (const { resources } of allow) for (const pattern of resources) allowed.push(...pattern.reach(vault).ranges);
+    for (const { resources, condition } of allow) {
+      if (!conditionHolds(requestTests(condition), context, 'allow')) continue;
+      for (const pattern of resources) allowed.push(...pattern.reach(vault).ranges);
+    }
     for (const { resources, condition } of deny) {
-      if (condition.length > 0) continue;
+      if (resourceTests(condition).length > 0 || !conditionHolds(condition, context, 'deny')) continue;
       for (const pattern of resources) {
         const { ranges, covers } = pattern.reach(vault);
         if (covers) denied.push(...ranges);
