@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, ok, type Person, refused } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addSecret, addVault, type Statement } from './support/vaults.ts';
+import { addPolicy, addSecret, addVault, type Statement, secretUrl } from './support/vaults.ts';
 
 const HERE = '192.0.2.7';
 const THERE = '203.0.113.9';
@@ -94,5 +94,67 @@ onBothDatabases('conditions on the request', (database) => {
       await refused(list(HERE), 403, 'INSUFFICIENT_PRIVILEGE');
       assert.equal((await ok(list(THERE))).secrets.length, 1);
     }
+  });
+
+  describe('and putting a value where it may be read', () => {
+    const conditions: [name: string, condition: object][] = [
+      ['from another address', { ip_cidr: [THERE] }],
+      ['at another hour', { time_between: [{ from: '00:00', to: '00:01' }] }],
+      ['with a second factor', { mfa: [true] }],
+    ];
+    const move = { to_path: 'x' };
+    for (const [name, condition] of conditions) {
+      test(`${name}: refused, from wherever it is asked`, async () => {
+        const [closed, open] = [await addVault(service), await addVault(service)];
+        await addSecret(service, closed, 'x');
+        const { token } = await withPolicy(
+          { action: ['secrets:move', 'secrets:copy'], resource: [`vault/${closed}/*`] },
+          { action: ['secrets:create'], resource: [`vault/${open}/*`] },
+          { action: ['secrets:read'], resource: [`vault/${open}/*`], condition },
+        );
+        for (const [verb, address] of ['copy', 'move'].flatMap((one) =>
+          [HERE, THERE].map((ip) => [one, ip] as const),
+        )) {
+          const options = { token, ...from(address), body: { ...move, to_vault: open } };
+          const put = service.call('POST', secretUrl(closed, 'x', verb), options);
+          await refused(put, 403, 'INSUFFICIENT_PRIVILEGE');
+        }
+      });
+    }
+
+    test('refused also to who could read it where it was from some addresses only', async () => {
+      const vault = await addVault(service);
+      for (const path of ['old/x', 'old/y']) await addSecret(service, vault, path);
+      const { token } = await withPolicy(
+        { action: ['secrets:*'], resource: [`vault/${vault}/**`] },
+        {
+          effect: 'deny',
+          action: ['secrets:read'],
+          resource: [`vault/${vault}/old/*`],
+          condition: { ip_cidr: [HERE] },
+        },
+      );
+      const to = (to_path: string) =>
+        service.call('POST', secretUrl(vault, 'old/x', 'move'), { token, ...from(THERE), body: { to_path } });
+      await refused(to('new/x'), 403, 'INSUFFICIENT_PRIVILEGE');
+      await ok(to('old/z'));
+    });
+
+    test('a machine that may read through the operator there is refused too', async () => {
+      const [closed, open] = [await addVault(service), await addVault(service)];
+      await addSecret(service, closed, 'x');
+      const idOf = async (name: string) => (await ok(service.call('GET', `/v1/vaults/${name}`))).id as string;
+      const vault_ids = [await idOf(closed), await idOf(open)];
+      const machine = await addConnection(service, closed, { vault: undefined, vault_ids, scopes: ['secrets:list'] });
+      await addPolicy(service, { app_connection: machine.client_id }, [
+        { action: ['secrets:copy'], resource: [`vault/${closed}/*`] },
+        { action: ['secrets:create', 'eso:read'], resource: [`vault/${open}/*`] },
+      ]);
+      const copy = callAs(service, machine, 'POST', secretUrl(closed, 'x', 'copy'), {
+        body: { ...move, to_vault: open },
+      });
+      const { message } = await refused(copy, 403, 'INSUFFICIENT_PRIVILEGE');
+      assert.match(message, /could if this were done/);
+    });
   });
 });
