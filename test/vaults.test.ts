@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addTenant, addToken, invalid, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addSecret, addVault, importPaths, POLICY_VERSION } from './support/vaults.ts';
+import { addPolicy, addSecret, addVault, importPaths, POLICY_VERSION, secretUrl } from './support/vaults.ts';
 
 onBothDatabases('vaults', (database) => {
   let service: Service;
@@ -314,6 +315,21 @@ onBothDatabases('vaults', (database) => {
     const sealed = await addVault(service, { is_zero_knowledge: true });
     await refused(send('PATCH', `/v1/vaults/${sealed}`, { is_zero_knowledge: false }), 409, 'ZK_FLAG_IMMUTABLE');
     assert.equal((await ok(send('GET', `/v1/vaults/${sealed}`))).is_zero_knowledge, true);
+  });
+
+  test('a machine reads no more from the deletion on, and again from the restore on', async () => {
+    const vault = await addVault(service);
+    await addSecret(service, vault, 'a');
+    const machine = await addConnection(service, vault, { scopes: ['secrets:read'] });
+    const read = () => callAs(service, machine, 'GET', secretUrl(vault, 'a'));
+    await ok(read());
+    await ok(send('DELETE', `/v1/vaults/${vault}`));
+    assert.notEqual((await read()).status, 200);
+    // What is known of the machine is made anew while the vault is away.
+    await addVault(service);
+    assert.notEqual((await read()).status, 200);
+    await ok(send('POST', `/v1/vaults/${vault}/restore`));
+    await ok(read());
   });
 
   test('another tenant’s vault does not exist', async () => {

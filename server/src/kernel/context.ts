@@ -12,7 +12,7 @@ import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, details
 import { NO_PROOFS, type Proofs } from './auth/authentication.ts';
 import { authorize, isAuthorized } from './authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
-import { isAllowed, isConceivable } from './authz/evaluate.ts';
+import { isConceivable } from './authz/evaluate.ts';
 import { intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault, vaultsByName } from './authz/reach.ts';
@@ -235,12 +235,6 @@ export class Context {
   #isDenied(action: string, resource: string): boolean {
     const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
     return authorize(this.principal, { action, resource, context }).reason === 'explicit_deny';
-  }
-
-  /** Whether the person could, from here and now, with another credential: with no ceiling, and with or without a second factor. */
-  personMay(action: string, resource: string, { environment, tags }: ResourceAttributes, mfa: boolean): boolean {
-    const context = { ip: this.call.address, mfa, time: this.now, environment, tags };
-    return isAllowed(this.principal.policies, { action, resource, context });
   }
 
   /** Where in a vault the caller may do this: what lies elsewhere need not be looked at, what lies there is still decided on. */

@@ -1,3 +1,4 @@
+import { couldDisclose, type Described } from '../../kernel/authz/disclosure.ts';
 import type { Context, ResourceAttributes } from '../../kernel/context.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { parseSecretPath } from '../../kernel/http/secret-path.ts';
@@ -107,24 +108,19 @@ export function requireProof(ctx: Context, row: Pick<store.SecretRow, 'protectio
   );
 }
 
-/** Where a secret is, and what of it policies ask about. */
-export interface Described {
-  resource: string;
-  attributes: ResourceAttributes;
-}
-
 export function describedAs(vault: string, row: Pick<store.SecretRow, 'path' | 'environment' | 'tags'>): Described {
   return { resource: secretResource(vault, row.path), attributes: attributesOf(row) };
 }
 
+/** Every action that by itself shows a value; export, aggregate, search and composing take `secrets:read` besides their own. */
+const SHOWING = ['secrets:read', 'eso:read'];
+
 /**
  * Who may not read a value must not come to read it by putting it elsewhere, or by taking away the tag for which they may not. Asked of the
- * person: a token that cannot read at all would otherwise do it for the one that can.
+ * person, wherever and whenever they may ask: a token that cannot read at all would otherwise do it for the one that can.
  */
 export function refuseDisclosure(ctx: Context, before: Described, after: Described): void {
-  const mayRead = ({ resource, attributes }: Described, mfa: boolean) =>
-    ctx.personMay('secrets:read', resource, attributes, mfa);
-  if (![true, false].some((mfa) => mayRead(after, mfa) && !mayRead(before, mfa))) return;
+  if (!couldDisclose(ctx.principal.policies, SHOWING, before, after)) return;
   const message = 'You may not read this secret, and could if this were done: ask somebody who may.';
   throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'secrets:read only after the change' });
 }

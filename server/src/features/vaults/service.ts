@@ -214,6 +214,7 @@ export async function remove(ctx: Context, name: string): Promise<Vault> {
     await store.updateVault(tx, ctx.tenantId, name, change);
     ctx.describe({ vault: row.vault_id, purge_at: timestamp(purge_at) });
     if (row.environment === 'production') await ctx.needsApproval(tx, { vault: row.vault_id });
+    await raiseEpoch(tx, ctx.tenantId);
     return toWire({ ...row, ...change });
   });
 }
@@ -228,6 +229,8 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
     if (row.status !== 'deleted') throw new CofferError('IN_USE', 'The vault is not deleted.');
     const change = { status: 'active' as const, deleted_at: null, purge_at: null, updated_at: ctx.now };
     await store.updateVault(tx, ctx.tenantId, name, change);
+    // Which vaults a machine reaches was perhaps found out while this one was away.
+    await raiseEpoch(tx, ctx.tenantId);
     return toWire({ ...row, ...change });
   });
 }

@@ -53,22 +53,69 @@ const statement: fc.Arbitrary<PolicyStatement> = fc.record(
     effect: fc.constantFrom('allow' as const, 'deny' as const),
     action: fc.constantFrom(['*'], ['secrets:read'], ['secrets:list']),
     resource: fc.array(resource, { minLength: 1, maxLength: 2 }),
-    condition: fc.constant({ tag_equals: ['x'] }),
+    condition: fc.record(
+      {
+        tag_equals: fc.constant(['x']),
+        ip_cidr: fc.constantFrom(['192.0.2.0/24'], ['192.0.2.7', '198.51.100.0/24']),
+        mfa: fc.constantFrom([true], [false]),
+        time_between: fc.constantFrom([{ from: '08:00', to: '18:00' }], [{ from: '17:00', to: '09:00' }]),
+      },
+      { requiredKeys: [] },
+    ),
   },
   { requiredKeys: ['effect', 'action', 'resource'] },
 );
 const path = fc.array(fc.constantFrom('a', 'b', 'ab', 'a-b'), { minLength: 1, maxLength: 3 }).map((p) => p.join('/'));
 
+/** What is known of a request before anything is read for it; an address may be missing. */
+const request = fc.record({
+  ip: fc.constantFrom('192.0.2.7', '192.0.2.8', '198.51.100.1', '203.0.113.1', undefined),
+  mfa: fc.boolean(),
+  time: fc.constantFrom(0, 8, 12, 17, 20).map((hour) => hour * 3_600_000),
+});
+const isIn = (ranges: ReturnType<typeof reachInVault>, at: string) =>
+  ranges.some(({ from, to }) => from <= at && at < to);
+
 test('no path that is allowed lies outside the reach, whatever the policies', () => {
   fc.assert(
-    fc.property(fc.array(statement, { maxLength: 4 }), path, fc.boolean(), (statements, at, isTagged) => {
+    fc.property(
+      fc.array(statement, { maxLength: 4 }),
+      path,
+      fc.boolean(),
+      request,
+      (statements, at, isTagged, asked) => {
+        const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
+        const context = { ...asked, tags: isTagged ? ['x'] : [] };
+        if (!isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context })) return;
+        assert.ok(isIn(reachInVault(policies, 'secrets:read', 'app', asked), at));
+      },
+    ),
+    { numRuns: 5000 },
+  );
+});
+
+test('where nothing asks about the secret and every pattern is plain, the reach is exactly what is allowed', () => {
+  const plain: fc.Arbitrary<PolicyStatement> = fc.record(
+    {
+      effect: fc.constantFrom('allow' as const, 'deny' as const),
+      action: fc.constant(['secrets:read']),
+      resource: fc.uniqueArray(fc.constantFrom('vault/app/a/*', 'vault/app/**', 'vault/app/b', 'vault/*'), {
+        minLength: 1,
+      }),
+      condition: fc.record(
+        { ip_cidr: fc.constant(['192.0.2.0/24']), mfa: fc.constantFrom([true], [false]) },
+        { requiredKeys: [] },
+      ),
+    },
+    { requiredKeys: ['effect', 'action', 'resource'] },
+  );
+  fc.assert(
+    fc.property(fc.array(plain, { maxLength: 4 }), path, request, (statements, at, context) => {
       const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
-      const context = { time: 0, tags: isTagged ? ['x'] : [] };
-      if (!isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context })) return;
-      const ranges = reachInVault(policies, 'secrets:read', 'app');
-      assert.ok(ranges.some(({ from, to }) => from <= at && at < to));
+      const isReached = isIn(reachInVault(policies, 'secrets:read', 'app', context), at);
+      assert.equal(isReached, isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context }));
     }),
-    { numRuns: 2000 },
+    { numRuns: 5000 },
   );
 });
 
@@ -80,8 +127,7 @@ test('where names alone decide, they decide as each vault would be decided on', 
       const names = vaultsByName(policies, 'secrets:read');
       if (names === null) return;
       const context = { time: 0, tags: isTagged ? ['x'] : [] };
-      const isIn = names.some(({ from, to }) => from <= at && at < to);
-      assert.equal(isIn, isAllowed(policies, { action: 'secrets:read', resource: `vault/${at}`, context }));
+      assert.equal(isIn(names, at), isAllowed(policies, { action: 'secrets:read', resource: `vault/${at}`, context }));
     }),
     { numRuns: 5000 },
   );
@@ -97,7 +143,7 @@ test('what a deny without conditions covers is not reached', () => {
       ],
     }),
   ];
-  const ranges = reachInVault(policies, 'secrets:read', 'app');
+  const ranges = reachInVault(policies, 'secrets:read', 'app', { time: 0 });
   const has = (at: string) => ranges.some(({ from, to }) => from <= at && at < to);
   assert.deepEqual(['hidden', 'hidden/1', 'hidden-not', 'a', 'z'].map(has), [false, false, true, true, true]);
 });
@@ -135,6 +181,6 @@ test('memberships allow by role, in their vaults alone', () => {
     ['vaults:create', 'vault/own', false],
   ];
   for (const [action, at, expected] of asked) assert.equal(may(action, at), expected, `${action} on ${at}`);
-  assert.equal(reachInVault(policies, 'secrets:read', 'app').length, 1);
-  assert.equal(reachInVault(policies, 'secrets:read', 'none').length, 0);
+  assert.equal(reachInVault(policies, 'secrets:read', 'app', { time: 0 }).length, 1);
+  assert.equal(reachInVault(policies, 'secrets:read', 'none', { time: 0 }).length, 0);
 });
