@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
+import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addTenant, invalid, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addPolicy, addVault, auditOf, runJobs, whileHeld } from './support/vaults.ts';
@@ -118,6 +119,20 @@ onBothDatabases('tokens that stand for values', (database) => {
       () => tokenize({ value: 'x' }, where),
     );
     assert.deepEqual([asked.status, (await rows()).length], [404, before]);
+  });
+
+  test('are not for a machine that is confined to some paths of the vault', async () => {
+    const stored = await keep('a number');
+    const scopes = ['secrets:tokenize', 'secrets:detokenize'];
+    const body = { token: stored };
+    for (const [allowed_paths, status] of [
+      [['app/*'], 403],
+      [['*'], 200],
+    ] as const) {
+      const machine = await addConnection(service, vault, { scopes, allowed_paths });
+      const answer = await callAs(service, machine, 'POST', `/v1/vaults/${vault}/detokenize`, { body });
+      assert.equal(answer.status, status, String(allowed_paths));
+    }
   });
 
   test('both directions are recorded with the token', async () => {

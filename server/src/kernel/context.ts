@@ -13,7 +13,7 @@ import { NO_PROOFS, type Proofs } from './auth/authentication.ts';
 import { authorize, isAuthorized } from './authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
 import { isConceivable } from './authz/evaluate.ts';
-import { intersection, type PathRange } from './authz/path-ranges.ts';
+import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault, vaultsByName } from './authz/reach.ts';
 import type { PurposeKey } from './crypto/keyring.ts';
@@ -235,6 +235,12 @@ export class Context {
   #isDenied(action: string, resource: string): boolean {
     const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
     return authorize(this.principal, { action, resource, context }).reason === 'explicit_deny';
+  }
+
+  /** Whether the credential is for some paths of a vault only: what has no path lies in none of them. */
+  isConfinedIn(vault: string): boolean {
+    const [all] = placesInVault(this.principal.ceilings, vault);
+    return all?.from !== ALL_PATHS.from || all.to !== ALL_PATHS.to;
   }
 
   /** Where in a vault the caller may do this: what lies elsewhere need not be looked at, what lies there is still decided on. */

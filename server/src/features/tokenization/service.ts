@@ -1,7 +1,7 @@
 import { DAY_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
-import { invalidField, notFound } from '../../kernel/errors.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { refuseInZeroKnowledge, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { authorizedVault, isLive, shareVault, vaultKeyPurpose, vaultNotFound } from '../vaults/index.ts';
@@ -39,6 +39,10 @@ export async function detokenize(ctx: Context, vaultName: string, token: string)
   const { read: db } = ctx.database;
   const vault = await authorizedVault(ctx, db, vaultName);
   refuseInZeroKnowledge(vault, 'Tokenization');
+  if (ctx.isConfinedIn(vaultName)) {
+    const message = 'Tokens belong to the whole vault: a credential for some of its paths cannot open them.';
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'confined to some paths' });
+  }
   ctx.describe({ token });
   const row = await store.findToken(db, ctx.tenantId, vault.vault_id, token);
   if (row === undefined || (row.expires_at !== null && row.expires_at <= ctx.now))
