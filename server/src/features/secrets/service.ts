@@ -176,6 +176,8 @@ export async function readRecorded(
 
 async function opened(ctx: Context, vault: string, row: ReadRow & { vault_id: string }, version: number | undefined) {
   requireProof(ctx, row);
+  // Without one it was the newest at that time, and the commonest request is spared the words.
+  if (version !== undefined) ctx.describe({ secret: row.secret_id, version });
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, vault, row, version);
   const now = openNow(ctx.kernel, ctx.tenantId, row.vault_id, shown);
   return { shown, value: now ?? (await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown)) };
