@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addToken, ok, type Person, refused } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import {
@@ -206,6 +207,50 @@ onBothDatabases('what lists show', (database) => {
     await ok(service.call('POST', secretUrl(vault, 'open', 'copy'), { token, body: { to_path: 'closed/c' } }), 201);
     await ok(service.call('PUT', secretUrl(vault, 'tagged'), { token, body: { metadata: { tags: ['x', 'y'] } } }));
     await ok(service.call('PUT', secretUrl(vault, 'open'), { token, body: { metadata: { tags: ['x'] } } }));
+  });
+
+  test('a version is shown to who may see it as it was and as it is', async () => {
+    const vault = await addVault(service);
+    const value = 'content when restricted';
+    const { id } = await addSecret(service, vault, 'a/s', { value, metadata: { tags: ['restricted'] } });
+    await ok(service.call('PUT', secretUrl(vault, 'a/s'), { body: { value: 'open', metadata: { tags: [] } } }));
+    const unless = { condition: { tag_equals: ['restricted'] } };
+    const reader = await addPerson(service);
+    await addPolicy(service, { user: reader.id }, [
+      { action: ['secrets:*'], resource: [`vault/${vault}/**`] },
+      {
+        effect: 'deny',
+        action: ['secrets:read', 'secrets:read_metadata'],
+        resource: [`vault/${vault}/a/*`],
+        ...unless,
+      },
+    ]);
+    const { token } = reader;
+    const at = (version: number) => service.call('GET', `${secretUrl(vault, 'a/s')}?version=${version}`, { token });
+    const versions = async () =>
+      (await ok(service.call('GET', secretUrl(vault, 'a/s', 'versions'), { token }))).versions.map(
+        (one: { version: number }) => one.version,
+      );
+    await refused(at(1), 403, 'INSUFFICIENT_PRIVILEGE');
+    await refused(at(9), 404, 'VERSION_NOT_FOUND');
+    assert.equal((await ok(at(2))).value, 'open');
+    assert.deepEqual(await versions(), [2]);
+
+    const machine = await addConnection(service, vault, { scopes: ['eso:read'] });
+    const denied = { effect: 'deny' as const, action: ['eso:read'], resource: ['vault/**'], ...unless };
+    await addPolicy(service, { app_connection: machine.client_id }, [denied]);
+    const byId = (version: number) => callAs(service, machine, 'GET', `/eso/secrets/by-id?id=${id}&version=${version}`);
+    await refused(byId(1), 403, 'INSUFFICIENT_PRIVILEGE');
+    assert.equal((await ok(byId(2))).value, 'open');
+
+    // Where the tag closes nothing, its history would be open; and what is closed again does not open by going back.
+    const move = (to_path: string) =>
+      service.call('POST', secretUrl(vault, 'a/s', 'move'), { token, body: { to_path } });
+    await refused(move('b/s'), 403, 'INSUFFICIENT_PRIVILEGE');
+    await ok(service.call('POST', secretUrl(vault, 'a/s', 'rollback'), { token, body: { to_version: 1 } }));
+    for (const version of [1, 2, 3]) await refused(at(version), 403, 'INSUFFICIENT_PRIVILEGE');
+    const { value: now } = await ok(service.call('GET', `${secretUrl(vault, 'a/s')}?version=1`));
+    assert.equal(now, value);
   });
 
   test('a token shows no more than its scope, though its owner may see everything', async () => {

@@ -38,6 +38,37 @@ onBothDatabases('what a vault records', (database) => {
     );
   });
 
+  test('that reads are no longer recorded is recorded, and that they are again', async () => {
+    for (const more of [{}, { is_zero_knowledge: true }]) {
+      const vault = await addVault(service, more);
+      for (const log_reads of [false, true, true]) {
+        await ok(send('PATCH', `/v1/vaults/${vault}`, { description: 'x', audit: { log_reads } }));
+      }
+      const updates = await auditOf(service, `vault=${vault}&action=vaults:update`);
+      assert.deepEqual(updates.map((entry) => entry.details?.log_reads).toReversed(), [
+        { before: true, after: false },
+        { before: false, after: true },
+        undefined,
+      ]);
+    }
+  });
+
+  test('the version that is asked for is recorded with the secret', async () => {
+    const vault = await addVault(service);
+    const { id } = await addSecret(service, vault, 'a');
+    await ok(send('PUT', secretUrl(vault, 'a'), { value: 'newer' }));
+    await ok(send('GET', `${secretUrl(vault, 'a')}?version=1`));
+    await refused(send('GET', `${secretUrl(vault, 'a')}?version=9`), 404, 'VERSION_NOT_FOUND');
+    const reads = await auditOf(service, `vault=${vault}&action=secrets:read`);
+    assert.deepEqual(
+      reads.map(({ status, details }) => [status, details]),
+      [
+        [404, { secret: id, version: 9 }],
+        [200, { secret: id, version: 1 }],
+      ],
+    );
+  });
+
   test('reads of secrets are recorded, each with its version', async () => {
     const vault = await addVault(service);
     await addSecret(service, vault, 'a');

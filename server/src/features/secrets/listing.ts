@@ -175,8 +175,10 @@ export async function listVersions(
     before === undefined ? VERSION_MAX : Number(before),
     query.limit ?? LIST_LIMIT_DEFAULT,
   );
+  const isShown = ({ tags }: { tags: string }) =>
+    ctx.may(ctx.declaration.permission, secretResource(vaultName, path), attributesOf({ ...row, tags }));
   return {
-    versions: page.rows.map((version) => ({
+    versions: page.rows.filter(isShown).map((version) => ({
       version: version.version,
       operation: version.operation,
       reason: version.reason,

@@ -84,12 +84,21 @@ function permittedEnvironment(
   try {
     const environment = fittedEnvironment(from, to, row, promote);
     requireCreate(ctx, to.name, toPath, { environment, tags });
-    refuseDisclosure(ctx, describedAs(from.name, row), describedAs(to.name, { ...row, path: toPath, environment }));
+    refuseMoving(ctx, { from, to, toPath }, row, environment);
     return environment;
   } catch (error) {
     requireCreate(ctx, to.name, toPath, { environment: to.environment, tags });
     throw error;
   }
+}
+
+function refuseMoving(
+  ctx: Context,
+  { from, to, toPath }: Omit<Relocation, 'sealer'>,
+  row: store.SecretRow,
+  environment: EnvironmentName,
+): void {
+  refuseDisclosure(ctx, describedAs(from.name, row), describedAs(to.name, { ...row, path: toPath, environment }));
 }
 
 /** The environment it has stays, if the other vault takes it; one it only had from its vault can become that of the new one. */
@@ -124,6 +133,10 @@ export async function move(
     refuseWhileRotating(row);
     requireVersion(ctx, row, undefined);
     const environment = permittedEnvironment(ctx, relocation, row, body.promote);
+    for (const tags of await store.tagsOfVersions(tx, ctx.tenantId, row.secret_id)) {
+      // Its history comes with it, each version under the tags it had.
+      refuseMoving(ctx, relocation, { ...row, tags }, environment);
+    }
     const isElsewhere = from.vault_id !== to.vault_id;
     const resealed = isElsewhere ? await resealAll(ctx, tx, relocation, row) : {};
     const change = { ...resealed, vault_id: to.vault_id, path: toPath, environment, updated_at: ctx.now };

@@ -156,7 +156,7 @@ export async function read(
 ) {
   const row = await authorizedSecret(ctx, reader, vault, path);
   if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded();
-  const { shown, value } = await opened(ctx, row, version);
+  const { shown, value } = await opened(ctx, vault, row, version);
   ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
   if (row.rotation === null) return new Worded(wordsWithValue(vault, shown, value));
   return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
@@ -170,22 +170,32 @@ export async function readRecorded(
   path: string,
   version: number | undefined,
 ) {
-  const { shown, value } = await opened(ctx, await authorizedSecret(ctx, reader, vault, path), version);
+  const { shown, value } = await opened(ctx, vault, await authorizedSecret(ctx, reader, vault, path), version);
   return { ...summaryOf(shown), value };
 }
 
-async function opened(ctx: Context, row: ReadRow & { vault_id: string }, version: number | undefined) {
+async function opened(ctx: Context, vault: string, row: ReadRow & { vault_id: string }, version: number | undefined) {
   requireProof(ctx, row);
-  const shown = version === undefined || version === row.version ? row : await atVersion(ctx, row, version);
+  // Without one it was the newest at that time, and the commonest request is spared the words.
+  if (version !== undefined) ctx.describe({ secret: row.secret_id, version });
+  const shown = version === undefined || version === row.version ? row : await atVersion(ctx, vault, row, version);
   const now = openNow(ctx.kernel, ctx.tenantId, row.vault_id, shown);
   return { shown, value: now ?? (await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown)) };
 }
 
-async function atVersion(ctx: Context, row: ReadRow & { vault_id: string }, version: number): Promise<ReadRow> {
+/** Decided on as it was then, besides as it is now: a tag that was taken away since still closes what was written under it. */
+async function atVersion(
+  ctx: Context,
+  vault: string,
+  row: ReadRow & { vault_id: string },
+  version: number,
+): Promise<ReadRow> {
   const older = await store.findVersion(ctx.database.read, ctx.tenantId, row, version);
   if (older === undefined) throw versionNotFound();
   const { metadata, tags, sealed, sealed_version, created_at: updated_at } = older;
-  return { ...row, version, metadata, tags, sealed, sealed_version, updated_at };
+  const shown = { ...row, version, metadata, tags, sealed, sealed_version, updated_at };
+  ctx.authorize(secretResource(vault, row.path), attributesOf(shown));
+  return shown;
 }
 
 function versionNotFound(): CofferError {

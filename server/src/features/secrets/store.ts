@@ -334,6 +334,18 @@ function versionsBelow(
     .orderBy('version', 'desc');
 }
 
+/** Each set of tags that a version of the secret has. */
+export async function tagsOfVersions(db: Reader, tenantId: string, secretId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('secret_versions')
+    .select('tags')
+    .distinct()
+    .where('tenant_id', '=', tenantId)
+    .where('secret_id', '=', secretId)
+    .execute();
+  return rows.map(({ tags }) => tags);
+}
+
 /** Every version with its value, oldest first: for moving them under another vault's key. */
 export function versionsFrom(
   db: Reader,

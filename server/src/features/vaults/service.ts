@@ -193,6 +193,10 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
       audit_retention_days: retention_days === undefined ? row.audit_retention_days : retention_days,
       updated_at: ctx.now,
     };
+    if (changed.log_reads !== row.log_reads) {
+      // A setting, and no content: also of a zero-knowledge vault.
+      ctx.describe({ log_reads: { before: row.log_reads === 1, after: changed.log_reads === 1 } });
+    }
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
     await store.updateVault(tx, ctx.tenantId, name, columns);
     return toWire(changed);
