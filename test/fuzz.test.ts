@@ -194,7 +194,11 @@ describe('the fuzzer itself', () => {
     });
 
     test('nothing is seen where nothing is wrong', async () => {
-      assert.equal(await found(() => {}), '');
+      // One that nobody asked before: who sent what is remembered for one run, and what was made by it stays.
+      const untouched = await prepare('sqlite');
+      const { failures } = await fuzz(untouched, { seed: 1, rounds: 20, only: KINDS });
+      await untouched.close();
+      assert.deepEqual(failures, []);
     });
   });
 });

@@ -112,7 +112,9 @@ export class Pool {
 
   /** One sighting in which each need can be met; the newest are the likeliest to be there still. */
   find(needs: readonly (readonly string[])[]): Sighting | null {
-    const fits = this.#seen.filter((one) => needs.every((sources) => sources.some((name) => one[name] !== undefined)));
+    const fits = this.#seen.filter((one) =>
+      needs.every((sources) => sources.some((name) => named(one, name) !== undefined)),
+    );
     if (fits.length === 0) return null;
     const newest = fits.slice(-12);
     return this.#random.pick(this.#random.chance(0.7) ? newest : fits);
@@ -126,16 +128,21 @@ export class Pool {
   }
 }
 
+/** Fields are also called what every object has, such as `constructor`: that is not meant. */
+export function named<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
 export function valueIn(sighting: Sighting, sources: readonly string[]): string | number | null {
   for (const name of sources) {
-    const value = sighting[name];
+    const value = named(sighting, name);
     if (value !== undefined) return value;
   }
   return null;
 }
 
 export function sourcesOfField(field: string): readonly string[] {
-  return [...(SOURCES[field] ?? []), field];
+  return [...(named(SOURCES, field) ?? []), field];
 }
 
 function short(value: unknown): Record<string, string | number> {

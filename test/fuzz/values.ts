@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { JsonSchema } from '../../server/src/kernel/openapi.ts';
 import { nameMark, newValue, type Side } from './marks.ts';
-import { type Pool, type Sighting, sourcesOfField, valueIn } from './pool.ts';
+import { named, type Pool, type Sighting, sourcesOfField, valueIn } from './pool.ts';
 import type { Random } from './random.ts';
 
 /** Fields whose content is nobody else's business: they carry a mark that must not come out where it does not belong. */
@@ -86,7 +86,7 @@ export class Values {
   of(schema: JsonSchema, field: string): unknown {
     if (schema.const !== undefined) return schema.const;
     if (schema.enum !== undefined) {
-      const seen = this.#base[field];
+      const seen = named(this.#base, field);
       return schema.enum.includes(seen) && this.#random.chance(0.8) ? seen : this.#random.pick(schema.enum);
     }
     const known = this.#known(schema, field);
@@ -112,7 +112,7 @@ export class Values {
 
   /** What was seen, or what texts by this name mean, if the schema takes it. */
   #known(schema: JsonSchema, field: string): unknown {
-    const meanings = MEANINGS[field];
+    const meanings = named(MEANINGS, field);
     const isLeaf = schema.type === 'string' || schema.type === 'integer';
     if (isLeaf && this.#random.chance(isNew(field, this.#isMaking) ? 0.1 : 0.8)) {
       const seen = valueIn(this.#base, sourcesOfField(field)) ?? this.#pool.any(field);
@@ -149,11 +149,11 @@ export class Values {
     const made: Record<string, unknown> = {};
     const required = new Set(schema.required ?? []);
     for (const [name, inner] of Object.entries(schema.properties ?? {})) {
-      const known = this.#base[name] !== undefined && !isNew(name, this.#isMaking) ? 0.6 : 0;
+      const known = named(this.#base, name) !== undefined && !isNew(name, this.#isMaking) ? 0.6 : 0;
       const chance = Math.max(known, isTelling(name) ? 0.5 : 0, this.#optional);
       if (required.has(name) || this.#random.chance(chance)) made[name] = this.of(inner, name);
     }
-    const config = CONFIGS[String(made['type'])];
+    const config = named(CONFIGS, String(made['type']));
     if (config !== undefined && made['config'] !== undefined && this.#random.chance(0.8)) made['config'] = config;
     for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {})) {
       const name = pattern === '^.*$' ? this.#name('path') : this.#random.matching(pattern);
