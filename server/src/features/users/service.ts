@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Basis } from '../../kernel/approval.ts';
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
@@ -98,7 +98,7 @@ export class Users {
    * and shown to nobody; even so it holds a digest of the password's hash, not the hash.
    */
   async #basisOn(ctx: Context, tx: Tx, { user_id, role, status, password_hash }: UserRow): Promise<Basis> {
-    const password = createHash('sha256').update(password_hash).digest('base64url');
+    const password = sha256(password_hash).toString('base64url');
     const second_factor = await this.#observers.secondFactorSince(tx, ctx.tenantId, user_id);
     return { role, status, password, second_factor };
   }

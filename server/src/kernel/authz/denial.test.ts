@@ -1,23 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { resource, segment } from '../../../../test/support/policy-patterns.ts';
 import { isDeniedWithin } from './denial.ts';
 import { evaluate } from './evaluate.ts';
 import { compileActionPattern } from './pattern.ts';
 import { placesIn } from './places.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
 
-const segment = fc.constantFrom('a', 'b', 'a*', '*', '**', 'ab');
-const resource = fc.oneof(
-  fc.constantFrom('*', '**', 'vault/*', 'vault/app', 'vault/**'),
-  fc
-    .tuple(
-      fc.constantFrom('vault', '*', '**'),
-      fc.constantFrom('app', 'a*', '*', '**', 'other'),
-      fc.array(segment, { maxLength: 3 }),
-    )
-    .map(([first, second, rest]) => [first, second, ...rest].join('/')),
-);
 const denial: fc.Arbitrary<PolicyStatement> = fc.record(
   {
     effect: fc.constant('deny' as const),

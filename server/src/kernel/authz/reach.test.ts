@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { resource } from '../../../../test/support/policy-patterns.ts';
 import { isAllowed } from './evaluate.ts';
 import { compileResourcePattern } from './pattern.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
@@ -37,17 +38,6 @@ describe('where in a vault a pattern can match', () => {
   }
 });
 
-const segment = fc.constantFrom('a', 'b', 'a*', '*', '**', 'ab');
-const resource = fc.oneof(
-  fc.constantFrom('*', '**', 'vault/*', 'vault/app', 'vault/**'),
-  fc
-    .tuple(
-      fc.constantFrom('vault', '*', '**'),
-      fc.constantFrom('app', 'a*', '*', '**', 'other'),
-      fc.array(segment, { maxLength: 3 }),
-    )
-    .map(([first, second, rest]) => [first, second, ...rest].join('/')),
-);
 const statement: fc.Arbitrary<PolicyStatement> = fc.record(
   {
     effect: fc.constantFrom('allow' as const, 'deny' as const),
