@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { request as secureRequest } from 'node:https';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, describe, test } from 'node:test';
@@ -303,6 +304,27 @@ describe('SIGTERM', () => {
       await stopService(again);
     });
   }
+
+  test('a request that arrives on an open connection is answered like any other, and ends the connection', async () => {
+    const service = await spawnService();
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece.toString('latin1');
+    });
+    // Begun, so that the connection is not idle, and ended only once the service is ending.
+    socket.write(`GET /auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.adminToken()}\r\n`);
+    await pause(200);
+    service.kill('SIGTERM');
+    await pause(300);
+    socket.write('\r\n');
+    await once(socket, 'close');
+    assert.match(text, /^HTTP\/1\.1 200 OK\r\n/);
+    for (const header of [/^x-request-id: req_/im, /^x-content-type-options: nosniff/im, /^connection: close/im]) {
+      assert.match(text, header);
+    }
+    assert.equal((await service.exited).code, 0);
+  });
 
   test('an idle connection that is kept alive does not hold it up', async () => {
     const service = await spawnService();

@@ -27,6 +27,8 @@ export function writePlain(
     if (common[name] !== undefined || NOT_PLAIN.has(name) || NOT_A_VALUE.test(value)) return false;
     head += `${name}: ${value}\r\n`;
   }
+  // Set by the framework while the service ends: the connection is to end with this answer.
+  if (response.hasHeader('Connection')) return false;
   response.statusCode = status;
   (response as WithStoreHeader)._storeHeader(head, ['Content-Length', String(Buffer.byteLength(body))]);
   response.end(body);

@@ -56,6 +56,8 @@ export function createHttpServer(
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
+    // What arrives on an open connection while we end is answered like everything else; the framework's own refusal has none of our headers.
+    return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     routerOptions: {
