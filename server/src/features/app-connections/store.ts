@@ -1,9 +1,12 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
+import { deleteTokensOf } from './token-store.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    app_connections: ConnectionRow;
+    app_connections: Authenticated<ConnectionRow>;
   }
 }
 
@@ -37,43 +40,70 @@ export interface ConnectionRow {
   updated_at: number;
 }
 
+export const CONNECTIONS = new AuthenticatedTable<'app_connections', ConnectionRow>('app_connections', {
+  key: ['connection_no'],
+  covered: [
+    'client_id',
+    'name',
+    'description',
+    'status',
+    'vault_ids',
+    'allowed_paths',
+    'scopes',
+    'ip_allowlist',
+    'environment',
+    'mtls_required',
+    'require_dpop',
+    'dpop_jkt',
+    'external_ca_pem',
+    'session_limit',
+    'session_action',
+    'session_ttl_seconds',
+    'secret_hash',
+    'secret_made_at',
+    'former_secret_hash',
+    'former_secret_until',
+    'created_by',
+    'created_at',
+    'updated_at',
+  ],
+});
+
 export const CURSOR_KIND = 'connections';
 
 export async function insertConnection(tx: Tx, row: ConnectionRow): Promise<void> {
-  await tx.insertInto('app_connections').values(row).execute();
+  await CONNECTIONS.insert(tx, row);
 }
 
-export function findConnection(db: Reader, tenantId: string, connectionNo: number): Promise<ConnectionRow | undefined> {
-  return db
-    .selectFrom('app_connections')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('connection_no', '=', connectionNo)
-    .executeTakeFirst();
+export async function findConnection(
+  db: Reader,
+  tenantId: string,
+  connectionNo: number,
+): Promise<ConnectionRow | undefined> {
+  const query = db.selectFrom('app_connections').selectAll().where('tenant_id', '=', tenantId);
+  return CONNECTIONS.checked(db, await query.where('connection_no', '=', connectionNo).executeTakeFirst());
 }
 
-export function findByClient(db: Reader, tenantId: string, clientId: string): Promise<ConnectionRow | undefined> {
-  return db
-    .selectFrom('app_connections')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('client_id', '=', clientId)
-    .executeTakeFirst();
+export async function findByClient(db: Reader, tenantId: string, clientId: string): Promise<ConnectionRow | undefined> {
+  const row = await findClient(db, clientId);
+  return row?.tenant_id === tenantId ? row : undefined;
 }
 
 /** Of whichever tenant: for a caller who has shown nothing but the client id so far. */
-export function findClient(db: Reader, clientId: string): Promise<ConnectionRow | undefined> {
-  return db.selectFrom('app_connections').selectAll().where('client_id', '=', clientId).executeTakeFirst();
+export async function findClient(db: Reader, clientId: string): Promise<ConnectionRow | undefined> {
+  const query = db.selectFrom('app_connections').selectAll().where('client_id', '=', clientId);
+  return CONNECTIONS.checked(db, await query.executeTakeFirst());
 }
 
-export function lockConnection(tx: Tx, tenantId: string, connectionNo: number): Promise<ConnectionRow | undefined> {
-  return tx
-    .selectFrom('app_connections')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('connection_no', '=', connectionNo)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockConnection(
+  tx: Tx,
+  tenantId: string,
+  connectionNo: number,
+): Promise<ConnectionRow | undefined> {
+  const [row] = await CONNECTIONS.lockedWhere(tx, (eb) =>
+    eb.and({ tenant_id: tenantId, connection_no: connectionNo }),
+  );
+  return row;
 }
 
 export async function listConnections(
@@ -99,16 +129,15 @@ export function connectionsAfter(db: Reader, tenantId: string, after: number, li
 
 export async function updateConnection(tx: Tx, row: ConnectionRow): Promise<void> {
   const { tenant_id, connection_no, client_id: _, ...change } = row;
-  await tx
-    .updateTable('app_connections')
-    .set(change)
-    .where('tenant_id', '=', tenant_id)
-    .where('connection_no', '=', connection_no)
-    .execute();
+  await CONNECTIONS.updateWhere(tx, (eb) => eb.and({ tenant_id, connection_no }), change);
 }
 
 export async function deleteConnection(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
-  for (const table of ['connection_sessions', 'connection_tokens', 'app_connections'] as const) {
-    await tx.deleteFrom(table).where('tenant_id', '=', tenantId).where('connection_no', '=', connectionNo).execute();
-  }
+  await tx
+    .deleteFrom('connection_sessions')
+    .where('tenant_id', '=', tenantId)
+    .where('connection_no', '=', connectionNo)
+    .execute();
+  await deleteTokensOf(tx, tenantId, connectionNo);
+  await CONNECTIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
 }

@@ -1,8 +1,10 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    connection_tokens: ConnectionTokenRow;
+    connection_tokens: Authenticated<ConnectionTokenRow>;
   }
 }
 
@@ -24,21 +26,37 @@ export interface ConnectionTokenRow {
   revoked_at: number | null;
 }
 
+export const CONNECTION_TOKENS = new AuthenticatedTable<'connection_tokens', ConnectionTokenRow>('connection_tokens', {
+  key: ['token_id'],
+  covered: [
+    'connection_no',
+    'kind',
+    'source',
+    'subject',
+    'token_hash',
+    'dpop_jkt',
+    'certificate_thumbprint',
+    'created_at',
+    'expires_at',
+    'revoked_at',
+  ],
+});
+
 export async function insertConnectionToken(tx: Tx, row: ConnectionTokenRow): Promise<void> {
-  await tx.insertInto('connection_tokens').values(row).execute();
+  await CONNECTION_TOKENS.insert(tx, row);
 }
 
-export function findConnectionToken(
+export async function findConnectionToken(
   db: Reader,
   tenantId: string,
   tokenId: string,
 ): Promise<ConnectionTokenRow | undefined> {
-  return db
-    .selectFrom('connection_tokens')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('token_id', '=', tokenId)
-    .executeTakeFirst();
+  const query = db.selectFrom('connection_tokens').selectAll().where('tenant_id', '=', tenantId);
+  return CONNECTION_TOKENS.checked(db, await query.where('token_id', '=', tokenId).executeTakeFirst());
+}
+
+export async function deleteTokensOf(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
+  await CONNECTION_TOKENS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
 }
 
 /** All that came by one federation or method. The caller raises the epoch. */
@@ -48,15 +66,12 @@ export async function revokeTokensFrom(
   from: Pick<ConnectionTokenRow, 'connection_no' | 'kind' | 'source'>,
   now: number,
 ): Promise<void> {
-  await tx
-    .updateTable('connection_tokens')
-    .set({ revoked_at: now })
-    .where('tenant_id', '=', tenantId)
-    .where('connection_no', '=', from.connection_no)
-    .where('kind', '=', from.kind)
-    .where('source', '=', from.source)
-    .where('revoked_at', 'is', null)
-    .execute();
+  const { connection_no, kind, source } = from;
+  await CONNECTION_TOKENS.updateWhere(
+    tx,
+    (eb) => eb.and([eb.and({ tenant_id: tenantId, connection_no, kind, source }), eb('revoked_at', 'is', null)]),
+    { revoked_at: now },
+  );
 }
 
 export async function deleteTokensBefore(tx: Tx, time: number): Promise<void> {

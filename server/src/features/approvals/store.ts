@@ -1,10 +1,12 @@
 import type { ApprovalKind, ApprovalLevel } from '../../kernel/approval.ts';
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    approvals: ApprovalRow;
-    approval_decisions: DecisionRow;
+    approvals: Authenticated<ApprovalRow>;
+    approval_decisions: Authenticated<DecisionRow>;
   }
 }
 
@@ -50,6 +52,34 @@ export interface DecisionRow {
   decided_at: number;
 }
 
+export const APPROVALS = new AuthenticatedTable<'approvals', ApprovalRow>('approvals', {
+  key: ['approval_id'],
+  covered: [
+    'kind',
+    'operation',
+    'resource',
+    'details',
+    'status',
+    'requester_id',
+    'requester_name',
+    'requester_credential_id',
+    'input_mac',
+    'sealed_input',
+    'self_approved',
+    'failure_code',
+    'failure_message',
+    'created_at',
+    'expires_at',
+    'decided_at',
+  ],
+  sealed: ['sealed_input'],
+});
+
+export const DECISIONS = new AuthenticatedTable<'approval_decisions', DecisionRow>('approval_decisions', {
+  key: ['approval_id', 'level_index'],
+  covered: ['level', 'approver_id', 'approver_name', 'decision', 'reason', 'decided_at'],
+});
+
 const FACTS = [
   'tenant_id',
   'approval_id',
@@ -74,7 +104,7 @@ export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
 }
 
 export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
-  await tx.insertInto('approvals').values(row).execute();
+  await APPROVALS.insert(tx, row);
 }
 
 /** The same input from the same person that still waits. */
@@ -115,24 +145,15 @@ export function findApproval(db: Reader, tenantId: string, approvalId: string): 
 }
 
 /** With its input, which is there while it waits. */
-export function findWhole(db: Reader, tenantId: string, approvalId: string): Promise<ApprovalRow | undefined> {
-  return db
-    .selectFrom('approvals')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('approval_id', '=', approvalId)
-    .executeTakeFirst();
+export async function findWhole(db: Reader, tenantId: string, approvalId: string): Promise<ApprovalRow | undefined> {
+  const query = db.selectFrom('approvals').selectAll().where('tenant_id', '=', tenantId);
+  return APPROVALS.checked(db, await query.where('approval_id', '=', approvalId).executeTakeFirst());
 }
 
 /** Locked, so that of several decisions at once one is first and the others see what it decided. */
-export function lockApproval(tx: Tx, tenantId: string, approvalId: string): Promise<ApprovalFacts | undefined> {
-  return tx
-    .selectFrom('approvals')
-    .select(FACTS)
-    .where('tenant_id', '=', tenantId)
-    .where('approval_id', '=', approvalId)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockApproval(tx: Tx, tenantId: string, approvalId: string): Promise<ApprovalFacts | undefined> {
+  const [row] = await APPROVALS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, approval_id: approvalId }));
+  return row;
 }
 
 /** Newest first. */
@@ -160,16 +181,11 @@ export async function settle(
   { tenant_id, approval_id }: Pick<ApprovalFacts, 'tenant_id' | 'approval_id'>,
   outcome: Partial<Pick<ApprovalRow, 'status' | 'self_approved' | 'failure_code' | 'failure_message' | 'decided_at'>>,
 ): Promise<void> {
-  await tx
-    .updateTable('approvals')
-    .set({ ...outcome, sealed_input: null })
-    .where('tenant_id', '=', tenant_id)
-    .where('approval_id', '=', approval_id)
-    .execute();
+  await APPROVALS.updateWhere(tx, (eb) => eb.and({ tenant_id, approval_id }), { ...outcome, sealed_input: null });
 }
 
 export async function insertDecisions(tx: Tx, rows: DecisionRow[]): Promise<void> {
-  await tx.insertInto('approval_decisions').values(rows).execute();
+  await DECISIONS.insert(tx, ...rows);
 }
 
 /** Of one approval in the order of its levels, of several one after the other. */
@@ -179,7 +195,7 @@ export async function decisionsOn(
   approvalIds: readonly string[],
 ): Promise<DecisionRow[]> {
   if (approvalIds.length === 0) return [];
-  return db
+  const rows = await db
     .selectFrom('approval_decisions')
     .selectAll()
     .where('tenant_id', '=', tenantId)
@@ -187,6 +203,7 @@ export async function decisionsOn(
     .orderBy('approval_id')
     .orderBy('level_index')
     .execute();
+  return DECISIONS.checkedAll(db, rows);
 }
 
 /** Of every tenant: what the job has to end. */

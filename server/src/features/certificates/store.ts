@@ -1,11 +1,12 @@
 import type { ExpressionBuilder } from 'kysely';
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { Tables } from '../../kernel/storage/tables.ts';
+import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
     certificate_authorities: AuthorityRow;
-    certificates: CertificateRow;
+    certificates: Authenticated<CertificateRow>;
   }
 }
 
@@ -45,6 +46,21 @@ export interface CertificateRow {
   revoked_at: number | null;
   reason: string;
 }
+
+export const CERTIFICATES = new AuthenticatedTable<'certificates', CertificateRow>('certificates', {
+  key: ['serial'],
+  covered: [
+    'ca_no',
+    'client_id',
+    'connection_no',
+    'thumbprint',
+    'source',
+    'not_before',
+    'not_after',
+    'revoked_at',
+    'reason',
+  ],
+});
 
 /** Newest first. */
 export function listAuthorities(db: Reader, tenantId: string): Promise<AuthorityRow[]> {
@@ -86,16 +102,16 @@ export async function keepRevocationList(
 }
 
 export async function insertCertificate(tx: Tx, row: CertificateRow): Promise<void> {
-  await tx.insertInto('certificates').values(row).execute();
+  await CERTIFICATES.insert(tx, row);
 }
 
-export function findCertificate(db: Reader, tenantId: string, serial: string): Promise<CertificateRow | undefined> {
-  return db
-    .selectFrom('certificates')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('serial', '=', serial)
-    .executeTakeFirst();
+export async function findCertificate(
+  db: Reader,
+  tenantId: string,
+  serial: string,
+): Promise<CertificateRow | undefined> {
+  const query = db.selectFrom('certificates').selectAll().where('tenant_id', '=', tenantId);
+  return CERTIFICATES.checked(db, await query.where('serial', '=', serial).executeTakeFirst());
 }
 
 export interface RevokedRow {
@@ -143,18 +159,21 @@ export async function revoke(
   which: Revoked,
   mark: { revoked_at: number; reason: string },
 ): Promise<string[]> {
-  const rows = await tx
-    .updateTable('certificates')
-    .set(mark)
-    .where('tenant_id', '=', tenantId)
-    .$if('clientId' in which, (q) => q.where('client_id', '=', (which as { clientId: string }).clientId))
-    .$if('source' in which, (q) => q.where('source', '=', (which as { source: string }).source))
-    .$if('upTo' in which, (q) => q.where((eb) => isUpTo(eb, (which as { upTo: CertificateRow }).upTo)))
-    .$if(which.serials !== undefined, (q) => q.where('serial', 'in', which.serials ?? []))
-    .where((eb) => eb.or([eb('revoked_at', 'is', null), eb('revoked_at', '>', mark.revoked_at)]))
-    .where('not_after', '>', mark.revoked_at)
-    .returning('serial')
-    .execute();
+  const { clientId, source, upTo, serials } = which as Partial<Extract<Revoked, { clientId: string }>>;
+  const rows = await CERTIFICATES.updateWhere(
+    tx,
+    (eb) =>
+      eb.and([
+        eb('tenant_id', '=', tenantId),
+        ...(clientId === undefined ? [] : [eb('client_id', '=', clientId)]),
+        ...(source === undefined ? [] : [eb('source', '=', source)]),
+        ...(upTo === undefined ? [] : [isUpTo(eb, upTo)]),
+        ...(serials === undefined ? [] : [eb('serial', 'in', serials)]),
+        eb.or([eb('revoked_at', 'is', null), eb('revoked_at', '>', mark.revoked_at)]),
+        eb('not_after', '>', mark.revoked_at),
+      ]),
+    mark,
+  );
   return rows.map(({ serial }) => serial);
 }
 

@@ -1,9 +1,11 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    eaas_keys: KeyRow;
+    eaas_keys: Authenticated<KeyRow>;
   }
 }
 
@@ -23,27 +25,33 @@ export interface KeyRow {
   rotated_at: number | null;
 }
 
+export const EAAS_KEYS = new AuthenticatedTable<'eaas_keys', KeyRow>('eaas_keys', {
+  key: ['name'],
+  covered: [
+    'key_id',
+    'description',
+    'delete_protection',
+    'latest_version',
+    'approval_id',
+    'created_by',
+    'created_at',
+    'updated_at',
+    'rotated_at',
+  ],
+});
+
 export async function insertKey(tx: Tx, row: KeyRow): Promise<void> {
-  await tx.insertInto('eaas_keys').values(row).execute();
+  await EAAS_KEYS.insert(tx, row);
 }
 
-export function findKey(db: Reader, tenantId: string, name: string): Promise<KeyRow | undefined> {
-  return db
-    .selectFrom('eaas_keys')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('name', '=', name)
-    .executeTakeFirst();
+export async function findKey(db: Reader, tenantId: string, name: string): Promise<KeyRow | undefined> {
+  const query = db.selectFrom('eaas_keys').selectAll().where('tenant_id', '=', tenantId).where('name', '=', name);
+  return EAAS_KEYS.checked(db, await query.executeTakeFirst());
 }
 
-export function lockKey(tx: Tx, tenantId: string, name: string): Promise<KeyRow | undefined> {
-  return tx
-    .selectFrom('eaas_keys')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('name', '=', name)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockKey(tx: Tx, tenantId: string, name: string): Promise<KeyRow | undefined> {
+  const [row] = await EAAS_KEYS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, name }));
+  return row;
 }
 
 export async function listKeys(db: Reader, tenantId: string, after: string, limit: number): Promise<Page<KeyRow>> {
@@ -64,9 +72,9 @@ export async function updateKey(
   name: string,
   change: Partial<Omit<KeyRow, 'tenant_id' | 'name' | 'key_id'>>,
 ): Promise<void> {
-  await tx.updateTable('eaas_keys').set(change).where('tenant_id', '=', tenantId).where('name', '=', name).execute();
+  await EAAS_KEYS.updateWhere(tx, (eb) => eb.and({ tenant_id: tenantId, name }), change);
 }
 
 export async function deleteKey(tx: Tx, tenantId: string, name: string): Promise<void> {
-  await tx.deleteFrom('eaas_keys').where('tenant_id', '=', tenantId).where('name', '=', name).execute();
+  await EAAS_KEYS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, name }));
 }

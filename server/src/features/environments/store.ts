@@ -1,12 +1,13 @@
 import type { ExpressionBuilder } from 'kysely';
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { Tables } from '../../kernel/storage/tables.ts';
+import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    environments: EnvironmentRow;
-    environment_secrets: BindingRow;
+    environments: Authenticated<EnvironmentRow>;
+    environment_secrets: Authenticated<BindingRow>;
   }
 }
 
@@ -30,6 +31,16 @@ export interface BindingRow {
   bound_at: number;
 }
 
+export const ENVIRONMENTS = new AuthenticatedTable<'environments', EnvironmentRow>('environments', {
+  key: ['environment_id'],
+  covered: ['name', 'parent_id', 'description', 'created_at', 'updated_at'],
+});
+
+export const BINDINGS = new AuthenticatedTable<'environment_secrets', BindingRow>('environment_secrets', {
+  key: ['environment_id', 'key_name'],
+  covered: ['secret_id', 'secret_no', 'bound_at'],
+});
+
 /** Either of the two ids of a secret. */
 export type SecretRef = Pick<BindingRow, 'secret_id'> | Pick<BindingRow, 'secret_no'>;
 
@@ -37,20 +48,16 @@ export type SecretRef = Pick<BindingRow, 'secret_id'> | Pick<BindingRow, 'secret
 export const CURSOR_KIND = 'environment';
 
 export async function insertEnvironment(tx: Tx, row: EnvironmentRow): Promise<void> {
-  await tx.insertInto('environments').values(row).execute();
+  await ENVIRONMENTS.insert(tx, row);
 }
 
-export function findEnvironment(
+export async function findEnvironment(
   db: Reader,
   tenantId: string,
   environmentId: number,
 ): Promise<EnvironmentRow | undefined> {
-  return db
-    .selectFrom('environments')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('environment_id', '=', environmentId)
-    .executeTakeFirst();
+  const query = db.selectFrom('environments').selectAll().where('tenant_id', '=', tenantId);
+  return ENVIRONMENTS.checked(db, await query.where('environment_id', '=', environmentId).executeTakeFirst());
 }
 
 export async function listEnvironments(
@@ -72,18 +79,13 @@ export async function listEnvironments(
 
 export async function updateEnvironment(tx: Tx, row: EnvironmentRow): Promise<void> {
   const { tenant_id, environment_id, name, parent_id, description, updated_at } = row;
-  await tx
-    .updateTable('environments')
-    .set({ name, parent_id, description, updated_at })
-    .where('tenant_id', '=', tenant_id)
-    .where('environment_id', '=', environment_id)
-    .execute();
+  const change = { name, parent_id, description, updated_at };
+  await ENVIRONMENTS.updateWhere(tx, (eb) => eb.and({ tenant_id, environment_id }), change);
 }
 
 export async function deleteEnvironment(tx: Tx, tenantId: string, environmentId: number): Promise<void> {
-  for (const table of ['environment_secrets', 'environments'] as const) {
-    await tx.deleteFrom(table).where('tenant_id', '=', tenantId).where('environment_id', '=', environmentId).execute();
-  }
+  await BINDINGS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, environment_id: environmentId }));
+  await ENVIRONMENTS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, environment_id: environmentId }));
 }
 
 export async function hasChildren(tx: Tx, tenantId: string, environmentId: number): Promise<boolean> {
@@ -165,7 +167,7 @@ export function extentBelow(
     .executeTakeFirstOrThrow();
 }
 
-function ownSecrets(eb: ExpressionBuilder<Tables & { e: EnvironmentRow }, 'e'>) {
+function ownSecrets(eb: ExpressionBuilder<Tables & { e: Tables['environments'] }, 'e'>) {
   return eb
     .selectFrom('environment_secrets as b')
     .select((b) => b.fn.countAll<number>().as('n'))
@@ -202,7 +204,7 @@ export function bindingsLike(tx: Tx, row: BindingRow): Promise<Pick<BindingRow, 
 }
 
 export async function insertBinding(tx: Tx, row: BindingRow): Promise<void> {
-  await tx.insertInto('environment_secrets').values(row).execute();
+  await BINDINGS.insert(tx, row);
 }
 
 export async function listBindings(
@@ -225,27 +227,20 @@ export async function listBindings(
 }
 
 /** What was bound, or undefined. */
-export function deleteBinding(
+export async function deleteBinding(
   tx: Tx,
   tenantId: string,
   environmentId: number,
   ref: SecretRef,
 ): Promise<BindingRow | undefined> {
-  return tx
-    .deleteFrom('environment_secrets')
-    .where('tenant_id', '=', tenantId)
-    .where('environment_id', '=', environmentId)
-    .where((eb) => ('secret_id' in ref ? eb('secret_id', '=', ref.secret_id) : eb('secret_no', '=', ref.secret_no)))
-    .returningAll()
-    .executeTakeFirst();
+  const [row] = await BINDINGS.deleteWhere(tx, (eb) =>
+    eb.and({ tenant_id: tenantId, environment_id: environmentId, ...ref }),
+  );
+  return row;
 }
 
 export async function forgetSecrets(tx: Tx, tenantId: string, secretIds: readonly string[]): Promise<void> {
-  await tx
-    .deleteFrom('environment_secrets')
-    .where('tenant_id', '=', tenantId)
-    .where('secret_id', 'in', secretIds)
-    .execute();
+  await BINDINGS.deleteWhere(tx, (eb) => eb.and([eb('tenant_id', '=', tenantId), eb('secret_id', 'in', secretIds)]));
 }
 
 /** An environment of a line with one of its bindings; what is null is not there, be it the binding, the secret or the vault. */
@@ -266,14 +261,43 @@ export interface ComposedRow {
   version: number | null;
 }
 
+/** What the composition rests on, checked: the environments of the line, their bindings, and the vaults' names are as the service wrote them. */
+async function checkComposition(
+  db: Reader,
+  tenantId: string,
+  rows: readonly (ComposedRow & CheckedBinding)[],
+): Promise<void> {
+  const environments = new Map<number, string>();
+  for (const { environment_id } of rows) {
+    if (environments.has(environment_id)) continue;
+    environments.set(environment_id, (await findEnvironment(db, tenantId, environment_id))?.name ?? '');
+  }
+  for (const row of rows) {
+    if (environments.get(row.environment_id) !== row.name) {
+      throw db.rowKeys.refuse(ENVIRONMENTS.name, String(row.environment_id));
+    }
+    if (row.key_name === null || row.bound_at === null) continue;
+    const { environment_id, key_name, bound_at, row_mac } = row;
+    const bound = { secret_id: row.bound_secret_id ?? '', secret_no: row.bound_secret_no ?? 0 };
+    await BINDINGS.checked(db, { tenant_id: tenantId, environment_id, key_name, ...bound, bound_at, row_mac } as BindingRow);
+  }
+}
+
+interface CheckedBinding {
+  bound_secret_id: string | null;
+  bound_secret_no: number | null;
+  bound_at: number | null;
+  row_mac: Uint8Array | null;
+}
+
 /** The whole line, root first, with everything bound to it: one query, so that it is all of one moment. */
-export function composition(
+export async function composition(
   db: Reader,
   tenantId: string,
   environmentId: number,
   levelsMax: number,
 ): Promise<ComposedRow[]> {
-  return lineOf(db, tenantId, environmentId, levelsMax)
+  const rows = await lineOf(db, tenantId, environmentId, levelsMax)
     .selectFrom('line')
     .leftJoin('environment_secrets as b', (join) =>
       join.on('b.tenant_id', '=', tenantId).onRef('b.environment_id', '=', 'line.environment_id'),
@@ -291,6 +315,10 @@ export function composition(
       'line.environment_id',
       'line.name',
       'b.key_name',
+      'b.secret_id as bound_secret_id',
+      'b.secret_no as bound_secret_no',
+      'b.bound_at',
+      'b.row_mac',
       'v.vault_id',
       'v.name as vault',
       'v.log_reads',
@@ -306,4 +334,6 @@ export function composition(
     .orderBy('line.height', 'desc')
     .orderBy('b.key_name')
     .execute();
+  await checkComposition(db, tenantId, rows);
+  return rows;
 }

@@ -1,9 +1,11 @@
+import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    federations: FederationRow;
+    federations: Authenticated<FederationRow>;
   }
 }
 
@@ -33,31 +35,42 @@ export interface FederationRow {
 /** Which one: numbers are counted in the tenant, and each belongs to one connection. */
 export type FederationKey = Pick<FederationRow, 'tenant_id' | 'connection_no' | 'federation_no'>;
 
+export const FEDERATIONS = new AuthenticatedTable<'federations', FederationRow>('federations', {
+  key: ['connection_no', 'federation_no'],
+  covered: [
+    'name',
+    'provider',
+    'issuer',
+    'jwks_url',
+    'audience',
+    'subject_pattern',
+    'claims',
+    'token_ttl_seconds',
+    'enabled',
+    'revision',
+    'created_by',
+    'created_at',
+    'updated_at',
+  ],
+});
+
 export const CURSOR_KIND = 'federations';
 
 export async function insertFederation(tx: Tx, row: FederationRow): Promise<void> {
-  await tx.insertInto('federations').values(row).execute();
+  await FEDERATIONS.insert(tx, row);
 }
 
-export function findFederation(db: Reader, key: FederationKey): Promise<FederationRow | undefined> {
-  return db
-    .selectFrom('federations')
-    .selectAll()
-    .where('tenant_id', '=', key.tenant_id)
-    .where('connection_no', '=', key.connection_no)
-    .where('federation_no', '=', key.federation_no)
-    .executeTakeFirst();
+export async function findFederation(db: Reader, key: FederationKey): Promise<FederationRow | undefined> {
+  return FEDERATIONS.checked(db, await db.selectFrom('federations').selectAll().where(isIt(key)).executeTakeFirst());
 }
 
-export function lockFederation(tx: Tx, key: FederationKey): Promise<FederationRow | undefined> {
-  return tx
-    .selectFrom('federations')
-    .selectAll()
-    .where('tenant_id', '=', key.tenant_id)
-    .where('connection_no', '=', key.connection_no)
-    .where('federation_no', '=', key.federation_no)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockFederation(tx: Tx, key: FederationKey): Promise<FederationRow | undefined> {
+  const [row] = await FEDERATIONS.lockedWhere(tx, isIt(key));
+  return row;
+}
+
+function isIt({ tenant_id, connection_no, federation_no }: FederationKey): Which<'federations'> {
+  return (eb) => eb.and({ tenant_id, connection_no, federation_no });
 }
 
 export async function listFederations(
@@ -80,13 +93,13 @@ export async function listFederations(
 }
 
 /** Those that a token of this issuer can be for. */
-export function federationsOf(
+export async function federationsOf(
   db: Reader,
   tenantId: string,
   connectionNo: number,
   limit: number,
 ): Promise<FederationRow[]> {
-  return db
+  const rows = await db
     .selectFrom('federations')
     .selectAll()
     .where('tenant_id', '=', tenantId)
@@ -94,33 +107,19 @@ export function federationsOf(
     .orderBy('federation_no')
     .limit(limit)
     .execute();
+  return FEDERATIONS.checkedAll(db, rows);
 }
 
 export async function updateFederation(tx: Tx, row: FederationRow): Promise<void> {
   const { tenant_id, connection_no, federation_no, ...change } = row;
-  await tx
-    .updateTable('federations')
-    .set(change)
-    .where('tenant_id', '=', tenant_id)
-    .where('connection_no', '=', connection_no)
-    .where('federation_no', '=', federation_no)
-    .execute();
+  await FEDERATIONS.updateWhere(tx, isIt({ tenant_id, connection_no, federation_no }), change);
 }
 
 export async function deleteFederation(tx: Tx, key: FederationKey): Promise<void> {
-  await tx
-    .deleteFrom('federations')
-    .where('tenant_id', '=', key.tenant_id)
-    .where('connection_no', '=', key.connection_no)
-    .where('federation_no', '=', key.federation_no)
-    .execute();
+  await FEDERATIONS.deleteWhere(tx, isIt(key));
 }
 
 /** With the connection go the ways to become it. */
 export async function deleteFederationsOf(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
-  await tx
-    .deleteFrom('federations')
-    .where('tenant_id', '=', tenantId)
-    .where('connection_no', '=', connectionNo)
-    .execute();
+  await FEDERATIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
 }

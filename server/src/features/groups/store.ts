@@ -1,11 +1,13 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { isId } from '../../kernel/ids.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    groups: GroupRow;
-    group_members: GroupMemberRow;
+    groups: Authenticated<GroupRow>;
+    group_members: Authenticated<GroupMemberRow>;
   }
 }
 
@@ -24,10 +26,20 @@ export interface GroupMemberRow {
   added_at: number;
 }
 
+export const GROUPS = new AuthenticatedTable<'groups', GroupRow>('groups', {
+  key: ['group_id'],
+  covered: ['name', 'description', 'created_at'],
+});
+
+export const GROUP_MEMBERS = new AuthenticatedTable<'group_members', GroupMemberRow>('group_members', {
+  key: ['group_id', 'user_id'],
+  covered: ['added_at'],
+});
+
 export type CountedGroup = GroupRow & { members_count: number };
 
 export async function insertGroup(tx: Tx, row: GroupRow): Promise<void> {
-  await tx.insertInto('groups').values(row).execute();
+  await GROUPS.insert(tx, row);
 }
 
 export async function findGroup(db: Reader, tenantId: string, groupId: string): Promise<CountedGroup | undefined> {
@@ -35,13 +47,8 @@ export async function findGroup(db: Reader, tenantId: string, groupId: string): 
 }
 
 export async function lockGroup(tx: Tx, tenantId: string, groupId: string): Promise<GroupRow | undefined> {
-  return tx
-    .selectFrom('groups')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('group_id', '=', groupId)
-    .forUpdate()
-    .executeTakeFirst();
+  const [row] = await GROUPS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, group_id: groupId }));
+  return row;
 }
 
 export async function listGroups(
@@ -75,22 +82,16 @@ function counted(db: Reader) {
 }
 
 export async function updateGroup(tx: Tx, tenantId: string, groupId: string, description: string): Promise<void> {
-  await tx
-    .updateTable('groups')
-    .set({ description })
-    .where('tenant_id', '=', tenantId)
-    .where('group_id', '=', groupId)
-    .execute();
+  await GROUPS.updateWhere(tx, (eb) => eb.and({ tenant_id: tenantId, group_id: groupId }), { description });
 }
 
 export async function deleteGroup(tx: Tx, tenantId: string, groupId: string): Promise<void> {
-  for (const table of ['group_members', 'groups'] as const) {
-    await tx.deleteFrom(table).where('tenant_id', '=', tenantId).where('group_id', '=', groupId).execute();
-  }
+  await GROUP_MEMBERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, group_id: groupId }));
+  await GROUPS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, group_id: groupId }));
 }
 
 export async function insertMember(tx: Tx, row: GroupMemberRow): Promise<void> {
-  await tx.insertInto('group_members').values(row).execute();
+  await GROUP_MEMBERS.insert(tx, row);
 }
 
 export async function listMembers(
@@ -128,37 +129,34 @@ export async function membershipOf(
 }
 
 export async function deleteMember(tx: Tx, tenantId: string, groupId: string, userId: string): Promise<boolean> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('group_members')
-    .where('tenant_id', '=', tenantId)
-    .where('group_id', '=', groupId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst();
-  return numDeletedRows === 1n;
+  const deleted = await GROUP_MEMBERS.deleteWhere(tx, (eb) =>
+    eb.and({ tenant_id: tenantId, group_id: groupId, user_id: userId }),
+  );
+  return deleted.length === 1;
 }
 
 /** A group is named by people and known by its id; an id never has the form of a name that could be another's. */
-export function findGroupByIdOrName(db: Reader, tenantId: string, idOrName: string): Promise<GroupRow | undefined> {
-  return db
+export async function findGroupByIdOrName(
+  db: Reader,
+  tenantId: string,
+  idOrName: string,
+): Promise<GroupRow | undefined> {
+  const query = db
     .selectFrom('groups')
     .selectAll()
     .where('tenant_id', '=', tenantId)
-    .where(isId('group', idOrName) ? 'group_id' : 'name', '=', idOrName)
-    .executeTakeFirst();
+    .where(isId('group', idOrName) ? 'group_id' : 'name', '=', idOrName);
+  return GROUPS.checked(db, await query.executeTakeFirst());
 }
 
 /** With the time each was joined. */
-export function joinedBy(
+export async function joinedBy(
   db: Reader,
   tenantId: string,
   userId: string,
 ): Promise<Pick<GroupMemberRow, 'group_id' | 'added_at'>[]> {
-  return db
-    .selectFrom('group_members')
-    .select(['group_id', 'added_at'])
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .execute();
+  const query = db.selectFrom('group_members').selectAll().where('tenant_id', '=', tenantId);
+  return GROUP_MEMBERS.checkedAll(db, await query.where('user_id', '=', userId).execute());
 }
 
 export async function groupsOfUser(db: Reader, tenantId: string, userId: string): Promise<string[]> {
@@ -166,5 +164,5 @@ export async function groupsOfUser(db: Reader, tenantId: string, userId: string)
 }
 
 export async function forgetUser(tx: Tx, tenantId: string, userId: string): Promise<void> {
-  await tx.deleteFrom('group_members').where('tenant_id', '=', tenantId).where('user_id', '=', userId).execute();
+  await GROUP_MEMBERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }

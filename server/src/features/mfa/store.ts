@@ -1,9 +1,11 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    user_totp: TotpRow;
-    user_recovery_codes: RecoveryCodeRow;
+    user_totp: Authenticated<TotpRow>;
+    user_recovery_codes: Authenticated<RecoveryCodeRow>;
   }
 }
 
@@ -24,13 +26,19 @@ export interface RecoveryCodeRow {
   code_hash: Uint8Array;
 }
 
-export function findTotp(db: Reader, tenantId: string, userId: string): Promise<TotpRow | undefined> {
-  return db
-    .selectFrom('user_totp')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst();
+export const TOTP = new AuthenticatedTable<'user_totp', TotpRow>('user_totp', {
+  key: ['user_id'],
+  covered: ['sealed_secret', 'confirmed_at', 'last_step', 'created_at'],
+});
+
+export const RECOVERY_CODES = new AuthenticatedTable<'user_recovery_codes', RecoveryCodeRow>('user_recovery_codes', {
+  key: ['user_id', 'code_hash'],
+  covered: [],
+});
+
+export async function findTotp(db: Reader, tenantId: string, userId: string): Promise<TotpRow | undefined> {
+  const query = db.selectFrom('user_totp').selectAll().where('tenant_id', '=', tenantId).where('user_id', '=', userId);
+  return TOTP.checked(db, await query.executeTakeFirst());
 }
 
 /** Null as long as there is none that protects anything. */
@@ -39,53 +47,43 @@ export async function confirmedSince(db: Reader, tenantId: string, userId: strin
 }
 
 /** Locked, so that an enrolment is not confirmed between being looked at and being taken away. */
-export function lockTotp(tx: Tx, tenantId: string, userId: string): Promise<TotpRow | undefined> {
-  return tx
-    .selectFrom('user_totp')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockTotp(tx: Tx, tenantId: string, userId: string): Promise<TotpRow | undefined> {
+  const [row] = await TOTP.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
+  return row;
 }
 
-/** Begins an enrolment anew; false if there is a confirmed one, which nothing replaces. In one statement, so that none slips between. */
+/** Begins an enrolment anew; false if there is a confirmed one, which nothing replaces. Two at once: the second one's insert fails. */
 export async function replacePending(tx: Tx, row: TotpRow): Promise<boolean> {
-  const { tenant_id: _, user_id: __, ...change } = row;
-  const { numInsertedOrUpdatedRows } = await tx
-    .insertInto('user_totp')
-    .values(row)
-    .onConflict((c) =>
-      c.columns(['tenant_id', 'user_id']).doUpdateSet(change).where('user_totp.confirmed_at', 'is', null),
-    )
-    .executeTakeFirst();
-  return numInsertedOrUpdatedRows === 1n;
+  const before = await lockTotp(tx, row.tenant_id, row.user_id);
+  if (before === undefined) await TOTP.insert(tx, row);
+  else if (before.confirmed_at === null) await TOTP.update(tx, before, row);
+  return before === undefined || before.confirmed_at === null;
 }
 
 /** Confirms the very secret whose code was checked; false if it was replaced, confirmed or spent meanwhile. */
 export async function confirmTotp(tx: Tx, checked: TotpRow, step: number, confirmedAt: number): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('user_totp')
-    .set({ last_step: step, confirmed_at: confirmedAt })
-    .where('tenant_id', '=', checked.tenant_id)
-    .where('user_id', '=', checked.user_id)
-    .where('sealed_secret', '=', checked.sealed_secret)
-    .where('confirmed_at', 'is', null)
-    .where('last_step', '<', step)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  const { tenant_id, user_id, sealed_secret } = checked;
+  const changed = await TOTP.updateWhere(
+    tx,
+    (eb) =>
+      eb.and([
+        eb.and({ tenant_id, user_id, sealed_secret }),
+        eb('confirmed_at', 'is', null),
+        eb('last_step', '<', step),
+      ]),
+    { last_step: step, confirmed_at: confirmedAt },
+  );
+  return changed.length === 1;
 }
 
 /** Spends a time step; false if it or a later one was spent already, by whichever request came first. */
 export async function spendStep(tx: Tx, tenantId: string, userId: string, step: number): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable('user_totp')
-    .set({ last_step: step })
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .where('last_step', '<', step)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
+  const changed = await TOTP.updateWhere(
+    tx,
+    (eb) => eb.and([eb.and({ tenant_id: tenantId, user_id: userId }), eb('last_step', '<', step)]),
+    { last_step: step },
+  );
+  return changed.length === 1;
 }
 
 export async function replaceRecoveryCodes(
@@ -94,20 +92,16 @@ export async function replaceRecoveryCodes(
   userId: string,
   hashes: Uint8Array[],
 ): Promise<void> {
-  await tx.deleteFrom('user_recovery_codes').where('tenant_id', '=', tenantId).where('user_id', '=', userId).execute();
-  const rows = hashes.map((code_hash) => ({ tenant_id: tenantId, user_id: userId, code_hash }));
-  if (rows.length > 0) await tx.insertInto('user_recovery_codes').values(rows).execute();
+  await RECOVERY_CODES.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
+  await RECOVERY_CODES.insert(tx, ...hashes.map((code_hash) => ({ tenant_id: tenantId, user_id: userId, code_hash })));
 }
 
 /** Spends a recovery code; false if there is none such, or it was spent. */
 export async function spendRecoveryCode(tx: Tx, tenantId: string, userId: string, hash: Uint8Array): Promise<boolean> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('user_recovery_codes')
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .where('code_hash', '=', hash)
-    .executeTakeFirst();
-  return numDeletedRows === 1n;
+  const code = { tenant_id: tenantId, user_id: userId, code_hash: hash };
+  if ((await RECOVERY_CODES.lockedWhere(tx, (eb) => eb.and(code))).length === 0) return false;
+  await RECOVERY_CODES.deleteWhere(tx, (eb) => eb.and(code));
+  return true;
 }
 
 export async function countRecoveryCodes(db: Reader, tenantId: string, userId: string): Promise<number> {
@@ -122,5 +116,5 @@ export async function countRecoveryCodes(db: Reader, tenantId: string, userId: s
 
 export async function forgetUser(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await replaceRecoveryCodes(tx, tenantId, userId, []);
-  await tx.deleteFrom('user_totp').where('tenant_id', '=', tenantId).where('user_id', '=', userId).execute();
+  await TOTP.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }

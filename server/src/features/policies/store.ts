@@ -1,10 +1,12 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    policies: PolicyRow;
-    policy_attachments: AttachmentRow;
+    policies: Authenticated<PolicyRow>;
+    policy_attachments: Authenticated<AttachmentRow>;
   }
 }
 
@@ -31,27 +33,28 @@ export interface AttachmentRow {
   attached_at: number;
 }
 
+export const POLICIES = new AuthenticatedTable<'policies', PolicyRow>('policies', {
+  key: ['name'],
+  covered: ['policy_id', 'description', 'document', 'version', 'created_at', 'updated_at'],
+});
+
+export const ATTACHMENTS = new AuthenticatedTable<'policy_attachments', AttachmentRow>('policy_attachments', {
+  key: ['principal_kind', 'principal_id', 'policy_name'],
+  covered: ['attached_at'],
+});
+
 export async function insertPolicy(tx: Tx, row: PolicyRow): Promise<void> {
-  await tx.insertInto('policies').values(row).execute();
+  await POLICIES.insert(tx, row);
 }
 
-export function findPolicy(db: Reader, tenantId: string, name: string): Promise<PolicyRow | undefined> {
-  return db
-    .selectFrom('policies')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('name', '=', name)
-    .executeTakeFirst();
+export async function findPolicy(db: Reader, tenantId: string, name: string): Promise<PolicyRow | undefined> {
+  const query = db.selectFrom('policies').selectAll().where('tenant_id', '=', tenantId).where('name', '=', name);
+  return POLICIES.checked(db, await query.executeTakeFirst());
 }
 
-export function lockPolicy(tx: Tx, tenantId: string, name: string): Promise<PolicyRow | undefined> {
-  return tx
-    .selectFrom('policies')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('name', '=', name)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockPolicy(tx: Tx, tenantId: string, name: string): Promise<PolicyRow | undefined> {
+  const [row] = await POLICIES.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, name }));
+  return row;
 }
 
 export async function listPolicies(
@@ -73,26 +76,23 @@ export async function listPolicies(
 
 export async function updatePolicy(tx: Tx, row: PolicyRow): Promise<void> {
   const { tenant_id, name, ...change } = row;
-  await tx.updateTable('policies').set(change).where('tenant_id', '=', tenant_id).where('name', '=', name).execute();
+  await POLICIES.updateWhere(tx, (eb) => eb.and({ tenant_id, name }), change);
 }
 
 export async function deletePolicy(tx: Tx, tenantId: string, name: string): Promise<void> {
-  await tx.deleteFrom('policies').where('tenant_id', '=', tenantId).where('name', '=', name).execute();
+  await POLICIES.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, name }));
 }
 
 export async function insertAttachment(tx: Tx, row: AttachmentRow): Promise<void> {
-  await tx.insertInto('policy_attachments').values(row).execute();
+  await ATTACHMENTS.insert(tx, row);
 }
 
 export async function deleteAttachment(tx: Tx, row: Omit<AttachmentRow, 'attached_at'>): Promise<boolean> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('policy_attachments')
-    .where('tenant_id', '=', row.tenant_id)
-    .where('principal_kind', '=', row.principal_kind)
-    .where('principal_id', '=', row.principal_id)
-    .where('policy_name', '=', row.policy_name)
-    .executeTakeFirst();
-  return numDeletedRows === 1n;
+  const { tenant_id, principal_kind, principal_id, policy_name } = row;
+  const deleted = await ATTACHMENTS.deleteWhere(tx, (eb) =>
+    eb.and({ tenant_id, principal_kind, principal_id, policy_name }),
+  );
+  return deleted.length === 1;
 }
 
 export function attachmentsOf(db: Reader, tenantId: string, policyName: string): Promise<AttachmentRow[]> {
@@ -113,24 +113,22 @@ export async function policiesFor(
   principals: readonly { kind: PrincipalKind; id: string }[],
 ): Promise<PolicyRow[]> {
   if (principals.length === 0) return [];
-  return db
-    .selectFrom('policies as p')
-    .selectAll('p')
-    .where('p.tenant_id', '=', tenantId)
-    .where('p.name', 'in', (eb) =>
-      eb
-        .selectFrom('policy_attachments as a')
-        .select('a.policy_name')
-        .where('a.tenant_id', '=', tenantId)
-        .where((or) =>
-          or.or(
-            principals.map(({ kind, id }) =>
-              or.and([or('a.principal_kind', '=', kind), or('a.principal_id', '=', id)]),
-            ),
-          ),
-        ),
-    )
+  const attachments = await db
+    .selectFrom('policy_attachments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where((eb) => eb.or(principals.map(({ kind, id }) => eb.and({ principal_kind: kind, principal_id: id }))))
     .execute();
+  await ATTACHMENTS.checkedAll(db, attachments);
+  const names = new Set(attachments.map(({ policy_name }) => policy_name));
+  if (names.size === 0) return [];
+  const query = db.selectFrom('policies').selectAll().where('tenant_id', '=', tenantId);
+  const policies = await POLICIES.checkedAll(db, await query.where('name', 'in', [...names]).execute());
+  // What is attached is never deleted: a policy that is gone was taken away by somebody else, and may have denied something.
+  for (const { name } of policies) names.delete(name);
+  const [missing] = names;
+  if (missing !== undefined) throw db.rowKeys.refuse('policies', missing);
+  return policies;
 }
 
 /** Every policy that is attached to somebody, by name. */
@@ -166,10 +164,7 @@ export async function hasPolicies(db: Reader, tenantId: string, kind: PrincipalK
 
 /** A principal that is gone keeps nothing: a later one could not be mistaken for it, but the list would be. */
 export async function forgetPrincipal(tx: Tx, tenantId: string, kind: PrincipalKind, id: string): Promise<void> {
-  await tx
-    .deleteFrom('policy_attachments')
-    .where('tenant_id', '=', tenantId)
-    .where('principal_kind', '=', kind)
-    .where('principal_id', '=', id)
-    .execute();
+  await ATTACHMENTS.deleteWhere(tx, (eb) =>
+    eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }),
+  );
 }

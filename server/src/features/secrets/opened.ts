@@ -1,13 +1,13 @@
 import type { Context } from '../../kernel/context.ts';
-import { READ_VERSION } from './read-store.ts';
+import { READ_WHOLE } from './read-store.ts';
 import { openValue } from './sealing.ts';
-import type { SummaryRow } from './store.ts';
+import { findVersion, SECRETS, type SummaryRow } from './store.ts';
 
 /** Values held at once while many are read: a value may be a mebibyte. */
 const HELD_MAX = 16;
 
-/** A secret as it was decided on. */
-export type DecidedRow = Pick<SummaryRow, 'secret_id' | 'version' | 'protection'>;
+/** A secret as it was decided on, from a list, whose rows are not authenticated one by one. */
+export type DecidedRow = Pick<SummaryRow, 'secret_id' | 'version' | 'protection' | 'path' | 'environment' | 'tags'>;
 
 /**
  * The values of ordinary secrets, in the versions that were decided on: what the policy saw is what is read, whatever changed since. A
@@ -44,16 +44,19 @@ async function* openedIn<R extends DecidedRow>(
   }
 }
 
-async function openVersion(ctx: Context, vaultId: string, row: DecidedRow): Promise<string | null> {
-  if (row.protection === 'fortress') throw new Error('a fortress secret is opened only by itself');
-  const { secret_id, version } = row;
-  const [found] = await ctx.database.query(READ_VERSION, {
-    tenantId: ctx.tenantId,
-    vaultId,
-    secretId: secret_id,
-    version,
-  });
-  return found === undefined
-    ? null
-    : openValue(ctx.kernel, ctx.tenantId, vaultId, { ...found, secret_id, data_key: null });
+/** What the decision rested on is held against the row as the service wrote it, before its value is opened. */
+async function openVersion(ctx: Context, vaultId: string, decided: DecidedRow): Promise<string | null> {
+  if (decided.protection === 'fortress') throw new Error('a fortress secret is opened only by itself');
+  const { secret_id: secretId, version } = decided;
+  const { read } = ctx.database;
+  const [found] = await ctx.database.query(READ_WHOLE, { tenantId: ctx.tenantId, vaultId, secretId });
+  const row = await SECRETS.checked(read, found);
+  if (row === undefined || row.path !== decided.path || row.protection === 'fortress') return null;
+  const shown = row.version === version ? row : await findVersion(read, ctx.tenantId, row, version);
+  if (shown === undefined) return null;
+  const isAsDecided =
+    shown.tags === decided.tags && (row.version !== version || row.environment === decided.environment);
+  if (!isAsDecided) throw read.rowKeys.refuse(SECRETS.name, secretId);
+  const { sealed, sealed_version } = shown;
+  return openValue(ctx.kernel, ctx.tenantId, vaultId, { secret_id: secretId, sealed, sealed_version, data_key: null });
 }

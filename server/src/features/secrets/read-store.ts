@@ -1,17 +1,20 @@
 import { sql } from 'kysely';
 import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
-import type { Tables } from '../../kernel/storage/tables.ts';
-import type { SecretRow, SecretVersionRow, SummaryRow } from './store.ts';
+import type { VaultRow } from '../vaults/index.ts';
+import { SECRETS, type SecretRow, type SummaryRow } from './store.ts';
 
 /** The questions of the hot path. */
 
 /** A secret as it is read: all of its row that an answer needs. */
 export type ReadRow = SummaryRow &
-  Pick<SecretRow, 'rotation' | 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'>;
+  Pick<SecretRow, 'rotation' | 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'> & {
+    row_mac: Uint8Array | null;
+  };
 
 /** A vault, and a secret in it: of a vault without the secret, everything about the secret is null. */
-export type FoundSecret = Pick<Tables['vaults'], 'vault_id' | 'status' | 'log_reads'> & {
+export type FoundSecret = Pick<VaultRow, 'vault_id' | 'status' | 'log_reads'> & {
   vault_environment: string;
+  vault_mac: Uint8Array | null;
 } & ({ [K in keyof ReadRow]: ReadRow[K] } | { [K in keyof ReadRow]: null });
 
 const FOUND = [
@@ -19,6 +22,7 @@ const FOUND = [
   'v.status',
   'v.environment as vault_environment',
   'v.log_reads',
+  'v.row_mac as vault_mac',
   's.path',
   's.secret_id',
   's.secret_no',
@@ -37,6 +41,7 @@ const FOUND = [
   's.data_key',
   's.sealed_version',
   's.sealed',
+  's.row_mac',
 ] as const;
 
 /** Vault and secret in one question. */
@@ -84,19 +89,16 @@ export const READ_SECRETS = new PreparedQuery<{ tenants: string[]; vaults: strin
       .$castTo<AskedSecret>(),
 );
 
-/** One version's value, when many are read. Of a secret that was moved since, nothing: it is under another vault's key. */
-export const READ_VERSION = new PreparedQuery<
-  { tenantId: string; vaultId: string; secretId: string; version: number },
-  Pick<SecretVersionRow, 'sealed_version' | 'sealed'>
+/** A secret whole, when many are read. Of one that was moved since, nothing: it is under another vault's key. */
+export const READ_WHOLE = new PreparedQuery<
+  { tenantId: string; vaultId: string; secretId: string },
+  SecretRow & { row_mac: Uint8Array | null }
 >((db, parameter) =>
   db
-    .selectFrom('secret_versions as n')
-    .innerJoin('secrets as s', (join) =>
-      join.onRef('s.tenant_id', '=', 'n.tenant_id').onRef('s.secret_id', '=', 'n.secret_id'),
-    )
-    .select(['n.sealed_version', 'n.sealed'])
-    .where('n.tenant_id', '=', parameter('tenantId'))
-    .where('n.secret_id', '=', parameter('secretId'))
-    .where('n.version', '=', parameter('version'))
-    .where('s.vault_id', '=', parameter('vaultId')),
+    .selectFrom('secrets')
+    .select([...SECRETS.columns, 'row_mac'])
+    .where('tenant_id', '=', parameter('tenantId'))
+    .where('secret_id', '=', parameter('secretId'))
+    .where('vault_id', '=', parameter('vaultId'))
+    .where('deleted_no', '=', 0),
 );

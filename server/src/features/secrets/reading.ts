@@ -1,8 +1,13 @@
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { Context } from '../../kernel/context.ts';
+import { equalBytes } from '../../kernel/crypto/digest.ts';
+import { unavailable } from '../../kernel/errors.ts';
 import { afterArrivals } from '../../kernel/gathering.ts';
+import { ForgedRowError } from '../../kernel/integrity/row-keys.ts';
 import type { Database } from '../../kernel/storage/database.ts';
+import { findVault, type VaultRow } from '../vaults/index.ts';
 import * as store from './read-store.ts';
+import { SECRETS } from './store.ts';
 
 export interface SecretKey {
   tenantId: string;
@@ -11,6 +16,7 @@ export interface SecretKey {
 }
 
 const KEPT_MAX = 5000;
+const VAULTS_MAX = 5000;
 /** A larger value is read each time: the memory is better used for many small ones. */
 const KEPT_BYTES_MAX = 4096;
 /** Questions asked at once, at most. */
@@ -26,6 +32,8 @@ const BATCH_MAX = 200;
 export class SecretReader {
   readonly #database: Database;
   readonly #kept = new BoundedCache<string, { version: number; found: store.FoundSecret | undefined }>(KEPT_MAX);
+  /** Vaults as they were last found authentic: one HMAC less for each read of what is in them. */
+  readonly #vaults = new BoundedCache<string, AuthenticVault>(VAULTS_MAX);
   readonly #foreseen = new WeakMap<Context, { key: SecretKey; answer: Promise<Answer> }>();
   /** What will be asked next, by slot: who asks for the same at the same time shares the answer. */
   #waiting = new Map<string, Waiting>();
@@ -41,7 +49,10 @@ export class SecretReader {
     if (version !== null) return this.#keeping(key, version);
     const foreseen = this.#foreseen.get(ctx);
     const answer = foreseen !== undefined && isSame(foreseen.key, key) ? foreseen.answer : this.#together(key);
-    return answer.then(({ found }) => found);
+    return answer.then(({ found, forged }) => {
+      if (forged !== null) throw forged;
+      return found;
+    });
   }
 
   /** Not where an epoch costs nothing. */
@@ -61,7 +72,8 @@ export class SecretReader {
     const slot = slotOf(key);
     const kept = this.#kept.get(slot);
     if (kept !== undefined && kept.version === version) return kept.found;
-    return this.#database.query(store.READ_SECRET, key).then(([found]) => {
+    return this.#database.query(store.READ_SECRET, key).then(async ([found]) => {
+      if (found !== undefined) await this.#check(key, found);
       if ((found?.sealed?.length ?? 0) <= KEPT_BYTES_MAX) this.#kept.set(slot, { version, found });
       return found;
     });
@@ -98,14 +110,54 @@ export class SecretReader {
       };
       const rows = await this.#database.query(store.READ_SECRETS, parameters);
       const found = new Map(rows.map((row) => [Number(row.place), row]));
-      batch.forEach(({ resolve }, i) => {
-        resolve(answerOf(found.get(i + 1)));
-      });
+      for (const [i, { key, resolve }] of batch.entries()) resolve(await this.#answer(key, found.get(i + 1)));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
     this.#isAsking = false;
     if (this.#waiting.size > 0) this.#askSoon();
+  }
+
+  /** The epoch is told also where the row is forged: who asks is known by then, and is refused when it comes to the row. */
+  async #answer(key: SecretKey, row: store.AskedSecret | undefined): Promise<Answer> {
+    const epoch = row?.epoch ?? null;
+    if (row === undefined || row.vault_id === null) return { epoch, found: undefined, forged: null };
+    try {
+      await this.#check(key, row);
+    } catch (error) {
+      if (!(error instanceof ForgedRowError)) throw error;
+      return { epoch, found: undefined, forged: error };
+    }
+    return { epoch, found: row, forged: null };
+  }
+
+  /** Vault and secret are as the service wrote them. */
+  async #check(key: SecretKey, found: store.FoundSecret): Promise<void> {
+    const { read, rowKeys } = this.#database;
+    if (!this.#isKnownVault(key, found)) await this.#learnVault(key, found);
+    if (found.secret_id === null) return;
+    const { tenantId, path } = key;
+    const macKey = rowKeys.cached(tenantId) ?? (await rowKeys.keyForCheck(tenantId));
+    const whole = { ...found, path, tenant_id: tenantId, deleted_no: 0, deleted_at: null, fingerprint: null };
+    if (macKey === null || !SECRETS.isAuthenticWith(macKey, whole)) {
+      throw read.rowKeys.refuse(SECRETS.name, found.secret_id);
+    }
+  }
+
+  #isKnownVault({ tenantId, vault }: SecretKey, found: store.FoundSecret): boolean {
+    const known = this.#vaults.get(`${tenantId}\0${vault}`);
+    if (known === undefined || found.vault_mac === null || !equalBytes(known.row_mac, found.vault_mac)) return false;
+    return isSameVault(known, found);
+  }
+
+  /** What was found beside the secret is replaced by what is authentic, should the vault have changed in between. */
+  async #learnVault({ tenantId, vault }: SecretKey, found: store.FoundSecret): Promise<void> {
+    const row = await findVault(this.#database.read, tenantId, vault);
+    if (row?.vault_id !== found.vault_id) throw unavailable('The vault is being changed: try again.');
+    this.#vaults.set(`${tenantId}\0${vault}`, row as AuthenticVault);
+    found.status = row.status;
+    found.log_reads = row.log_reads;
+    found.vault_environment = row.environment;
   }
 
   #takeWaiting(): Waiting[] {
@@ -120,10 +172,19 @@ interface Answer {
   /** Of the tenant, in the same moment; null if there is no such tenant. */
   epoch: number | null;
   found: store.FoundSecret | undefined;
+  forged: ForgedRowError | null;
 }
 
-function answerOf(row: store.AskedSecret | undefined): Answer {
-  return { epoch: row?.epoch ?? null, found: row === undefined || row.vault_id === null ? undefined : row };
+type AuthenticVault = VaultRow & { row_mac: Uint8Array };
+
+function isSameVault(vault: VaultRow, found: store.FoundSecret): boolean {
+  const { vault_id, status, log_reads, environment } = vault;
+  return (
+    vault_id === found.vault_id &&
+    status === found.status &&
+    log_reads === found.log_reads &&
+    environment === found.vault_environment
+  );
 }
 
 function isSame(a: SecretKey, b: SecretKey): boolean {

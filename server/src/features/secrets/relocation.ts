@@ -174,7 +174,7 @@ async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row
   for (let after = 0; ; ) {
     const versions = await store.versionsFrom(tx, ctx.tenantId, row.secret_id, after, VERSIONS_AT_ONCE);
     for (const version of versions) {
-      await store.replaceSealed(tx, { ...version, ...(await reseal(version)) });
+      await store.replaceSealed(tx, version, (await reseal(version)).sealed);
       // On SQLite nothing else here lets others have a turn, and a history may be long.
       await nextTurn();
     }

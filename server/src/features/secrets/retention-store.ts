@@ -1,6 +1,6 @@
 import type { Plan } from '../../kernel/limits/rate-classes.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { SecretRow } from './store.ts';
+import { SECRETS, type SecretRow } from './store.ts';
 
 export function everyTenant(db: Reader): Promise<{ tenant_id: string; plan: Plan }[]> {
   return db.selectFrom('tenants').select(['tenant_id', 'plan']).orderBy('tenant_id').execute();
@@ -131,5 +131,5 @@ export async function deleteSecrets(
       .where('path', 'in', paths)
       .execute();
   }
-  await tx.deleteFrom('secrets').where('tenant_id', '=', tenantId).where('secret_id', 'in', ids).execute();
+  await SECRETS.deleteWhere(tx, (eb) => eb.and([eb('tenant_id', '=', tenantId), eb('secret_id', 'in', ids)]));
 }

@@ -1,14 +1,15 @@
 import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { Tables } from '../../kernel/storage/tables.ts';
+import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    secrets: SecretRow;
+    secrets: Authenticated<SecretRow, 'fingerprint'>;
     secret_tags: SecretTagRow;
-    secret_versions: SecretVersionRow;
+    secret_versions: Authenticated<SecretVersionRow>;
     rotations: RotationRow;
   }
 }
@@ -128,51 +129,93 @@ export const VERSION_SUMMARY = [
   'sealed_version',
 ] as const satisfies readonly (keyof SecretVersionRow)[];
 
+/** The value is bound to the secret and its version by its seal; the MAC binds the rest to it: where the secret is, and which version is which. */
+export const SECRETS = new AuthenticatedTable<'secrets', SecretRow>('secrets', {
+  key: ['secret_id'],
+  covered: [
+    'vault_id',
+    'deleted_no',
+    'path',
+    'secret_no',
+    'type',
+    'environment',
+    'protection',
+    'version',
+    'metadata',
+    'tags',
+    'rotation',
+    'rotation_id',
+    'rotated_at',
+    'next_rotation_at',
+    'created_at',
+    'updated_at',
+    'deleted_at',
+    'data_key',
+    'sealed_version',
+    'sealed',
+  ],
+  sealed: ['data_key', 'sealed'],
+  uncovered: { fingerprint: 'finds equal values; it opens nothing and is told to nobody' },
+  isListedAtUpgrade: false,
+});
+
+export const VERSIONS = new AuthenticatedTable<'secret_versions', SecretVersionRow>('secret_versions', {
+  key: ['secret_id', 'version'],
+  covered: [
+    'operation',
+    'reason',
+    'restored_from',
+    'author_kind',
+    'author_id',
+    'author_name',
+    'type',
+    'metadata',
+    'tags',
+    'created_at',
+    'sealed_version',
+    'sealed',
+  ],
+  sealed: ['sealed'],
+  isRecorded: false,
+});
+
 export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
-  await tx.insertInto('secrets').values(row).execute();
+  await SECRETS.insert(tx, row);
 }
 
 /** Also a deleted one. */
-export function findSecretById(db: Reader, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
-  return db
-    .selectFrom('secrets')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('secret_id', '=', secretId)
-    .executeTakeFirst();
+export async function findSecretById(db: Reader, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
+  const query = db.selectFrom('secrets').selectAll().where('tenant_id', '=', tenantId);
+  return SECRETS.checked(db, await query.where('secret_id', '=', secretId).executeTakeFirst());
 }
 
-export function findSecretByNo(db: Reader, tenantId: string, secretNo: number): Promise<SecretRow | undefined> {
-  return db
-    .selectFrom('secrets')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('secret_no', '=', secretNo)
-    .executeTakeFirst();
+export async function findSecretByNo(db: Reader, tenantId: string, secretNo: number): Promise<SecretRow | undefined> {
+  const query = db.selectFrom('secrets').selectAll().where('tenant_id', '=', tenantId);
+  return SECRETS.checked(db, await query.where('secret_no', '=', secretNo).executeTakeFirst());
 }
 
-export function lockSecretById(tx: Tx, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
-  return tx
-    .selectFrom('secrets')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('secret_id', '=', secretId)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockSecretById(tx: Tx, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
+  const [row] = await SECRETS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, secret_id: secretId }));
+  return row;
 }
 
 /** The latest of those that were deleted at this path. */
-export function findDeleted(
+export async function findDeleted(
   db: Reader,
   tenantId: string,
   vaultId: string,
   path: string,
 ): Promise<SecretRow | undefined> {
-  return deletedByPath(db, tenantId, vaultId, path).executeTakeFirst();
+  return SECRETS.checked(db, await deletedByPath(db, tenantId, vaultId, path).executeTakeFirst());
 }
 
-export function lockDeleted(tx: Tx, tenantId: string, vaultId: string, path: string): Promise<SecretRow | undefined> {
-  return deletedByPath(tx, tenantId, vaultId, path).forUpdate().executeTakeFirst();
+export async function lockDeleted(
+  tx: Tx,
+  tenantId: string,
+  vaultId: string,
+  path: string,
+): Promise<SecretRow | undefined> {
+  return SECRETS.checked(tx, await deletedByPath(tx, tenantId, vaultId, path).forUpdate().executeTakeFirst());
 }
 
 function deletedByPath(db: Reader, tenantId: string, vaultId: string, path: string) {
@@ -192,12 +235,7 @@ export async function updateSecret(
   { tenant_id, secret_id }: Pick<SecretRow, 'tenant_id' | 'secret_id'>,
   change: Partial<Omit<SecretRow, 'tenant_id' | 'secret_id'>>,
 ): Promise<void> {
-  await tx
-    .updateTable('secrets')
-    .set(change)
-    .where('tenant_id', '=', tenant_id)
-    .where('secret_id', '=', secret_id)
-    .execute();
+  await SECRETS.updateWhere(tx, (eb) => eb.and({ tenant_id, secret_id }), change);
 }
 
 /** The tags of what exists, for finding secrets by them; deleted secrets have none. */
@@ -271,7 +309,7 @@ export function summariesIn(
   return query.orderBy('t.path').limit(limit).execute() as Promise<SummaryRow[]>;
 }
 
-type TagJoin = Tables & { t: SecretTagRow; s: SecretRow };
+type TagJoin = Tables & { t: SecretTagRow; s: Tables['secrets'] };
 
 function hasTag(tag: string) {
   return (eb: ExpressionBuilder<TagJoin, 't' | 's'>) =>
@@ -287,13 +325,13 @@ function hasTag(tag: string) {
 }
 
 /** Of a secret that is still in this vault: once it is moved, its values are under another key. */
-export function findVersion(
+export async function findVersion(
   db: Reader,
   tenantId: string,
   { vault_id, secret_id }: Pick<SecretRow, 'vault_id' | 'secret_id'>,
   version: number,
 ): Promise<SecretVersionRow | undefined> {
-  return db
+  const query = db
     .selectFrom('secret_versions as n')
     .innerJoin('secrets as s', (join) =>
       join.onRef('s.tenant_id', '=', 'n.tenant_id').onRef('s.secret_id', '=', 'n.secret_id'),
@@ -302,8 +340,8 @@ export function findVersion(
     .where('n.tenant_id', '=', tenantId)
     .where('n.secret_id', '=', secret_id)
     .where('n.version', '=', version)
-    .where('s.vault_id', '=', vault_id)
-    .executeTakeFirst();
+    .where('s.vault_id', '=', vault_id);
+  return VERSIONS.checked(db, await query.executeTakeFirst());
 }
 
 export async function listVersions(
@@ -347,14 +385,14 @@ export async function tagsOfVersions(db: Reader, tenantId: string, secretId: str
 }
 
 /** Every version with its value, oldest first: for moving them under another vault's key. */
-export function versionsFrom(
+export async function versionsFrom(
   db: Reader,
   tenantId: string,
   secretId: string,
   after: number,
   limit: number,
 ): Promise<SecretVersionRow[]> {
-  return db
+  const rows = await db
     .selectFrom('secret_versions')
     .selectAll()
     .where('tenant_id', '=', tenantId)
@@ -363,14 +401,10 @@ export function versionsFrom(
     .orderBy('version')
     .limit(limit)
     .execute();
+  return VERSIONS.checkedAll(db, rows);
 }
 
-export async function replaceSealed(tx: Tx, row: SecretVersionRow): Promise<void> {
-  await tx
-    .updateTable('secret_versions')
-    .set({ sealed: row.sealed })
-    .where('tenant_id', '=', row.tenant_id)
-    .where('secret_id', '=', row.secret_id)
-    .where('version', '=', row.version)
-    .execute();
+/** Of a version that was read in this transaction. */
+export async function replaceSealed(tx: Tx, row: SecretVersionRow, sealed: Uint8Array): Promise<void> {
+  await VERSIONS.update(tx, row, { sealed });
 }

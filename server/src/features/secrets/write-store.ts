@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely';
+import type { Signed } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { type Parameter, PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
-import { type SecretRow, type SecretVersionRow, VERSION_SUMMARY } from './store.ts';
+import { SECRETS, type SecretRow, type SecretVersionRow, VERSION_SUMMARY, VERSIONS } from './store.ts';
 
 /** The statements of a change, built once. */
 
@@ -37,7 +38,7 @@ interface Place {
 function byPath(db: Kysely<Tables>, parameter: Parameter<Place>) {
   return db
     .selectFrom('secrets')
-    .select([...KEY, ...CONTENT])
+    .select([...KEY, ...CONTENT, 'row_mac'])
     .where('tenant_id', '=', parameter('tenantId'))
     .where('vault_id', '=', parameter('vaultId'))
     .where('deleted_no', '=', 0)
@@ -48,19 +49,24 @@ const FIND_SECRET = new PreparedQuery<Place, SecretRow>(byPath);
 
 const LOCK_SECRET = new PreparedQuery<Place, SecretRow>((db, parameter) => byPath(db, parameter).forUpdate());
 
-const REPLACE_SECRET = new PreparedQuery<SecretRow, never>((db, parameter) =>
+const REPLACE_SECRET = new PreparedQuery<Signed<SecretRow>, never>((db, parameter) =>
   db
     .updateTable('secrets')
-    .set(valuesOf<SecretRow, (typeof CONTENT)[number]>(CONTENT, parameter))
+    .set(valuesOf<Signed<SecretRow>, keyof Signed<SecretRow>>([...CONTENT, 'row_mac'], parameter) as never)
     .where('tenant_id', '=', parameter('tenant_id'))
     .where('secret_id', '=', parameter('secret_id'))
     .$castTo<never>(),
 );
 
-const INSERT_VERSION = new PreparedQuery<SecretVersionRow, never>((db, parameter) =>
+const INSERT_VERSION = new PreparedQuery<Signed<SecretVersionRow>, never>((db, parameter) =>
   db
     .insertInto('secret_versions')
-    .values(valuesOf<SecretVersionRow, keyof SecretVersionRow>([...VERSION_SUMMARY, 'sealed'], parameter))
+    .values(
+      valuesOf<Signed<SecretVersionRow>, keyof Signed<SecretVersionRow>>(
+        [...VERSION_SUMMARY, 'sealed', 'row_mac'],
+        parameter,
+      ),
+    )
     .$castTo<never>(),
 );
 
@@ -74,7 +80,7 @@ export async function findSecret(
   vaultId: string,
   path: string,
 ): Promise<SecretRow | undefined> {
-  return (await FIND_SECRET.run(db, { tenantId, vaultId, path }))[0];
+  return SECRETS.checked(db, (await FIND_SECRET.run(db, { tenantId, vaultId, path }))[0]);
 }
 
 export async function lockSecret(
@@ -83,14 +89,14 @@ export async function lockSecret(
   vaultId: string,
   path: string,
 ): Promise<SecretRow | undefined> {
-  return (await LOCK_SECRET.run(tx, { tenantId, vaultId, path }))[0];
+  return SECRETS.checked(tx, (await LOCK_SECRET.run(tx, { tenantId, vaultId, path }))[0]);
 }
 
 /** Everything of the row that can change with a version. */
 export async function replaceSecret(tx: Tx, row: SecretRow): Promise<void> {
-  await REPLACE_SECRET.run(tx, row);
+  await REPLACE_SECRET.run(tx, await SECRETS.signed(tx, row));
 }
 
 export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void> {
-  await INSERT_VERSION.run(tx, row);
+  await INSERT_VERSION.run(tx, await VERSIONS.signed(tx, row));
 }

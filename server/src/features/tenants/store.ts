@@ -1,13 +1,14 @@
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { TenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { TENANTS, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 
 export async function insertTenant(tx: Tx, row: TenantRow): Promise<void> {
-  await tx.insertInto('tenants').values(row).execute();
+  await TENANTS.insert(tx, row);
 }
 
-export function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow | undefined> {
-  return tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenantId).forUpdate().executeTakeFirst();
+export async function lockTenant(tx: Tx, tenantId: string): Promise<TenantRow | undefined> {
+  const [row] = await TENANTS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId }));
+  return row;
 }
 
 export async function listTenants(db: Reader, after: string, limit: number): Promise<Page<TenantRow>> {
@@ -22,5 +23,5 @@ export async function listTenants(db: Reader, after: string, limit: number): Pro
 }
 
 export async function updateTenant(tx: Tx, tenantId: string, change: Partial<TenantRow>): Promise<void> {
-  await tx.updateTable('tenants').set(change).where('tenant_id', '=', tenantId).execute();
+  await TENANTS.updateWhere(tx, (eb) => eb.and({ tenant_id: tenantId }), change);
 }

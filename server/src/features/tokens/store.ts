@@ -1,9 +1,11 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    tokens: TokenRow;
+    tokens: Authenticated<TokenRow>;
   }
 }
 
@@ -27,28 +29,37 @@ export interface TokenRow {
   revoked_at: number | null;
 }
 
+export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
+  key: ['token_id'],
+  covered: [
+    'user_id',
+    'parent_id',
+    'kind',
+    'name',
+    'token_hash',
+    'ceilings',
+    'rate_overrides',
+    'mfa_at',
+    'dpop_jkt',
+    'created_at',
+    'expires_at',
+    'revoked_at',
+  ],
+});
+
 export async function insertToken(tx: Tx, row: TokenRow): Promise<void> {
-  await tx.insertInto('tokens').values(row).execute();
+  await TOKENS.insert(tx, row);
 }
 
-export function findToken(db: Reader, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
-  return db
-    .selectFrom('tokens')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('token_id', '=', tokenId)
-    .executeTakeFirst();
+export async function findToken(db: Reader, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
+  const query = db.selectFrom('tokens').selectAll().where('tenant_id', '=', tenantId).where('token_id', '=', tokenId);
+  return TOKENS.checked(db, await query.executeTakeFirst());
 }
 
 /** Locked, so that making a token with it and revoking it take turns. */
-export function lockToken(tx: Tx, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
-  return tx
-    .selectFrom('tokens')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('token_id', '=', tokenId)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockToken(tx: Tx, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
+  const [row] = await TOKENS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, token_id: tokenId }));
+  return row;
 }
 
 /** Newest first. */
@@ -72,13 +83,12 @@ export async function listTokens(
 
 export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: number): Promise<void> {
   if (tokenIds.length === 0) return;
-  await tx
-    .updateTable('tokens')
-    .set({ revoked_at: now })
-    .where('tenant_id', '=', tenantId)
-    .where('token_id', 'in', tokenIds)
-    .where('revoked_at', 'is', null)
-    .execute();
+  await TOKENS.updateWhere(
+    tx,
+    (eb) =>
+      eb.and([eb('tenant_id', '=', tenantId), eb('token_id', 'in', tokenIds), eb('revoked_at', 'is', null)]),
+    { revoked_at: now },
+  );
 }
 
 /** Locked too: a child that is being used to make another one is waited for, and then its child is found. */
@@ -103,15 +113,17 @@ export async function revokeOfUser(
   now: number,
   except: string,
 ): Promise<void> {
-  let query = tx
-    .updateTable('tokens')
-    .set({ revoked_at: now })
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .where('token_id', '!=', except)
-    .where('revoked_at', 'is', null);
-  if (kinds === 'sessions') query = query.where('kind', '=', 'session');
-  await query.execute();
+  await TOKENS.updateWhere(
+    tx,
+    (eb) =>
+      eb.and([
+        eb.and({ tenant_id: tenantId, user_id: userId }),
+        eb('token_id', '!=', except),
+        eb('revoked_at', 'is', null),
+        ...(kinds === 'sessions' ? [eb('kind', '=', 'session')] : []),
+      ]),
+    { revoked_at: now },
+  );
 }
 
 /** Which of these people have a token, even one that is revoked or has expired and is not forgotten yet. */

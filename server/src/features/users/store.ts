@@ -1,10 +1,12 @@
 import { ADMIN_ROLES, type Role } from '../../kernel/authz/roles.ts';
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    users: UserRow;
+    users: Authenticated<UserRow>;
   }
 }
 
@@ -21,36 +23,30 @@ export interface UserRow {
   created_at: number;
 }
 
+export const USERS = new AuthenticatedTable<'users', UserRow>('users', {
+  key: ['user_id'],
+  covered: ['email', 'name', 'role', 'status', 'password_hash', 'created_at'],
+});
+
 export async function insertUser(tx: Tx, row: UserRow): Promise<void> {
-  await tx.insertInto('users').values(row).execute();
+  await USERS.insert(tx, row);
 }
 
-export function findUser(db: Reader, tenantId: string, userId: string): Promise<UserRow | undefined> {
-  return db
-    .selectFrom('users')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst();
+export async function findUser(db: Reader, tenantId: string, userId: string): Promise<UserRow | undefined> {
+  return USERS.checked(db, await byId(db, tenantId, userId).executeTakeFirst());
 }
 
-export function findUserByEmail(db: Reader, tenantId: string, email: string): Promise<UserRow | undefined> {
-  return db
-    .selectFrom('users')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('email', '=', email)
-    .executeTakeFirst();
+export async function findUserByEmail(db: Reader, tenantId: string, email: string): Promise<UserRow | undefined> {
+  const query = db.selectFrom('users').selectAll().where('tenant_id', '=', tenantId).where('email', '=', email);
+  return USERS.checked(db, await query.executeTakeFirst());
 }
 
-export function lockUser(tx: Tx, tenantId: string, userId: string): Promise<UserRow | undefined> {
-  return tx
-    .selectFrom('users')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('user_id', '=', userId)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockUser(tx: Tx, tenantId: string, userId: string): Promise<UserRow | undefined> {
+  return USERS.checked(tx, await byId(tx, tenantId, userId).forUpdate().executeTakeFirst());
+}
+
+function byId(db: Reader, tenantId: string, userId: string) {
+  return db.selectFrom('users').selectAll().where('tenant_id', '=', tenantId).where('user_id', '=', userId);
 }
 
 export async function listUsers(db: Reader, tenantId: string, after: string, limit: number): Promise<Page<UserRow>> {
@@ -66,16 +62,16 @@ export async function listUsers(db: Reader, tenantId: string, after: string, lim
 }
 
 export async function updateUser(tx: Tx, tenantId: string, userId: string, change: Partial<UserRow>): Promise<void> {
-  await tx.updateTable('users').set(change).where('tenant_id', '=', tenantId).where('user_id', '=', userId).execute();
+  await USERS.updateWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }), change);
 }
 
 export async function deleteUser(tx: Tx, tenantId: string, userId: string): Promise<void> {
-  await tx.deleteFrom('users').where('tenant_id', '=', tenantId).where('user_id', '=', userId).execute();
+  await USERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }
 
 /** Owners and admins who are not disabled. */
-export function listActiveAdmins(db: Reader, tenantId: string, limit: number): Promise<UserRow[]> {
-  return db
+export async function listActiveAdmins(db: Reader, tenantId: string, limit: number): Promise<UserRow[]> {
+  const rows = await db
     .selectFrom('users')
     .selectAll()
     .where('tenant_id', '=', tenantId)
@@ -84,17 +80,13 @@ export function listActiveAdmins(db: Reader, tenantId: string, limit: number): P
     .orderBy('user_id')
     .limit(limit)
     .execute();
+  return USERS.checkedAll(db, rows);
 }
 
 /** Locks the owners, so that two requests cannot each remove what they think is the last but one. */
 export async function lockActiveOwners(tx: Tx, tenantId: string): Promise<string[]> {
-  const rows = await tx
-    .selectFrom('users')
-    .select('user_id')
-    .where('tenant_id', '=', tenantId)
-    .where('role', '=', 'owner')
-    .where('status', '=', 'active')
-    .forUpdate()
-    .execute();
+  const rows = await USERS.lockedWhere(tx, (eb) =>
+    eb.and({ tenant_id: tenantId, role: 'owner', status: 'active' }),
+  );
   return rows.map((row) => row.user_id);
 }

@@ -1,15 +1,16 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import type { Membership, VaultRole } from '../../kernel/authz/vault-roles.ts';
+import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
-import type { Tables } from '../../kernel/storage/tables.ts';
+import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    vaults: VaultRow;
-    vault_members: VaultMemberRow;
+    vaults: Authenticated<VaultRow, 'secrets_count'>;
+    vault_members: Authenticated<VaultMemberRow>;
   }
 }
 
@@ -48,59 +49,61 @@ export interface VaultMemberRow {
   reviewed_by: string | null;
 }
 
+export const VAULTS = new AuthenticatedTable<'vaults', VaultRow>('vaults', {
+  key: ['name'],
+  covered: [
+    'vault_id',
+    'description',
+    'environment',
+    'tags',
+    'status',
+    'rotation_days',
+    'log_reads',
+    'audit_retention_days',
+    'is_zero_knowledge',
+    'approval_id',
+    'created_at',
+    'updated_at',
+    'deleted_at',
+    'purge_at',
+  ],
+  uncovered: { secrets_count: 'a number that is shown, and decides nothing' },
+});
+
+export const VAULT_MEMBERS = new AuthenticatedTable<'vault_members', VaultMemberRow>('vault_members', {
+  key: ['vault_id', 'principal_kind', 'principal_id'],
+  covered: ['role', 'added_at', 'reviewed_at', 'reviewed_by'],
+});
+
 export async function insertVault(tx: Tx, row: VaultRow): Promise<void> {
-  await tx.insertInto('vaults').values(row).execute();
+  await VAULTS.insert(tx, row);
 }
 
 /** Also a deleted one. */
 export async function findVault(db: Reader, tenantId: string, name: string): Promise<VaultRow | undefined> {
-  return (await FIND_VAULT.run(db, { tenantId, name }))[0];
+  return VAULTS.checked(db, (await FIND_VAULT.run(db, { tenantId, name }))[0]);
 }
-
-const VAULT = [
-  'tenant_id',
-  'name',
-  'vault_id',
-  'description',
-  'environment',
-  'tags',
-  'status',
-  'rotation_days',
-  'log_reads',
-  'audit_retention_days',
-  'is_zero_knowledge',
-  'secrets_count',
-  'approval_id',
-  'created_at',
-  'updated_at',
-  'deleted_at',
-  'purge_at',
-] as const satisfies readonly (keyof VaultRow)[];
 
 const FIND_VAULT = new PreparedQuery<{ tenantId: string; name: string }, VaultRow>((db, parameter) =>
   db
     .selectFrom('vaults')
-    .select(VAULT)
+    .select([...VAULTS.columns, 'row_mac'])
     .where('tenant_id', '=', parameter('tenantId'))
     .where('name', '=', parameter('name')),
 );
 
-export function findVaultById(db: Reader, tenantId: string, vaultId: string): Promise<VaultRow | undefined> {
-  return db
-    .selectFrom('vaults')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('vault_id', '=', vaultId)
-    .executeTakeFirst();
+export async function findVaultById(db: Reader, tenantId: string, vaultId: string): Promise<VaultRow | undefined> {
+  const query = db.selectFrom('vaults').selectAll().where('tenant_id', '=', tenantId).where('vault_id', '=', vaultId);
+  return VAULTS.checked(db, await query.executeTakeFirst());
 }
 
 /** It stays as it is until the end, and others may hold it so as well. */
-export function shareVault(tx: Tx, tenantId: string, name: string): Promise<VaultRow | undefined> {
-  return byName(tx, tenantId, name).forShare().executeTakeFirst();
+export async function shareVault(tx: Tx, tenantId: string, name: string): Promise<VaultRow | undefined> {
+  return VAULTS.checked(tx, await byName(tx, tenantId, name).forShare().executeTakeFirst());
 }
 
-export function lockVault(tx: Tx, tenantId: string, name: string): Promise<VaultRow | undefined> {
-  return byName(tx, tenantId, name).forUpdate().executeTakeFirst();
+export async function lockVault(tx: Tx, tenantId: string, name: string): Promise<VaultRow | undefined> {
+  return VAULTS.checked(tx, await byName(tx, tenantId, name).forUpdate().executeTakeFirst());
 }
 
 function byName(db: Reader, tenantId: string, name: string) {
@@ -171,7 +174,7 @@ export async function updateVault(
   name: string,
   change: Partial<Omit<VaultRow, 'tenant_id' | 'name' | 'vault_id' | 'secrets_count'>>,
 ): Promise<void> {
-  await tx.updateTable('vaults').set(change).where('tenant_id', '=', tenantId).where('name', '=', name).execute();
+  await VAULTS.updateWhere(tx, (eb) => eb.and({ tenant_id: tenantId, name }), change);
 }
 
 export async function countSecrets(tx: Tx, tenantId: string, vaultId: string, difference: number): Promise<void> {
@@ -196,12 +199,12 @@ export function vaultsToPurge(db: Reader, now: number, limit: number): Promise<V
 }
 
 export async function deleteVaultRow(tx: Tx, tenantId: string, vaultId: string): Promise<void> {
-  await tx.deleteFrom('vault_members').where('tenant_id', '=', tenantId).where('vault_id', '=', vaultId).execute();
-  await tx.deleteFrom('vaults').where('tenant_id', '=', tenantId).where('vault_id', '=', vaultId).execute();
+  await VAULT_MEMBERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, vault_id: vaultId }));
+  await VAULTS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, vault_id: vaultId }));
 }
 
 export async function insertMember(tx: Tx, row: VaultMemberRow): Promise<void> {
-  await tx.insertInto('vault_members').values(row).execute();
+  await VAULT_MEMBERS.insert(tx, row);
 }
 
 export async function listMembers(
@@ -230,39 +233,28 @@ export async function listMembers(
   return pageOf(rows, limit, (row) => [row.principal_kind, row.principal_id]);
 }
 
-export function lockMember(
+export async function lockMember(
   tx: Tx,
   tenantId: string,
   vaultId: string,
   principalId: string,
 ): Promise<VaultMemberRow | undefined> {
-  return tx
-    .selectFrom('vault_members')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('vault_id', '=', vaultId)
-    .where('principal_id', '=', principalId)
-    .forUpdate()
-    .executeTakeFirst();
+  const [row] = await VAULT_MEMBERS.lockedWhere(tx, (eb) =>
+    eb.and({ tenant_id: tenantId, vault_id: vaultId, principal_id: principalId }),
+  );
+  return row;
 }
 
 export async function setMemberRole(tx: Tx, row: VaultMemberRow): Promise<void> {
-  await tx
-    .updateTable('vault_members')
-    .set({ role: row.role })
-    .where('tenant_id', '=', row.tenant_id)
-    .where('vault_id', '=', row.vault_id)
-    .where('principal_id', '=', row.principal_id)
-    .execute();
+  await VAULT_MEMBERS.updateWhere(tx, isMember(row), { role: row.role });
 }
 
 export async function deleteMember(tx: Tx, row: VaultMemberRow): Promise<void> {
-  await tx
-    .deleteFrom('vault_members')
-    .where('tenant_id', '=', row.tenant_id)
-    .where('vault_id', '=', row.vault_id)
-    .where('principal_id', '=', row.principal_id)
-    .execute();
+  await VAULT_MEMBERS.deleteWhere(tx, isMember(row));
+}
+
+function isMember({ tenant_id, vault_id, principal_id }: VaultMemberRow): Which<'vault_members'> {
+  return (eb) => eb.and({ tenant_id, vault_id, principal_id });
 }
 
 export async function markReviewed(
@@ -272,13 +264,9 @@ export async function markReviewed(
   now: number,
   reviewer: string,
 ): Promise<number> {
-  const { numUpdatedRows } = await tx
-    .updateTable('vault_members')
-    .set({ reviewed_at: now, reviewed_by: reviewer })
-    .where('tenant_id', '=', tenantId)
-    .where('vault_id', '=', vaultId)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
+  const isOfVault: Which<'vault_members'> = (eb) => eb.and({ tenant_id: tenantId, vault_id: vaultId });
+  const reviewed = await VAULT_MEMBERS.updateWhere(tx, isOfVault, { reviewed_at: now, reviewed_by: reviewer });
+  return reviewed.length;
 }
 
 export type DatedMembership = Membership & Pick<VaultMemberRow, 'principal_id' | 'added_at'>;
@@ -289,26 +277,31 @@ export async function membershipsOf(
   tenantId: string,
   principals: readonly { kind: MemberKind; id: string }[],
 ): Promise<DatedMembership[]> {
-  return db
-    .selectFrom('vault_members as m')
-    .innerJoin('vaults as v', (join) =>
-      join.onRef('v.tenant_id', '=', 'm.tenant_id').onRef('v.vault_id', '=', 'm.vault_id'),
-    )
-    .select(['v.name as vault', 'm.role', 'm.principal_id', 'm.added_at'])
-    .where('m.tenant_id', '=', tenantId)
-    .where((eb) =>
-      eb.or(
-        principals.map(({ kind, id }) => eb.and([eb('m.principal_kind', '=', kind), eb('m.principal_id', '=', id)])),
-      ),
-    )
+  const members = await db
+    .selectFrom('vault_members')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where((eb) => eb.or(principals.map(({ kind, id }) => eb.and({ principal_kind: kind, principal_id: id }))))
     .execute();
+  if (members.length === 0) return [];
+  await VAULT_MEMBERS.checkedAll(db, members);
+  const ids = [...new Set(members.map(({ vault_id }) => vault_id))];
+  const vaults = await db
+    .selectFrom('vaults')
+    .select([...VAULTS.columns, 'row_mac'])
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', 'in', ids)
+    .execute();
+  await VAULTS.checkedAll(db, vaults);
+  const names = new Map(vaults.map(({ vault_id, name }) => [vault_id, name]));
+  return members.flatMap(({ vault_id, role, principal_id, added_at }) => {
+    const vault = names.get(vault_id);
+    return vault === undefined ? [] : [{ vault, role, principal_id, added_at }];
+  });
 }
 
 export async function forgetMember(tx: Tx, tenantId: string, kind: MemberKind, id: string): Promise<void> {
-  await tx
-    .deleteFrom('vault_members')
-    .where('tenant_id', '=', tenantId)
-    .where('principal_kind', '=', kind)
-    .where('principal_id', '=', id)
-    .execute();
+  await VAULT_MEMBERS.deleteWhere(tx, (eb) =>
+    eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }),
+  );
 }

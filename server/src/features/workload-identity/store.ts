@@ -1,9 +1,11 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Authenticated } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    workload_methods: MethodRow;
+    workload_methods: Authenticated<MethodRow>;
   }
 }
 
@@ -25,34 +27,41 @@ export interface MethodRow {
   updated_at: number;
 }
 
+export const METHODS = new AuthenticatedTable<'workload_methods', MethodRow>('workload_methods', {
+  key: ['method_no'],
+  covered: [
+    'connection_no',
+    'name',
+    'type',
+    'config',
+    'sealed_secrets',
+    'revision',
+    'created_by',
+    'created_at',
+    'updated_at',
+  ],
+});
+
 export const CURSOR_KIND = 'workload_methods';
 
 export async function insertMethod(tx: Tx, row: MethodRow): Promise<void> {
-  await tx.insertInto('workload_methods').values(row).execute();
+  await METHODS.insert(tx, row);
 }
 
 /** Of whichever tenant: for a caller who has shown nothing but the number so far. */
-export function findMethodAnywhere(db: Reader, methodNo: number): Promise<MethodRow | undefined> {
-  return db.selectFrom('workload_methods').selectAll().where('method_no', '=', methodNo).executeTakeFirst();
+export async function findMethodAnywhere(db: Reader, methodNo: number): Promise<MethodRow | undefined> {
+  const query = db.selectFrom('workload_methods').selectAll().where('method_no', '=', methodNo);
+  return METHODS.checked(db, await query.executeTakeFirst());
 }
 
-export function findMethod(db: Reader, tenantId: string, methodNo: number): Promise<MethodRow | undefined> {
-  return db
-    .selectFrom('workload_methods')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('method_no', '=', methodNo)
-    .executeTakeFirst();
+export async function findMethod(db: Reader, tenantId: string, methodNo: number): Promise<MethodRow | undefined> {
+  const row = await findMethodAnywhere(db, methodNo);
+  return row?.tenant_id === tenantId ? row : undefined;
 }
 
-export function lockMethod(tx: Tx, tenantId: string, methodNo: number): Promise<MethodRow | undefined> {
-  return tx
-    .selectFrom('workload_methods')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('method_no', '=', methodNo)
-    .forUpdate()
-    .executeTakeFirst();
+export async function lockMethod(tx: Tx, tenantId: string, methodNo: number): Promise<MethodRow | undefined> {
+  const [row] = await METHODS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, method_no: methodNo }));
+  return row;
 }
 
 export async function listMethods(
@@ -74,23 +83,14 @@ export async function listMethods(
 
 export async function updateMethod(tx: Tx, row: MethodRow): Promise<void> {
   const { tenant_id, method_no, ...change } = row;
-  await tx
-    .updateTable('workload_methods')
-    .set(change)
-    .where('tenant_id', '=', tenant_id)
-    .where('method_no', '=', method_no)
-    .execute();
+  await METHODS.updateWhere(tx, (eb) => eb.and({ tenant_id, method_no }), change);
 }
 
 export async function deleteMethod(tx: Tx, tenantId: string, methodNo: number): Promise<void> {
-  await tx.deleteFrom('workload_methods').where('tenant_id', '=', tenantId).where('method_no', '=', methodNo).execute();
+  await METHODS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, method_no: methodNo }));
 }
 
 /** With the connection go the ways to become it. */
 export async function deleteMethodsOf(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
-  await tx
-    .deleteFrom('workload_methods')
-    .where('tenant_id', '=', tenantId)
-    .where('connection_no', '=', connectionNo)
-    .execute();
+  await METHODS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
 }

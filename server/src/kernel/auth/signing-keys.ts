@@ -3,8 +3,9 @@ import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../clock.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { newId } from '../ids.ts';
+import { AuthenticatedTable } from '../integrity/authenticated-table.ts';
 import type { Database } from '../storage/database.ts';
-import { SYSTEM_TENANT } from '../storage/tables.ts';
+import { type SigningKeysTable, SYSTEM_TENANT } from '../storage/tables.ts';
 
 const PURPOSE = 'signing';
 const ALGORITHM = 'EdDSA';
@@ -16,6 +17,12 @@ const PUBLISHED_BEFORE_MS = HOUR_MS;
 const VERIFIES_AFTER_MS = 366 * DAY_MS;
 /** An unknown key id makes a node look for new keys, but garbage cannot make it look all the time. */
 const RELOAD_COOLDOWN_MS = 1 * SECOND_MS;
+
+/** The private half is sealed under the key's id, and the MAC covers both halves: no other public key can stand in its place. */
+export const SIGNING_KEYS = new AuthenticatedTable<'signing_keys', SigningKeysTable>('signing_keys', {
+  key: ['kid'],
+  covered: ['public_jwk', 'sealed_private', 'signs_from', 'verifies_until', 'created_at'],
+});
 
 interface LoadedKey {
   kid: string;
@@ -86,16 +93,13 @@ export class SigningKeys {
     const newest = this.#keys[0];
     const isDue = newest === undefined || newest.signsFrom + SIGNING_PERIOD_MS - PUBLISHED_BEFORE_MS <= now;
     if (isDue) await this.#create(newest === undefined ? now : now + PUBLISHED_BEFORE_MS);
-    const dropped = await this.#database.transaction(async (tx) => {
-      const result = await tx
-        .deleteFrom('signing_keys')
-        .where('tenant_id', '=', SYSTEM_TENANT)
-        .where('verifies_until', '<', now)
-        .executeTakeFirst();
-      return Number(result.numDeletedRows);
-    });
+    const dropped = await this.#database.transaction((tx) =>
+      SIGNING_KEYS.deleteWhere(tx, (eb) =>
+        eb.and([eb('tenant_id', '=', SYSTEM_TENANT), eb('verifies_until', '<', now)]),
+      ),
+    );
     await this.#load();
-    return { created: isDue ? 1 : 0, dropped };
+    return { created: isDue ? 1 : 0, dropped: dropped.length };
   }
 
   async #create(signsFrom: number): Promise<void> {
@@ -103,20 +107,17 @@ export class SigningKeys {
     const kid = newId('key', this.#clock.now());
     const jwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: ALGORITHM, use: 'sig' };
     const sealed = await this.#keyring.seal(PURPOSE, place(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
-    await this.#database.transaction(async (tx) => {
-      await tx
-        .insertInto('signing_keys')
-        .values({
-          tenant_id: SYSTEM_TENANT,
-          kid,
-          public_jwk: JSON.stringify(jwk),
-          sealed_private: sealed,
-          signs_from: signsFrom,
-          verifies_until: signsFrom + SIGNING_PERIOD_MS + VERIFIES_AFTER_MS,
-          created_at: this.#clock.now(),
-        })
-        .execute();
-    });
+    await this.#database.transaction((tx) =>
+      SIGNING_KEYS.insert(tx, {
+        tenant_id: SYSTEM_TENANT,
+        kid,
+        public_jwk: JSON.stringify(jwk),
+        sealed_private: sealed,
+        signs_from: signsFrom,
+        verifies_until: signsFrom + SIGNING_PERIOD_MS + VERIFIES_AFTER_MS,
+        created_at: this.#clock.now(),
+      }),
+    );
   }
 
   async #signingKey(): Promise<LoadedKey> {
@@ -158,7 +159,7 @@ export class SigningKeys {
       .where('tenant_id', '=', SYSTEM_TENANT)
       .orderBy('signs_from', 'desc')
       .execute();
-    this.#keys = rows.map((row) => {
+    this.#keys = (await this.#authentic(rows)).map((row) => {
       const jwk = JSON.parse(row.public_jwk) as Record<string, unknown>;
       return {
         kid: row.kid,
@@ -170,6 +171,17 @@ export class SigningKeys {
       };
     });
     this.#loadedAt = this.#clock.now();
+  }
+
+  /** A forged key signs and verifies nothing; the others go on. */
+  async #authentic(rows: SigningKeysTable[]): Promise<SigningKeysTable[]> {
+    const { read, rowKeys } = this.#database;
+    const authentic: SigningKeysTable[] = [];
+    for (const row of rows) {
+      if (await SIGNING_KEYS.isAuthentic(read, row)) authentic.push(row);
+      else rowKeys.refuse(SIGNING_KEYS.name, row.kid);
+    }
+    return authentic;
   }
 }
 

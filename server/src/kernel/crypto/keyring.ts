@@ -4,6 +4,7 @@ import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
 import { unavailable } from '../errors.ts';
 import { type Database, type Reader, type Tx, UniqueViolation } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
+import { ROW_PURPOSE, type RowKeySource, type RowMacKey } from '../integrity/row-keys.ts';
 import { macOf } from './digest.ts';
 import type { RootKey } from './root-key.ts';
 import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
@@ -37,7 +38,7 @@ interface Newest {
  * Root key → tenant key → one key for each purpose. The newest version of a key seals; every version opens. Keys live here as
  * `KeyObject`s, unwrapped, in a bounded cache; the database holds them wrapped only.
  */
-export class Keyring {
+export class Keyring implements RowKeySource {
   readonly #database: Database;
   readonly #root: RootKey;
   readonly #clock: Clock;
@@ -122,6 +123,13 @@ export class Keyring {
   /** A version of a key as it is, for whoever has a format of their own and counts the uses. Unwrapped once, then from memory. */
   keyAt(tenantId: string, purpose: string, version: number): Promise<KeyObject> {
     return this.#key(tenantId, purpose, version);
+  }
+
+  /** The key that authenticates a tenant's rows. It is made with the tenant, and only a rekey makes another. */
+  async newestRowKey(tenantId: string): Promise<RowMacKey> {
+    const row = await this.#newestRow(tenantId, ROW_PURPOSE);
+    if (row === undefined) throw new UnsealError();
+    return { version: row.version, key: await this.#key(tenantId, ROW_PURPOSE, row.version) };
   }
 
   /** Wraps new versions of a key, to be inserted in the transaction that they belong to. Call it before that transaction. */

@@ -1,14 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Kysely } from 'kysely';
 import { CofferError, unavailable } from '../errors.ts';
+import { RowChanges } from '../integrity/row-changes.ts';
+import type { RowKeys } from '../integrity/row-keys.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
-export type Reader = Kysely<Tables>;
+/** Queries, with the keys that tell whether a row is one that the service wrote. */
+export type Reader = Kysely<Tables> & { readonly rowKeys: RowKeys };
 
 declare const inTransaction: unique symbol;
 /** A transaction. Stores that change rows demand one, so that forgetting it does not compile. */
-export type Tx = Kysely<Tables> & { readonly [inTransaction]: true };
+export type Tx = Reader & { readonly changes: RowChanges; readonly [inTransaction]: true };
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
@@ -19,13 +22,16 @@ export interface Database {
    * a version is still true while the version stands.
    */
   readonly version: number | null;
+  /** Set up once the keyring is open. */
+  readonly rowKeys: RowKeys;
   /** Queries outside a transaction. Its connections are read-only: a write through it fails. */
   readonly read: Reader;
   /** A hot-path query, compiled once. */
   query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]>;
   /**
    * Runs `fn` in one transaction and commits it durably. `fn` may run more than once (busy and serialisation failures are
-   * retried), so it must do nothing but use `tx`: no network call, no other transaction.
+   * retried), so it must do nothing but use `tx`: no network call, no other transaction. A change of rows that are authenticated has to be
+   * recorded in the audit log inside it: without that it fails.
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
   /**
@@ -72,6 +78,14 @@ export async function runTransaction<T>(
       throw translate(error, kind);
     }
   }
+}
+
+/** A transaction's own handle, and what has to hold before its commit. */
+export async function runInside<T>(tx: Kysely<Tables>, rowKeys: RowKeys, fn: (tx: Tx) => Promise<T>): Promise<T> {
+  const changes = new RowChanges();
+  const result = await fn(Object.assign(tx, { rowKeys, changes }) as Tx);
+  changes.requireRecorded();
+  return result;
 }
 
 export function translate(error: unknown, kind: FailureKind): unknown {

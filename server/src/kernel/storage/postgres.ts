@@ -1,10 +1,9 @@
-import type { Kysely } from 'kysely';
 import pg from 'pg';
-import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
+import { RowKeys } from '../integrity/row-keys.ts';
+import { type Database, type FailureKind, type Reader, runInside, runTransaction, type Tx, translate } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { PostgresLane } from './postgres-lane.ts';
 import { nameOf, type PreparedQuery } from './prepared-query.ts';
-import type { Tables } from './tables.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -19,7 +18,8 @@ const INT8 = 20;
 export class PostgresDatabase implements Database {
   readonly kind = 'postgres';
   readonly version = null;
-  readonly read: Kysely<Tables>;
+  readonly rowKeys = new RowKeys();
+  readonly read: Reader;
   /** Statements that stand alone share connections; a transaction has one to itself. */
   readonly #reading: PostgresLane;
   readonly #writing: PostgresLane;
@@ -36,7 +36,9 @@ export class PostgresDatabase implements Database {
     this.#transactions.on('error', () => {});
     // Nor may one that breaks in the very moment it is handed over: the pool listens no longer then, and we not yet.
     this.#transactions.on('connect', (client) => client.on('error', () => {}));
-    this.read = kyselyOver('postgres', executeOn(this.#reading, { isRetried: false }));
+    this.read = Object.assign(kyselyOver('postgres', executeOn(this.#reading, { isRetried: false })), {
+      rowKeys: this.rowKeys,
+    });
   }
 
   async query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
@@ -63,7 +65,7 @@ export class PostgresDatabase implements Database {
     });
     try {
       await client.query('begin');
-      const result = await fn(tx as Tx);
+      const result = await runInside(tx, this.rowKeys, fn);
       isOpen = false;
       await client.query('commit');
       return result;

@@ -1,14 +1,13 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import type { Kysely } from 'kysely';
 import { unavailable } from '../errors.ts';
 import { CommitMark } from './commit-mark.ts';
-import { type Database, type FailureKind, runTransaction, type Tx, translate } from './database.ts';
+import { RowKeys } from '../integrity/row-keys.ts';
+import { type Database, type FailureKind, type Reader, runInside, runTransaction, type Tx, translate } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { Mutex } from './mutex.ts';
 import { PreparedQuery } from './prepared-query.ts';
-import type { Tables } from './tables.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 /** More would let the first of them wait for long. */
@@ -29,7 +28,8 @@ const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma secure_delete
 export class SqliteDatabase implements Database {
   readonly kind = 'sqlite';
   readonly file: string;
-  readonly read: Kysely<Tables>;
+  readonly rowKeys = new RowKeys();
+  readonly read: Reader;
   readonly #writer: Connection;
   readonly #reader: Connection;
   readonly #writing = new Mutex();
@@ -51,7 +51,9 @@ export class SqliteDatabase implements Database {
     this.#mark.begin(this.#number(LAST_COMMIT));
     this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
     this.#reader.database.exec(SET_UP);
-    this.read = kyselyOver('sqlite', executeOn(this.#reader, { isRetried: false }));
+    this.read = Object.assign(kyselyOver('sqlite', executeOn(this.#reader, { isRetried: false })), {
+      rowKeys: this.rowKeys,
+    });
   }
 
   #number(sql: string): number {
@@ -149,7 +151,7 @@ export class SqliteDatabase implements Database {
     });
     this.#writer.run('savepoint one', []);
     try {
-      const result = await fn(tx as Tx);
+      const result = await runInside(tx, this.rowKeys, fn);
       isOpen = false;
       this.#writer.run('release one', []);
       return () => resolve(result);

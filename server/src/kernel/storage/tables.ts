@@ -1,3 +1,13 @@
+import type { ColumnType } from 'kysely';
+
+/**
+ * A table whose rows are authenticated: its columns are written through its `AuthenticatedTable` alone, so none of them can be set by a
+ * statement of one's own. Those that decide nothing stay as they are.
+ */
+export type Authenticated<R, Uncovered extends keyof R = never> = {
+  [K in Exclude<keyof R, Uncovered>]: ColumnType<R[K], R[K], never>;
+} & Pick<R, Uncovered> & { row_mac: ColumnType<Uint8Array | null, Uint8Array, never> };
+
 /**
  * The typed tables. The kernel declares its own here; a feature adds its own beside its store:
  * `declare module '../../kernel/storage/tables.ts' { interface Tables { users: UsersTable } }`.
@@ -5,9 +15,9 @@
  */
 export interface Tables {
   installation: InstallationTable;
-  tenants: TenantsTable;
+  tenants: Authenticated<TenantsTable, 'epoch'>;
   keys: KeysTable;
-  signing_keys: SigningKeysTable;
+  signing_keys: Authenticated<SigningKeysTable>;
   audit_segments: AuditSegmentsTable;
   audit_heads: AuditHeadsTable;
   audit_journal: AuditJournalTable;

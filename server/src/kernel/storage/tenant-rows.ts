@@ -1,18 +1,26 @@
+import { AuthenticatedTable } from '../integrity/authenticated-table.ts';
 import type { Reader } from './database.ts';
 import type { TenantsTable } from './tables.ts';
 
 export type TenantRow = TenantsTable;
 
+export const TENANTS = new AuthenticatedTable<'tenants', TenantRow>('tenants', {
+  key: [],
+  covered: ['name', 'status', 'is_operator', 'plan', 'rate_overrides', 'created_at'],
+  uncovered: { epoch: 'only counts up; a node that sees it go back resolves its callers anew' },
+});
+
 /** Reading a tenant is the kernel's, since every credential belongs to one; making and changing them is a feature. */
-export function findTenant(db: Reader, tenantId: string): Promise<TenantRow | undefined> {
-  return db.selectFrom('tenants').selectAll().where('tenant_id', '=', tenantId).executeTakeFirst();
+export async function findTenant(db: Reader, tenantId: string): Promise<TenantRow | undefined> {
+  const query = db.selectFrom('tenants').selectAll().where('tenant_id', '=', tenantId);
+  return TENANTS.checked(db, await query.executeTakeFirst());
 }
 
-export function findTenantByName(db: Reader, name: string): Promise<TenantRow | undefined> {
-  return db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst();
+export async function findTenantByName(db: Reader, name: string): Promise<TenantRow | undefined> {
+  return TENANTS.checked(db, await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst());
 }
 
 /** The tenant of whoever runs the installation: made by the first start, so it is there or there is nothing at all. */
-export function findOperatorTenant(db: Reader): Promise<TenantRow | undefined> {
-  return db.selectFrom('tenants').selectAll().where('is_operator', '=', 1).executeTakeFirst();
+export async function findOperatorTenant(db: Reader): Promise<TenantRow | undefined> {
+  return TENANTS.checked(db, await db.selectFrom('tenants').selectAll().where('is_operator', '=', 1).executeTakeFirst());
 }

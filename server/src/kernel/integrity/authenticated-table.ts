@@ -1,0 +1,237 @@
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
+import type { Reader, Tx } from '../storage/database.ts';
+import type { Tables } from '../storage/tables.ts';
+import { isRowMac, type RowMacKey, rowMac } from './row-keys.ts';
+import { type ColumnValue, fieldText, rowDigest, sealedText } from './row-text.ts';
+
+/** Rows that are loaded at once when a whole table is walked. */
+export const WALK_CHUNK = 500;
+
+type Column<R> = keyof R & string;
+
+interface Shape<R> {
+  /** What names a row inside its tenant. The tenant's own row has no other name than the tenant. */
+  key: readonly Column<R>[];
+  /** What the MAC covers beside tenant and key, in an order that never changes: columns added later are appended. */
+  covered: readonly Column<R>[];
+  /** Of these only the head is covered: they are sealed, and bound to the row by that. */
+  sealed?: readonly Column<R>[];
+  /** Columns that decide nothing, each with the reason. */
+  uncovered?: Partial<Record<Column<R>, string>>;
+  /** Whether the audit log tells the digest of each row: not of what only grows, and is bound to a row that is told. */
+  isRecorded?: boolean;
+  /** Rows that were there before they were authenticated are not listed in the log one by one: there may be millions. */
+  isListedAtUpgrade?: boolean;
+}
+
+/** Chooses rows, as in `where` of Kysely. */
+export type Which<T extends keyof Tables> = (eb: ExpressionBuilder<Tables, T>) => Expression<SqlBool>;
+
+/** A row with what authenticates it. */
+export type Signed<R> = R & { row_mac: Uint8Array };
+
+/** Statements whose table is known only when they run. */
+type AnyTable = Kysely<Record<string, Record<string, ColumnValue>>>;
+
+/**
+ * A table whose rows decide who may do what, or what a secret is. Each row carries a MAC over its tenant, its table, its key and every
+ * column that decides, under a key that the database holds only wrapped; and each change is told to the transaction, which records the
+ * row's digest in the audit log. So whoever writes to the database without the root key can make no row that is believed, and rows that
+ * were deleted or put back are found by comparing them with the log.
+ */
+export class AuthenticatedTable<T extends keyof Tables & string, R extends { tenant_id: string }> {
+  readonly name: T;
+  readonly columns: readonly Column<R>[];
+  readonly key: readonly Column<R>[];
+  readonly uncovered: Readonly<Partial<Record<string, string>>>;
+  readonly isRecorded: boolean;
+  readonly isListedAtUpgrade: boolean;
+  readonly #fields: readonly [column: Column<R>, isSealed: boolean][];
+
+  constructor(name: T, { key, covered, sealed = [], uncovered = {}, ...shape }: Shape<R>) {
+    this.name = name;
+    this.isRecorded = shape.isRecorded ?? true;
+    this.isListedAtUpgrade = shape.isListedAtUpgrade ?? this.isRecorded;
+    this.key = key;
+    this.uncovered = uncovered;
+    this.#fields = [...key, ...covered].map((column) => [column, sealed.includes(column)]);
+    const plain = Object.keys(uncovered) as Column<R>[];
+    this.columns = ['tenant_id', ...this.#fields.map(([column]) => column), ...plain];
+  }
+
+  /** How the audit log calls a row. */
+  keyText(row: R): string {
+    return this.key.length === 0 ? row.tenant_id : this.key.map((column) => plainText(row[column])).join(' ');
+  }
+
+  /** Everything the MAC covers. */
+  text(row: R): string {
+    let text = `${fieldText(this.name)}${fieldText(row.tenant_id)}`;
+    for (const [column, isSealed] of this.#fields) {
+      const value = row[column] as ColumnValue;
+      text += isSealed ? sealedText(value as Uint8Array | null) : fieldText(value);
+    }
+    return text;
+  }
+
+  digest(row: R): string {
+    return rowDigest(this.text(row));
+  }
+
+  /** The row with its MAC, for a statement that writes it in this transaction. */
+  async signed(tx: Tx, row: R): Promise<Signed<R>> {
+    const key = await keyFor(tx, row.tenant_id);
+    const text = this.text(row);
+    this.#note(tx, row, rowDigest(text));
+    return { ...row, row_mac: rowMac(key, text) };
+  }
+
+  /** For rows of a new tenant and for the upgrade, whose key is at hand. */
+  mac(key: RowMacKey, row: R): Buffer {
+    return rowMac(key, this.text(row));
+  }
+
+  /** The row as it was loaded, if the service wrote it. */
+  async checked<L extends R>(db: Reader, row: L | undefined): Promise<L | undefined> {
+    if (row === undefined) return undefined;
+    if (!(await this.isAuthentic(db, row))) throw db.rowKeys.refuse(this.name, this.keyText(row));
+    return row;
+  }
+
+  async checkedAll<L extends R>(db: Reader, rows: L[]): Promise<L[]> {
+    for (const row of rows) await this.checked(db, row);
+    return rows;
+  }
+
+  async isAuthentic(db: Reader, row: R): Promise<boolean> {
+    const key =
+      ('changes' in db ? (db as Tx).changes.keyOf(row.tenant_id) : undefined) ??
+      (await db.rowKeys.keyForCheck(row.tenant_id));
+    return key !== null && this.isAuthenticWith(key, row);
+  }
+
+  isAuthenticWith(key: RowMacKey, row: R): boolean {
+    return isRowMac(key, this.text(row), (row as { row_mac?: Uint8Array | null }).row_mac);
+  }
+
+  async insert(tx: Tx, ...rows: R[]): Promise<void> {
+    if (rows.length === 0) return;
+    const values = await Promise.all(rows.map(async (row) => this.#stored(await this.signed(tx, row))));
+    await anyTable(tx).insertInto(this.name as string).values(values).execute();
+  }
+
+  /** A row that was locked and checked in this transaction becomes what the change makes of it. */
+  async update(tx: Tx, row: R, change: Partial<R>): Promise<R> {
+    const changed = { ...row, ...change };
+    if (this.keyText(changed) !== this.keyText(row)) throw new Error(`the key of a row of ${this.name} stays`);
+    const { row_mac } = await this.signed(tx, changed);
+    let query = anyTable(tx)
+      .updateTable(this.name as string)
+      .set({ ...(change as Record<string, ColumnValue>), row_mac })
+      .where('tenant_id', '=', row.tenant_id);
+    for (const [column, value] of this.#keyOf(row)) query = query.where(column, '=', value);
+    await query.execute();
+    return changed;
+  }
+
+  /** Locks the rows, checks them, and changes each; answers with the rows as they were. */
+  async updateWhere(tx: Tx, which: Which<T>, change: Partial<R>): Promise<R[]> {
+    const rows = await this.lockedWhere(tx, which);
+    for (const row of rows) await this.update(tx, row, change);
+    return rows;
+  }
+
+  /** Forged rows can be deleted too, so they are not checked. Answers with the rows as they were. */
+  async deleteWhere(tx: Tx, which: Which<T>): Promise<R[]> {
+    const rows = await this.#selectLocked(tx, which);
+    for (const row of rows) {
+      let query = anyTable(tx).deleteFrom(this.name as string).where('tenant_id', '=', row.tenant_id);
+      for (const [column, value] of this.#keyOf(row)) query = query.where(column, '=', value);
+      await query.execute();
+      this.#note(tx, row, null);
+    }
+    return rows;
+  }
+
+  #keyOf(row: R): [column: string, value: ColumnValue][] {
+    return this.key.map((column) => [column, row[column] as ColumnValue]);
+  }
+
+  #note(tx: Tx, row: R, digest: string | null): void {
+    if (this.isRecorded) tx.changes.note(row.tenant_id, this.name, this.keyText(row), digest);
+  }
+
+  async lockedWhere(tx: Tx, which: Which<T>): Promise<R[]> {
+    return this.checkedAll(tx, await this.#selectLocked(tx, which));
+  }
+
+  async #selectLocked(tx: Tx, which: Which<T>): Promise<R[]> {
+    const query = anyTable(tx)
+      .selectFrom(this.name as string)
+      .select([...this.columns, 'row_mac'])
+      .where(which as never)
+      .forUpdate();
+    return (await query.execute()) as unknown as R[];
+  }
+
+  /** Every row of a tenant, in the order of its key, some at a time. */
+  async *walk(db: Reader, tenantId: string): AsyncGenerator<(R & { row_mac: Uint8Array | null })[]> {
+    for (let last: R | undefined; ; ) {
+      let query = anyTable(db)
+        .selectFrom(this.name as string)
+        .select([...this.columns, 'row_mac'])
+        .where('tenant_id', '=', tenantId)
+        .limit(WALK_CHUNK);
+      for (const column of this.key) query = query.orderBy(column);
+      if (last !== undefined) query = query.where(this.#isAfter(last) as never);
+      const rows = (await query.execute()) as unknown as (R & { row_mac: Uint8Array | null })[];
+      if (rows.length > 0) yield rows;
+      last = rows.at(-1);
+      if (last === undefined || rows.length < WALK_CHUNK || this.key.length === 0) return;
+    }
+  }
+
+  /** Behind a row in the order of the key: greater in the first column in which the two differ. */
+  #isAfter(last: R) {
+    const key: readonly string[] = this.key;
+    const values = last as unknown as Record<string, ColumnValue>;
+    return (eb: ExpressionBuilder<Record<string, Record<string, ColumnValue>>, string>) =>
+      eb.or(
+        key.map((column, i) =>
+          eb.and([
+            ...key.slice(0, i).map((before) => eb(before, '=', values[before] ?? null)),
+            eb(column, '>', values[column] ?? null),
+          ]),
+        ),
+      );
+  }
+
+  /** Gives rows that have none a MAC, without a record: for the upgrade and the rekey, which record in their own way. */
+  async writeMac(tx: Tx, row: R, mac: Uint8Array): Promise<void> {
+    let query = anyTable(tx).updateTable(this.name as string).set({ row_mac: mac }).where('tenant_id', '=', row.tenant_id);
+    for (const [column, value] of this.#keyOf(row)) query = query.where(column, '=', value);
+    await query.execute();
+  }
+
+  /** Only what the table has: rows are often made from others by spreading. */
+  #stored(row: Signed<R>): Record<string, ColumnValue> {
+    const values: Record<string, ColumnValue> = { row_mac: row.row_mac };
+    for (const column of this.columns) values[column] = row[column] as ColumnValue;
+    return values;
+  }
+}
+
+/** A table without its row type, for walking over all of them. */
+export type AnyAuthenticatedTable = AuthenticatedTable<keyof Tables & string, { tenant_id: string }>;
+
+function keyFor(tx: Tx, tenantId: string): Promise<RowMacKey> | RowMacKey {
+  return tx.changes.keyOf(tenantId) ?? tx.rowKeys.key(tenantId);
+}
+
+function anyTable(db: Reader): AnyTable {
+  return db as unknown as AnyTable;
+}
+
+function plainText(value: unknown): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value);
+}

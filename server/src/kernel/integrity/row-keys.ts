@@ -1,0 +1,90 @@
+import type { KeyObject } from 'node:crypto';
+import { BoundedCache } from '../bounded-cache.ts';
+import { equalBytes, macOf } from '../crypto/digest.ts';
+import { UnsealError } from '../crypto/sealing.ts';
+
+const CACHE_CAPACITY = 10_000;
+const VERSION_BYTES = 4;
+
+/** The purpose of the key that authenticates a tenant's rows. It only makes MACs, and is replaced by a rekey alone. */
+export const ROW_PURPOSE = 'rows';
+
+export interface RowMacKey {
+  readonly version: number;
+  readonly key: KeyObject;
+}
+
+/** Where row keys come from: the keyring, once it is open. */
+export interface RowKeySource {
+  newestRowKey(tenantId: string): Promise<RowMacKey>;
+}
+
+/** A row that decides access and was not written by the service. */
+export class ForgedRowError extends Error {
+  override readonly name = 'ForgedRowError';
+  readonly table: string;
+  readonly row: string;
+
+  constructor(table: string, row: string) {
+    super(`a row of ${table} was forged or edited: ${row}`);
+    this.table = table;
+    this.row = row;
+  }
+}
+
+/**
+ * The keys under which rows are authenticated, one for each tenant. Only the newest version counts: whoever has an older one, from a
+ * stolen copy and an old root key, can authenticate nothing.
+ */
+export class RowKeys {
+  readonly #keys = new BoundedCache<string, RowMacKey>(CACHE_CAPACITY);
+  #source: RowKeySource | null = null;
+  #report: (error: ForgedRowError) => void = () => {};
+
+  use(source: RowKeySource, report: (error: ForgedRowError) => void): void {
+    this.#source = source;
+    this.#report = report;
+    this.#keys.clear();
+  }
+
+  /** At once if it is cached. */
+  cached(tenantId: string): RowMacKey | undefined {
+    return this.#keys.get(tenantId);
+  }
+
+  async key(tenantId: string): Promise<RowMacKey> {
+    const cached = this.#keys.get(tenantId);
+    if (cached !== undefined) return cached;
+    if (this.#source === null) throw new Error('rows cannot be authenticated before the keys are open');
+    const key = await this.#source.newestRowKey(tenantId);
+    this.#keys.set(tenantId, key);
+    return key;
+  }
+
+  /** The same for checking, where a key that does not open or is not there means that the row cannot be trusted. */
+  async keyForCheck(tenantId: string): Promise<RowMacKey | null> {
+    try {
+      return await this.key(tenantId);
+    } catch (error) {
+      if (error instanceof UnsealError) return null;
+      throw error;
+    }
+  }
+
+  refuse(table: string, row: string): ForgedRowError {
+    const error = new ForgedRowError(table, row);
+    this.#report(error);
+    return error;
+  }
+}
+
+/** `key version(4) ‖ HMAC-SHA256(32)` */
+export function rowMac({ version, key }: RowMacKey, text: string): Buffer {
+  const header = Buffer.allocUnsafe(VERSION_BYTES);
+  header.writeUInt32BE(version);
+  return Buffer.concat([header, macOf(key, text)]);
+}
+
+export function isRowMac(key: RowMacKey, text: string, mac: Uint8Array | null | undefined): boolean {
+  return mac !== null && mac !== undefined && equalBytes(mac, rowMac(key, text));
+}
