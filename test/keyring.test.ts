@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
-import { KEY_AGE_MAX_MS, KEY_USES_MAX, Keyring, rewrapTenantKeys } from '../server/src/kernel/crypto/keyring.ts';
+import {
+  KEY_AGE_MAX_MS,
+  KEY_USES_MAX,
+  Keyring,
+  rewrapTenantKeys,
+  USES_BLOCK_MAX,
+  USES_BLOCK_MIN,
+} from '../server/src/kernel/crypto/keyring.ts';
 import { UnsealError } from '../server/src/kernel/crypto/sealing.ts';
 import type { Database } from '../server/src/kernel/storage/database.ts';
 import { openDatabase } from './support/database.ts';
@@ -32,13 +39,20 @@ onBothDatabases('keyring', (kind) => {
   };
   const place = (tenantId: string) => ({ tenantId, table: 't', row: 'r' });
   const text = Buffer.from('a secret');
-  const versions = (tenantId: string) =>
-    db.read
+  const versions = async (tenantId: string) => {
+    const rows = await db.read
       .selectFrom('keys')
       .select(['version', 'uses'])
       .where('tenant_id', '=', tenantId)
       .where('purpose', '=', 'p')
+      .orderBy('version')
       .execute();
+    return rows.map(({ version, uses }) => ({ version, uses }));
+  };
+  const setUses = (tenantId: string, uses: number) =>
+    db.transaction(async (tx) => {
+      await tx.updateTable('keys').set({ uses }).where('tenant_id', '=', tenantId).where('purpose', '=', 'p').execute();
+    });
 
   test('another node with the same root key opens what this one sealed', async () => {
     const tenantId = await newTenant();
@@ -87,14 +101,7 @@ onBothDatabases('keyring', (kind) => {
   test('keys rotate long before their uses run out, counted across nodes and restarts', async () => {
     const tenantId = await newTenant();
     await keyring.seal('p', place(tenantId), text);
-    await db.transaction(async (tx) => {
-      await tx
-        .updateTable('keys')
-        .set({ uses: KEY_USES_MAX })
-        .where('tenant_id', '=', tenantId)
-        .where('purpose', '=', 'p')
-        .execute();
-    });
+    await setUses(tenantId, KEY_USES_MAX);
     const sealed = await new Keyring(db, root, clock).seal('p', place(tenantId), text);
     assert.equal(sealed.readUInt32BE(1), 2);
     assert.ok(
@@ -111,6 +118,63 @@ onBothDatabases('keyring', (kind) => {
     for (const value of sealed) assert.deepEqual(await keyring.unseal('p', place(tenantId), value), text);
   });
 
+  test('a start reserves little, and a busy key ever larger blocks', async () => {
+    const tenantId = await newTenant();
+    for (let start = 1; start <= 3; start++) {
+      const node = new Keyring(db, root, clock);
+      await Promise.all(Array.from({ length: 20 }, () => node.seal('p', place(tenantId), text)));
+      assert.deepEqual(await versions(tenantId), [{ version: 1, uses: start * USES_BLOCK_MIN }]);
+    }
+    await setUses(tenantId, 0);
+    const node = new Keyring(db, root, clock);
+    const reserved: number[] = [];
+    for (let before = 0; reserved.at(-1) !== USES_BLOCK_MAX; ) {
+      const key = await node.sealingKey(tenantId, 'p');
+      const [row] = await versions(tenantId);
+      const block = Number(row?.uses) - before;
+      before = Number(row?.uses);
+      reserved.push(block);
+      if (block < USES_BLOCK_MAX) for (let use = 0; use < block; use++) key.seal(place(tenantId), text);
+    }
+    assert.deepEqual(
+      reserved,
+      [10, 12, 14, 16, 18, 20].map((bits) => 2 ** bits),
+    );
+  });
+
+  test('what one transaction seals beyond its block is counted with the next', async () => {
+    const tenantId = await newTenant();
+    const node = new Keyring(db, root, clock);
+    const key = await node.sealingKey(tenantId, 'p');
+    for (let use = 0; use < USES_BLOCK_MIN + 500; use++) key.seal(place(tenantId), text);
+    await node.sealingKey(tenantId, 'p');
+    assert.deepEqual(await versions(tenantId), [{ version: 1, uses: USES_BLOCK_MIN + 500 + 4 * USES_BLOCK_MIN }]);
+  });
+
+  test('a key that makes MACs is never used up, however often the service starts', async () => {
+    const tenantId = await newTenant();
+    const first = await keyring.macKey(tenantId, 'p', Number.POSITIVE_INFINITY);
+    for (let start = 0; start < 5; start++) {
+      await new Keyring(db, root, clock).macKey(tenantId, 'p', Number.POSITIVE_INFINITY);
+    }
+    assert.deepEqual(await versions(tenantId), [{ version: 1, uses: 0 }], 'nothing is reserved');
+    // As older releases left it after 1,024 starts.
+    await setUses(tenantId, KEY_USES_MAX);
+    clock.advance(10 * KEY_AGE_MAX_MS);
+    const later = await new Keyring(db, root, clock).macKey(tenantId, 'p', Number.POSITIVE_INFINITY);
+    assert.deepEqual([later.version, later.mac(text)], [1, first.mac(text)]);
+  });
+
+  test('a key that makes MACs rotates by age where that is wanted, and what it made before stays good', async () => {
+    const tenantId = await newTenant();
+    const old = await keyring.macKey(tenantId, 'p');
+    const mac = old.mac(text);
+    clock.advance(KEY_AGE_MAX_MS + DAY_MS);
+    assert.deepEqual([old.version, (await keyring.macKey(tenantId, 'p')).version], [1, 2]);
+    assert.ok(await keyring.verifyMac(tenantId, 'p', 1, text, mac));
+    assert.ok(!(await keyring.verifyMac(tenantId, 'p', 2, text, mac)));
+  });
+
   test('the root key is replaced without touching a value or a purpose key', async () => {
     const tenantId = await newTenant();
     const sealed = await keyring.seal('p', place(tenantId), text);
@@ -125,7 +189,7 @@ onBothDatabases('keyring', (kind) => {
 
   test('a MAC is good for its key and data alone', async () => {
     const tenantId = await newTenant();
-    const key = await keyring.purposeKey(tenantId, 'p');
+    const key = await keyring.macKey(tenantId, 'p');
     const mac = key.mac(text);
     assert.ok(await keyring.verifyMac(tenantId, 'p', key.version, text, mac));
     assert.ok(!(await keyring.verifyMac(tenantId, 'p', key.version, Buffer.from('another'), mac)));

@@ -16,7 +16,7 @@ import { isConceivable } from './authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault, vaultsByName } from './authz/reach.ts';
-import type { PurposeKey } from './crypto/keyring.ts';
+import type { MacKey } from './crypto/keyring.ts';
 import { type EndpointDeclaration, NONE } from './endpoint.ts';
 import { CofferError } from './errors.ts';
 import type { PeerCertificate } from './http/peer-certificate.ts';
@@ -308,7 +308,7 @@ export class Context {
     }
   }
 
-  async #commit<T>(status: number, headKey: PurposeKey, fn: (tx: Tx) => Promise<T>): Promise<T> {
+  async #commit<T>(status: number, headKey: MacKey, fn: (tx: Tx) => Promise<T>): Promise<T> {
     const result = await this.database.transaction(async (tx) => {
       this.#tx = tx;
       this.alsoRecorded.length = 0;

@@ -20,7 +20,7 @@ export function cursorAt(place: string): string {
 
 /** How far the search came, when that is a row the caller may not see: sealed, since a cursor tells what it holds. */
 export async function sealedCursor(ctx: Context, { name }: SearchedList, place: string): Promise<string> {
-  const key = await ctx.kernel.keyring.purposeKey(ctx.tenantId, PURPOSE);
+  const key = await ctx.kernel.keyring.sealingKey(ctx.tenantId, PURPOSE);
   const sealed = key.seal(placeOf(name), Buffer.from(place, 'utf8'));
   return encodeCursor(['sealed', sealed.toString('base64url')]);
 }

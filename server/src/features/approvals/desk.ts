@@ -7,7 +7,7 @@ import { NONE } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { actingAdmins } from './approvers.ts';
-import { macOf, orderOf, PURPOSE, sealOrder } from './order.ts';
+import { MAC_PURPOSE, macOf, orderOf, PURPOSE, sealOrder } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
 import * as store from './store.ts';
 
@@ -34,14 +34,15 @@ export class Desk implements ApprovalDesk {
   }
 
   async prepare(ctx: Context, basis: Basis): Promise<StoreApproval> {
-    const key = await ctx.kernel.keyring.purposeKey(ctx.tenantId, PURPOSE);
+    const sealingKey = await ctx.kernel.keyring.sealingKey(ctx.tenantId, PURPOSE);
+    const macKey = await ctx.kernel.keyring.macKey(ctx.tenantId, MAC_PURPOSE);
     const row = newApproval(ctx);
     const order = orderOf(ctx, basis);
     const sealed: store.ApprovalRow = {
       ...row,
       requester_credential_id: ctx.principal.credentialId,
-      input_mac: macOf(key, order),
-      sealed_input: sealOrder(key, row.approval_id, order),
+      input_mac: macOf(macKey, order),
+      sealed_input: sealOrder(sealingKey, row.approval_id, order),
     };
     return async (tx) => {
       await store.lockTenant(tx, ctx.tenantId);

@@ -1,6 +1,6 @@
 import type { Basis } from '../../kernel/approval.ts';
 import type { Call, Context } from '../../kernel/context.ts';
-import type { PurposeKey } from '../../kernel/crypto/keyring.ts';
+import type { MacKey, SealingKey } from '../../kernel/crypto/keyring.ts';
 import type { CredentialKind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -12,6 +12,7 @@ import { findUser } from '../users/index.ts';
 import type { ApprovalRow } from './store.ts';
 
 export const PURPOSE = 'approvals';
+export const MAC_PURPOSE = 'approval-digests';
 
 /** A request as it was made: all that is needed to make it again. Kept sealed, since a body may hold a password. */
 export interface Order {
@@ -47,13 +48,13 @@ export function orderOf(ctx: Context, basis: Basis): Order {
 }
 
 /** What makes two requests the same: neither the spelling of the path nor where it came from. */
-export function macOf(key: PurposeKey, { operation, params, url, body, if_match, basis }: Order): Buffer {
+export function macOf(key: MacKey, { operation, params, url, body, if_match, basis }: Order): Buffer {
   const query = url.split('?', 2)[1] ?? '';
   const asked = [operation, params, query, body ?? null, if_match ?? null, basis];
   return key.mac(Buffer.from(JSON.stringify(asked), 'utf8'));
 }
 
-export function sealOrder(key: PurposeKey, approvalId: string, order: Order): Buffer {
+export function sealOrder(key: SealingKey, approvalId: string, order: Order): Buffer {
   return key.seal(place(approvalId), Buffer.from(JSON.stringify(order), 'utf8'));
 }
 

@@ -32,7 +32,7 @@ export async function enrol(ctx: Context) {
   ctx.requireUnrestricted();
   const { tenantId, principal, kernel } = ctx;
   const secret = new OTPAuth.Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer });
-  const key = await kernel.keyring.purposeKey(tenantId, PURPOSE);
+  const key = await kernel.keyring.sealingKey(tenantId, PURPOSE);
   const sealed = key.seal(place(principal.id), Buffer.from(secret.buffer));
   return ctx.change(async (tx) => {
     const isPending = await store.replacePending(tx, {

@@ -1,7 +1,7 @@
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { type Clock, DAY_MS } from '../../kernel/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import type { Keyring, PurposeKey } from '../../kernel/crypto/keyring.ts';
+import type { Keyring, SealingKey } from '../../kernel/crypto/keyring.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import { type Database, UniqueViolation } from '../../kernel/storage/database.ts';
 import {
@@ -154,7 +154,7 @@ export class PqcKeys {
   async #prepare<A extends PqcAlgorithm>(tenantId: string, algorithm: A, version: number): Promise<store.PqcKeyRow> {
     const kind: KeyKind<PrivateKeys[A]> = KINDS[algorithm];
     const key = await kind.generate();
-    const sealing: PurposeKey = await this.#keyring.purposeKey(tenantId, PURPOSE);
+    const sealing: SealingKey = await this.#keyring.sealingKey(tenantId, PURPOSE);
     const public_key = kind.publicBytes(key);
     const key_id = keyIdOf(algorithm, public_key);
     const bytes = kind.write(key);

@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { equalBytes } from '../../kernel/crypto/digest.ts';
-import type { PurposeKey } from '../../kernel/crypto/keyring.ts';
+import type { SealingKey } from '../../kernel/crypto/keyring.ts';
 import { seal, unseal } from '../../kernel/crypto/sealing.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Moment } from '../../kernel/moment.ts';
@@ -37,9 +37,9 @@ export interface Sealer {
 /** Made before the transaction in which it seals: a key may have to be made or rotated first. */
 export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer> {
   const maxAgeMs = vault.rotation_days * DAY_MS;
-  const key = await kernel.keyring.purposeKey(vault.tenant_id, vaultKeyPurpose(vault.vault_id), maxAgeMs);
+  const key = await kernel.keyring.sealingKey(vault.tenant_id, vaultKeyPurpose(vault.vault_id), maxAgeMs);
   // Equal values must stay equal: this key only ever makes keyed digests, and is never replaced.
-  const fingerprints = await kernel.keyring.purposeKey(vault.tenant_id, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
+  const fingerprints = await kernel.keyring.macKey(vault.tenant_id, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
   return {
     newDataKey: (secretId) => wrap(key, secretId, randomBytes(DATA_KEY_BYTES)),
     wrapDataKey: (secretId, dataKey) => wrap(key, secretId, dataKey),
@@ -53,7 +53,7 @@ export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer
   };
 }
 
-function wrap(key: PurposeKey, secretId: string, dataKey: Uint8Array): Uint8Array {
+function wrap(key: SealingKey, secretId: string, dataKey: Uint8Array): Uint8Array {
   return key.seal(dataKeyPlace(secretId), dataKey);
 }
 

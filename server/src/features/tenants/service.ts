@@ -1,7 +1,7 @@
 import { HEAD_PURPOSE } from '../../kernel/audit/heads.ts';
 import { DAY_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
-import type { PurposeKey } from '../../kernel/crypto/keyring.ts';
+import type { MacKey } from '../../kernel/crypto/keyring.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, newId } from '../../kernel/ids.ts';
@@ -27,7 +27,7 @@ export interface NewTenant {
   owner: UserRow;
   ownerToken: string;
   /** Writes all of it: the tenant, its keys, the beginning of its audit log, its owner and the owner's token. */
-  insert(tx: Tx): Promise<{ headKey: PurposeKey }>;
+  insert(tx: Tx): Promise<{ headKey: MacKey }>;
 }
 
 /** Everything a tenant needs to be used, made ready outside a transaction. */

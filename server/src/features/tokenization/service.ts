@@ -14,7 +14,7 @@ export async function tokenize(ctx: Context, vaultName: string, body: Body<typeo
   const value = Buffer.from(body.value, 'utf8');
   if (value.length > VALUE_BYTES_MAX) throw invalidField('/body/value', 'must be at most 1 MiB in UTF-8');
   const purpose = vaultKeyPurpose(vault.vault_id);
-  const key = await ctx.kernel.keyring.purposeKey(ctx.tenantId, purpose, vault.rotation_days * DAY_MS);
+  const key = await ctx.kernel.keyring.sealingKey(ctx.tenantId, purpose, vault.rotation_days * DAY_MS);
   const token_id = newId('tok', ctx.now);
   const expires_at = body.ttl_days === undefined ? null : ctx.now + body.ttl_days * DAY_MS;
   const row: store.TokenizedValueRow = {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { PurposeKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 import { unavailable } from '../errors.ts';
 import type { Tx } from '../storage/database.ts';
 import { Mutex } from '../storage/mutex.ts';
@@ -64,7 +64,7 @@ export class AuditLog {
   }
 
   /** What `recordIn` needs, fetched before the transaction begins. */
-  headKey(tenantId: string): Promise<PurposeKey> {
+  headKey(tenantId: string): Promise<MacKey> {
     return this.#heads.key(tenantId);
   }
 
@@ -72,12 +72,12 @@ export class AuditLog {
    * A tenant's log begins with a head and never gets another: without one, or with one that was changed, entries are kept but not linked,
    * and the check says that the log was tampered with.
    */
-  async beginChain(tx: Tx, tenantId: string, headKey: PurposeKey): Promise<void> {
+  async beginChain(tx: Tx, tenantId: string, headKey: MacKey): Promise<void> {
     await tx.insertInto('audit_heads').values(genesis(tenantId, headKey)).execute();
   }
 
   /** The entries are of one tenant. */
-  recordIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void> {
+  recordIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
     return this.#store.appendIn(tx, entries, headKey);
   }
 

@@ -1,4 +1,4 @@
-import type { PurposeKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 import type { Tx } from '../storage/database.ts';
 import type { AuditEntry } from './entry.ts';
 
@@ -10,7 +10,7 @@ export interface AuditStore {
   /** Durable when it resolves. */
   append(entries: AuditEntry[]): Promise<void>;
   /** Commits or not with the change they describe, of one tenant. `headKey` is the tenant's, taken before the transaction. */
-  appendIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void>;
+  appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void>;
   /** Resolves when every entry that is durable now can be read. */
   settle(): Promise<void>;
   /** After an append has failed: resolves when a write like it has gone through. Never beside an append. */

@@ -1,5 +1,5 @@
 import { equalBytes } from '../crypto/digest.ts';
-import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
+import type { Keyring, MacKey } from '../crypto/keyring.ts';
 import type { Reader } from '../storage/database.ts';
 import { PreparedQuery } from '../storage/prepared-query.ts';
 import type { Tables } from '../storage/tables.ts';
@@ -27,8 +27,8 @@ export class Heads {
   }
 
   /** Call before a transaction: the key may have to be made. */
-  key(tenantId: string): Promise<PurposeKey> {
-    return this.#keyring.purposeKey(tenantId, HEAD_PURPOSE);
+  key(tenantId: string): Promise<MacKey> {
+    return this.#keyring.macKey(tenantId, HEAD_PURPOSE);
   }
 
   async row(db: Reader, tenantId: string): Promise<Tables['audit_heads'] | undefined> {
@@ -39,7 +39,7 @@ export class Heads {
    * Nothing is linked to a head that is not authentic: a new MAC over it would make whatever was done to the log look whole. With `key`, one
    * that was made with it is asked of it: a new tenant's key is not committed yet.
    */
-  async isAuthentic(row: Tables['audit_heads'], key?: PurposeKey): Promise<boolean> {
+  async isAuthentic(row: Tables['audit_heads'], key?: MacKey): Promise<boolean> {
     const covered = macInput(row.tenant_id, row);
     if (row.mac_key_version === key?.version) return equalBytes(key.mac(covered), row.mac);
     return this.#keyring.verifyMac(row.tenant_id, HEAD_PURPOSE, row.mac_key_version, covered, row.mac);
@@ -49,13 +49,13 @@ export class Heads {
 export function headRow(
   tenantId: string,
   head: ChainHead,
-  key: Pick<PurposeKey, 'version' | 'mac'>,
+  key: Pick<MacKey, 'version' | 'mac'>,
 ): Tables['audit_heads'] {
   const { seq, hash } = head;
   return { tenant_id: tenantId, seq, hash, mac: key.mac(macInput(tenantId, head)), mac_key_version: key.version };
 }
 
-export function genesis(tenantId: string, key: PurposeKey): Tables['audit_heads'] {
+export function genesis(tenantId: string, key: MacKey): Tables['audit_heads'] {
   return headRow(tenantId, { seq: 0, hash: GENESIS_HASH }, key);
 }
 

@@ -11,7 +11,7 @@ import {
   write,
   writeSync,
 } from 'node:fs';
-import type { PurposeKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 import { syncFolderOf } from '../crypto/root-key.ts';
 import { FRAME_BYTES_MAX, JOURNAL_ID_BYTES, PAGE_BYTES, pagesOf, writeFrame } from './journal-frame.ts';
 
@@ -48,7 +48,7 @@ export class JournalFile {
   }
 
   /** Makes the file, with nothing in it but whose it is. */
-  static create(file: string, key: PurposeKey, bytes: number): JournalFile {
+  static create(file: string, key: MacKey, bytes: number): JournalFile {
     const { O_CREAT, O_EXCL, O_RDWR, O_DSYNC = 0 } = constants;
     const fd = openSync(file, O_CREAT | O_EXCL | O_RDWR | O_DSYNC, 0o600);
     try {
@@ -82,7 +82,7 @@ export class JournalFile {
   }
 
   /** Calls back with the batch's number when it is durable, or says why it may not be. One at a time. */
-  append(payload: string, key: PurposeKey, done: (error: Error | null, seq: number) => void): void {
+  append(payload: string, key: MacKey, done: (error: Error | null, seq: number) => void): void {
     const seq = this.#seq + 1;
     const pages = writeFrame(this.#buffer, this.id, seq, payload, key);
     const page = this.#pageFor(pages);

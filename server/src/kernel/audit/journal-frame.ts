@@ -1,4 +1,4 @@
-import type { PurposeKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 
 /** Frames begin on a page of their own: a torn write of one never touches another, and after a damaged one the next is found. */
 export const PAGE_BYTES = 4096;
@@ -26,7 +26,7 @@ export function pagesOf(payloadBytes: number): number {
 }
 
 /** Writes a frame to the beginning of `into`, which has room for its pages, and fills the last page up. */
-export function writeFrame(into: Buffer, id: Buffer, seq: number, payload: string, key: PurposeKey): number {
+export function writeFrame(into: Buffer, id: Buffer, seq: number, payload: string, key: MacKey): number {
   const length = into.write(payload, AT.payload, 'utf8');
   const end = AT.payload + length;
   into.writeUInt32BE(MAGIC, AT.magic);

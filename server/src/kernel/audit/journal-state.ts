@@ -1,4 +1,4 @@
-import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
+import type { Keyring, MacKey } from '../crypto/keyring.ts';
 import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 import type { Frame } from './journal-frame.ts';
 
@@ -21,8 +21,8 @@ export class JournalKeys {
   }
 
   /** Call it before a transaction: the key may have to be made. */
-  newest(): Promise<PurposeKey> {
-    return this.#keyring.purposeKey(SYSTEM_TENANT, JOURNAL_PURPOSE);
+  newest(): Promise<MacKey> {
+    return this.#keyring.macKey(SYSTEM_TENANT, JOURNAL_PURPOSE);
   }
 
   isGenuine({ keyVersion, covered, mac }: Frame): Promise<boolean> {
@@ -39,7 +39,7 @@ export function stateOf(row: Tables['audit_journal']): JournalState {
   return { id: row.journal_id, moved: row.moved, isOpen: row.is_open === 1 };
 }
 
-export function stateRow(state: JournalState, key: PurposeKey): Tables['audit_journal'] {
+export function stateRow(state: JournalState, key: MacKey): Tables['audit_journal'] {
   return {
     tenant_id: SYSTEM_TENANT,
     journal_id: state.id,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { PurposeKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { JOURNAL_BYTES, JournalFile } from './journal-file.ts';
 import { FRAME_BYTES_MAX, frameAt, PAGE_BYTES, PAYLOAD_BYTES_MAX, pagesOf, writeFrame } from './journal-frame.ts';
@@ -17,10 +17,9 @@ let files = 0;
 const newFile = () => join(folder, `${++files}.journal`);
 
 const secret = randomBytes(32);
-const key: PurposeKey = {
+const key: MacKey = {
   version: 3,
   mac: (data) => createHmac('sha256', secret).update(data).digest(),
-  seal: () => assert.fail('nothing is sealed'),
 };
 const keys = { isGenuine: async (frame: { covered: Buffer; mac: Buffer }) => key.mac(frame.covered).equals(frame.mac) };
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
-import type { PurposeKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 import { newId } from '../ids.ts';
 import type { Tx } from '../storage/database.ts';
 import type { PostgresDatabase } from '../storage/postgres.ts';
@@ -174,7 +174,7 @@ async function writeLinks(
   tenantId: string,
   head: ChainHead,
   segments: readonly NewSegment[],
-  key: PurposeKey,
+  key: MacKey,
 ): Promise<void> {
   let end = head;
   const linked = segments.map((segment): Links => {

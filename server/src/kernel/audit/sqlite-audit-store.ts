@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { equalBytes } from '../crypto/digest.ts';
-import type { PurposeKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 import { adviceFor } from '../storage/advice.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
@@ -134,7 +134,7 @@ export class SqliteAuditStore implements AuditStore {
     await this.#journalWithRoom(0);
   }
 
-  #write(journal: JournalFile, payload: string, key: PurposeKey): Promise<number> {
+  #write(journal: JournalFile, payload: string, key: MacKey): Promise<number> {
     return new Promise((resolve, reject) => {
       journal.append(payload, key, (error, seq) => {
         if (error === null) return resolve(seq);
@@ -178,14 +178,14 @@ export class SqliteAuditStore implements AuditStore {
     this.#isSuspect = false;
   }
 
-  #saveState(state: JournalState, key: PurposeKey): Promise<void> {
+  #saveState(state: JournalState, key: MacKey): Promise<void> {
     const row = stateRow(state, key);
     return this.#database.transaction(async (tx) => {
       await tx.replaceInto('audit_journal').values(row).execute();
     });
   }
 
-  async appendIn(tx: Tx, entries: AuditEntry[], headKey: PurposeKey): Promise<void> {
+  async appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
     const last = this.#waiting.at(-1);
     if (last !== undefined) last.isCut = true;
     const tenantId = tenantOf(entries);
@@ -265,7 +265,7 @@ export class SqliteAuditStore implements AuditStore {
       for (const [i, tenantId] of tenantIds.entries()) {
         const head = heads.get(tenantId);
         if (head === undefined) continue;
-        const { seq, hash, mac, mac_key_version } = headRow(tenantId, head, keys[i] as PurposeKey);
+        const { seq, hash, mac, mac_key_version } = headRow(tenantId, head, keys[i] as MacKey);
         run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
       }
     });

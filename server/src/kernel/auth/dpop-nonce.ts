@@ -18,7 +18,7 @@ export class DpopNonces {
   }
 
   async next(now: number): Promise<string> {
-    const key = await this.#keyring.purposeKey(SYSTEM_TENANT, PURPOSE);
+    const key = await this.#keyring.macKey(SYSTEM_TENANT, PURPOSE);
     const time = now.toString(36);
     return `${time}.${key.version}.${key.mac(macInput(time)).toString('base64url')}`;
   }

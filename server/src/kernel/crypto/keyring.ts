@@ -14,24 +14,33 @@ const TENANT_PURPOSE = 'tenant';
 const CACHE_CAPACITY = 10_000;
 /** A random 96-bit IV repeats with noticeable chance near 2^32 uses of a key; a key retires far earlier. */
 export const KEY_USES_MAX = 2 ** 30;
-/** Uses are counted in blocks, so that counting costs one write in a million. */
-const USES_BLOCK = 2 ** 20;
+/** Uses are reserved in blocks that grow: a restart wastes at most a small one, and counting costs a busy key one write in a million. */
+export const USES_BLOCK_MIN = 2 ** 10;
+export const USES_BLOCK_MAX = 2 ** 20;
+const USES_BLOCK_GROWTH = 4;
 export const KEY_AGE_MAX_MS = 90 * DAY_MS;
 /** How long a node may keep sealing with a version after another node has made a newer one. */
 const NEWEST_TRUSTED_MS = 5 * MINUTE_MS;
 
-/** A purpose key ready for synchronous use, for example inside a transaction. */
-export interface PurposeKey {
+/** A key that seals, ready for synchronous use, for example inside a transaction. Its uses are counted. */
+export interface SealingKey {
   readonly version: number;
   seal(place: Omit<Place, 'tenantId'>, plaintext: Uint8Array): Buffer;
+}
+
+/** A key that makes MACs and nothing else. HMAC needs no IV, so no number of uses wears it out and none is counted. */
+export interface MacKey {
+  readonly version: number;
   mac(data: Uint8Array): Buffer;
 }
 
 interface Newest {
   version: number;
   createdAt: number;
-  usesLeft: number;
   checkedAt: number;
+  /** Of the uses reserved for sealing; below zero once a transaction seals more than were left. */
+  usesLeft: number;
+  nextBlock: number;
 }
 
 /**
@@ -44,6 +53,8 @@ export class Keyring implements RowKeySource {
   readonly #clock: Clock;
   readonly #keys = new BoundedCache<string, KeyObject>(CACHE_CAPACITY);
   readonly #newest = new BoundedCache<string, Newest>(CACHE_CAPACITY);
+  /** Reservations under way, so that many first seals at once reserve one block. */
+  readonly #reserving = new Map<string, Promise<Newest>>();
 
   constructor(database: Database, root: RootKey, clock: Clock) {
     this.#database = database;
@@ -52,22 +63,22 @@ export class Keyring implements RowKeySource {
   }
 
   /**
-   * A new tenant's own key and its first keys for some purposes, in the transaction that makes the tenant. They are not cached: the
+   * A new tenant's own key and its first MAC keys for some purposes, in the transaction that makes the tenant. They are not cached: the
    * transaction may yet fail.
    */
-  async createTenantKey(tx: Tx, tenantId: string, ...purposes: string[]): Promise<PurposeKey[]> {
+  async createTenantKey(tx: Tx, tenantId: string, ...purposes: string[]): Promise<MacKey[]> {
     await this.#refuseIfReplaced(tx);
     const now = this.#clock.now();
     const tenantKey = randomBytes(KEY_BYTES);
     await insertKey(tx, wrapByRoot(this.#root, tenantId, 1, tenantKey, now));
-    const made: PurposeKey[] = [];
+    const made: MacKey[] = [];
     for (const purpose of purposes) {
       const key = randomBytes(KEY_BYTES);
       await insertKey(
         tx,
         wrapByTenant({ key: createSecretKey(tenantKey), version: 1 }, tenantId, purpose, 1, key, now),
       );
-      made.push(purposeKeyOf(createSecretKey(key), tenantId, { version: 1, usesLeft: 0 }));
+      made.push(macKeyOf(createSecretKey(key), 1));
     }
     return made;
   }
@@ -81,7 +92,7 @@ export class Keyring implements RowKeySource {
   }
 
   async seal(purpose: string, place: Place, plaintext: Uint8Array): Promise<Buffer> {
-    return (await this.purposeKey(place.tenantId, purpose)).seal(place, plaintext);
+    return (await this.sealingKey(place.tenantId, purpose)).seal(place, plaintext);
   }
 
   async unseal(purpose: string, place: Place, sealed: Uint8Array): Promise<Buffer> {
@@ -112,12 +123,21 @@ export class Keyring implements RowKeySource {
   }
 
   /**
-   * The newest key of a purpose, made or rotated first if that is due. Call it before a transaction, never inside: making a
-   * key is a transaction of its own.
+   * The newest key that seals for a purpose, made or rotated first if that is due, with uses reserved. Call it before a transaction,
+   * never inside: making a key and reserving are transactions of their own.
    */
-  async purposeKey(tenantId: string, purpose: string, maxAgeMs: number = KEY_AGE_MAX_MS): Promise<PurposeKey> {
-    const newest = await this.#newestOf(tenantId, purpose, maxAgeMs);
-    return purposeKeyOf(await this.#key(tenantId, purpose, newest.version), tenantId, newest);
+  async sealingKey(tenantId: string, purpose: string, maxAgeMs: number = KEY_AGE_MAX_MS): Promise<SealingKey> {
+    const newest = await this.#reserved(tenantId, purpose, maxAgeMs);
+    return sealingKeyOf(await this.#key(tenantId, purpose, newest.version), tenantId, newest);
+  }
+
+  /**
+   * The newest key that makes MACs for a purpose. It rotates by age only, and never with `maxAgeMs` of infinity: for MACs that are
+   * compared with each other a new key is a silent change. Call it before a transaction.
+   */
+  async macKey(tenantId: string, purpose: string, maxAgeMs: number = KEY_AGE_MAX_MS): Promise<MacKey> {
+    const { version } = await this.#newestOf(tenantId, purpose, maxAgeMs);
+    return macKeyOf(await this.#key(tenantId, purpose, version), version);
   }
 
   /** A version of a key as it is, for whoever has a format of their own and counts the uses. Unwrapped once, then from memory. */
@@ -171,28 +191,54 @@ export class Keyring implements RowKeySource {
       .execute();
   }
 
-  async #newestOf(tenantId: string, purpose: string, maxAgeMs: number): Promise<Newest> {
+  /** The newest version, from memory while that can be trusted; a first or new one is made if it is missing, too old or used up. */
+  async #newestOf(tenantId: string, purpose: string, maxAgeMs: number, usesMax = Infinity): Promise<Newest> {
     const slot = `${tenantId}\0${purpose}`;
     const now = this.#clock.now();
     const known = this.#newest.get(slot);
-    const isFresh = known !== undefined && known.usesLeft > 0 && now - known.checkedAt < NEWEST_TRUSTED_MS;
-    if (isFresh && now - known.createdAt < maxAgeMs) return known;
+    const isFresh = known !== undefined && now - known.checkedAt < NEWEST_TRUSTED_MS;
+    const isUsable = usesMax === Infinity || (known?.usesLeft ?? 0) > 0;
+    if (isFresh && isUsable && now - known.createdAt < maxAgeMs) return known;
 
-    const usesLeft = known?.usesLeft ?? 0;
     const row = await this.#newestRow(tenantId, purpose);
-    if (row === undefined || now - row.created_at >= maxAgeMs || row.uses >= KEY_USES_MAX) {
+    if (row === undefined || now - row.created_at >= maxAgeMs || row.uses >= usesMax) {
       await this.#addVersion(tenantId, purpose, (row?.version ?? 0) + 1);
-      return this.#newestOf(tenantId, purpose, maxAgeMs);
+      return this.#newestOf(tenantId, purpose, maxAgeMs, usesMax);
     }
-    const stillReserved = known?.version === row.version && usesLeft > 0;
-    if (!stillReserved) await this.#reserveUses(tenantId, purpose, row.version);
+    // Looked up again: somebody who asked at the same time may have put it there, with uses reserved.
+    const current = this.#newest.get(slot);
+    if (current?.version === row.version) {
+      current.checkedAt = now;
+      return current;
+    }
     const newest = {
       version: row.version,
       createdAt: row.created_at,
-      usesLeft: stillReserved ? usesLeft : USES_BLOCK,
       checkedAt: now,
+      usesLeft: 0,
+      nextBlock: USES_BLOCK_MIN,
     };
     this.#newest.set(slot, newest);
+    return newest;
+  }
+
+  async #reserved(tenantId: string, purpose: string, maxAgeMs: number): Promise<Newest> {
+    const newest = await this.#newestOf(tenantId, purpose, maxAgeMs, KEY_USES_MAX);
+    if (newest.usesLeft > 0) return newest;
+    const slot = slotOf(tenantId, purpose, newest.version);
+    const running = this.#reserving.get(slot);
+    if (running !== undefined) return running;
+    const reserving = this.#reserve(tenantId, purpose, newest).finally(() => this.#reserving.delete(slot));
+    this.#reserving.set(slot, reserving);
+    return reserving;
+  }
+
+  /** A transaction may have sealed more than was left: what is owed is counted with the next block. */
+  async #reserve(tenantId: string, purpose: string, newest: Newest): Promise<Newest> {
+    const count = newest.nextBlock - Math.min(newest.usesLeft, 0);
+    await this.#database.transaction((tx) => this.countUses(tx, tenantId, purpose, newest.version, count));
+    newest.usesLeft += count;
+    newest.nextBlock = Math.min(newest.nextBlock * USES_BLOCK_GROWTH, USES_BLOCK_MAX);
     return newest;
   }
 
@@ -215,10 +261,6 @@ export class Keyring implements RowKeySource {
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
     }
-  }
-
-  async #reserveUses(tenantId: string, purpose: string, version: number): Promise<void> {
-    await this.#database.transaction((tx) => this.countUses(tx, tenantId, purpose, version, USES_BLOCK));
   }
 
   async #tenantKey(tenantId: string): Promise<{ key: KeyObject; version: number }> {
@@ -297,15 +339,18 @@ function wrapByTenant(
   return { tenant_id: tenantId, purpose, version, wrapped_by, wrapped, uses: 0, created_at: now };
 }
 
-function purposeKeyOf(key: KeyObject, tenantId: string, counted: Pick<Newest, 'version' | 'usesLeft'>): PurposeKey {
+function sealingKeyOf(key: KeyObject, tenantId: string, counted: Pick<Newest, 'version' | 'usesLeft'>): SealingKey {
   return {
     version: counted.version,
     seal: (place, plaintext) => {
       counted.usesLeft--;
       return seal(key, counted.version, { ...place, tenantId }, plaintext);
     },
-    mac: (data) => macOf(key, data),
   };
+}
+
+function macKeyOf(key: KeyObject, version: number): MacKey {
+  return { version, mac: (data) => macOf(key, data) };
 }
 
 function slotOf(tenantId: string, purpose: string, version: number): string {

@@ -1,7 +1,7 @@
 import { type Clock, DAY_MS } from '../clock.ts';
 import type { ResourceAttributes } from '../context.ts';
 import { sha256 } from '../crypto/digest.ts';
-import type { Keyring, PurposeKey } from '../crypto/keyring.ts';
+import type { Keyring, SealingKey } from '../crypto/keyring.ts';
 import { CofferError, invalidField } from '../errors.ts';
 import type { Database, Tx } from '../storage/database.ts';
 
@@ -26,7 +26,7 @@ export interface IdempotentRequest {
   /** Of what was asked. Kept only sealed: it would let who has the database guess a password in the body. */
   requestDigest: string;
   /** Taken before the transaction, in which the answer is sealed with it. */
-  sealingKey: PurposeKey;
+  sealingKey: SealingKey;
 }
 
 /**
@@ -49,7 +49,7 @@ export class Idempotency {
     if (!KEY_FORM.test(key)) {
       throw invalidField('/headers/idempotency-key', 'must be 1 to 255 visible ASCII characters');
     }
-    const sealingKey = await this.#keyring.purposeKey(tenantId, PURPOSE);
+    const sealingKey = await this.#keyring.sealingKey(tenantId, PURPOSE);
     const requestDigest = sha256(JSON.stringify(asked)).toString('base64');
     return { tenantId, actorId, keyHash: sha256(key), requestDigest, sealingKey };
   }
