@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
+import { AUTHENTICATED_TABLES } from './authenticated-tables.ts';
 import { bootstrap } from './bootstrap.ts';
 import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
 import {
@@ -181,7 +182,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     attestationFeature(kernel),
     pqcFeature(pqcKeys),
     tenantsFeature(),
-    auditFeature(kernel, heads, pqcKeys),
+    auditFeature({ kernel, heads, keys: pqcKeys, tables: AUTHENTICATED_TABLES }),
     healthFeature(kernel, () => state.isStopping),
     referenceFeature({
       declarations: () => DECLARATIONS,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { authenticateRows, tenantsToAuthenticate } from './authenticate-rows.ts';
 import { Addresses } from './kernel/addresses.ts';
 import { AuditLog } from './kernel/audit/audit-log.ts';
 import { Heads } from './kernel/audit/heads.ts';
@@ -23,6 +24,7 @@ import {
   rootKeyProvider,
 } from './kernel/crypto/root-key.ts';
 import { newId } from './kernel/ids.ts';
+import { ROW_PURPOSE } from './kernel/integrity/row-keys.ts';
 import type { Kernel } from './kernel/kernel.ts';
 import { Idempotency } from './kernel/limits/idempotency.ts';
 import { RateLimiter } from './kernel/limits/rate-limiter.ts';
@@ -35,10 +37,12 @@ import { loadMigrations, migrate } from './kernel/storage/migrate.ts';
 import { PostgresDatabase } from './kernel/storage/postgres.ts';
 import { SqliteDatabase } from './kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
-import { findOperatorTenant } from './kernel/storage/tenant-rows.ts';
+import { findUncheckedOperator } from './kernel/storage/tenant-rows.ts';
 
 export const DATABASE_FILE = 'coffer.db';
 export const JOURNAL_FILE = 'audit.journal';
+const FORGED =
+  'Somebody wrote to the database without the service. Keep a copy of it, run "coffer server verify", which names every such row, find out who could write, and bring the rows back from a backup.';
 const MISSING_JOURNAL = 'the audit journal is missing: entries of the moments before the last end may be lost';
 
 export interface OpenedStorage {
@@ -123,6 +127,13 @@ export async function openKernel(parts: {
     if (installation.rootKeyId !== root.id) root = loadRootKey(config, installation, installation.salt);
   }
   const keyring = new Keyring(database, root, clock);
+  const metrics = new Metrics();
+  database.rowKeys.use(keyring, ({ table, row }) => {
+    metrics.forgedRows.labels(table).inc();
+    log.error({ table, row, what_to_do: FORGED }, 'a row was not written by the service as it is, and is refused');
+  });
+  const unauthenticated = await tenantsToAuthenticate(database.read, root);
+  for (const tenantId of unauthenticated) keyring.setAuthenticated(tenantId, false);
 
   const heads = new Heads(keyring);
   const store =
@@ -130,6 +141,7 @@ export async function openKernel(parts: {
       ? await openJournaled({ config, clock, log, database, heads, keyring })
       : new PostgresAuditStore(database as PostgresDatabase, heads);
   const audit = new AuditLog(store, heads, log);
+  await authenticateRows({ database, root, keyring, heads, audit, clock, log }, unauthenticated);
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
   await signingKeys.rotate();
   const addresses = new Addresses(config);
@@ -141,7 +153,7 @@ export async function openKernel(parts: {
     keyring,
     signingKeys,
     audit,
-    metrics: new Metrics(),
+    metrics,
     epochs: new Epochs(database),
     refusals: new Refusals((entry) => audit.record(entry)),
     rates: new RateLimiter(),
@@ -169,7 +181,7 @@ async function openJournaled(parts: {
   const store = new SqliteAuditStore({ database, heads, keys: new JournalKeys(keyring), file, log });
   await store.recover(async () => {
     log.warn({ file }, MISSING_JOURNAL);
-    const operator = await findOperatorTenant(database.read);
+    const operator = await findUncheckedOperator(database.read);
     if (operator === undefined) return async () => {};
     const headKey = await heads.key(operator.tenant_id);
     const entry = systemEntry({
@@ -201,7 +213,7 @@ async function install(database: Database, root: RootKey, salt: Uint8Array, cloc
           created_at: clock.now(),
         })
         .execute();
-      await new Keyring(database, root, clock).createTenantKey(tx, SYSTEM_TENANT);
+      await new Keyring(database, root, clock).createTenantKey(tx, SYSTEM_TENANT, ROW_PURPOSE);
     });
   } catch (error) {
     const other = error instanceof UniqueViolation ? await findInstallation(database) : null;

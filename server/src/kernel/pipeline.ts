@@ -13,6 +13,7 @@ import {
 } from './endpoint.ts';
 import { CofferError, type ErrorCode } from './errors.ts';
 import { type InputValidator, inputValidator } from './http/validation.ts';
+import { ForgedRowError } from './integrity/row-keys.ts';
 import type { Kernel } from './kernel.ts';
 import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
 import type { RateState } from './limits/rate-limiter.ts';
@@ -161,6 +162,13 @@ export class Pipeline {
       return new CofferError(
         'INTERNAL_ERROR',
         'What is stored here was damaged or changed, and does not open. Tell whoever runs the service.',
+      );
+    }
+    if (error instanceof ForgedRowError) {
+      // Reported where it was found, with the table and the row.
+      return new CofferError(
+        'INTERNAL_ERROR',
+        'What is stored here was not written by the service, and is not trusted. Tell whoever runs it.',
       );
     }
     if (!(error instanceof CofferError)) {

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../bootstrap.ts';
 import { insertToken, issueToken } from '../features/tokens/index.ts';
+import { listActiveAdmins } from '../features/users/index.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
 import { DAY_MS, timestamp } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { renameDurably, replaceDurably } from '../kernel/crypto/root-key.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
-import type { Reader } from '../kernel/storage/database.ts';
 import { withKernel } from './opened.ts';
 
 const TTL_MS = 365 * DAY_MS;
+const ADMINS_MAX = 10_000;
 const TOKEN_NAME = 'made by coffer server new-admin-token';
 
 /**
@@ -18,7 +19,9 @@ const TOKEN_NAME = 'made by coffer server new-admin-token';
  */
 export function newAdminToken(config: Config): Promise<string> {
   return withKernel(config, async ({ kernel, operator }) => {
-    const owner = await firstActiveOwner(kernel.database.read, operator.tenant_id);
+    // First by id, and ids are in order of time: as a rule the one the first start made.
+    const admins = await listActiveAdmins(kernel.database.read, operator.tenant_id, ADMINS_MAX);
+    const owner = admins.find(({ role }) => role === 'owner');
     if (owner === undefined) {
       throw new StartError(`The tenant ${operator.name} has no active owner, so there is nobody to make a token for.`);
     }
@@ -53,17 +56,4 @@ export function newAdminToken(config: Config): Promise<string> {
       `${timestamp(row.expires_at)}. Earlier tokens still work: revoke those you lost with DELETE /auth/tokens/<id>.`
     );
   });
-}
-
-/** First by id, and ids are in order of time: as a rule the one the first start made. */
-function firstActiveOwner(db: Reader, tenantId: string) {
-  return db
-    .selectFrom('users')
-    .select(['user_id', 'email'])
-    .where('tenant_id', '=', tenantId)
-    .where('role', '=', 'owner')
-    .where('status', '=', 'active')
-    .orderBy('user_id')
-    .limit(1)
-    .executeTakeFirst();
 }

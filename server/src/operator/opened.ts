@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Heads } from '../kernel/audit/heads.ts';
 import { systemClock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { CofferError } from '../kernel/errors.ts';
@@ -7,7 +8,7 @@ import type { Kernel } from '../kernel/kernel.ts';
 import { createLogger } from '../kernel/observability/log.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Database } from '../kernel/storage/database.ts';
-import { findOperatorTenant, type TenantRow } from '../kernel/storage/tenant-rows.ts';
+import { findOperatorTenant, findUncheckedOperator, type TenantRow } from '../kernel/storage/tenant-rows.ts';
 import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../open-kernel.ts';
 
 /** Runs `act` on storage that is there already: an operator's command must not make a new, empty one by a wrong setting. */
@@ -30,6 +31,7 @@ export async function withStorage<T>(
 
 export interface Opened {
   kernel: Kernel;
+  heads: Heads;
   installation: Installation;
   operator: TenantRow;
 }
@@ -38,13 +40,14 @@ export interface Opened {
 export function withKernel<T>(config: Config, act: (opened: Opened) => Promise<T>): Promise<T> {
   return withStorage(config, async (database) => {
     const installation = await findInstallation(database);
-    const operator = await findOperatorTenant(database.read);
-    if (installation === null || operator === undefined) {
+    if (installation === null || (await findUncheckedOperator(database.read)) === undefined) {
       throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
     }
     const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
-    const { kernel } = await openKernel({ config, clock: systemClock, log, database });
+    const { kernel, heads } = await openKernel({ config, clock: systemClock, log, database });
+    const operator = await findOperatorTenant(database.read);
+    if (operator === undefined) throw new StartError('The tenant that runs the installation is gone: restore a backup.');
     kernel.operatorTenantId = operator.tenant_id;
-    return act({ kernel, installation, operator });
+    return act({ kernel, heads, installation, operator });
   });
 }

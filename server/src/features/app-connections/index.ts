@@ -32,7 +32,8 @@ export {
   findConnection as findConnectionByNumber,
   lockConnection,
 } from './store.ts';
-export { insertConnectionToken, revokeTokensFrom } from './token-store.ts';
+export { CONNECTIONS } from './store.ts';
+export { CONNECTION_TOKENS, insertConnectionToken, revokeTokensFrom } from './token-store.ts';
 export { ConnectionTokens, issueConnectionToken } from './tokens.ts';
 
 export interface ConnectionParts extends connections.RemovalPorts {

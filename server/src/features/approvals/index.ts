@@ -11,6 +11,7 @@ import { Approvals } from './service.ts';
 
 export { APPROVAL_ENDPOINTS } from './contract.ts';
 export type { ApprovalHooks, ApprovalPorts } from './ports.ts';
+export { APPROVALS, DECISIONS } from './store.ts';
 
 export interface ApprovalsFeature extends Feature {
   /** Where the pipeline leaves what must wait. */

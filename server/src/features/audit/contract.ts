@@ -4,6 +4,7 @@ import { id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } fro
 
 /** Fifteen digits stay below 2^53. */
 const SEQ_MAX = 999_999_999_999_999;
+const ROW_PROBLEMS = ['forged', 'rolled_back', 'resurrected', 'missing', 'unrecorded'] as const;
 const DECISIONS = ['allow', 'deny', 'error'] as const;
 
 export const AuditRecord = object({
@@ -20,6 +21,11 @@ export const AuditRecord = object({
   request_id: Type.String(),
   reason: nullable(Type.String()),
   details: Type.Record(Type.String(), Type.Unknown()),
+  rows: Type.Optional(
+    Type.Array(object({ table: Type.String(), row: Type.String(), digest: nullable(Type.String()) }), {
+      description: 'What a change left of the rows that decide access: the digest of each, or null if it was deleted.',
+    }),
+  ),
   seq: nullable(
     Type.Integer({ description: 'Place in the chain; null until it is sealed, a moment after the entry.' }),
   ),
@@ -79,7 +85,7 @@ export const verifyAudit = endpoint({
   path: '/v1/audit/verify',
   summary: 'Recompute the whole chain of the audit log, and check every checkpoint',
   description:
-    'Names the first entry that was changed, removed, inserted or moved, or that a checkpoint tells otherwise of. Takes time in proportion to the log.',
+    'Names the first entry that was changed, removed, inserted or moved, or that a checkpoint tells otherwise of, and every row that was forged, edited, put back or taken away in the database. Takes time in proportion to the log and the rows.',
   permission: 'audit:verify',
   resource: 'audit',
   rate: 'aggregate',
@@ -94,6 +100,16 @@ export const verifyAudit = endpoint({
     }),
     signed_seq: Type.Integer({
       description: 'Up to this entry the last of them vouches for the log; 0 if there is none.',
+    }),
+    rows: object({
+      checked: Type.Integer({
+        description:
+          'Rows that decide who may do what, or what a secret is: each against its MAC, and against what the log last told of it.',
+      }),
+      problems_count: Type.Integer(),
+      problems: Type.Array(object({ table: Type.String(), row: Type.String(), problem: oneOf(ROW_PROBLEMS) }), {
+        description: 'The first hundred of them.',
+      }),
     }),
   }),
   errors: [],

@@ -4,8 +4,9 @@ import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { notFound } from '../../kernel/errors.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import type { exportAudit } from './contract.ts';
+import { segmentsOnward } from '../../kernel/audit/chain-walk.ts';
 import * as store from './store.ts';
-import { turnTaker } from './turns.ts';
+import { yielder } from '../../kernel/yielding.ts';
 
 const SEGMENTS_AT_ONCE = 64;
 
@@ -34,14 +35,14 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
 
   async function* pieces(): AsyncIterable<string> {
     yield `${JSON.stringify(header)}\n`;
-    const takeTurns = turnTaker();
+    const yieldNow = yielder();
     for (let seq = start?.first_seq ?? 1; ; ) {
-      const segments = await store.segmentsOnward(read, header.tenant_id, seq, SEGMENTS_AT_ONCE);
+      const segments = await segmentsOnward(read, header.tenant_id, seq, SEGMENTS_AT_ONCE);
       for (const segment of segments) {
         const lines = linesOf(segment, fromSeq, header.last_seq);
         if (lines !== '') yield lines;
         seq = Number(segment.first_seq) + 1;
-        await takeTurns((segment.hashes?.length ?? 0) / HASH_BYTES);
+        await yieldNow((segment.hashes?.length ?? 0) / HASH_BYTES);
         if (seq > header.last_seq) return;
       }
       if (segments.length < SEGMENTS_AT_ONCE) return;

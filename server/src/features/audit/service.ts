@@ -8,7 +8,7 @@ import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
-import { turnTaker } from './turns.ts';
+import { yielder } from '../../kernel/yielding.ts';
 
 /** Entries one request may look at. */
 const SCAN_MAX = 20_000;
@@ -33,7 +33,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
 
   await ctx.kernel.audit.settle();
   const found: StoredEntry[] = [];
-  const takeTurns = turnTaker();
+  const yieldNow = yielder();
   let looked = 0;
   for (let wanted = SEGMENTS_PER_LOOK.first; ; wanted = Math.min(wanted * 2, SEGMENTS_PER_LOOK.most)) {
     const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, nextSegment, wanted);
@@ -49,7 +49,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
         if (isWanted(entry, query, from, to)) found.push(entry);
       }
       position = { segment: segment.id, shown };
-      await takeTurns(newestFirst.length);
+      await yieldNow(newestFirst.length);
     }
     if (segments.length < wanted || position === null) return page(found, null);
     nextSegment = position.segment;
@@ -95,6 +95,7 @@ function toWire(e: StoredEntry): AuditRecord {
     request_id: e.request_id,
     reason: e.reason === '' ? null : e.reason,
     details: e.details === '' ? {} : (JSON.parse(e.details) as Record<string, unknown>),
+    ...(e.rows && { rows: e.rows.map(([table, row, digest]) => ({ table, row, digest })) }),
     seq: e.seq,
     hash: e.hash === null ? null : Buffer.from(e.hash).toString('hex'),
   };

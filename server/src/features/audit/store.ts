@@ -39,23 +39,6 @@ export async function segmentsBack(
   return query.execute();
 }
 
-/** The chain in its order. */
-export function segmentsOnward(
-  db: Reader,
-  tenantId: string,
-  fromSeq: number,
-  limit: number,
-): Promise<AuditSegmentsTable[]> {
-  return db
-    .selectFrom('audit_segments')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('first_seq', '>=', fromSeq)
-    .orderBy('first_seq')
-    .limit(limit)
-    .execute();
-}
-
 export function findHead(db: Reader, tenantId: string): Promise<Tables['audit_heads'] | undefined> {
   return db.selectFrom('audit_heads').selectAll().where('tenant_id', '=', tenantId).executeTakeFirst();
 }

@@ -1,75 +1,62 @@
-import { GENESIS_HASH, HASH_BYTES, hexOf, linkHash } from '../../kernel/audit/chain.ts';
+import { type Broken, walkChain } from '../../kernel/audit/chain-walk.ts';
+import { hexOf } from '../../kernel/audit/chain.ts';
 import type { Heads } from '../../kernel/audit/heads.ts';
-import { textsOf } from '../../kernel/audit/segment.ts';
-import type { Context } from '../../kernel/context.ts';
+import type { AnyAuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { RowHistory } from '../../kernel/integrity/row-verification.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { signatureProblem } from './checkpoint.ts';
+import { type VerifiedRows, verifyRows } from './row-check.ts';
 import * as store from './store.ts';
-import { turnTaker } from './turns.ts';
 
 const PAGE = 64;
 
 export interface Verification {
   valid: boolean;
   entries: number;
-  first_broken: { seq: number; reason: string } | null;
+  first_broken: Broken | null;
   checkpoints: number;
   signed_seq: number;
+  rows: VerifiedRows;
+}
+
+export interface VerificationParts {
+  kernel: Kernel;
+  heads: Heads;
+  keys: PqcKeys;
+  tables: readonly AnyAuthenticatedTable[];
 }
 
 /**
- * Recomputes the chain from its first entry to the head as it was when the check began. The head's own seal is checked too: without
- * it, a log with its end cut off would be a shorter, valid log. So is each checkpoint on the way: the head could be an older one, with its seal.
+ * Recomputes the chain from its first entry to the head as it was when the check began, with each checkpoint on the way: the head could be an
+ * older one, with its MAC. Then the rows that decide access are held against their MACs, and against what the log told of them last.
  */
-export async function verify(ctx: Context, heads: Heads, keys: PqcKeys): Promise<Verification> {
-  await ctx.kernel.audit.seal();
-  const { read } = ctx.database;
-  const signed = await SignedPlaces.open(read, ctx.tenantId, keys);
-  const head = await store.findHead(read, ctx.tenantId);
-  const broken = (seq: number, reason: string): Verification => ({
-    valid: false,
-    entries: head?.seq ?? 0,
-    first_broken: { seq, reason },
-    checkpoints: signed.checked,
-    signed_seq: signed.lastSeq,
-  });
-  if (head === undefined) return broken(1, 'the head of the chain was removed');
-
-  const takeTurns = turnTaker();
-  let seq = 0;
-  let hash = hexOf(GENESIS_HASH);
-  while (seq < head.seq) {
-    const segments = await store.segmentsOnward(read, ctx.tenantId, seq + 1, PAGE);
-    for (const segment of segments) {
-      if (seq >= head.seq) break;
-      if (segment.first_seq !== seq + 1) return broken(seq + 1, 'the entry is missing');
-      const texts = readable(segment);
-      for (const [i, text] of texts.entries()) {
-        const expected = linkHash(hash, ctx.tenantId, seq + 1, text);
-        const stored = segment.hashes?.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES);
-        if (stored === undefined || hexOf(stored) !== expected) return broken(seq + 1, 'the entry was changed');
-        seq++;
-        hash = expected;
-        if (signed.nextSeq <= seq) {
-          const problem = await signed.problemAt(seq, hash);
-          if (problem !== null) return broken(seq, problem);
-        }
-      }
-      await takeTurns(texts.length);
-    }
-    if (segments.length === 0 && seq < head.seq) return broken(seq + 1, 'the entry is missing');
-  }
-  if (hash !== hexOf(head.hash)) return broken(head.seq, 'the chain was rewritten');
-  if (!(await heads.isAuthentic(head))) return broken(head.seq, 'the head of the chain was rewritten');
-  const beyond = signed.problemBeyond();
-  if (beyond !== null) return broken(head.seq + 1, beyond);
+export async function verify(parts: VerificationParts, tenantId: string): Promise<Verification> {
+  const { kernel, heads, keys } = parts;
+  await kernel.audit.seal();
+  const { read } = kernel.database;
+  const signed = await SignedPlaces.open(read, tenantId, keys);
+  const head = await heads.row(read, tenantId);
+  const history = new RowHistory();
+  const broken =
+    head === undefined
+      ? { seq: 1, reason: 'the head of the chain was removed' }
+      : await walkChain(read, heads, head, (seq, hash, text) => {
+          history.add(text);
+          return signed.nextSeq <= seq ? signed.problemAt(seq, hash) : null;
+        });
+  const beyond = broken === null ? signed.problemBeyond() : null;
+  const firstBroken = beyond === null ? broken : { seq: (head?.seq ?? 0) + 1, reason: beyond };
+  // A log that is not whole tells nothing for sure: then the rows' own MACs are all there is.
+  const rows = await verifyRows(parts, tenantId, head, firstBroken === null ? history : null);
   return {
-    valid: true,
-    entries: head.seq,
-    first_broken: null,
+    valid: firstBroken === null && rows.problems_count === 0,
+    entries: head?.seq ?? 0,
+    first_broken: firstBroken,
     checkpoints: signed.checked,
     signed_seq: signed.lastSeq,
+    rows,
   };
 }
 
@@ -140,15 +127,5 @@ class SignedPlaces {
   #missing(row: store.CheckpointRow): string | null {
     const expected = this.checked + 1;
     return row.checkpoint_no === expected ? null : `checkpoint ${expected} was removed`;
-  }
-}
-
-/** What cannot even be read was changed too; as one text without a right hash it is found by the check. */
-function readable(segment: { entries: string }): string[] {
-  try {
-    const texts = textsOf(segment);
-    return texts.length > 0 ? texts : [''];
-  } catch {
-    return [''];
   }
 }

@@ -8,6 +8,7 @@ import * as keys from './service.ts';
 
 export { EAAS_ENDPOINTS } from './contract.ts';
 export { markPending, unmarkPending } from './service.ts';
+export { EAAS_KEYS } from './store.ts';
 
 export function eaasFeature(kernel: Kernel): Feature {
   const cache = new KeyCache(kernel);

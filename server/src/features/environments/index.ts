@@ -6,7 +6,7 @@ import * as contract from './contract.ts';
 import * as environments from './service.ts';
 
 export { ENVIRONMENT_ENDPOINTS } from './contract.ts';
-export { forgetSecrets } from './store.ts';
+export { BINDINGS, ENVIRONMENTS, forgetSecrets } from './store.ts';
 
 export function environmentsFeature(): Feature {
   return {

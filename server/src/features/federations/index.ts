@@ -5,7 +5,7 @@ import { type ExchangeParts, exchange } from './exchange.ts';
 import * as federations from './service.ts';
 
 export { FEDERATION_ENDPOINTS } from './contract.ts';
-export { deleteFederationsOf } from './store.ts';
+export { deleteFederationsOf, FEDERATIONS } from './store.ts';
 
 export function federationsFeature(parts: ExchangeParts): Feature {
   return {

@@ -7,6 +7,8 @@ export { GROUP_ENDPOINTS } from './contract.ts';
 export {
   findGroupByIdOrName,
   forgetUser as forgetGroupMember,
+  GROUP_MEMBERS,
+  GROUPS,
   groupsOfUser,
   joinedBy,
   lockGroup,

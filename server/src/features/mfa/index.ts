@@ -5,7 +5,12 @@ import * as mfa from './service.ts';
 
 export { MFA_ENDPOINTS, otpText } from './contract.ts';
 export { type SecondFactor, secondFactor } from './service.ts';
-export { confirmedSince as secondFactorSince, forgetUser as forgetSecondFactor } from './store.ts';
+export {
+  confirmedSince as secondFactorSince,
+  forgetUser as forgetSecondFactor,
+  RECOVERY_CODES,
+  TOTP,
+} from './store.ts';
 
 export function mfaFeature(): Feature {
   return {

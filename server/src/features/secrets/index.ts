@@ -45,7 +45,7 @@ export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
 export { sealerFor } from './sealing.ts';
 export { lockLive, read as readValue, readRecorded } from './service.ts';
-export type { SummaryRow } from './store.ts';
+export { findSecretById, SECRETS, type SummaryRow, VERSIONS } from './store.ts';
 export { type PlacedRow, secretsByFingerprint, secretsByPath } from './tenant-wide-store.ts';
 export { refuseInZeroKnowledge } from './values.ts';
 

@@ -5,6 +5,7 @@ import type { MacKey } from '../../kernel/crypto/keyring.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, newId } from '../../kernel/ids.ts';
+import { ROW_PURPOSE } from '../../kernel/integrity/row-keys.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Plan, RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
@@ -56,9 +57,10 @@ export async function prepareTenant(
     created_at: now,
   };
   const insert = async (tx: Tx) => {
+    const [headKey, rowKey] = await kernel.keyring.createTenantKey(tx, tenantId, HEAD_PURPOSE, ROW_PURPOSE);
+    if (headKey === undefined || rowKey === undefined) throw new Error('no key was made');
+    tx.changes.useKey(tenantId, rowKey);
     await store.insertTenant(tx, row);
-    const [headKey] = await kernel.keyring.createTenantKey(tx, tenantId, HEAD_PURPOSE);
-    if (headKey === undefined) throw new Error('no key was made');
     await kernel.audit.beginChain(tx, tenantId, headKey);
     await insertNew(tx, owner);
     await insertToken(tx, issued.row);
@@ -79,7 +81,9 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
   ctx.describe({ tenant: made.row.tenant_id, name: body.name });
   return ctx.change(async (tx) => {
     try {
-      await made.insert(tx);
+      const { headKey } = await made.insert(tx);
+      // Its own log begins with the rows it was made with.
+      await ctx.kernel.audit.recordIn(tx, [ctx.entryFor(made.row.tenant_id)], headKey);
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
       throw new CofferError('ALREADY_EXISTS', 'A tenant with this name exists.');

@@ -18,6 +18,8 @@ export {
   lockVault,
   membershipsOf,
   shareVault,
+  VAULT_MEMBERS,
+  VAULTS,
   type VaultRow,
   vaultsAfter,
 } from './store.ts';

@@ -6,7 +6,7 @@ import * as methods from './service.ts';
 
 export { WORKLOAD_ENDPOINTS } from './contract.ts';
 export type { Outside } from './login.ts';
-export { deleteMethodsOf } from './store.ts';
+export { deleteMethodsOf, METHODS } from './store.ts';
 
 export function workloadIdentityFeature(outside: Outside): Feature {
   return {

@@ -8,6 +8,8 @@ import type { AuditStore } from './audit-store.ts';
 import type { AuditEntry } from './entry.ts';
 import { GroupCommit } from './group-commit.ts';
 import { genesis, type Heads } from './heads.ts';
+import { tenantOf } from './segment.ts';
+import { withRows } from './row-records.ts';
 
 const BATCH_MAX = 1000;
 const WAITING_MAX = 50_000;
@@ -76,9 +78,9 @@ export class AuditLog {
     await tx.insertInto('audit_heads').values(genesis(tenantId, headKey)).execute();
   }
 
-  /** The entries are of one tenant. */
+  /** The entries are of one tenant. They tell which authenticated rows of it the transaction has changed so far. */
   recordIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
-    return this.#store.appendIn(tx, entries, headKey);
+    return this.#store.appendIn(tx, withRows(entries, tx.changes.take(tenantOf(entries))), headKey);
   }
 
   /** Whoever reads the log waits for this first: then every entry that is durable now can be read. */

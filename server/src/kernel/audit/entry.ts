@@ -1,3 +1,5 @@
+import type { RowRecord } from '../integrity/row-changes.ts';
+
 /** One entry of the audit log. */
 export interface AuditEntry {
   tenant_id: string;
@@ -18,16 +20,18 @@ export interface AuditEntry {
   reason: string;
   /** JSON object, or empty. */
   details: string;
+  /** The authenticated rows that the change left behind; absent where there is none. */
+  rows?: readonly RowRecord[];
 }
 
 export type AuditDecision = 'allow' | 'deny' | 'error';
 
 /**
  * An entry as it is stored and hashed: a JSON list of its fields in this order, which never changes, since logs already written must go
- * on verifying. The tenant is not part of it: the segment has it, and the hash covers it.
+ * on verifying. The rows come last, where there are any. The tenant is not part of it: the segment has it, and the hash covers it.
  */
 export function entryText(e: AuditEntry): string {
-  return JSON.stringify([
+  const fields = [
     e.id,
     e.at,
     e.actor_kind,
@@ -44,7 +48,8 @@ export function entryText(e: AuditEntry): string {
     e.request_id,
     e.reason,
     e.details,
-  ]);
+  ];
+  return JSON.stringify(e.rows === undefined ? fields : [...fields, e.rows]);
 }
 
 const FIELDS = [
@@ -71,6 +76,7 @@ export function entryOf(tenantId: string, fields: readonly unknown[]): AuditEntr
   FIELDS.forEach((name, i) => {
     entry[name] = fields[i];
   });
+  if (fields.length > FIELDS.length) entry['rows'] = fields[FIELDS.length];
   return entry as unknown as AuditEntry;
 }
 

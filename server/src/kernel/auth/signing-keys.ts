@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../clock.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import { UnsealError } from '../crypto/sealing.ts';
 import { newId } from '../ids.ts';
 import { AuthenticatedTable } from '../integrity/authenticated-table.ts';
 import type { Database } from '../storage/database.ts';
@@ -182,6 +183,18 @@ export class SigningKeys {
       else rowKeys.refuse(SIGNING_KEYS.name, row.kid);
     }
     return authentic;
+  }
+}
+
+/** For keys from before rows were authenticated: the private half, which nobody can seal without the root key, says whose the public half is. */
+export async function hasItsPrivateHalf(keyring: Keyring, row: SigningKeysTable): Promise<boolean> {
+  try {
+    const der = await keyring.unseal(PURPOSE, place(row.kid), row.sealed_private);
+    const own = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })).export({ format: 'jwk' });
+    return own.x === (JSON.parse(row.public_jwk) as { x?: string }).x;
+  } catch (error) {
+    if (error instanceof UnsealError) return false;
+    throw error;
   }
 }
 

@@ -4,7 +4,7 @@ import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
 import { unavailable } from '../errors.ts';
 import { type Database, type Reader, type Tx, UniqueViolation } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
-import { ROW_PURPOSE, type RowKeySource, type RowMacKey } from '../integrity/row-keys.ts';
+import { ROW_PURPOSE, type RowKeySource } from '../integrity/row-keys.ts';
 import { macOf } from './digest.ts';
 import type { RootKey } from './root-key.ts';
 import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
@@ -31,7 +31,7 @@ export interface SealingKey {
 /** A key that makes MACs and nothing else. HMAC needs no IV, so no number of uses wears it out and none is counted. */
 export interface MacKey {
   readonly version: number;
-  mac(data: Uint8Array): Buffer;
+  mac(data: string | Uint8Array): Buffer;
 }
 
 interface Newest {
@@ -55,6 +55,9 @@ export class Keyring implements RowKeySource {
   readonly #newest = new BoundedCache<string, Newest>(CACHE_CAPACITY);
   /** Reservations under way, so that many first seals at once reserve one block. */
   readonly #reserving = new Map<string, Promise<Newest>>();
+
+  /** Tenants from before rows were authenticated, until the upgrade has authenticated theirs. */
+  readonly #unauthenticated = new Set<string>();
 
   constructor(database: Database, root: RootKey, clock: Clock) {
     this.#database = database;
@@ -145,11 +148,17 @@ export class Keyring implements RowKeySource {
     return this.#key(tenantId, purpose, version);
   }
 
+  /** Until its rows are authenticated, a tenant's own key is looked for where earlier releases left it. */
+  setAuthenticated(tenantId: string, isAuthenticated: boolean): void {
+    if (isAuthenticated) this.#unauthenticated.delete(tenantId);
+    else this.#unauthenticated.add(tenantId);
+  }
+
   /** The key that authenticates a tenant's rows. It is made with the tenant, and only a rekey makes another. */
-  async newestRowKey(tenantId: string): Promise<RowMacKey> {
+  async newestRowKey(tenantId: string): Promise<MacKey> {
     const row = await this.#newestRow(tenantId, ROW_PURPOSE);
     if (row === undefined) throw new UnsealError();
-    return { version: row.version, key: await this.#key(tenantId, ROW_PURPOSE, row.version) };
+    return macKeyOf(await this.#key(tenantId, ROW_PURPOSE, row.version), row.version);
   }
 
   /** Wraps new versions of a key, to be inserted in the transaction that they belong to. Call it before that transaction. */
@@ -283,7 +292,7 @@ export class Keyring implements RowKeySource {
     if (row === undefined) throw new UnsealError();
     const key =
       purpose === TENANT_PURPOSE
-        ? createSecretKey(unseal(this.#root.key, keyPlace(tenantId, purpose, version), row.wrapped))
+        ? createSecretKey(unseal(this.#root.key, this.#tenantKeyPlace(tenantId, version), row.wrapped))
         : createSecretKey(
             unseal(
               await this.#key(tenantId, TENANT_PURPOSE, Number(row.wrapped_by.slice(TENANT_PURPOSE.length + 1))),
@@ -293,6 +302,11 @@ export class Keyring implements RowKeySource {
           );
     this.#keys.set(slot, key);
     return key;
+  }
+
+  #tenantKeyPlace(tenantId: string, version: number): Place {
+    const isBefore = this.#unauthenticated.has(tenantId);
+    return isBefore ? keyPlace(tenantId, TENANT_PURPOSE, version) : tenantKeyPlace(tenantId, version);
   }
 }
 
@@ -306,22 +320,16 @@ export async function destroyKeys(tx: Tx, tenantId: string, purpose: string): Pr
 export async function rewrapTenantKeys(tx: Tx, from: RootKey, to: RootKey): Promise<number> {
   const rows = await tx.selectFrom('keys').selectAll().where('purpose', '=', TENANT_PURPOSE).forUpdate().execute();
   for (const row of rows) {
-    const bytes = unseal(from.key, keyPlace(row.tenant_id, TENANT_PURPOSE, row.version), row.wrapped);
+    const bytes = unseal(from.key, tenantKeyPlace(row.tenant_id, row.version), row.wrapped);
     const { wrapped, wrapped_by } = wrapByRoot(to, row.tenant_id, row.version, bytes, row.created_at);
     bytes.fill(0);
-    await tx
-      .updateTable('keys')
-      .set({ wrapped, wrapped_by })
-      .where('tenant_id', '=', row.tenant_id)
-      .where('purpose', '=', TENANT_PURPOSE)
-      .where('version', '=', row.version)
-      .execute();
+    await replaceWrapped(tx, { ...row, wrapped, wrapped_by });
   }
   return rows.length;
 }
 
 function wrapByRoot(root: RootKey, tenantId: string, version: number, bytes: Uint8Array, now: number): Tables['keys'] {
-  const wrapped = seal(root.key, 0, keyPlace(tenantId, TENANT_PURPOSE, version), bytes);
+  const wrapped = seal(root.key, 0, tenantKeyPlace(tenantId, version), bytes);
   const wrapped_by = `root:${root.id}`;
   return { tenant_id: tenantId, purpose: TENANT_PURPOSE, version, wrapped_by, wrapped, uses: 0, created_at: now };
 }
@@ -359,6 +367,73 @@ function slotOf(tenantId: string, purpose: string, version: number): string {
 
 function keyPlace(tenantId: string, purpose: string, version: number): Place {
   return { tenantId, table: 'keys', row: purpose, version };
+}
+
+/**
+ * A tenant's key is wrapped for a tenant whose rows are authenticated. One from before that opens in its old place only, and only the upgrade
+ * looks there: so nobody can make the service believe that rows without a MAC are from before.
+ */
+function tenantKeyPlace(tenantId: string, version: number): Place {
+  return { tenantId, table: 'keys of authenticated rows', row: TENANT_PURPOSE, version };
+}
+
+/** The keys of a tenant whose rows are not authenticated yet, as releases up to 0.4.0 wrapped them; none if the rows are. */
+export async function unauthenticatedTenantKeys(
+  db: Reader,
+  root: RootKey,
+  tenantId: string,
+  locking?: 'locked',
+): Promise<Tables['keys'][]> {
+  const query = db
+    .selectFrom('keys')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('purpose', '=', TENANT_PURPOSE)
+    .orderBy('version');
+  const rows = await (locking === undefined ? query : query.forUpdate()).execute();
+  return rows.filter((row) => opens(root, keyPlace(tenantId, TENANT_PURPOSE, row.version), row.wrapped));
+}
+
+function opens(root: RootKey, place: Place, wrapped: Uint8Array): boolean {
+  try {
+    unseal(root.key, place, wrapped).fill(0);
+    return true;
+  } catch (error) {
+    if (error instanceof UnsealError) return false;
+    throw error;
+  }
+}
+
+/** From here on the tenant's rows are believed only with a MAC. Answers with the rows' key, which it makes. */
+export async function beginAuthentication(
+  tx: Tx,
+  root: RootKey,
+  keys: readonly Tables['keys'][],
+  now: number,
+): Promise<MacKey> {
+  let wrapping: { key: KeyObject; version: number } | undefined;
+  for (const row of keys) {
+    const bytes = unseal(root.key, keyPlace(row.tenant_id, TENANT_PURPOSE, row.version), row.wrapped);
+    const { wrapped } = wrapByRoot(root, row.tenant_id, row.version, bytes, row.created_at);
+    wrapping = { key: createSecretKey(bytes), version: row.version };
+    bytes.fill(0);
+    await replaceWrapped(tx, { ...row, wrapped });
+  }
+  const tenantId = keys[0]?.tenant_id;
+  if (wrapping === undefined || tenantId === undefined) throw new Error('the tenant has no key');
+  const bytes = randomBytes(KEY_BYTES);
+  await insertKey(tx, wrapByTenant(wrapping, tenantId, ROW_PURPOSE, 1, bytes, now));
+  return macKeyOf(createSecretKey(bytes), 1);
+}
+
+async function replaceWrapped(tx: Tx, { tenant_id, purpose, version, wrapped, wrapped_by }: Tables['keys']): Promise<void> {
+  await tx
+    .updateTable('keys')
+    .set({ wrapped, wrapped_by })
+    .where('tenant_id', '=', tenant_id)
+    .where('purpose', '=', purpose)
+    .where('version', '=', version)
+    .execute();
 }
 
 async function insertKey(tx: Tx, row: Tables['keys']): Promise<void> {

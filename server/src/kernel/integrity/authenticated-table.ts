@@ -1,11 +1,15 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
 import type { Reader, Tx } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
-import { isRowMac, type RowMacKey, rowMac } from './row-keys.ts';
+import type { MacKey } from '../crypto/keyring.ts';
+import { isRowMac, rowMac } from './row-keys.ts';
 import { type ColumnValue, fieldText, rowDigest, sealedText } from './row-text.ts';
 
 /** Rows that are loaded at once when a whole table is walked. */
 export const WALK_CHUNK = 500;
+
+/** Columns of digests are bytes. */
+const HASH_SUFFIX = '_hash';
 
 type Column<R> = keyof R & string;
 
@@ -87,7 +91,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   }
 
   /** For rows of a new tenant and for the upgrade, whose key is at hand. */
-  mac(key: RowMacKey, row: R): Buffer {
+  mac(key: MacKey, row: R): Buffer {
     return rowMac(key, this.text(row));
   }
 
@@ -110,7 +114,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return key !== null && this.isAuthenticWith(key, row);
   }
 
-  isAuthenticWith(key: RowMacKey, row: R): boolean {
+  isAuthenticWith(key: MacKey, row: R): boolean {
     return isRowMac(key, this.text(row), (row as { row_mac?: Uint8Array | null }).row_mac);
   }
 
@@ -191,6 +195,20 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     }
   }
 
+  /** The row that the audit log calls so. */
+  async find(db: Reader, tenantId: string, keyText: string): Promise<R | undefined> {
+    const values = this.key.length === 0 ? [] : keyText.split(' ');
+    let query = anyTable(db)
+      .selectFrom(this.name as string)
+      .select([...this.columns, 'row_mac'])
+      .where('tenant_id', '=', tenantId);
+    for (const [i, column] of (this.key as readonly string[]).entries()) {
+      const value = values[i] ?? '';
+      query = query.where(column, '=', column.endsWith(HASH_SUFFIX) ? Buffer.from(value, 'hex') : value);
+    }
+    return (await query.executeTakeFirst()) as unknown as R | undefined;
+  }
+
   /** Behind a row in the order of the key: greater in the first column in which the two differ. */
   #isAfter(last: R) {
     const key: readonly string[] = this.key;
@@ -224,7 +242,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
 /** A table without its row type, for walking over all of them. */
 export type AnyAuthenticatedTable = AuthenticatedTable<keyof Tables & string, { tenant_id: string }>;
 
-function keyFor(tx: Tx, tenantId: string): Promise<RowMacKey> | RowMacKey {
+function keyFor(tx: Tx, tenantId: string): Promise<MacKey> | MacKey {
   return tx.changes.keyOf(tenantId) ?? tx.rowKeys.key(tenantId);
 }
 

@@ -1,5 +1,5 @@
 import { SYSTEM_TENANT } from '../storage/tables.ts';
-import type { RowMacKey } from './row-keys.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 
 /** What the audit log says of a row that a change left behind: its digest, or null where it deleted the row. */
 export type RowRecord = readonly [table: string, key: string, digest: string | null];
@@ -10,7 +10,7 @@ export type RowRecord = readonly [table: string, key: string, digest: string | n
  */
 export class RowChanges {
   readonly #records = new Map<string, Map<string, RowRecord>>();
-  readonly #keys = new Map<string, RowMacKey>();
+  readonly #keys = new Map<string, MacKey>();
 
   /** Rows of the installation (its signing keys) belong to no tenant's log: an old one that is put back has expired by itself. */
   note(tenantId: string, table: string, key: string, digest: string | null): void {
@@ -31,11 +31,11 @@ export class RowChanges {
   }
 
   /** A tenant made in this transaction has a key that nobody else can read yet. */
-  useKey(tenantId: string, key: RowMacKey): void {
+  useKey(tenantId: string, key: MacKey): void {
     this.#keys.set(tenantId, key);
   }
 
-  keyOf(tenantId: string): RowMacKey | undefined {
+  keyOf(tenantId: string): MacKey | undefined {
     return this.#keys.get(tenantId);
   }
 

@@ -1,6 +1,6 @@
-import type { KeyObject } from 'node:crypto';
 import { BoundedCache } from '../bounded-cache.ts';
-import { equalBytes, macOf } from '../crypto/digest.ts';
+import { equalBytes } from '../crypto/digest.ts';
+import type { MacKey } from '../crypto/keyring.ts';
 import { UnsealError } from '../crypto/sealing.ts';
 
 const CACHE_CAPACITY = 10_000;
@@ -9,14 +9,9 @@ const VERSION_BYTES = 4;
 /** The purpose of the key that authenticates a tenant's rows. It only makes MACs, and is replaced by a rekey alone. */
 export const ROW_PURPOSE = 'rows';
 
-export interface RowMacKey {
-  readonly version: number;
-  readonly key: KeyObject;
-}
-
 /** Where row keys come from: the keyring, once it is open. */
 export interface RowKeySource {
-  newestRowKey(tenantId: string): Promise<RowMacKey>;
+  newestRowKey(tenantId: string): Promise<MacKey>;
 }
 
 /** A row that decides access and was not written by the service. */
@@ -37,7 +32,7 @@ export class ForgedRowError extends Error {
  * stolen copy and an old root key, can authenticate nothing.
  */
 export class RowKeys {
-  readonly #keys = new BoundedCache<string, RowMacKey>(CACHE_CAPACITY);
+  readonly #keys = new BoundedCache<string, MacKey>(CACHE_CAPACITY);
   #source: RowKeySource | null = null;
   #report: (error: ForgedRowError) => void = () => {};
 
@@ -48,11 +43,11 @@ export class RowKeys {
   }
 
   /** At once if it is cached. */
-  cached(tenantId: string): RowMacKey | undefined {
+  cached(tenantId: string): MacKey | undefined {
     return this.#keys.get(tenantId);
   }
 
-  async key(tenantId: string): Promise<RowMacKey> {
+  async key(tenantId: string): Promise<MacKey> {
     const cached = this.#keys.get(tenantId);
     if (cached !== undefined) return cached;
     if (this.#source === null) throw new Error('rows cannot be authenticated before the keys are open');
@@ -62,7 +57,7 @@ export class RowKeys {
   }
 
   /** The same for checking, where a key that does not open or is not there means that the row cannot be trusted. */
-  async keyForCheck(tenantId: string): Promise<RowMacKey | null> {
+  async keyForCheck(tenantId: string): Promise<MacKey | null> {
     try {
       return await this.key(tenantId);
     } catch (error) {
@@ -79,12 +74,12 @@ export class RowKeys {
 }
 
 /** `key version(4) ‖ HMAC-SHA256(32)` */
-export function rowMac({ version, key }: RowMacKey, text: string): Buffer {
+export function rowMac(key: MacKey, text: string): Buffer {
   const header = Buffer.allocUnsafe(VERSION_BYTES);
-  header.writeUInt32BE(version);
-  return Buffer.concat([header, macOf(key, text)]);
+  header.writeUInt32BE(key.version);
+  return Buffer.concat([header, key.mac(text)]);
 }
 
-export function isRowMac(key: RowMacKey, text: string, mac: Uint8Array | null | undefined): boolean {
+export function isRowMac(key: MacKey, text: string, mac: Uint8Array | null | undefined): boolean {
   return mac !== null && mac !== undefined && equalBytes(mac, rowMac(key, text));
 }

@@ -26,6 +26,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly forgedRows = new Counter({
+    name: 'cv_forged_rows_total',
+    help: 'Rows that were refused because the service did not write them as they are, by table.',
+    labelNames: ['table'],
+    registers: [this.registry],
+  });
+
   readonly #requests = new RequestMetrics();
 
   constructor() {

@@ -20,6 +20,11 @@ export async function findTenantByName(db: Reader, name: string): Promise<Tenant
   return TENANTS.checked(db, await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst());
 }
 
+/** Only to say in whose log something is written: before rows are authenticated there is nothing to check it by. */
+export function findUncheckedOperator(db: Reader): Promise<Pick<TenantRow, 'tenant_id'> | undefined> {
+  return db.selectFrom('tenants').select('tenant_id').where('is_operator', '=', 1).executeTakeFirst();
+}
+
 /** The tenant of whoever runs the installation: made by the first start, so it is there or there is nothing at all. */
 export async function findOperatorTenant(db: Reader): Promise<TenantRow | undefined> {
   return TENANTS.checked(db, await db.selectFrom('tenants').selectAll().where('is_operator', '=', 1).executeTakeFirst());

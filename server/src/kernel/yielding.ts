@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const ENTRIES_PER_TURN = 1000;
 
 /** Lets others in between when reading a long log; call it with how many entries were looked at since. */
-export function turnTaker(): (entries: number) => Promise<void> {
+export function yielder(): (entries: number) => Promise<void> {
   let looked = 0;
   return async (entries) => {
     looked += entries;

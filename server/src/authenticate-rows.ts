@@ -1,0 +1,118 @@
+import type { Logger } from 'pino';
+import { AUTHENTICATED_TABLES } from './authenticated-tables.ts';
+import type { AuditLog } from './kernel/audit/audit-log.ts';
+import { walkChain } from './kernel/audit/chain-walk.ts';
+import type { Heads } from './kernel/audit/heads.ts';
+import { systemEntry } from './kernel/audit/system-entry.ts';
+import { hasItsPrivateHalf, SIGNING_KEYS } from './kernel/auth/signing-keys.ts';
+import type { Clock } from './kernel/clock.ts';
+import { beginAuthentication, type Keyring, type MacKey, unauthenticatedTenantKeys } from './kernel/crypto/keyring.ts';
+import type { RootKey } from './kernel/crypto/root-key.ts';
+import type { AnyAuthenticatedTable } from './kernel/integrity/authenticated-table.ts';
+import { StartError } from './kernel/storage/data-folder.ts';
+import type { Database, Reader, Tx } from './kernel/storage/database.ts';
+import { type SigningKeysTable, SYSTEM_TENANT } from './kernel/storage/tables.ts';
+import { findUncheckedOperator } from './kernel/storage/tenant-rows.ts';
+
+interface Parts {
+  database: Database;
+  root: RootKey;
+  keyring: Keyring;
+  heads: Heads;
+  audit: AuditLog;
+  clock: Clock;
+  log: Logger;
+}
+
+const TAMPERED =
+  'Restore a backup of the database from before the change. If you know who changed the log and trust the rows as they are, run "coffer server authenticate-rows TENANT".';
+
+/**
+ * The tenants, and the installation itself, whose rows a release before 0.5.0 wrote, without MACs. How a tenant's own key is wrapped tells it, not
+ * the rows: removing MACs makes nobody believe that there never were any.
+ */
+export async function tenantsToAuthenticate(db: Reader, root: RootKey): Promise<string[]> {
+  const tenants = await db.selectFrom('tenants').select('tenant_id').where('row_mac', 'is', null).execute();
+  const signing = await db.selectFrom('signing_keys').select('kid').where('row_mac', 'is', null).execute();
+  const candidates = [...(signing.length > 0 ? [SYSTEM_TENANT] : []), ...tenants.map(({ tenant_id }) => tenant_id)];
+  const found: string[] = [];
+  for (const tenantId of candidates) {
+    if ((await unauthenticatedTenantKeys(db, root, tenantId)).length > 0) found.push(tenantId);
+  }
+  return found;
+}
+
+/**
+ * At the first start after the upgrade: the rows that are there are authenticated as they are, once, after the history of their tenant was found
+ * whole. A tenant whose history was changed is left out, and can do nothing until whoever runs the service has decided.
+ */
+export async function authenticateRows(parts: Parts, tenantIds: readonly string[]): Promise<void> {
+  for (const tenantId of tenantIds) {
+    const problem = tenantId === SYSTEM_TENANT ? null : await historyProblem(parts, tenantId);
+    if (problem === null) await authenticateTenant(parts, tenantId);
+    else await leaveOut(parts, tenantId, problem);
+  }
+}
+
+async function historyProblem({ database, heads, audit }: Parts, tenantId: string): Promise<string | null> {
+  await audit.seal();
+  const head = await heads.row(database.read, tenantId);
+  if (head === undefined) return 'the head of the chain was removed';
+  const broken = await walkChain(database.read, heads, head, () => null);
+  return broken === null ? null : `entry ${broken.seq}: ${broken.reason}`;
+}
+
+async function leaveOut({ database, keyring, log }: Parts, tenantId: string, problem: string): Promise<void> {
+  keyring.setAuthenticated(tenantId, true);
+  if ((await findUncheckedOperator(database.read))?.tenant_id === tenantId) {
+    throw new StartError(
+      `The audit log of ${tenantId}, which runs the installation, was changed (${problem}), so its rows are not trusted. ${TAMPERED}`,
+    );
+  }
+  log.error({ tenant: tenantId, problem, what_to_do: TAMPERED }, 'the rows of a tenant are not authenticated');
+}
+
+/** In one transaction: a kill leaves everything as it was, and of nodes that start together one does it. */
+export async function authenticateTenant(parts: Parts, tenantId: string): Promise<void> {
+  const { database, root, keyring, audit, clock } = parts;
+  const headKey = tenantId === SYSTEM_TENANT ? null : await audit.headKey(tenantId);
+  await database.transaction(async (tx) => {
+    const keys = await unauthenticatedTenantKeys(tx, root, tenantId, 'locked');
+    if (keys.length === 0) return;
+    const key = await beginAuthentication(tx, root, keys, clock.now());
+    const counts: Record<string, number> = {};
+    for (const table of AUTHENTICATED_TABLES) counts[table.name] = await authenticateTable(tx, table, tenantId, key, keyring);
+    if (headKey === null) return;
+    const entry = systemEntry({
+      tenantId,
+      actorId: 'start',
+      action: 'server:authenticate_rows',
+      resource: `tenant/${tenantId}`,
+      status: 200,
+      details: counts,
+      now: clock.now(),
+    });
+    await audit.recordIn(tx, [entry], headKey);
+  });
+  keyring.setAuthenticated(tenantId, true);
+}
+
+async function authenticateTable(
+  tx: Tx,
+  table: AnyAuthenticatedTable,
+  tenantId: string,
+  key: MacKey,
+  keyring: Keyring,
+): Promise<number> {
+  let count = 0;
+  for await (const rows of table.walk(tx, tenantId)) {
+    for (const row of rows) {
+      const isSigningKey = (table as unknown) === SIGNING_KEYS;
+      if (isSigningKey && !(await hasItsPrivateHalf(keyring, row as unknown as SigningKeysTable))) continue;
+      await table.writeMac(tx, row, table.mac(key, row));
+      if (table.isListedAtUpgrade) tx.changes.note(tenantId, table.name, table.keyText(row), table.digest(row));
+      count++;
+    }
+  }
+  return count;
+}

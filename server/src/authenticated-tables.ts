@@ -1,0 +1,45 @@
+import { CONNECTION_TOKENS, CONNECTIONS } from './features/app-connections/index.ts';
+import { APPROVALS, DECISIONS } from './features/approvals/index.ts';
+import { CERTIFICATES } from './features/certificates/index.ts';
+import { EAAS_KEYS } from './features/eaas/index.ts';
+import { BINDINGS, ENVIRONMENTS } from './features/environments/index.ts';
+import { FEDERATIONS } from './features/federations/index.ts';
+import { GROUP_MEMBERS, GROUPS } from './features/groups/index.ts';
+import { RECOVERY_CODES, TOTP } from './features/mfa/index.ts';
+import { ATTACHMENTS, POLICIES } from './features/policies/index.ts';
+import { SECRETS, VERSIONS } from './features/secrets/index.ts';
+import { TOKENS } from './features/tokens/index.ts';
+import { USERS } from './features/users/index.ts';
+import { VAULT_MEMBERS, VAULTS } from './features/vaults/index.ts';
+import { METHODS } from './features/workload-identity/index.ts';
+import { SIGNING_KEYS } from './kernel/auth/signing-keys.ts';
+import type { AnyAuthenticatedTable } from './kernel/integrity/authenticated-table.ts';
+import { TENANTS } from './kernel/storage/tenant-rows.ts';
+
+/** Every table whose rows are authenticated, for what looks at all of them: the upgrade, the rekey and the verification. */
+export const AUTHENTICATED_TABLES = [
+  TENANTS,
+  SIGNING_KEYS,
+  USERS,
+  TOTP,
+  RECOVERY_CODES,
+  GROUPS,
+  GROUP_MEMBERS,
+  TOKENS,
+  POLICIES,
+  ATTACHMENTS,
+  VAULTS,
+  VAULT_MEMBERS,
+  SECRETS,
+  VERSIONS,
+  APPROVALS,
+  DECISIONS,
+  ENVIRONMENTS,
+  BINDINGS,
+  CONNECTIONS,
+  CONNECTION_TOKENS,
+  CERTIFICATES,
+  METHODS,
+  FEDERATIONS,
+  EAAS_KEYS,
+] as unknown as readonly AnyAuthenticatedTable[];

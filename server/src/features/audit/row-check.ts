@@ -1,0 +1,120 @@
+import { walkChain } from '../../kernel/audit/chain-walk.ts';
+import { compareRows, type RowFindings, type RowHistory, type RowProblem, recordsIn, rowProblem } from '../../kernel/integrity/row-verification.ts';
+import { SYSTEM_TENANT, type Tables } from '../../kernel/storage/tables.ts';
+import type { VerificationParts } from './verification.ts';
+
+export interface VerifiedRows {
+  checked: number;
+  problems_count: number;
+  problems: RowProblem[];
+}
+
+/** Looks that are taken while rows go on changing: each is at those alone that changed during the one before. */
+const LOOKS_MAX = 20;
+
+type Head = Tables['audit_heads'];
+
+/**
+ * The rows of a tenant against their MACs and the log. The service goes on changing rows meanwhile, so a row that does not fit is a problem
+ * only if the log, read on to where it is then, tells nothing new of it.
+ */
+export async function verifyRows(
+  parts: VerificationParts,
+  tenantId: string,
+  head: Head | undefined,
+  history: RowHistory | null,
+): Promise<VerifiedRows> {
+  const { kernel, tables } = parts;
+  const findings = await compareRows(kernel.database.read, tables, tenantId, history?.digests ?? null);
+  if (history !== null) await settleFindings(parts, tenantId, head, history, findings);
+  if (tenantId === kernel.operatorTenantId) await addSystemRows(parts, findings);
+  return { checked: findings.checked, problems_count: findings.count, problems: findings.problems };
+}
+
+async function settleFindings(
+  parts: VerificationParts,
+  tenantId: string,
+  head: Head | undefined,
+  history: RowHistory,
+  findings: RowFindings,
+): Promise<void> {
+  let open = findings.problems.splice(0);
+  findings.count -= open.length;
+  let known = head;
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    const { newest, told } = await readOn(parts, tenantId, known, history);
+    for (const problem of open) if (!told.has(`${problem.table} ${problem.row}`)) findings.add(problem);
+    if (told.size === 0) break;
+    open = await lookAgain(parts, tenantId, history, told);
+    known = newest;
+  }
+  if (history.digests.missed > 0 && known !== undefined) await nameMissing(parts, known, history, findings);
+}
+
+interface Told {
+  newest: Head | undefined;
+  /** The rows that the log told of since, by table and key. */
+  told: Map<string, readonly [table: string, key: string]>;
+}
+
+async function readOn(
+  { kernel, heads }: VerificationParts,
+  tenantId: string,
+  known: Head | undefined,
+  history: RowHistory,
+): Promise<Told> {
+  await kernel.audit.seal();
+  const { read } = kernel.database;
+  const newest = await heads.row(read, tenantId);
+  const told: Told['told'] = new Map();
+  if (newest === undefined || known === undefined || newest.seq <= known.seq) return { newest: known, told };
+  const visit = (_seq: number, _hash: string, text: string) => {
+    for (const [table, key] of history.add(text)) told.set(`${table} ${key}`, [table, key]);
+    return null;
+  };
+  const broken = await walkChain(read, heads, newest, visit, known);
+  return { newest: broken === null ? newest : known, told };
+}
+
+async function lookAgain(
+  { kernel, tables }: VerificationParts,
+  tenantId: string,
+  { digests }: RowHistory,
+  told: Told['told'],
+): Promise<RowProblem[]> {
+  const { read } = kernel.database;
+  const open: RowProblem[] = [];
+  for (const [name, key] of told.values()) {
+    const table = tables.find((candidate) => candidate.name === name);
+    const row = await table?.find(read, tenantId, key);
+    const problem = table === undefined || row === undefined ? null : await rowProblem(read, table, row, digests);
+    if (problem !== null) open.push({ table: name, row: key, problem });
+  }
+  return open;
+}
+
+/** The log is read once more for the names of rows that it told of and that are gone. */
+async function nameMissing(
+  { kernel, heads }: VerificationParts,
+  head: Head,
+  { digests }: RowHistory,
+  findings: RowFindings,
+): Promise<void> {
+  const named = new Set<string>();
+  await walkChain(kernel.database.read, heads, head, (_seq, _hash, text) => {
+    for (const [table, key] of recordsIn(text)) {
+      const name = `${table} ${key}`;
+      if (named.has(name) || !digests.isMissed(name)) continue;
+      named.add(name);
+      findings.add({ table, row: key, problem: 'missing' });
+    }
+    return null;
+  });
+}
+
+/** The installation's own rows belong to no tenant; whoever runs it is told of them. */
+async function addSystemRows({ kernel, tables }: VerificationParts, findings: RowFindings): Promise<void> {
+  const own = await compareRows(kernel.database.read, tables, SYSTEM_TENANT, null);
+  findings.checked += own.checked;
+  for (const problem of own.problems) findings.add(problem);
+}

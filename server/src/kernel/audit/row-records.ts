@@ -1,0 +1,20 @@
+import { newId } from '../ids.ts';
+import type { RowRecord } from '../integrity/row-changes.ts';
+import type { AuditEntry } from './entry.ts';
+
+/** Rows told by one entry. A change of more has further entries for them, so that none grows without bound. */
+const ROWS_MAX = 200;
+
+/** The first entry, which says what was done, tells the rows too; what it has no room for follows in entries of its own. */
+export function withRows(entries: readonly AuditEntry[], records: readonly RowRecord[]): AuditEntry[] {
+  const [first, ...others] = entries;
+  if (first === undefined || records.length === 0) return [...entries];
+  const told: AuditEntry[] = [{ ...first, rows: records.slice(0, ROWS_MAX) }, ...others];
+  for (let at = ROWS_MAX; at < records.length; at += ROWS_MAX) {
+    const rows = records.slice(at, at + ROWS_MAX);
+    told.push({ ...first, id: newId('audit', first.at), details: CONTINUED, rows });
+  }
+  return told;
+}
+
+const CONTINUED = '{"continued":true}';

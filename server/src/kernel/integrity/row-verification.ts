@@ -1,0 +1,87 @@
+import type { Reader } from '../storage/database.ts';
+import { SYSTEM_TENANT } from '../storage/tables.ts';
+import type { AnyAuthenticatedTable } from './authenticated-table.ts';
+import { DigestTable } from './digest-table.ts';
+import type { RowRecord } from './row-changes.ts';
+
+/** Problems that are told one by one; the rest is counted. */
+export const PROBLEMS_TOLD_MAX = 100;
+
+/**
+ * What is wrong with a row. `forged`: the service did not write it as it is. `rolled_back`: it did once, and has changed it since.
+ * `resurrected`: it has deleted it since. `missing`: it was deleted by somebody else. `unrecorded`: the log never told of it.
+ */
+export type RowProblemKind = 'forged' | 'rolled_back' | 'resurrected' | 'missing' | 'unrecorded';
+
+export interface RowProblem {
+  table: string;
+  row: string;
+  problem: RowProblemKind;
+}
+
+/** What the audit log told of a tenant's rows, collected as the log is read. */
+export class RowHistory {
+  readonly digests = new DigestTable();
+
+  /** From the text of one entry; answers with what it tells. */
+  add(text: string): readonly RowRecord[] {
+    const records = recordsIn(text);
+    for (const [table, key, digest] of records) this.digests.set(`${table} ${key}`, digest);
+    return records;
+  }
+}
+
+const ROWS_FIELD = 16;
+
+/** Entries of changes tell their rows in a last field of their own. */
+export function recordsIn(text: string): readonly RowRecord[] {
+  // Most entries tell none, and reading them costs more than looking for the end of such a list.
+  if (!text.endsWith(']]]')) return [];
+  const fields = JSON.parse(text) as unknown[];
+  return fields.length > ROWS_FIELD ? (fields[ROWS_FIELD] as RowRecord[]) : [];
+}
+
+export class RowFindings {
+  checked = 0;
+  count = 0;
+  readonly problems: RowProblem[] = [];
+
+  add(problem: RowProblem): void {
+    this.count++;
+    if (this.problems.length < PROBLEMS_TOLD_MAX) this.problems.push(problem);
+  }
+}
+
+/** Holds the rows that are there against their MACs, and, where the log is whole, against what it last told of them. */
+export async function compareRows(
+  db: Reader,
+  tables: readonly AnyAuthenticatedTable[],
+  tenantId: string,
+  digests: DigestTable | null,
+): Promise<RowFindings> {
+  const findings = new RowFindings();
+  for (const table of tables) {
+    for await (const rows of table.walk(db, tenantId)) {
+      for (const row of rows) {
+        findings.checked++;
+        const problem = await rowProblem(db, table, row, digests);
+        if (problem !== null) findings.add({ table: table.name, row: table.keyText(row), problem });
+      }
+    }
+  }
+  return findings;
+}
+
+export async function rowProblem(
+  db: Reader,
+  table: AnyAuthenticatedTable,
+  row: { tenant_id: string },
+  digests: DigestTable | null,
+): Promise<RowProblemKind | null> {
+  const isRecorded = digests !== null && table.isRecorded && row.tenant_id !== SYSTEM_TENANT;
+  const told = isRecorded ? digests.compare(`${table.name} ${table.keyText(row)}`, table.digest(row)) : 'same';
+  if (!(await table.isAuthentic(db, row))) return 'forged';
+  if (told === 'other') return 'rolled_back';
+  if (told === 'deleted') return 'resurrected';
+  return told === 'unknown' && table.isListedAtUpgrade ? 'unrecorded' : null;
+}
