@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { CofferError } from '../kernel/errors.ts';
 import type { Kernel } from '../kernel/kernel.ts';
@@ -8,6 +7,7 @@ import { createLogger } from '../kernel/observability/log.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Database } from '../kernel/storage/database.ts';
 import { findOperatorTenant, type TenantRow } from '../kernel/storage/tenant-rows.ts';
+import { systemTime } from '../kernel/time/sources.ts';
 import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../open-kernel.ts';
 
 /** Runs `act` on storage that is there already: an operator's command must not make a new, empty one by a wrong setting. */
@@ -43,7 +43,7 @@ export function withKernel<T>(config: Config, act: (opened: Opened) => Promise<T
       throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
     }
     const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
-    const { kernel } = await openKernel({ config, clock: systemClock, log, database });
+    const { kernel } = await openKernel({ config, time: systemTime, log, database });
     kernel.operatorTenantId = operator.tenant_id;
     return act({ kernel, installation, operator });
   });

@@ -3,6 +3,8 @@ import { bind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { earlier } from '../../kernel/time/cutoff.ts';
 import { readValue, type SecretReader } from '../secrets/index.ts';
 import { autoPaths } from './auto-paths.ts';
 import { exportBundle } from './bundle.ts';
@@ -42,13 +44,18 @@ export interface ConnectionParts extends connections.RemovalPorts {
 
 export function appConnectionsFeature(kernel: Kernel, parts: ConnectionParts): Feature {
   const { certificates, reader } = parts;
-  const forget = async () => {
-    await kernel.database.transaction((tx) => deleteTokensBefore(tx, kernel.clock.now() - HOUR_MS));
-  };
   return {
     name: 'app-connections',
     credentialSchemes: [new ConnectionScheme(kernel, certificates), new CertificateScheme(kernel, certificates)],
-    jobs: [{ name: 'forget-connection-tokens', intervalMs: HOUR_MS, run: forget }],
+    jobs: [
+      {
+        name: 'forget-connection-tokens',
+        intervalMs: HOUR_MS,
+        // They live for an hour or so, and their holders can always exchange their identity for another.
+        removes: { secondLookMs: SECOND_LOOK_MS, share: null },
+        run: (_, cutoff) => kernel.database.transaction((tx) => deleteTokensBefore(tx, earlier(cutoff, HOUR_MS))),
+      },
+    ],
     endpoints: [
       bind(contract.createConnection, (ctx, { body }) => connections.create(ctx, certificates, body)),
       bind(contract.listConnections, (ctx, { query }) => connections.list(ctx, query)),

@@ -1,4 +1,5 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -59,6 +60,6 @@ export async function revokeTokensFrom(
     .execute();
 }
 
-export async function deleteTokensBefore(tx: Tx, time: number): Promise<void> {
+export async function deleteTokensBefore(tx: Tx, time: Cutoff): Promise<void> {
   await tx.deleteFrom('connection_tokens').where('expires_at', '<', time).execute();
 }

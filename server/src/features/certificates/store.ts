@@ -1,6 +1,8 @@
 import type { ExpressionBuilder } from 'kysely';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -172,6 +174,14 @@ export async function countRevocation(tx: Tx, tenantId: string): Promise<void> {
     .execute();
 }
 
-export async function deleteEndedBefore(tx: Tx, time: number): Promise<void> {
+export function countEndedBefore(db: Reader, time: Cutoff): Promise<number> {
+  return countRows(db.selectFrom('certificates').where('not_after', '<', time));
+}
+
+export function countCertificates(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('certificates'));
+}
+
+export async function deleteEndedBefore(tx: Tx, time: Cutoff): Promise<void> {
   await tx.deleteFrom('certificates').where('not_after', '<', time).execute();
 }

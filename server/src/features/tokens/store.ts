@@ -1,5 +1,7 @@
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -127,7 +129,14 @@ export async function holdersAmong(db: Reader, tenantId: string, userIds: readon
   return rows.map((row) => row.user_id);
 }
 
-export async function deleteExpiredBefore(tx: Tx, time: number): Promise<number> {
-  const { numDeletedRows } = await tx.deleteFrom('tokens').where('expires_at', '<', time).executeTakeFirst();
-  return Number(numDeletedRows);
+export async function countExpiredBefore(db: Reader, time: Cutoff): Promise<number> {
+  return countRows(db.selectFrom('tokens').where('expires_at', '<', time));
+}
+
+export async function countTokens(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('tokens'));
+}
+
+export async function deleteExpiredBefore(tx: Tx, time: Cutoff): Promise<void> {
+  await tx.deleteFrom('tokens').where('expires_at', '<', time).execute();
 }
