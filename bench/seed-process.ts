@@ -7,6 +7,7 @@ import { loadConfig } from '../server/src/kernel/config.ts';
 import { newId } from '../server/src/kernel/ids.ts';
 import { createLogger } from '../server/src/kernel/observability/log.ts';
 import { findOperatorTenant } from '../server/src/kernel/storage/tenant-rows.ts';
+import { systemTime } from '../server/src/kernel/time/sources.ts';
 import { openKernel, openStorage } from '../server/src/open-kernel.ts';
 import { pathOf, RARE_TAG, RARE_TYPE, vaultOf } from './data-set.ts';
 
@@ -24,7 +25,7 @@ const ROWS_AT_ONCE = 500;
 const config = loadConfig(process.env);
 const storage = await openStorage(config);
 const log = createLogger({ level: 'warn', format: 'json', stream: process.stderr, ownErrors: [] });
-const { kernel } = await openKernel({ config, clock: systemClock, log, database: storage.database });
+const { kernel } = await openKernel({ config, time: systemTime, log, database: storage.database });
 const tenant = await findOperatorTenant(storage.database.read);
 if (tenant === undefined) throw new Error('start the service once first');
 const tenantId = tenant.tenant_id;

@@ -16,6 +16,7 @@ import { CofferError, notFound } from '../server/src/kernel/errors.ts';
 import { newId } from '../server/src/kernel/ids.ts';
 import { makeReady } from '../server/src/kernel/pipeline.ts';
 import { findTenant } from '../server/src/kernel/storage/tenant-rows.ts';
+import type { Cutoff } from '../server/src/kernel/time/cutoff.ts';
 import { object } from '../server/src/kernel/wire.ts';
 import { addColleague, addTenant, type Tenant, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
@@ -210,10 +211,10 @@ onBothDatabases('what other features connect to approvals', (database) => {
 
     // Put into the past, so that no job of the service itself is early.
     const late = await ask(tenant.owner.id, await newThing());
-    const later = { ...kernel, clock: { now: () => kernel.clock.now() + 72 * HOUR_MS } };
+    const later = (kernel.clock.now() + 72 * HOUR_MS) as Cutoff;
     const { signal } = new AbortController();
-    await expireOverdue(later, ports, signal);
-    await expireOverdue(later, ports, signal);
+    await expireOverdue(kernel, ports, later, signal);
+    await expireOverdue(kernel, ports, later, signal);
 
     const released = told.filter((line) => line.startsWith('released'));
     assert.deepEqual(released, [`released ${rejected}`, `released ${failed}`, `released ${late}`]);

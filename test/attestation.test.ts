@@ -8,7 +8,7 @@ import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addTenant, invalid, ok, refused } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addVault, auditOf, runJobs, startNodeBeside } from './support/vaults.ts';
+import { addPolicy, addVault, auditOf, runPurges, startNodeBeside } from './support/vaults.ts';
 import { nitroVector, vector } from './support/vectors.ts';
 
 const SEV = 'amd-sev-snp-report';
@@ -224,7 +224,7 @@ onBothDatabases('attestation', (database) => {
     const forged = base64(Buffer.concat([Buffer.from('cvnonce1'), randomBytes(24)]));
     assert.ok(codesOf((await withNonce(forged)).warnings).includes('nonce_not_current'));
     service.clock.advance(2 * HOUR_MS);
-    await runJobs(service);
+    await runPurges(service);
     const rows = await service.app.kernel.database.read.selectFrom('attestation_nonces').selectAll().execute();
     assert.deepEqual(rows, [], 'what is over is forgotten');
     assert.ok(codesOf((await withNonce(nonce)).warnings).includes('nonce_not_current'), 'also when it is forgotten');

@@ -14,10 +14,12 @@ import { DAY_MS, HOUR_MS } from '../server/src/kernel/clock.ts';
 import { CofferError } from '../server/src/kernel/errors.ts';
 import { type PeerCertificate, peerCertificate } from '../server/src/kernel/http/peer-certificate.ts';
 import { raiseEpoch } from '../server/src/kernel/storage/epochs.ts';
+import type { Cutoff } from '../server/src/kernel/time/cutoff.ts';
 import { addTenant } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { newKeys, type TestCertificate, testAuthority } from './support/test-authority.ts';
+import { runPurges } from './support/vaults.ts';
 
 const run = promisify(execFile);
 const openssl = (args: string, options: ExecFileOptions) =>
@@ -476,12 +478,12 @@ onBothDatabases('certificates', (database) => {
     const { kernel } = service.app;
     const there = async () => (await findCertificate(kernel.database.read, tenantId, row.serial)) !== undefined;
     service.clock.advance(29 * DAY_MS);
-    await certificates.forgetEnded();
+    await runPurges(service);
     assert.ok(await there());
     service.clock.advance(3 * DAY_MS);
-    await certificates.forgetEnded();
+    await runPurges(service);
     assert.equal(await there(), false);
-    await change((tx) => deleteEndedBefore(tx, 0));
+    await change((tx) => deleteEndedBefore(tx, 0 as Cutoff));
   });
 });
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { HOUR_MS } from '../server/src/kernel/clock.ts';
 import {
   addConnection,
   callAs,
@@ -14,7 +15,7 @@ import {
 import { addColleague, ok } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { call, onBothDatabases, type Service, startService } from './support/service.ts';
-import { addSecret, addVault, secretUrl } from './support/vaults.ts';
+import { addSecret, addVault, runPurges, secretUrl } from './support/vaults.ts';
 
 onBothDatabases('dpop', (database) => {
   let service: Service;
@@ -107,7 +108,8 @@ onBothDatabases('dpop', (database) => {
         return rows.length;
       };
       assert.ok((await count()) > 0);
-      await service.app.kernel.dpop.forgetExpired(service.clock.now() + 3_600_000);
+      service.clock.advance(HOUR_MS);
+      await runPurges(service);
       assert.equal(await count(), 0);
     });
   });

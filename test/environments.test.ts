@@ -21,6 +21,7 @@ import {
   uniqueName,
 } from './support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+import { runPurges } from './support/vaults.ts';
 
 type Json = Answer['body'];
 
@@ -926,10 +927,10 @@ onBothDatabases('environments', (database) => {
       for (const [i, { id }] of bound.entries()) await ok(bind(env, id, `KEY_${i}`), 201);
       await ok(send('DELETE', secretUrl(deleted)));
       await ok(send('DELETE', `/v1/vaults/${gone}`));
-      await service.app.jobs.runDue();
+      await runPurges(service);
       assert.deepEqual(await Promise.all(bound.map(bindingsIn)), [1, 1, 1, 1, 1], 'not before it is destroyed');
       service.clock.advance(KEPT_MS);
-      await service.app.jobs.runDue();
+      await runPurges(service);
       assert.deepEqual(await Promise.all(bound.map(bindingsIn)), [0, 1, 0, 0, 0]);
     });
   });

@@ -5,6 +5,7 @@ import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { type Job, JobRunner } from '../server/src/kernel/jobs/job-runner.ts';
 import { Metrics } from '../server/src/kernel/observability/metrics.ts';
 import type { Database } from '../server/src/kernel/storage/database.ts';
+import { ClockGuard } from '../server/src/kernel/time/clock-guard.ts';
 import { openDatabase } from './support/database.ts';
 import { onBothDatabases, TestClock } from './support/service.ts';
 
@@ -17,11 +18,19 @@ onBothDatabases('jobs', (kind) => {
   });
 
   const runner = (nodeId: string, jobs: Job[], metrics = new Metrics()) =>
-    new JobRunner({ database, jobs, clock, log, metrics, nodeId });
+    new JobRunner({
+      database,
+      jobs,
+      clock,
+      clockGuard: new ClockGuard({ time: clock, database, log, metrics }),
+      log,
+      metrics,
+      nodeId,
+    });
 
   test('a due job runs once on any number of nodes, and again when due again', async () => {
     let runs = 0;
-    const job: Job = { name: 'count', intervalMs: MINUTE_MS, run: async () => void runs++ };
+    const job: Job = { name: 'count', intervalMs: MINUTE_MS, removes: 'nothing', run: async () => void runs++ };
     const nodes = ['a', 'b', 'c', 'd'].map((id) => runner(`node_${id}`, [job]));
     await Promise.all(nodes.map((node) => node.runDue()));
     assert.equal(runs, 1);
@@ -37,6 +46,7 @@ onBothDatabases('jobs', (kind) => {
     const stuck: Job = {
       name: 'stuck',
       intervalMs: MINUTE_MS,
+      removes: 'nothing',
       run: () =>
         new Promise<void>((resolve) => {
           finish = resolve;
@@ -45,7 +55,7 @@ onBothDatabases('jobs', (kind) => {
     const dying = runner('node_dying', [stuck]).runDue();
     while (finish.toString() === '() => {}') await new Promise((resolve) => setTimeout(resolve, 5));
     let rescued = 0;
-    const rescuer = runner('node_rescuer', [{ ...stuck, run: async () => void rescued++ }]);
+    const rescuer = runner('node_rescuer', [{ ...stuck, removes: 'nothing', run: async () => void rescued++ }]);
     await rescuer.runDue();
     assert.equal(rescued, 0);
     clock.advance(MINUTE_MS + 1);
@@ -64,7 +74,7 @@ onBothDatabases('jobs', (kind) => {
 
   test('what a clock that was far ahead has set is not believed; a little ahead is', async () => {
     let runs = 0;
-    const job: Job = { name: 'ahead', intervalMs: MINUTE_MS, run: async () => void runs++ };
+    const job: Job = { name: 'ahead', intervalMs: MINUTE_MS, removes: 'nothing', run: async () => void runs++ };
     const nodes = ['a', 'b', 'c'].map((id) => runner(`node_${id}`, [job]));
     const runAll = () => Promise.all(nodes.map((node) => node.runDue()));
     clock.advance(40 * DAY_MS);
@@ -82,8 +92,13 @@ onBothDatabases('jobs', (kind) => {
   test('a failure is counted, waits for its next turn, and leaves other jobs alone', async () => {
     const metrics = new Metrics();
     let others = 0;
-    const failing: Job = { name: 'failing', intervalMs: MINUTE_MS, run: () => Promise.reject(new Error('no')) };
-    const other: Job = { name: 'other', intervalMs: MINUTE_MS, run: async () => void others++ };
+    const failing: Job = {
+      name: 'failing',
+      intervalMs: MINUTE_MS,
+      removes: 'nothing',
+      run: () => Promise.reject(new Error('no')),
+    };
+    const other: Job = { name: 'other', intervalMs: MINUTE_MS, removes: 'nothing', run: async () => void others++ };
     assert.deepEqual(await runner('node_e', [failing, other], metrics).runDue(), ['failing', 'other']);
     assert.equal(others, 1);
     const text = await metrics.registry.metrics();

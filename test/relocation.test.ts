@@ -5,7 +5,7 @@ import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addPerson, addTenant, invalid, ok, refused } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addSecret, addVault, auditOf, pathsIn, readValue, runJobs, secretUrl } from './support/vaults.ts';
+import { addPolicy, addSecret, addVault, auditOf, pathsIn, readValue, runPurges, secretUrl } from './support/vaults.ts';
 
 const CONFLICT = 'VAULT_ENV_CONFLICT';
 
@@ -107,7 +107,7 @@ onBothDatabases('moving and copying', (database) => {
     await ok(first.call('POST', secretUrl(from, 'copied', 'copy'), { body: { to_vault: to, to_path: 'copied' } }), 201);
     await ok(first.call('DELETE', `/v1/vaults/${from}`));
     first.clock.advance(31 * DAY_MS);
-    await runJobs(first);
+    await runPurges(first);
     await addVault(first, { name: from });
     await first.close();
     // Started anew, so that it remembers no key that was destroyed.

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addPerson, addTenant, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addSecret, addVault, auditOf, pathsIn, readValue, runJobs, secretUrl } from './support/vaults.ts';
+import { addPolicy, addSecret, addVault, auditOf, pathsIn, readValue, runPurges, secretUrl } from './support/vaults.ts';
 
 onBothDatabases('deleted secrets', (database) => {
   let service: Service;
@@ -136,13 +136,13 @@ onBothDatabases('deleted secrets', (database) => {
     await ok(own('PUT', secretUrl(vault, 'kept'), { value: 'four' }));
     await ok(own('DELETE', secretUrl(vault, 'again')));
     service.clock.advance(9 * DAY_MS);
-    await runJobs(service);
+    await runPurges(service);
     assert.equal((await ok(own('GET', secretUrl(vault, 'kept', 'versions')))).versions.length, 4);
     await ok(own('POST', secretUrl(vault, 'gone', 'restore')));
     await ok(own('DELETE', secretUrl(vault, 'gone')));
 
     service.clock.advance(2 * DAY_MS);
-    await runJobs(service);
+    await runPurges(service);
     const { versions } = await ok(own('GET', secretUrl(vault, 'kept', 'versions')));
     // Version 3 was the newest until 11 days ago, so it stays.
     assert.deepEqual(
@@ -159,7 +159,7 @@ onBothDatabases('deleted secrets', (database) => {
     );
 
     service.clock.advance(29 * DAY_MS);
-    await runJobs(service);
+    await runPurges(service);
     await refused(own('POST', secretUrl(vault, 'gone', 'restore')), 404, 'SECRET_NOT_FOUND');
     await refused(own('POST', secretUrl(vault, 'again', 'restore')), 404, 'SECRET_NOT_FOUND');
     const { read } = service.app.kernel.database;
@@ -178,7 +178,7 @@ onBothDatabases('deleted secrets', (database) => {
     await addSecret(service, vault, path);
     await ok(send('DELETE', secretUrl(vault, path)));
     service.clock.advance(100 * DAY_MS);
-    await runJobs(service);
+    await runPurges(service);
     await ok(send('POST', secretUrl(vault, path, 'restore')));
   });
 });

@@ -4,7 +4,7 @@ import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addTenant, invalid, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addVault, auditOf, runJobs, whileHeld } from './support/vaults.ts';
+import { addPolicy, addVault, auditOf, runPurges, whileHeld } from './support/vaults.ts';
 
 const MIB = 1024 * 1024;
 
@@ -59,7 +59,7 @@ onBothDatabases('tokens that stand for values', (database) => {
     service.clock.advance(DAY_MS + 1000);
     await refused(detokenize(day), 404, 'NOT_FOUND');
     assert.equal((await ok(detokenize(week))).value, 'w');
-    await runJobs(service);
+    await runPurges(service);
     const left = (await rows()).map((row) => row.token_id);
     assert.deepEqual([left.includes(day), left.includes(week), left.includes(ever)], [false, true, true]);
     service.clock.advance(100 * DAY_MS);

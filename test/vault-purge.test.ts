@@ -3,7 +3,16 @@ import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addPerson, addTenant, ok, refused } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addSecret, addVault, auditOf, importPaths, pathsIn, readValue, runJobs, secretUrl } from './support/vaults.ts';
+import {
+  addSecret,
+  addVault,
+  auditOf,
+  importPaths,
+  pathsIn,
+  readValue,
+  runPurges,
+  secretUrl,
+} from './support/vaults.ts';
 
 onBothDatabases('vaults deleted and destroyed', (database) => {
   let service: Service;
@@ -121,14 +130,14 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
     await ok(send('DELETE', `/v1/vaults/${vault}`));
 
     service.clock.advance(30 * DAY_MS - 60_000);
-    await runJobs(service);
+    await runPurges(service);
     const before = await rowsOf(id, ids);
     assert.deepEqual(before, { vaults: 1, members: 2, keys: 1, secrets: 3, tags: 1, tokens: 1, versions: 4 });
 
     service.clock.advance(DAY_MS);
     // Due, whether or not the job came by: half a vault is not restored.
     await refused(send('POST', `/v1/vaults/${vault}/restore`), 404, 'VAULT_NOT_FOUND');
-    await runJobs(service);
+    await runPurges(service);
     const none = { vaults: 0, members: 0, keys: 0, secrets: 0, tags: 0, tokens: 0, versions: 0 };
     assert.deepEqual(await rowsOf(id, ids), none);
     const [entry, ...more] = await auditOf(service, `action=vaults:purge&vault=${vault}`);
@@ -156,7 +165,7 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
     service.clock.advance(20 * DAY_MS);
     await ok(send('POST', `/v1/vaults/${vault}/restore`));
     service.clock.advance(20 * DAY_MS);
-    await runJobs(service);
+    await runPurges(service);
     assert.equal(await readValue(service, vault, 'a'), 'value of a');
   });
 
@@ -176,7 +185,7 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
     const { id } = await ok(by.call('GET', `/v1/vaults/${vault}`));
     await ok(by.call('DELETE', `/v1/vaults/${vault}`));
     service.clock.advance(31 * DAY_MS);
-    await runJobs(service);
+    await runPurges(service);
     const rows = await service.app.kernel.database.read
       .selectFrom('secrets')
       .select('path')
@@ -194,7 +203,7 @@ onBothDatabases('vaults deleted and kept shorter', (database) => {
     const vault = await addVault(service);
     await ok(service.call('DELETE', `/v1/vaults/${vault}`));
     service.clock.advance(2 * DAY_MS + 1);
-    await runJobs(service);
+    await runPurges(service);
     await addVault(service, { name: vault });
     await service.close();
   });

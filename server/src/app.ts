@@ -60,7 +60,8 @@ import {
 import { deleteMethodsOf, WORKLOAD_ENDPOINTS, workloadIdentityFeature } from './features/workload-identity/index.ts';
 import type { Heads } from './kernel/audit/heads.ts';
 import { Authentication } from './kernel/auth/authentication.ts';
-import { type Clock, HOUR_MS, MINUTE_MS, systemClock } from './kernel/clock.ts';
+import { PROOF_LIFE_MS } from './kernel/auth/dpop-guard.ts';
+import { HOUR_MS, MINUTE_MS } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { EndpointDeclaration } from './kernel/endpoint.ts';
 import type { Feature } from './kernel/feature.ts';
@@ -68,10 +69,12 @@ import { createHttpServer } from './kernel/http/server.ts';
 import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import type { Kernel } from './kernel/kernel.ts';
-import { RateSharing } from './kernel/limits/rate-sharing.ts';
+import { forgetRateWindows, RateSharing, WINDOWS_KEPT_MS } from './kernel/limits/rate-sharing.ts';
 import { HttpClient } from './kernel/outbound/http-client.ts';
 import { KeySets } from './kernel/outside-identity/key-sets.ts';
 import { makeReady, Pipeline, type ReadyEndpoint } from './kernel/pipeline.ts';
+import { refuseWrongStart, SECOND_LOOK_MS } from './kernel/time/clock-guard.ts';
+import { systemTime, type TimeSources } from './kernel/time/sources.ts';
 import { openKernel, openStorage } from './open-kernel.ts';
 
 export const VERSION = packageJson.version;
@@ -212,10 +215,11 @@ export interface App {
 }
 
 /** Opens everything, in order, and listens. Closing undoes it in the opposite order, after requests under way have ended. */
-export async function startApp(config: Config, log: Logger, clock: Clock = systemClock): Promise<App> {
+export async function startApp(config: Config, log: Logger, time: TimeSources = systemTime): Promise<App> {
   const storage = await openStorage(config);
   try {
-    const { kernel, heads } = await openKernel({ config, clock, log, database: storage.database });
+    await refuseWrongStart(time, storage.database);
+    const { kernel, heads } = await openKernel({ config, time, log, database: storage.database });
     const { isFirstStart, tokenFile } = await bootstrap(kernel);
     const state: AppState = { isStopping: false };
     const byName = new Map<string, ReadyEndpoint>();
@@ -232,7 +236,7 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),
       kernel.epochs,
-      clock,
+      kernel.clock,
     );
     const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
     for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
@@ -243,6 +247,7 @@ export async function startApp(config: Config, log: Logger, clock: Clock = syste
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
+    await kernel.clockGuard.start();
     Object.assign(kernel.addresses, await server.listen());
     const background = startBackground(kernel, jobs);
     const close = async () => {
@@ -269,22 +274,42 @@ async function openIdentity(kernel: Kernel, certificates: Certificates): Promise
 }
 
 function kernelJobs(kernel: Kernel): Job[] {
-  const forget = async () => {
-    await kernel.idempotency.forgetExpired();
-  };
-  const forgetProofs = async () => {
-    await kernel.dpop.forgetExpired(kernel.clock.now());
-  };
+  const { idempotency, dpop, database, signingKeys } = kernel;
   return [
-    { name: 'forget-idempotency-keys', intervalMs: HOUR_MS, run: forget },
-    { name: 'forget-dpop-proofs', intervalMs: 5 * MINUTE_MS, run: forgetProofs },
+    {
+      name: 'forget-idempotency-keys',
+      intervalMs: HOUR_MS,
+      // All of them are over within a day or two, so a large share is usual.
+      removes: { secondLookMs: SECOND_LOOK_MS, share: null },
+      run: (_, cutoff) => idempotency.forgetExpired(cutoff),
+    },
+    {
+      name: 'forget-dpop-proofs',
+      intervalMs: 5 * MINUTE_MS,
+      // Each request leaves one, and nearly all are over at any time. They wait as long again as one is good for, not an hour, or they would fill the disk.
+      removes: { secondLookMs: PROOF_LIFE_MS, share: null },
+      run: (_, cutoff) => dpop.forgetExpired(cutoff),
+    },
+    {
+      name: 'forget-rate-windows',
+      intervalMs: 5 * MINUTE_MS,
+      // A window that is gone too early only lets a minute's count begin anew, and all but the newest are over at any time.
+      removes: { secondLookMs: WINDOWS_KEPT_MS, share: null },
+      run: (_, cutoff) => forgetRateWindows(database, cutoff),
+    },
+    {
+      name: 'forget-signing-keys',
+      intervalMs: HOUR_MS,
+      removes: { secondLookMs: SECOND_LOOK_MS, share: (cutoff) => signingKeys.endedShare(cutoff) },
+      run: (_, cutoff) => signingKeys.forgetEnded(cutoff),
+    },
   ];
 }
 
 /** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */
 function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<void> } {
   const { audit, refusals, log } = kernel;
-  const sharing = new RateSharing(kernel.database, kernel.rates, kernel.clock, log, kernel.nodeId);
+  const sharing = new RateSharing(kernel.database, kernel.rates, log, kernel.nodeId);
   if (kernel.database.kind === 'postgres') {
     audit.startSealing();
     sharing.start();
@@ -297,6 +322,7 @@ function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<voi
       clearInterval(timer);
       sharing.stop();
       await jobs.stop();
+      await kernel.clockGuard.stop();
       await writeRefusals();
       await audit.close();
     },

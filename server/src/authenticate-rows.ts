@@ -81,7 +81,8 @@ export async function authenticateTenant(parts: Parts, tenantId: string): Promis
     if (keys.length === 0) return;
     const key = await beginAuthentication(tx, root, keys, clock.now());
     const counts: Record<string, number> = {};
-    for (const table of AUTHENTICATED_TABLES) counts[table.name] = await authenticateTable(tx, table, tenantId, key, keyring);
+    for (const table of AUTHENTICATED_TABLES)
+      counts[table.name] = await authenticateTable(tx, table, tenantId, key, keyring);
     if (headKey === null) return;
     const entry = systemEntry({
       tenantId,

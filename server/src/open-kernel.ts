@@ -38,6 +38,8 @@ import { PostgresDatabase } from './kernel/storage/postgres.ts';
 import { SqliteDatabase } from './kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
 import { findUncheckedOperator } from './kernel/storage/tenant-rows.ts';
+import { ClockGuard } from './kernel/time/clock-guard.ts';
+import type { TimeSources } from './kernel/time/sources.ts';
 
 export const DATABASE_FILE = 'coffer.db';
 export const JOURNAL_FILE = 'audit.journal';
@@ -113,11 +115,12 @@ function finishRekey(file: string, installation: Installation): void {
 
 export async function openKernel(parts: {
   config: Config;
-  clock: Clock;
+  time: TimeSources;
   log: Logger;
   database: Database;
 }): Promise<{ kernel: Kernel; heads: Heads }> {
-  const { config, clock, log, database } = parts;
+  const { config, time, log, database } = parts;
+  const clock: Clock = time;
   let installation = await findInstallation(database);
   const salt = installation?.salt ?? randomBytes(ROOT_SALT_BYTES);
   let root = loadRootKey(config, installation, salt);
@@ -148,6 +151,7 @@ export async function openKernel(parts: {
   const kernel: Kernel = {
     config,
     clock,
+    clockGuard: new ClockGuard({ time, database, log, metrics }),
     log,
     database,
     keyring,

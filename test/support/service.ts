@@ -11,6 +11,8 @@ import { type EndpointDeclaration, errorCodes, NONE } from '../../server/src/ker
 import type { ErrorCode } from '../../server/src/kernel/errors.ts';
 import { CofferError } from '../../server/src/kernel/errors.ts';
 import { createLogger } from '../../server/src/kernel/observability/log.ts';
+import type { Database } from '../../server/src/kernel/storage/database.ts';
+import { databaseNow, type TimeSources } from '../../server/src/kernel/time/sources.ts';
 import { newPostgresDatabase, stopOwnServer } from './postgres.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
@@ -22,13 +24,31 @@ export function onBothDatabases(name: string, tests: (database: DatabaseKind) =>
   }
 }
 
-/** A clock that tests move. It runs with real time, shifted, and stands still while it is held. */
-export class TestClock {
+/**
+ * Time that tests move, for the service and its database alike. It runs with real time, shifted, and stands still while it is held. What only
+ * `set` was told is a clock that is wrong.
+ */
+export class TestClock implements TimeSources {
   #offset = 0;
   #heldAt: number | null = null;
+  #wrongBy = { node: 0, database: 0 };
 
   now(): number {
+    return this.elapsed() + this.#wrongBy.node;
+  }
+
+  elapsed(): number {
     return this.#heldAt ?? Date.now() + this.#offset;
+  }
+
+  async ofDatabase(database: Database): Promise<number | null> {
+    const now = await databaseNow(database);
+    return now === null ? null : now + this.elapsed() - Date.now() + this.#wrongBy.database;
+  }
+
+  /** As somebody may set the clock of one machine, or of both. No time passes by it. */
+  set(wrongBy: { node?: number; database?: number }): void {
+    this.#wrongBy = { node: 0, database: 0, ...wrongBy };
   }
 
   advance(ms: number): void {
@@ -36,7 +56,7 @@ export class TestClock {
   }
 
   hold(): void {
-    this.#heldAt = this.now();
+    this.#heldAt = this.elapsed();
   }
 
   /** Goes on from where it was held, a little later. */

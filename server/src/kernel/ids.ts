@@ -62,6 +62,14 @@ export function idAtTime(prefix: IdPrefix, time: number): string {
   return `${prefix}_${encode(Math.max(0, time), TIME_CHARACTERS)}${'0'.repeat(COUNTER_CHARACTERS + RANDOM_CHARACTERS)}`;
 }
 
+/** When an id was made, by the clock of whoever made it. */
+export function timeOfId(id: string): number {
+  const start = id.indexOf('_') + 1;
+  let time = 0;
+  for (const character of id.slice(start, start + TIME_CHARACTERS)) time = time * 32 + ALPHABET.indexOf(character);
+  return time;
+}
+
 export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && ID_BODY.test(text.slice(prefix.length + 1));
 }

@@ -13,11 +13,13 @@ import type { Metrics } from './observability/metrics.ts';
 import type { AddressGuard } from './outbound/address-guard.ts';
 import type { Database } from './storage/database.ts';
 import type { Epochs } from './storage/epochs.ts';
+import type { ClockGuard } from './time/clock-guard.ts';
 
 /** What every feature is built on. Made once, in app.ts. */
 export interface Kernel {
   config: Config;
   clock: Clock;
+  clockGuard: ClockGuard;
   log: Logger;
   metrics: Metrics;
   database: Database;

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Heads } from '../kernel/audit/heads.ts';
-import { systemClock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { CofferError } from '../kernel/errors.ts';
 import type { Kernel } from '../kernel/kernel.ts';
@@ -9,6 +8,7 @@ import { createLogger } from '../kernel/observability/log.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Database } from '../kernel/storage/database.ts';
 import { findOperatorTenant, findUncheckedOperator, type TenantRow } from '../kernel/storage/tenant-rows.ts';
+import { systemTime } from '../kernel/time/sources.ts';
 import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../open-kernel.ts';
 
 /** Runs `act` on storage that is there already: an operator's command must not make a new, empty one by a wrong setting. */
@@ -44,9 +44,10 @@ export function withKernel<T>(config: Config, act: (opened: Opened) => Promise<T
       throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
     }
     const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
-    const { kernel, heads } = await openKernel({ config, clock: systemClock, log, database });
+    const { kernel, heads } = await openKernel({ config, time: systemTime, log, database });
     const operator = await findOperatorTenant(database.read);
-    if (operator === undefined) throw new StartError('The tenant that runs the installation is gone: restore a backup.');
+    if (operator === undefined)
+      throw new StartError('The tenant that runs the installation is gone: restore a backup.');
     kernel.operatorTenantId = operator.tenant_id;
     return act({ kernel, heads, installation, operator });
   });

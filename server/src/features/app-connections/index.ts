@@ -1,8 +1,11 @@
+import { removeRecorded } from '../../kernel/audit/removal.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { bind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { earlier } from '../../kernel/time/cutoff.ts';
 import { readValue, type SecretReader } from '../secrets/index.ts';
 import { autoPaths } from './auto-paths.ts';
 import { exportBundle } from './bundle.ts';
@@ -12,7 +15,7 @@ import type { ConnectionCertificates } from './ports.ts';
 import { rotate } from './rotation.ts';
 import { CertificateScheme, ConnectionScheme } from './schemes.ts';
 import * as connections from './service.ts';
-import { deleteTokensBefore } from './token-store.ts';
+import { CONNECTION_TOKENS, expiredBefore } from './token-store.ts';
 
 export { APP_CONNECTION_ENDPOINTS } from './contract.ts';
 export { asLoginDenied, attributeTo, boundKey, lockActive, loginDenied, refuseInactive } from './exchange.ts';
@@ -26,13 +29,13 @@ export {
   refuseUnshareable,
 } from './service.ts';
 export {
+  CONNECTIONS,
   type ConnectionRow,
   findByClient,
   findClient,
   findConnection as findConnectionByNumber,
   lockConnection,
 } from './store.ts';
-export { CONNECTIONS } from './store.ts';
 export { CONNECTION_TOKENS, insertConnectionToken, revokeTokensFrom } from './token-store.ts';
 export { ConnectionTokens, issueConnectionToken } from './tokens.ts';
 
@@ -43,13 +46,22 @@ export interface ConnectionParts extends connections.RemovalPorts {
 
 export function appConnectionsFeature(kernel: Kernel, parts: ConnectionParts): Feature {
   const { certificates, reader } = parts;
-  const forget = async () => {
-    await kernel.database.transaction((tx) => deleteTokensBefore(tx, kernel.clock.now() - HOUR_MS));
-  };
   return {
     name: 'app-connections',
     credentialSchemes: [new ConnectionScheme(kernel, certificates), new CertificateScheme(kernel, certificates)],
-    jobs: [{ name: 'forget-connection-tokens', intervalMs: HOUR_MS, run: forget }],
+    jobs: [
+      {
+        name: 'forget-connection-tokens',
+        intervalMs: HOUR_MS,
+        // They live for an hour or so, and their holders can always exchange their identity for another.
+        removes: { secondLookMs: SECOND_LOOK_MS, share: null },
+        run: (signal, cutoff) => {
+          const which = expiredBefore(earlier(cutoff, HOUR_MS));
+          const removal = { job: 'forget-connection-tokens', action: 'connection_tokens:purge' };
+          return removeRecorded(kernel, { ...removal, table: CONNECTION_TOKENS, which }, signal);
+        },
+      },
+    ],
     endpoints: [
       bind(contract.createConnection, (ctx, { body }) => connections.create(ctx, certificates, body)),
       bind(contract.listConnections, (ctx, { query }) => connections.list(ctx, query)),

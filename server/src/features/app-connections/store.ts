@@ -100,9 +100,7 @@ export async function lockConnection(
   tenantId: string,
   connectionNo: number,
 ): Promise<ConnectionRow | undefined> {
-  const [row] = await CONNECTIONS.lockedWhere(tx, (eb) =>
-    eb.and({ tenant_id: tenantId, connection_no: connectionNo }),
-  );
+  const [row] = await CONNECTIONS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
   return row;
 }
 

@@ -1,6 +1,7 @@
-import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -74,6 +75,6 @@ export async function revokeTokensFrom(
   );
 }
 
-export async function deleteTokensBefore(tx: Tx, time: number): Promise<void> {
-  await tx.deleteFrom('connection_tokens').where('expires_at', '<', time).execute();
+export function expiredBefore(time: Cutoff): Which<'connection_tokens'> {
+  return (eb) => eb('expires_at', '<', time);
 }

@@ -23,7 +23,15 @@ export function approvalsFeature(kernel: Kernel, ports: ApprovalPorts): Approval
   return {
     name: 'approvals',
     desk: new Desk(ports),
-    jobs: [{ name: 'expire-approvals', intervalMs: MINUTE_MS, run: (signal) => expireOverdue(kernel, ports, signal) }],
+    jobs: [
+      {
+        name: 'expire-approvals',
+        intervalMs: MINUTE_MS,
+        // It ends requests that can be made again and deletes nothing, so one look will do; all that wait may end together.
+        removes: { secondLookMs: 0, share: null },
+        run: (signal, cutoff) => expireOverdue(kernel, ports, cutoff, signal),
+      },
+    ],
     endpoints: [
       bind(contract.listApprovals, (ctx, { query }) => approvals.list(ctx, query)),
       bind(contract.readApproval, (ctx, { params }) => approvals.read(ctx, params.approval_id)),

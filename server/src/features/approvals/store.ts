@@ -2,6 +2,7 @@ import type { ApprovalKind, ApprovalLevel } from '../../kernel/approval.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -209,14 +210,14 @@ export async function decisionsOn(
 /** Of every tenant: what the job has to end. */
 export function findOverdue(
   db: Reader,
-  now: number,
+  time: Cutoff,
   limit: number,
 ): Promise<Pick<ApprovalRow, 'tenant_id' | 'approval_id'>[]> {
   return db
     .selectFrom('approvals')
     .select(['tenant_id', 'approval_id'])
     .where('status', '=', 'pending')
-    .where('expires_at', '<=', now)
+    .where('expires_at', '<=', time)
     .orderBy('expires_at')
     .limit(limit)
     .execute();

@@ -1,4 +1,5 @@
 import type { Tx } from '../../kernel/storage/database.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -45,6 +46,6 @@ export async function takeNonce(tx: Tx, tenantId: string, nonceHash: string, now
   return numDeletedRows === 1n;
 }
 
-export async function deleteExpired(tx: Tx, now: number): Promise<void> {
-  await tx.deleteFrom('attestation_nonces').where('expires_at', '<=', now).execute();
+export async function deleteExpired(tx: Tx, time: Cutoff): Promise<void> {
+  await tx.deleteFrom('attestation_nonces').where('expires_at', '<=', time).execute();
 }

@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
-import type { Job } from '../../kernel/jobs/job-runner.ts';
+import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
@@ -36,8 +36,13 @@ export class Checkpoints {
     this.#keys = keys;
   }
 
-  get job(): Job {
-    return { name: 'sign-audit-checkpoints', intervalMs: HOUR_MS, run: (signal) => this.signAll(signal) };
+  get job(): KeepingJob {
+    return {
+      name: 'sign-audit-checkpoints',
+      intervalMs: HOUR_MS,
+      removes: 'nothing',
+      run: (signal) => this.signAll(signal),
+    };
   }
 
   /** Every tenant whose log has grown since its last checkpoint. What it costs depends on no log's length: only heads are looked at. */

@@ -1,12 +1,12 @@
 import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
+import { segmentsOnward } from '../../kernel/audit/chain-walk.ts';
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { notFound } from '../../kernel/errors.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
-import type { exportAudit } from './contract.ts';
-import { segmentsOnward } from '../../kernel/audit/chain-walk.ts';
-import * as store from './store.ts';
 import { yielder } from '../../kernel/yielding.ts';
+import type { exportAudit } from './contract.ts';
+import * as store from './store.ts';
 
 const SEGMENTS_AT_ONCE = 64;
 

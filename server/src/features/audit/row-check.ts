@@ -1,5 +1,12 @@
 import { walkChain } from '../../kernel/audit/chain-walk.ts';
-import { compareRows, type RowFindings, type RowHistory, type RowProblem, recordsIn, rowProblem } from '../../kernel/integrity/row-verification.ts';
+import {
+  compareRows,
+  type RowFindings,
+  type RowHistory,
+  type RowProblem,
+  recordsIn,
+  rowProblem,
+} from '../../kernel/integrity/row-verification.ts';
 import { SYSTEM_TENANT, type Tables } from '../../kernel/storage/tables.ts';
 import type { VerificationParts } from './verification.ts';
 

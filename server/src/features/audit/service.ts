@@ -6,9 +6,9 @@ import { invalidField } from '../../kernel/errors.ts';
 import { idAtTime, idForm } from '../../kernel/ids.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { yielder } from '../../kernel/yielding.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
-import { yielder } from '../../kernel/yielding.ts';
 
 /** Entries one request may look at. */
 const SCAN_MAX = 20_000;

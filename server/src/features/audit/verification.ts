@@ -1,5 +1,5 @@
-import { type Broken, walkChain } from '../../kernel/audit/chain-walk.ts';
 import { hexOf } from '../../kernel/audit/chain.ts';
+import { type Broken, walkChain } from '../../kernel/audit/chain-walk.ts';
 import type { Heads } from '../../kernel/audit/heads.ts';
 import type { AnyAuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { RowHistory } from '../../kernel/integrity/row-verification.ts';

@@ -2,6 +2,7 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { bind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
 import * as contract from './contract.ts';
 import type { Certificates } from './service.ts';
 
@@ -26,7 +27,14 @@ export function certificatesFeature(certificates: Certificates): Feature {
         found(await certificates.revocationListPem(params.tenant_id)),
       ),
     ],
-    jobs: [{ name: 'forget-ended-certificates', intervalMs: HOUR_MS, run: () => certificates.forgetEnded() }],
+    jobs: [
+      {
+        name: 'forget-ended-certificates',
+        intervalMs: HOUR_MS,
+        removes: { secondLookMs: SECOND_LOOK_MS, share: (cutoff) => certificates.endedShare(cutoff) },
+        run: (signal, cutoff) => certificates.forgetEnded('forget-ended-certificates', cutoff, signal),
+      },
+    ],
   };
 }
 

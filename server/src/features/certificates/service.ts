@@ -1,10 +1,13 @@
+import { removeRecorded } from '../../kernel/audit/removal.ts';
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { PeerCertificate } from '../../kernel/http/peer-certificate.ts';
+import type { Share } from '../../kernel/jobs/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
 import { Authorities } from './authorities.ts';
 import { type Parsed, parseCertificate } from './certificate.ts';
 import { type ChainVerdict, verifyChain } from './chain.ts';
@@ -22,6 +25,8 @@ export const CRL_LIFE_MS = 2 * DAY_MS;
 const CRL_RENEWED_AFTER_MS = CRL_LIFE_MS / 4;
 /** Ended certificates are told apart from unknown ones for a while, for whoever looks into a failure. */
 const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
+/** Many more than end in an hour where there are few connections. */
+const FORGOTTEN_AT_ONCE = 100;
 const SERIALS_PER_QUERY = 500;
 
 export type Checked = { ok: true; serial: string } | { ok: false; reason: string };
@@ -219,9 +224,16 @@ export class Certificates {
     throw new Error('an authority is gone');
   }
 
-  async forgetEnded(): Promise<void> {
-    const { database, clock } = this.#kernel;
-    await database.transaction((tx) => store.deleteEndedBefore(tx, clock.now() - FORGOTTEN_AFTER_MS));
+  async endedShare(cutoff: Cutoff): Promise<Share[]> {
+    const { read } = this.#kernel.database;
+    const expired = await store.countEndedBefore(read, earlier(cutoff, FORGOTTEN_AFTER_MS));
+    return [{ of: 'certificates', expired, floor: FORGOTTEN_AT_ONCE, total: () => store.countCertificates(read) }];
+  }
+
+  async forgetEnded(job: string, cutoff: Cutoff, signal: AbortSignal): Promise<void> {
+    const which = store.endedBefore(earlier(cutoff, FORGOTTEN_AFTER_MS));
+    const removal = { job, action: 'certificates:purge', table: store.CERTIFICATES, which };
+    await removeRecorded(this.#kernel, removal, signal);
   }
 }
 

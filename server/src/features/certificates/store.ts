@@ -1,7 +1,9 @@
 import type { ExpressionBuilder } from 'kysely';
-import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -191,6 +193,14 @@ export async function countRevocation(tx: Tx, tenantId: string): Promise<void> {
     .execute();
 }
 
-export async function deleteEndedBefore(tx: Tx, time: number): Promise<void> {
-  await tx.deleteFrom('certificates').where('not_after', '<', time).execute();
+export function countEndedBefore(db: Reader, time: Cutoff): Promise<number> {
+  return countRows(db.selectFrom('certificates').where('not_after', '<', time));
+}
+
+export function countCertificates(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('certificates'));
+}
+
+export function endedBefore(time: Cutoff): Which<'certificates'> {
+  return (eb) => eb('not_after', '<', time);
 }

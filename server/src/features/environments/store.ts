@@ -279,7 +279,14 @@ async function checkComposition(
     if (row.key_name === null || row.bound_at === null) continue;
     const { environment_id, key_name, bound_at, row_mac } = row;
     const bound = { secret_id: row.bound_secret_id ?? '', secret_no: row.bound_secret_no ?? 0 };
-    await BINDINGS.checked(db, { tenant_id: tenantId, environment_id, key_name, ...bound, bound_at, row_mac } as BindingRow);
+    await BINDINGS.checked(db, {
+      tenant_id: tenantId,
+      environment_id,
+      key_name,
+      ...bound,
+      bound_at,
+      row_mac,
+    } as BindingRow);
   }
 }
 

@@ -1,5 +1,5 @@
-import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { isId } from '../../kernel/ids.ts';
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';

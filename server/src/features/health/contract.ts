@@ -38,7 +38,7 @@ export const ready = endpoint({
   path: '/health/ready',
   summary: 'Whether the service can answer requests now',
   description:
-    '503 while the database cannot be reached, the audit log cannot be written, or the process is shutting down.',
+    '503 while the database cannot be reached, the audit log cannot be written, the clock of the node differs from the database’s, or the process is shutting down.',
   output: object({ status: oneOf(['ready']) }),
   raw: NONE,
   errors: [],

@@ -14,6 +14,7 @@ export function healthFeature(kernel: Kernel, isStopping: () => boolean): Featur
       bind(contract.health, async () => ({ status: 'ok' as const })),
       bind(contract.ready, async () => {
         if (isStopping()) throw unavailable('The process is shutting down.');
+        kernel.clockGuard.refuseWrongClock();
         await kernel.database.ping();
         await kernel.audit.ready();
         return { status: 'ready' as const };

@@ -164,7 +164,5 @@ export async function hasPolicies(db: Reader, tenantId: string, kind: PrincipalK
 
 /** A principal that is gone keeps nothing: a later one could not be mistaken for it, but the list would be. */
 export async function forgetPrincipal(tx: Tx, tenantId: string, kind: PrincipalKind, id: string): Promise<void> {
-  await ATTACHMENTS.deleteWhere(tx, (eb) =>
-    eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }),
-  );
+  await ATTACHMENTS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }));
 }

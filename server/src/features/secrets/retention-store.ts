@@ -1,15 +1,29 @@
 import type { Plan } from '../../kernel/limits/rate-classes.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { SECRETS, type SecretRow } from './store.ts';
 
 export function everyTenant(db: Reader): Promise<{ tenant_id: string; plan: Plan }[]> {
   return db.selectFrom('tenants').select(['tenant_id', 'plan']).orderBy('tenant_id').execute();
 }
 
+export function countDeletedBefore(db: Reader, tenantId: string, before: Cutoff): Promise<number> {
+  return countRows(db.selectFrom('secrets').where('tenant_id', '=', tenantId).where('deleted_at', '<=', before));
+}
+
+export function countSecrets(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('secrets'));
+}
+
+export function countVersions(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('secret_versions'));
+}
+
 export type DeletedRow = Pick<SecretRow, 'secret_id' | 'vault_id' | 'path' | 'deleted_no'> & { vault: string };
 
 /** Locked: who restores one at the same time comes first or too late. */
-export function lockDeletedBefore(tx: Tx, tenantId: string, before: number, limit: number): Promise<DeletedRow[]> {
+export function lockDeletedBefore(tx: Tx, tenantId: string, before: Cutoff, limit: number): Promise<DeletedRow[]> {
   return tx
     .selectFrom('secrets as s')
     .innerJoin('vaults as v', (join) =>
@@ -57,7 +71,7 @@ export async function versionsReplacedBefore(
   db: Reader,
   tenantId: string,
   secretIds: readonly string[],
-  before: number,
+  before: Cutoff,
 ): Promise<OldVersions[]> {
   if (secretIds.length === 0) return [];
   const rows = await db

@@ -1,10 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
-import type { Job } from '../../kernel/jobs/job-runner.ts';
+import type { RemovingJob } from '../../kernel/jobs/job-runner.ts';
+import type { Share } from '../../kernel/jobs/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Plan } from '../../kernel/limits/rate-classes.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
 import { secretResource } from './access.ts';
 import * as store from './retention-store.ts';
 
@@ -12,6 +15,8 @@ import * as store from './retention-store.ts';
 const KEPT_DAYS: Record<Plan, number> = { starter: 30, professional: 90, enterprise: 365 };
 const AT_ONCE = 200;
 const SCANNED_AT_ONCE = 1000;
+/** So many secrets, or versions, one run may remove whatever their share. */
+const PURGED_AT_ONCE = 1000;
 
 export function keptMs(plan: Plan): number {
   return KEPT_DAYS[plan] * DAY_MS;
@@ -53,13 +58,14 @@ export async function purgeSecrets(
 }
 
 /** Destroys what the plan no longer keeps, and records each. In small steps: a kill leaves the rest for the next run. */
-export function purgeSecretsJob(kernel: Kernel, observers: SecretObservers): Job {
+export function purgeSecretsJob(kernel: Kernel, observers: SecretObservers): RemovingJob {
   return {
     name: 'purge-secrets',
     intervalMs: 6 * HOUR_MS,
-    async run(signal) {
+    removes: { secondLookMs: SECOND_LOOK_MS, share: (cutoff) => sharesOf(kernel, cutoff) },
+    async run(signal, cutoff) {
       for (const { tenant_id, plan } of await store.everyTenant(kernel.database.read)) {
-        const before = kernel.clock.now() - keptMs(plan);
+        const before = earlier(cutoff, keptMs(plan));
         await purgeDeleted(kernel, observers, tenant_id, before, signal);
         await purgeVersions(kernel, tenant_id, before, signal);
       }
@@ -67,11 +73,26 @@ export function purgeSecretsJob(kernel: Kernel, observers: SecretObservers): Job
   };
 }
 
+async function sharesOf(kernel: Kernel, cutoff: Cutoff): Promise<Share[]> {
+  const { read } = kernel.database;
+  let secrets = 0;
+  let versions = 0;
+  for (const { tenant_id, plan } of await store.everyTenant(read)) {
+    const before = earlier(cutoff, keptMs(plan));
+    secrets += await store.countDeletedBefore(read, tenant_id, before);
+    for await (const old of replacedBefore(kernel, tenant_id, before)) versions += old.newest_then - old.oldest;
+  }
+  return [
+    { of: 'secrets', expired: secrets, floor: PURGED_AT_ONCE, total: () => store.countSecrets(read) },
+    { of: 'versions', expired: versions, floor: PURGED_AT_ONCE, total: () => store.countVersions(read) },
+  ];
+}
+
 async function purgeDeleted(
   kernel: Kernel,
   observers: SecretObservers,
   tenantId: string,
-  before: number,
+  before: Cutoff,
   signal: AbortSignal,
 ): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
@@ -91,28 +112,34 @@ async function purgeDeleted(
   }
 }
 
-async function purgeVersions(kernel: Kernel, tenantId: string, before: number, signal: AbortSignal): Promise<void> {
-  const { read } = kernel.database;
+async function purgeVersions(kernel: Kernel, tenantId: string, before: Cutoff, signal: AbortSignal): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
-  for (let after: string | null = ''; after !== null && !signal.aborted; ) {
+  for await (const old of replacedBefore(kernel, tenantId, before)) {
+    if (signal.aborted) return;
+    await kernel.database.transaction(async (tx) => {
+      const versions = await store.deleteVersionsBelow(tx, tenantId, old.secret_id, old.newest_then);
+      const details = { secret: old.secret_id, versions, below: old.newest_then };
+      const resource = secretResource(old.vault, old.path);
+      await kernel.audit.recordIn(
+        tx,
+        [purgeEntry(kernel, tenantId, 'secrets:purge_versions', resource, details)],
+        headKey,
+      );
+    });
+  }
+}
+
+/** In small steps, so that requests are answered in between. */
+async function* replacedBefore(kernel: Kernel, tenantId: string, before: Cutoff): AsyncGenerator<store.OldVersions> {
+  const { read } = kernel.database;
+  for (let after: string | null = ''; after !== null; ) {
     const { ids, scannedTo }: Awaited<ReturnType<typeof store.changedSecrets>> = await store.changedSecrets(
       read,
       tenantId,
       after,
       SCANNED_AT_ONCE,
     );
-    for (const old of await store.versionsReplacedBefore(read, tenantId, ids, before)) {
-      await kernel.database.transaction(async (tx) => {
-        const versions = await store.deleteVersionsBelow(tx, tenantId, old.secret_id, old.newest_then);
-        const details = { secret: old.secret_id, versions, below: old.newest_then };
-        const resource = secretResource(old.vault, old.path);
-        await kernel.audit.recordIn(
-          tx,
-          [purgeEntry(kernel, tenantId, 'secrets:purge_versions', resource, details)],
-          headKey,
-        );
-      });
-    }
+    yield* await store.versionsReplacedBefore(read, tenantId, ids, before);
     after = scannedTo;
     await nextTurn();
   }

@@ -1,7 +1,7 @@
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
 import { HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import { CofferError } from '../../kernel/errors.ts';
-import type { Job } from '../../kernel/jobs/job-runner.ts';
+import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { findVaultById, type VaultRow } from '../vaults/index.ts';
@@ -28,10 +28,11 @@ interface Due {
 }
 
 /** Rotates what is due, once, on any number of nodes: the row is locked and looked at again before it is changed. */
-export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): Job {
+export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): KeepingJob {
   return {
     name: 'rotate-secrets',
     intervalMs: MINUTE_MS,
+    removes: 'nothing',
     async run(signal) {
       await backends.resume(signal);
       for (;;) {

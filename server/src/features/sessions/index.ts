@@ -2,6 +2,7 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { bind } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
 import * as contract from './contract.ts';
 import * as sessions from './service.ts';
 import { forgetFailuresBefore } from './store.ts';
@@ -9,12 +10,17 @@ import { forgetFailuresBefore } from './store.ts';
 export { SESSION_ENDPOINTS } from './contract.ts';
 
 export function sessionsFeature(kernel: Kernel): Feature {
-  const forget = async () => {
-    await kernel.database.transaction((tx) => forgetFailuresBefore(tx, kernel.clock.now()));
-  };
   return {
     name: 'sessions',
-    jobs: [{ name: 'forget-failed-logins', intervalMs: HOUR_MS, run: forget }],
+    jobs: [
+      {
+        name: 'forget-failed-logins',
+        intervalMs: HOUR_MS,
+        // A count that is gone too early lets guessing go on sooner. Nearly all are over within an hour, so a large share is usual.
+        removes: { secondLookMs: SECOND_LOOK_MS, share: null },
+        run: (_, cutoff) => kernel.database.transaction((tx) => forgetFailuresBefore(tx, cutoff)),
+      },
+    ],
     endpoints: [
       bind(contract.login, (ctx, { body }) => sessions.login(ctx, body)),
       bind(contract.logout, (ctx) => sessions.logout(ctx)),

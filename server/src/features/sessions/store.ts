@@ -1,4 +1,5 @@
 import type { Tx } from '../../kernel/storage/database.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -41,6 +42,6 @@ export async function clearFailures(tx: Tx, tenantId: string, subject: Uint8Arra
   await tx.deleteFrom('login_failures').where('tenant_id', '=', tenantId).where('subject_hash', '=', subject).execute();
 }
 
-export async function forgetFailuresBefore(tx: Tx, now: number): Promise<void> {
-  await tx.deleteFrom('login_failures').where('forget_at', '<', now).execute();
+export async function forgetFailuresBefore(tx: Tx, time: Cutoff): Promise<void> {
+  await tx.deleteFrom('login_failures').where('forget_at', '<', time).execute();
 }

@@ -1,22 +1,37 @@
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { bind } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import { allowedOf } from '../../kernel/jobs/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
 import * as contract from './contract.ts';
 import { detokenize, tokenize } from './service.ts';
-import { deleteExpired } from './store.ts';
+import { countTokens, deleteExpired } from './store.ts';
 
 export { TOKENIZATION_ENDPOINTS } from './contract.ts';
 export { purgeTokens } from './store.ts';
 
+const FORGOTTEN_AT_ONCE = 1000;
+
 export function tokenizationFeature(kernel: Kernel): Feature {
-  const forgetExpired = () => kernel.database.transaction((tx) => deleteExpired(tx, kernel.clock.now()));
+  const { database } = kernel;
   return {
     name: 'tokenization',
     endpoints: [
       bind(contract.tokenize, (ctx, { params, body }) => tokenize(ctx, params.vault, body)),
       bind(contract.detokenize, (ctx, { params, body }) => detokenize(ctx, params.vault, body.token)),
     ],
-    jobs: [{ name: 'forget-expired-tokenized-values', intervalMs: HOUR_MS, run: forgetExpired }],
+    jobs: [
+      {
+        name: 'forget-expired-tokenized-values',
+        intervalMs: HOUR_MS,
+        // What was stored in one go is over in one go, so a large share is usual: the job removes a part each time, and nobody has to be asked.
+        removes: { secondLookMs: SECOND_LOOK_MS, share: null },
+        async run(_, cutoff) {
+          const rowsMax = allowedOf(await countTokens(database.read), FORGOTTEN_AT_ONCE);
+          await database.transaction((tx) => deleteExpired(tx, cutoff, rowsMax));
+        },
+      },
+    ],
   };
 }

@@ -1,4 +1,6 @@
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -34,8 +36,27 @@ export function findToken(
     .executeTakeFirst();
 }
 
-export async function deleteExpired(tx: Tx, now: number): Promise<void> {
-  await tx.deleteFrom('tokenized_values').where('expires_at', '<=', now).execute();
+export function countTokens(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('tokenized_values'));
+}
+
+/** Those first that are over for the longest. */
+export async function deleteExpired(tx: Tx, time: Cutoff, rowsMax: number): Promise<void> {
+  await tx
+    .deleteFrom('tokenized_values')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple('tenant_id', 'vault_id', 'token_id'),
+        'in',
+        selectFrom('tokenized_values')
+          .select(['tenant_id', 'vault_id', 'token_id'])
+          .where('expires_at', '<=', time)
+          .orderBy('expires_at')
+          .limit(rowsMax)
+          .$asTuple('tenant_id', 'vault_id', 'token_id'),
+      ),
+    )
+    .execute();
 }
 
 export async function purgeTokens(tx: Tx, tenantId: string, vaultId: string): Promise<void> {

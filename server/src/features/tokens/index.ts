@@ -1,11 +1,14 @@
+import { removeRecorded } from '../../kernel/audit/removal.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { bind, type Output } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { earlier } from '../../kernel/time/cutoff.ts';
 import { BearerScheme, type TokenResolver } from './bearer.ts';
 import * as contract from './contract.ts';
 import * as tokens from './service.ts';
-import { deleteExpiredBefore } from './store.ts';
+import { countExpiredBefore, countTokens, expiredBefore, TOKENS } from './store.ts';
 
 export { findTokenByText, principalOf, type ResolvedToken, type TokenResolver } from './bearer.ts';
 export { TOKEN_ENDPOINTS } from './contract.ts';
@@ -14,11 +17,11 @@ export { holdersAmong, insertToken, revoke as revokeTokens, revokeOfUser, TOKENS
 
 /** How long the description of an expired token is kept, for whoever wonders what stopped working. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS;
+/** Many more than expire in an hour where there are few people. */
+const FORGOTTEN_AT_ONCE = 100;
 
 export function tokensFeature(kernel: Kernel, others: readonly TokenResolver[]): Feature {
-  const forget = async () => {
-    await kernel.database.transaction((tx) => deleteExpiredBefore(tx, kernel.clock.now() - EXPIRED_KEPT_MS));
-  };
+  const { database } = kernel;
   const rotate = async () => {
     await kernel.signingKeys.rotate();
   };
@@ -26,8 +29,27 @@ export function tokensFeature(kernel: Kernel, others: readonly TokenResolver[]):
     name: 'tokens',
     credentialSchemes: [new BearerScheme(kernel, others)],
     jobs: [
-      { name: 'forget-expired-tokens', intervalMs: HOUR_MS, run: forget },
-      { name: 'rotate-signing-keys', intervalMs: HOUR_MS / 4, run: rotate },
+      {
+        name: 'forget-expired-tokens',
+        intervalMs: HOUR_MS,
+        removes: {
+          secondLookMs: SECOND_LOOK_MS,
+          share: async (cutoff) => [
+            {
+              of: 'tokens',
+              expired: await countExpiredBefore(database.read, earlier(cutoff, EXPIRED_KEPT_MS)),
+              floor: FORGOTTEN_AT_ONCE,
+              total: () => countTokens(database.read),
+            },
+          ],
+        },
+        run: (signal, cutoff) => {
+          const which = expiredBefore(earlier(cutoff, EXPIRED_KEPT_MS));
+          const job = 'forget-expired-tokens';
+          return removeRecorded(kernel, { job, action: 'tokens:purge', table: TOKENS, which }, signal);
+        },
+      },
+      { name: 'rotate-signing-keys', intervalMs: HOUR_MS / 4, removes: 'nothing', run: rotate },
     ],
     endpoints: [
       bind(contract.createToken, (ctx, { body }) => tokens.create(ctx, body)),

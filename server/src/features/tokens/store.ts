@@ -1,7 +1,9 @@
-import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -85,8 +87,7 @@ export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: 
   if (tokenIds.length === 0) return;
   await TOKENS.updateWhere(
     tx,
-    (eb) =>
-      eb.and([eb('tenant_id', '=', tenantId), eb('token_id', 'in', tokenIds), eb('revoked_at', 'is', null)]),
+    (eb) => eb.and([eb('tenant_id', '=', tenantId), eb('token_id', 'in', tokenIds), eb('revoked_at', 'is', null)]),
     { revoked_at: now },
   );
 }
@@ -139,7 +140,14 @@ export async function holdersAmong(db: Reader, tenantId: string, userIds: readon
   return rows.map((row) => row.user_id);
 }
 
-export async function deleteExpiredBefore(tx: Tx, time: number): Promise<number> {
-  const { numDeletedRows } = await tx.deleteFrom('tokens').where('expires_at', '<', time).executeTakeFirst();
-  return Number(numDeletedRows);
+export async function countExpiredBefore(db: Reader, time: Cutoff): Promise<number> {
+  return countRows(db.selectFrom('tokens').where('expires_at', '<', time));
+}
+
+export async function countTokens(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('tokens'));
+}
+
+export function expiredBefore(time: Cutoff): Which<'tokens'> {
+  return (eb) => eb('expires_at', '<', time);
 }

@@ -85,8 +85,6 @@ export async function listActiveAdmins(db: Reader, tenantId: string, limit: numb
 
 /** Locks the owners, so that two requests cannot each remove what they think is the last but one. */
 export async function lockActiveOwners(tx: Tx, tenantId: string): Promise<string[]> {
-  const rows = await USERS.lockedWhere(tx, (eb) =>
-    eb.and({ tenant_id: tenantId, role: 'owner', status: 'active' }),
-  );
+  const rows = await USERS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, role: 'owner', status: 'active' }));
   return rows.map((row) => row.user_id);
 }

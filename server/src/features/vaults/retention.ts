@@ -2,10 +2,13 @@ import { systemEntry } from '../../kernel/audit/system-entry.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { HOUR_MS } from '../../kernel/clock.ts';
 import { destroyKeys } from '../../kernel/crypto/keyring.ts';
-import type { Job } from '../../kernel/jobs/job-runner.ts';
+import type { RemovingJob } from '../../kernel/jobs/job-runner.ts';
+import type { Share } from '../../kernel/jobs/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import * as store from './store.ts';
 
 const VAULTS_AT_ONCE = 20;
@@ -22,29 +25,41 @@ export function vaultKeyPurpose(vaultId: string): string {
 }
 
 /** Destroys vaults whose time to be restored is over: their secrets, and the key without which a backup of those is noise. */
-export function purgeVaultsJob(kernel: Kernel, ports: PurgePorts): Job {
+export function purgeVaultsJob(kernel: Kernel, ports: PurgePorts): RemovingJob {
   return {
     name: 'purge-vaults',
     intervalMs: HOUR_MS,
-    async run(signal) {
-      const due = await store.vaultsToPurge(kernel.database.read, kernel.clock.now(), VAULTS_AT_ONCE);
+    removes: { secondLookMs: SECOND_LOOK_MS, share: (cutoff) => shareOf(kernel, cutoff) },
+    async run(signal, cutoff) {
+      const due = await store.vaultsToPurge(kernel.database.read, cutoff, VAULTS_AT_ONCE);
       for (const vault of due) {
         if (signal.aborted) return;
-        await purge(kernel, ports, vault, signal);
+        await purge(kernel, ports, vault, cutoff, signal);
       }
     },
   };
 }
 
+/** Vaults are counted, not what is in them: somebody deleted each as a whole, however large. */
+async function shareOf({ database: { read } }: Kernel, cutoff: Cutoff): Promise<Share[]> {
+  const expired = await store.countToPurge(read, cutoff);
+  return [{ of: 'vaults', expired, floor: VAULTS_AT_ONCE, total: () => store.countVaults(read) }];
+}
+
 /** In small transactions, so that a large vault does not hold up everyone else; what a kill interrupts, the next run goes on with. */
-async function purge(kernel: Kernel, ports: PurgePorts, vault: store.VaultRow, signal: AbortSignal): Promise<void> {
+async function purge(
+  kernel: Kernel,
+  ports: PurgePorts,
+  vault: store.VaultRow,
+  cutoff: Cutoff,
+  signal: AbortSignal,
+): Promise<void> {
   const { tenant_id, vault_id, name } = vault;
   const headKey = await kernel.audit.headKey(tenant_id);
   while (!signal.aborted) {
     const isDone = await kernel.database.transaction(async (tx) => {
       const row = await store.lockVault(tx, tenant_id, name);
-      const now = kernel.clock.now();
-      if (row?.vault_id !== vault_id || row.status !== 'deleted' || row.purge_at === null || row.purge_at > now) {
+      if (row?.vault_id !== vault_id || row.status !== 'deleted' || row.purge_at === null || row.purge_at > cutoff) {
         return true;
       }
       if ((await ports.purgeContents(tx, tenant_id, vault_id, SECRETS_AT_ONCE)) > 0) return false;
@@ -58,7 +73,7 @@ async function purge(kernel: Kernel, ports: PurgePorts, vault: store.VaultRow, s
         resource: vaultResource(name),
         status: 200,
         details: { vault: vault_id, secrets: row.secrets_count },
-        now,
+        now: kernel.clock.now(),
       });
       await kernel.audit.recordIn(tx, [entry], headKey);
       return true;

@@ -2,10 +2,12 @@ import type { ExpressionBuilder } from 'kysely';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import type { Membership, VaultRole } from '../../kernel/authz/vault-roles.ts';
 import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -187,15 +189,23 @@ export async function countSecrets(tx: Tx, tenantId: string, vaultId: string, di
 }
 
 /** Of every tenant: deleted so long ago that they are to be destroyed. */
-export function vaultsToPurge(db: Reader, now: number, limit: number): Promise<VaultRow[]> {
+export function vaultsToPurge(db: Reader, time: Cutoff, limit: number): Promise<VaultRow[]> {
   return db
     .selectFrom('vaults')
     .selectAll()
-    .where('purge_at', '<=', now)
+    .where('purge_at', '<=', time)
     .where('status', '=', 'deleted')
     .orderBy('purge_at')
     .limit(limit)
     .execute();
+}
+
+export function countToPurge(db: Reader, time: Cutoff): Promise<number> {
+  return countRows(db.selectFrom('vaults').where('purge_at', '<=', time).where('status', '=', 'deleted'));
+}
+
+export function countVaults(db: Reader): Promise<number> {
+  return countRows(db.selectFrom('vaults'));
 }
 
 export async function deleteVaultRow(tx: Tx, tenantId: string, vaultId: string): Promise<void> {
@@ -301,7 +311,5 @@ export async function membershipsOf(
 }
 
 export async function forgetMember(tx: Tx, tenantId: string, kind: MemberKind, id: string): Promise<void> {
-  await VAULT_MEMBERS.deleteWhere(tx, (eb) =>
-    eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }),
-  );
+  await VAULT_MEMBERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }));
 }

@@ -8,8 +8,8 @@ import type { AuditStore } from './audit-store.ts';
 import type { AuditEntry } from './entry.ts';
 import { GroupCommit } from './group-commit.ts';
 import { genesis, type Heads } from './heads.ts';
-import { tenantOf } from './segment.ts';
 import { withRows } from './row-records.ts';
+import { tenantOf } from './segment.ts';
 
 const BATCH_MAX = 1000;
 const WAITING_MAX = 50_000;

@@ -2,9 +2,13 @@ import type { Addresses } from '../addresses.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { CofferError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
+import type { Cutoff } from '../time/cutoff.ts';
 import type { ProofRequest } from './authentication.ts';
 import { BadProof, PROOF_ALGORITHMS, PROOF_WINDOW_MS, type Proof, verifyProof } from './dpop.ts';
 import { DpopNonces } from './dpop-nonce.ts';
+
+/** As long as a proof can be used for, from the earliest moment to the last. */
+export const PROOF_LIFE_MS = 2 * PROOF_WINDOW_MS;
 
 /** The whole check of a DPoP header, for tokens and connections alike: what it says, that it is used once, and its nonce. */
 export class DpopGuard {
@@ -57,15 +61,16 @@ export class DpopGuard {
     return this.#database.transaction(async (tx) => {
       const { numInsertedOrUpdatedRows } = await tx
         .insertInto('dpop_proofs')
-        .values({ tenant_id: tenantId, proof: use, expires_at: issuedAt + 2 * PROOF_WINDOW_MS })
+        .values({ tenant_id: tenantId, proof: use, expires_at: issuedAt + PROOF_LIFE_MS })
         .onConflict((c) => c.columns(['tenant_id', 'proof']).doNothing())
         .executeTakeFirst();
       return numInsertedOrUpdatedRows === 1n;
     });
   }
 
-  async forgetExpired(now: number): Promise<void> {
-    await this.#database.transaction((tx) => tx.deleteFrom('dpop_proofs').where('expires_at', '<=', now).execute());
+  /** One that is forgotten too early could be used again. */
+  async forgetExpired(cutoff: Cutoff): Promise<void> {
+    await this.#database.transaction((tx) => tx.deleteFrom('dpop_proofs').where('expires_at', '<=', cutoff).execute());
   }
 }
 

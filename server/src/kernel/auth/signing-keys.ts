@@ -5,8 +5,10 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { UnsealError } from '../crypto/sealing.ts';
 import { newId } from '../ids.ts';
 import { AuthenticatedTable } from '../integrity/authenticated-table.ts';
+import type { Share } from '../jobs/share.ts';
 import type { Database } from '../storage/database.ts';
 import { type SigningKeysTable, SYSTEM_TENANT } from '../storage/tables.ts';
+import type { Cutoff } from '../time/cutoff.ts';
 
 const PURPOSE = 'signing';
 const ALGORITHM = 'EdDSA';
@@ -16,6 +18,8 @@ export const SIGNING_PERIOD_MS = 30 * DAY_MS;
 const PUBLISHED_BEFORE_MS = HOUR_MS;
 /** … and verifies until the last token it can have signed (365 days) is gone. */
 const VERIFIES_AFTER_MS = 366 * DAY_MS;
+/** One ends in a month; so many may have while the service was off. */
+const FORGOTTEN_AT_ONCE = 3;
 /** An unknown key id makes a node look for new keys, but garbage cannot make it look all the time. */
 const RELOAD_COOLDOWN_MS = 1 * SECOND_MS;
 
@@ -87,20 +91,39 @@ export class SigningKeys {
     return { keys: this.#keys.filter((key) => key.verifiesUntil > this.#clock.now()).map((key) => key.jwk) };
   }
 
-  /** Makes the next key when the newest one nears its end, and drops keys that verify nothing any more. */
-  async rotate(): Promise<{ created: number; dropped: number }> {
+  /** Makes the next key when the newest one nears its end. */
+  async rotate(): Promise<{ created: number }> {
     const now = this.#clock.now();
     await this.#load();
     const newest = this.#keys[0];
     const isDue = newest === undefined || newest.signsFrom + SIGNING_PERIOD_MS - PUBLISHED_BEFORE_MS <= now;
     if (isDue) await this.#create(newest === undefined ? now : now + PUBLISHED_BEFORE_MS);
-    const dropped = await this.#database.transaction((tx) =>
+    await this.#load();
+    return { created: isDue ? 1 : 0 };
+  }
+
+  async endedShare(cutoff: Cutoff): Promise<Share[]> {
+    const { read } = this.#database;
+    const keys = () => read.selectFrom('signing_keys').select('kid').where('tenant_id', '=', SYSTEM_TENANT);
+    const expired = await keys().where('verifies_until', '<', cutoff).execute();
+    return [
+      {
+        of: 'signing keys',
+        expired: expired.length,
+        floor: FORGOTTEN_AT_ONCE,
+        total: async () => (await keys().execute()).length,
+      },
+    ];
+  }
+
+  /** Drops keys that verify nothing any more. Without its key a token that is still good would be refused. */
+  async forgetEnded(cutoff: Cutoff): Promise<void> {
+    await this.#database.transaction((tx) =>
       SIGNING_KEYS.deleteWhere(tx, (eb) =>
-        eb.and([eb('tenant_id', '=', SYSTEM_TENANT), eb('verifies_until', '<', now)]),
+        eb.and([eb('tenant_id', '=', SYSTEM_TENANT), eb('verifies_until', '<', cutoff)]),
       ),
     );
     await this.#load();
-    return { created: isDue ? 1 : 0, dropped: dropped.length };
   }
 
   async #create(signsFrom: number): Promise<void> {

@@ -2,9 +2,9 @@ import { createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'n
 import { BoundedCache } from '../bounded-cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
 import { unavailable } from '../errors.ts';
+import { ROW_PURPOSE, type RowKeySource } from '../integrity/row-keys.ts';
 import { type Database, type Reader, type Tx, UniqueViolation } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
-import { ROW_PURPOSE, type RowKeySource } from '../integrity/row-keys.ts';
 import { macOf } from './digest.ts';
 import type { RootKey } from './root-key.ts';
 import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
@@ -426,7 +426,10 @@ export async function beginAuthentication(
   return macKeyOf(createSecretKey(bytes), 1);
 }
 
-async function replaceWrapped(tx: Tx, { tenant_id, purpose, version, wrapped, wrapped_by }: Tables['keys']): Promise<void> {
+async function replaceWrapped(
+  tx: Tx,
+  { tenant_id, purpose, version, wrapped, wrapped_by }: Tables['keys'],
+): Promise<void> {
   await tx
     .updateTable('keys')
     .set({ wrapped, wrapped_by })

@@ -1,7 +1,7 @@
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely';
+import type { MacKey } from '../crypto/keyring.ts';
 import type { Reader, Tx } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
-import type { MacKey } from '../crypto/keyring.ts';
 import { isRowMac, rowMac } from './row-keys.ts';
 import { type ColumnValue, fieldText, rowDigest, sealedText } from './row-text.ts';
 
@@ -121,7 +121,10 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   async insert(tx: Tx, ...rows: R[]): Promise<void> {
     if (rows.length === 0) return;
     const values = await Promise.all(rows.map(async (row) => this.#stored(await this.signed(tx, row))));
-    await anyTable(tx).insertInto(this.name as string).values(values).execute();
+    await anyTable(tx)
+      .insertInto(this.name as string)
+      .values(values)
+      .execute();
   }
 
   /** A row that was locked and checked in this transaction becomes what the change makes of it. */
@@ -146,10 +149,12 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   }
 
   /** Forged rows can be deleted too, so they are not checked. Answers with the rows as they were. */
-  async deleteWhere(tx: Tx, which: Which<T>): Promise<R[]> {
-    const rows = await this.#selectLocked(tx, which);
+  async deleteWhere(tx: Tx, which: Which<T>, limit?: number): Promise<R[]> {
+    const rows = await this.#selectLocked(tx, which, limit);
     for (const row of rows) {
-      let query = anyTable(tx).deleteFrom(this.name as string).where('tenant_id', '=', row.tenant_id);
+      let query = anyTable(tx)
+        .deleteFrom(this.name as string)
+        .where('tenant_id', '=', row.tenant_id);
       for (const [column, value] of this.#keyOf(row)) query = query.where(column, '=', value);
       await query.execute();
       this.#note(tx, row, null);
@@ -169,13 +174,24 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return this.checkedAll(tx, await this.#selectLocked(tx, which));
   }
 
-  async #selectLocked(tx: Tx, which: Which<T>): Promise<R[]> {
+  async #selectLocked(tx: Tx, which: Which<T>, limit?: number): Promise<R[]> {
     const query = anyTable(tx)
       .selectFrom(this.name as string)
       .select([...this.columns, 'row_mac'])
       .where(which as never)
       .forUpdate();
-    return (await query.execute()) as unknown as R[];
+    return (await (limit === undefined ? query : query.limit(limit)).execute()) as unknown as R[];
+  }
+
+  /** Some of the tenants that have such rows. */
+  async tenantsWith(db: Reader, which: Which<T>, limit: number): Promise<string[]> {
+    const query = anyTable(db)
+      .selectFrom(this.name as string)
+      .select('tenant_id')
+      .distinct()
+      .where(which as never)
+      .limit(limit);
+    return (await query.execute()).map(({ tenant_id }) => String(tenant_id));
   }
 
   /** Every row of a tenant, in the order of its key, some at a time. */
@@ -226,7 +242,10 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
 
   /** Gives rows that have none a MAC, without a record: for the upgrade and the rekey, which record in their own way. */
   async writeMac(tx: Tx, row: R, mac: Uint8Array): Promise<void> {
-    let query = anyTable(tx).updateTable(this.name as string).set({ row_mac: mac }).where('tenant_id', '=', row.tenant_id);
+    let query = anyTable(tx)
+      .updateTable(this.name as string)
+      .set({ row_mac: mac })
+      .where('tenant_id', '=', row.tenant_id);
     for (const [column, value] of this.#keyOf(row)) query = query.where(column, '=', value);
     await query.execute();
   }

@@ -1,5 +1,5 @@
-import { SYSTEM_TENANT } from '../storage/tables.ts';
 import type { MacKey } from '../crypto/keyring.ts';
+import { SYSTEM_TENANT } from '../storage/tables.ts';
 
 /** What the audit log says of a row that a change left behind: its digest, or null where it deleted the row. */
 export type RowRecord = readonly [table: string, key: string, digest: string | null];

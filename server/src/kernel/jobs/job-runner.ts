@@ -5,12 +5,35 @@ import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../clock.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
+import type { ClockGuard } from '../time/clock-guard.ts';
+import type { Cutoff } from '../time/cutoff.ts';
+import { takeWord } from '../time/operator-words.ts';
+import { excessOf, type Share } from './share.ts';
 
 /** Background work. It must be idempotent: a node may die in the middle, and another then runs it again from the start. */
-export interface Job {
+export type Job = KeepingJob | RemovingJob;
+
+interface Scheduled {
   name: string;
   intervalMs: number;
+}
+
+export interface KeepingJob extends Scheduled {
+  removes: 'nothing';
   run(signal: AbortSignal): Promise<void>;
+}
+
+/** Ends or deletes what is over by the clock. It gets the time to use, and runs only while that time can be trusted. */
+export interface RemovingJob extends Scheduled {
+  removes: Removal;
+  run(signal: AbortSignal, cutoff: Cutoff): Promise<void>;
+}
+
+export interface Removal {
+  /** How long ago, by time that really passed, it must have been over already. */
+  secondLookMs: number;
+  /** What would go, out of how much; null, with the reason beside it, where all of it may go at once. */
+  share: ((cutoff: Cutoff) => Promise<Share[]>) | null;
 }
 
 /** How long a run belongs to its node without a sign of life. */
@@ -31,6 +54,7 @@ export class JobRunner {
   readonly #database: Database;
   readonly #jobs: readonly Job[];
   readonly #clock: Clock;
+  readonly #clockGuard: ClockGuard;
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #nodeId: string;
@@ -41,6 +65,7 @@ export class JobRunner {
     database: Database;
     jobs: readonly Job[];
     clock: Clock;
+    clockGuard: ClockGuard;
     log: Logger;
     metrics: Metrics;
     nodeId: string;
@@ -48,6 +73,7 @@ export class JobRunner {
     this.#database = parts.database;
     this.#jobs = parts.jobs;
     this.#clock = parts.clock;
+    this.#clockGuard = parts.clockGuard;
     this.#log = parts.log;
     this.#metrics = parts.metrics;
     this.#nodeId = parts.nodeId;
@@ -78,11 +104,47 @@ export class JobRunner {
     const ran: string[] = [];
     for (const job of this.#jobs) {
       if (this.#stopping.signal.aborted) break;
-      if (!(await this.#isDue(job)) || !(await this.#acquire(job))) continue;
-      await this.#runLeased(job);
+      if (!(await this.#isDue(job))) continue;
+      const run = await this.#prepare(job);
+      if (run === null || !(await this.#acquire(job))) continue;
+      await this.#runLeased(job, run);
       ran.push(job.name);
     }
     return ran;
+  }
+
+  /** How it runs now; null if it must wait for the clock. Another node, whose clock is right, can take it meanwhile. */
+  async #prepare(job: Job): Promise<((signal: AbortSignal) => Promise<Outcome>) | null> {
+    if (job.removes === 'nothing') {
+      const { run } = job;
+      return async (signal) => {
+        await run(signal);
+        return 'success';
+      };
+    }
+    const cutoff = await this.#clockGuard.cutoff(job.removes.secondLookMs);
+    if (cutoff === null) return null;
+    return async (signal) => {
+      if (!(await this.#mayRemove(job, cutoff))) return 'refused';
+      await job.run(signal, cutoff);
+      return 'success';
+    };
+  }
+
+  /** More than a share is removed only by an operator's word, which is then used up. */
+  async #mayRemove({ name, removes }: RemovingJob, cutoff: Cutoff): Promise<boolean> {
+    const excess = removes.share === null ? [] : await excessOf(await removes.share(cutoff));
+    const isAllowed = excess.length === 0 || (await this.#database.transaction((tx) => takeWord(tx, name, cutoff)));
+    this.#metrics.jobRefusals.labels(name).set(isAllowed ? 0 : 1);
+    if (!isAllowed) {
+      this.#log.error(
+        { job: name, excess, what_to_do: refusalAdvice(name) },
+        'a job would remove too much: nothing was removed',
+      );
+    } else if (excess.length > 0) {
+      this.#log.warn({ job: name, excess }, 'a job removes more than its share, as the operator allowed');
+    }
+    return isAllowed;
   }
 
   async #isDue(job: Job): Promise<boolean> {
@@ -132,17 +194,16 @@ export class JobRunner {
       .execute();
   }
 
-  async #runLeased(job: Job): Promise<void> {
+  async #runLeased(job: Job, run: (signal: AbortSignal) => Promise<Outcome>): Promise<void> {
     const lost = new AbortController();
     const signal = AbortSignal.any([lost.signal, this.#stopping.signal]);
     const renewal = setInterval(() => this.#renew(job).catch(() => lost.abort()), RENEW_MS);
     const started = performance.now();
-    let outcome = 'success';
+    let outcome: Outcome = 'failure';
     try {
-      await job.run(signal);
-      this.#metrics.jobLastSuccess.labels(job.name).set(this.#clock.now() / SECOND_MS);
+      outcome = await run(signal);
+      if (outcome === 'success') this.#metrics.jobLastSuccess.labels(job.name).set(this.#clock.now() / SECOND_MS);
     } catch (error) {
-      outcome = 'failure';
       this.#log.error({ err: error, job: job.name }, 'a job failed; it runs again when next due');
     } finally {
       clearInterval(renewal);
@@ -183,6 +244,15 @@ export class JobRunner {
       return numUpdatedRows === 1n;
     });
   }
+}
+
+type Outcome = 'success' | 'failure' | 'refused';
+
+function refusalAdvice(job: string): string {
+  return (
+    'If the clock is right and so much is really over (many things were deleted at once, a plan keeps less, the service was off for long), ' +
+    `run: coffer server allow-purge ${job}`
+  );
 }
 
 function isOver(column: 'next_run_at' | 'lease_until', now: number, setAhead: number) {

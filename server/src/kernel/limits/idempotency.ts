@@ -4,6 +4,7 @@ import { sha256 } from '../crypto/digest.ts';
 import type { Keyring, SealingKey } from '../crypto/keyring.ts';
 import { CofferError, invalidField } from '../errors.ts';
 import type { Database, Tx } from '../storage/database.ts';
+import type { Cutoff } from '../time/cutoff.ts';
 
 const PURPOSE = 'idempotency';
 const KEPT_MS = DAY_MS;
@@ -123,14 +124,10 @@ export class Idempotency {
   }
 
   /** Answers older than a day are forgotten. */
-  async forgetExpired(): Promise<number> {
-    return this.#database.transaction(async (tx) => {
-      const { numDeletedRows } = await tx
-        .deleteFrom('idempotency_keys')
-        .where('expires_at', '<=', this.#clock.now())
-        .executeTakeFirst();
-      return Number(numDeletedRows);
-    });
+  async forgetExpired(cutoff: Cutoff): Promise<void> {
+    await this.#database.transaction((tx) =>
+      tx.deleteFrom('idempotency_keys').where('expires_at', '<=', cutoff).execute(),
+    );
   }
 }
 

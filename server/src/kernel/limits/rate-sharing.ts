@@ -1,13 +1,14 @@
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../clock.ts';
 import type { Database } from '../storage/database.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
+import type { Cutoff } from '../time/cutoff.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 
 const INTERVAL_MS = SECOND_MS;
 const KEYS_PER_ROUND_MAX = 1000;
-const KEPT_MS = 10 * MINUTE_MS;
+export const WINDOWS_KEPT_MS = 10 * MINUTE_MS;
 const UPSERT = `insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
   select $1, v.subject, '', $2::bigint, $3, v.used from unnest($4::text[], $5::bigint[]) as v(subject, used)
   on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`;
@@ -19,15 +20,13 @@ const UPSERT = `insert into rate_windows (tenant_id, subject, rate_class, window
 export class RateSharing {
   readonly #database: Database;
   readonly #limiter: RateLimiter;
-  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #nodeId: string;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: Database, limiter: RateLimiter, clock: Clock, log: Logger, nodeId: string) {
+  constructor(database: Database, limiter: RateLimiter, log: Logger, nodeId: string) {
     this.#database = database;
     this.#limiter = limiter;
-    this.#clock = clock;
     this.#log = log;
     this.#nodeId = nodeId;
   }
@@ -50,10 +49,6 @@ export class RateSharing {
     await this.#database.transaction(async (tx) => {
       const columns = [counts.map((c) => c.key), counts.map((c) => c.used)];
       await tx.executeQuery(CompiledQuery.raw(UPSERT, [SYSTEM_TENANT, windowStart, this.#nodeId, ...columns]));
-      await tx
-        .deleteFrom('rate_windows')
-        .where('window_start', '<', this.#clock.now() - KEPT_MS)
-        .execute();
     });
     const others = await this.#database.read
       .selectFrom('rate_windows')
@@ -75,4 +70,8 @@ export class RateSharing {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
+}
+
+export async function forgetRateWindows(database: Database, cutoff: Cutoff): Promise<void> {
+  await database.transaction((tx) => tx.deleteFrom('rate_windows').where('window_start', '<', cutoff).execute());
 }

@@ -32,6 +32,22 @@ export class Metrics {
     labelNames: ['table'],
     registers: [this.registry],
   });
+  readonly jobRefusals = new Gauge({
+    name: 'cv_job_removal_refused',
+    help: '1 if the last run of a job on this node would have removed more than its share, and so removed nothing.',
+    labelNames: ['job'],
+    registers: [this.registry],
+  });
+  readonly clockOffset = new Gauge({
+    name: 'cv_clock_offset_seconds',
+    help: 'By how much the clock of this node is ahead of the database’s; 0 on SQLite.',
+    registers: [this.registry],
+  });
+  readonly clockTrusted = new Gauge({
+    name: 'cv_clock_trusted',
+    help: '0 while the clock disagrees with the database’s or with what was recorded before; nothing is removed then.',
+    registers: [this.registry],
+  });
 
   readonly #requests = new RequestMetrics();
 

@@ -1,6 +1,14 @@
 import pg from 'pg';
 import { RowKeys } from '../integrity/row-keys.ts';
-import { type Database, type FailureKind, type Reader, runInside, runTransaction, type Tx, translate } from './database.ts';
+import {
+  type Database,
+  type FailureKind,
+  type Reader,
+  runInside,
+  runTransaction,
+  type Tx,
+  translate,
+} from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { PostgresLane } from './postgres-lane.ts';
 import { nameOf, type PreparedQuery } from './prepared-query.ts';

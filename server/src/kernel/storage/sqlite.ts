@@ -2,9 +2,17 @@ import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { unavailable } from '../errors.ts';
-import { CommitMark } from './commit-mark.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
-import { type Database, type FailureKind, type Reader, runInside, runTransaction, type Tx, translate } from './database.ts';
+import { CommitMark } from './commit-mark.ts';
+import {
+  type Database,
+  type FailureKind,
+  type Reader,
+  runInside,
+  runTransaction,
+  type Tx,
+  translate,
+} from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { Mutex } from './mutex.ts';
 import { PreparedQuery } from './prepared-query.ts';

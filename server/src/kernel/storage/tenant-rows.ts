@@ -27,5 +27,8 @@ export function findUncheckedOperator(db: Reader): Promise<Pick<TenantRow, 'tena
 
 /** The tenant of whoever runs the installation: made by the first start, so it is there or there is nothing at all. */
 export async function findOperatorTenant(db: Reader): Promise<TenantRow | undefined> {
-  return TENANTS.checked(db, await db.selectFrom('tenants').selectAll().where('is_operator', '=', 1).executeTakeFirst());
+  return TENANTS.checked(
+    db,
+    await db.selectFrom('tenants').selectAll().where('is_operator', '=', 1).executeTakeFirst(),
+  );
 }

@@ -1,0 +1,46 @@
+import type { AuthenticatedTable, Which } from '../integrity/authenticated-table.ts';
+import type { Kernel } from '../kernel.ts';
+import type { Tables } from '../storage/tables.ts';
+import { systemEntry } from './system-entry.ts';
+
+const ROWS_AT_ONCE = 500;
+const TENANTS_AT_ONCE = 100;
+
+/** Rows of a table that are over, whoever's they are. */
+export interface Removal<T extends keyof Tables & string> {
+  job: string;
+  action: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what the rows are is of no interest here
+  table: AuthenticatedTable<T, any>;
+  which: Which<T>;
+}
+
+/** Deletes them in small transactions, each with an entry in the log of the tenant they were of, which tells each row. */
+export async function removeRecorded<T extends keyof Tables & string>(
+  kernel: Kernel,
+  { job, action, table, which }: Removal<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const tenantIds = await table.tenantsWith(kernel.database.read, which, TENANTS_AT_ONCE);
+    if (tenantIds.length === 0) return;
+    for (const tenantId of tenantIds) {
+      const headKey = await kernel.audit.headKey(tenantId);
+      await kernel.database.transaction(async (tx) => {
+        const isOfTenant: Which<T> = (eb) => eb.and([eb('tenant_id' as never, '=', tenantId as never), which(eb)]);
+        const removed = await table.deleteWhere(tx, isOfTenant, ROWS_AT_ONCE);
+        if (removed.length === 0) return;
+        const entry = systemEntry({
+          tenantId,
+          actorId: `job:${job}`,
+          action,
+          resource: table.name,
+          status: 200,
+          details: { removed: removed.length },
+          now: kernel.clock.now(),
+        });
+        await kernel.audit.recordIn(tx, [entry], headKey);
+      });
+    }
+  }
+}

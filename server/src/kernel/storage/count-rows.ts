@@ -1,0 +1,10 @@
+import type { SelectQueryBuilder } from 'kysely';
+import type { Tables } from './tables.ts';
+
+/** How many rows a query finds. It has a table and conditions, and selects nothing yet. */
+export async function countRows<T extends keyof Tables>(
+  query: SelectQueryBuilder<Tables, T, Record<never, never>>,
+): Promise<number> {
+  const row = await query.select((eb) => eb.fn.countAll().as('n')).executeTakeFirst();
+  return Number(row?.n ?? 0);
+}

@@ -1,0 +1,49 @@
+import type { Reader, Tx } from '../storage/database.ts';
+import { SYSTEM_TENANT } from '../storage/tables.ts';
+
+declare module '../storage/tables.ts' {
+  interface Tables {
+    operator_words: OperatorWordRow;
+  }
+}
+
+/** What whoever runs the installation allowed, for a while. */
+export interface OperatorWordRow {
+  tenant_id: string;
+  /** The name of a job, or `CLOCK`. */
+  subject: string;
+  given_at: number;
+  valid_until: number;
+}
+
+/** Not of the form of a job's name. */
+export const CLOCK = 'the clock';
+
+export async function saveWord(tx: Tx, word: Omit<OperatorWordRow, 'tenant_id'>): Promise<void> {
+  const { given_at, valid_until } = word;
+  await tx
+    .insertInto('operator_words')
+    .values({ tenant_id: SYSTEM_TENANT, ...word })
+    .onConflict((c) => c.columns(['tenant_id', 'subject']).doUpdateSet({ given_at, valid_until }))
+    .execute();
+}
+
+export function findWord(db: Reader, subject: string): Promise<OperatorWordRow | undefined> {
+  return db
+    .selectFrom('operator_words')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('subject', '=', subject)
+    .executeTakeFirst();
+}
+
+/** Uses it up; says whether it was there and still good. */
+export async function takeWord(tx: Tx, subject: string, now: number): Promise<boolean> {
+  const taken = await tx
+    .deleteFrom('operator_words')
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('subject', '=', subject)
+    .returning('valid_until')
+    .executeTakeFirst();
+  return taken !== undefined && Number(taken.valid_until) > now;
+}

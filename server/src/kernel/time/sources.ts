@@ -1,0 +1,25 @@
+import { sql } from 'kysely';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Database } from '../storage/database.ts';
+
+/** Where time comes from. Injected, so that tests can move all of it, or set one clock wrong. */
+export interface TimeSources extends Clock {
+  /** Milliseconds since some moment of this process. Nobody can set it, so it tells how much time really passed. */
+  elapsed(): number;
+  /** What the clock of the database server says; null where the database has none of its own. */
+  ofDatabase(database: Database): Promise<number | null>;
+}
+
+export const systemTime: TimeSources = {
+  ...systemClock,
+  elapsed: () => performance.now(),
+  ofDatabase: databaseNow,
+};
+
+export async function databaseNow(database: Database): Promise<number | null> {
+  if (database.kind === 'sqlite') return null;
+  const { rows } = await sql<{ now: string }>`select extract(epoch from clock_timestamp()) * 1000 as now`.execute(
+    database.read,
+  );
+  return Number(rows[0]?.now);
+}
