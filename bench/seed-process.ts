@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { sealerFor } from '../server/src/features/secrets/sealing.ts';
-import type { SecretRow, SecretVersionRow } from '../server/src/features/secrets/store.ts';
-import type { VaultRow } from '../server/src/features/vaults/index.ts';
+import { SECRETS, type SecretRow, type SecretVersionRow, VERSIONS } from '../server/src/features/secrets/store.ts';
+import { VAULTS, type VaultRow } from '../server/src/features/vaults/index.ts';
+import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
 import { systemClock } from '../server/src/kernel/clock.ts';
 import { loadConfig } from '../server/src/kernel/config.ts';
 import { newId } from '../server/src/kernel/ids.ts';
@@ -82,17 +83,21 @@ for (let v = 0; v < vaults; v++) {
       sealed: sealer.seal(secret_id, 1, value, null),
     };
   });
+  const headKey = await kernel.audit.headKey(tenantId);
   await storage.database.transaction(async (tx) => {
-    await tx.insertInto('vaults').values(vault).execute();
+    await VAULTS.insert(tx, vault);
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       const some = rows.slice(at, at + ROWS_AT_ONCE);
-      await tx.insertInto('secrets').values(some).execute();
-      await tx.insertInto('secret_versions').values(some.map(firstVersion)).execute();
+      await SECRETS.insert(tx, ...some);
+      await VERSIONS.insert(tx, ...some.map(firstVersion));
     }
     const tagged = rows
       .filter((row) => row.tags !== '[]')
       .map(({ tenant_id, vault_id, path }) => ({ tenant_id, vault_id, path, tag: RARE_TAG }));
     await tx.insertInto('secret_tags').values(tagged).execute();
+    const facts = { actorId: 'operator', action: 'vault_created', status: 201, details: { seeded: true } } as const;
+    const entry = systemEntry({ tenantId, resource: `vault/${vault.name}`, now, ...facts });
+    await kernel.audit.recordIn(tx, [entry], headKey);
   });
 }
 // What PostgreSQL's own housekeeping does a minute after so many inserts: without it, it would guess how to find things.

@@ -6,6 +6,9 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { PENDING_MAX } from '../server/src/features/approvals/desk.ts';
+import { APPROVALS } from '../server/src/features/approvals/index.ts';
+import { TOTP } from '../server/src/features/mfa/index.ts';
+import { ATTACHMENTS } from '../server/src/features/policies/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { CofferError } from '../server/src/kernel/errors.ts';
 import { newId } from '../server/src/kernel/ids.ts';
@@ -24,6 +27,7 @@ import {
   tryLogIn,
   uniqueName,
 } from './support/people.ts';
+import { asTheService, behindItsBack } from './support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 
 const DOCUMENT = {
@@ -342,9 +346,9 @@ onBothDatabases('approvals', (database) => {
   describe('with two levels', () => {
     const askedTwice = async (there: Office) => {
       const made = await asked(there);
-      await service.app.kernel.database.transaction(async (tx) => {
-        await tx.updateTable('approvals').set({ kind: 'vault_delete' }).where('approval_id', '=', made.id).execute();
-      });
+      await asTheService(service.app.kernel.database, (tx) =>
+        APPROVALS.updateWhere(tx, (eb) => eb('approval_id', '=', made.id), { kind: 'vault_delete' }),
+      );
       return made;
     };
 
@@ -488,10 +492,7 @@ onBothDatabases('approvals', (database) => {
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
       const inTheWay = service.app.kernel.database.transaction(async (tx) => {
         const row = { principal_kind: 'group', principal_id: group.id, policy_name: name, attached_at: 0 } as const;
-        await tx
-          .insertInto('policy_attachments')
-          .values({ tenant_id: there.tenant.id, ...row })
-          .execute();
+        await ATTACHMENTS.insert(tx, { tenant_id: there.tenant.id, ...row });
         await released;
         throw new CofferError('IN_USE', 'rolled back');
       });
@@ -567,13 +568,10 @@ onBothDatabases('approvals', (database) => {
       const there = await office();
       const { id } = await asked(there);
       const template = await rowOf(id);
-      await service.app.kernel.database.transaction(async (tx) => {
+      await asTheService(service.app.kernel.database, async (tx) => {
         for (let i = 1; i < PENDING_MAX; i++) {
           const approval_id = newId('approval', template.created_at);
-          await tx
-            .insertInto('approvals')
-            .values({ ...template, approval_id, input_mac: Buffer.from(`${i}`) })
-            .execute();
+          await APPROVALS.insert(tx, { ...template, approval_id, input_mac: Buffer.from(`${i}`) });
         }
       });
       const name = await newPolicy(there);
@@ -624,12 +622,9 @@ onBothDatabases('approvals', (database) => {
       // Own second factor: the one thing here that a member may ask for.
       const now = service.clock.now();
       const factor = { sealed_secret: Buffer.from('x'), confirmed_at: now, last_step: 0, created_at: now };
-      await service.app.kernel.database.transaction(async (tx) => {
-        await tx
-          .insertInto('user_totp')
-          .values({ tenant_id: there.tenant.id, user_id: member.id, ...factor })
-          .execute();
-      });
+      await asTheService(service.app.kernel.database, (tx) =>
+        TOTP.insert(tx, { tenant_id: there.tenant.id, user_id: member.id, ...factor }),
+      );
       const own = await ok(service.call('DELETE', '/auth/mfa/totp', { token: member.token }), 202);
       const idsOf = async (who: { token: string }) => (await listed(who)).map((row) => row.id);
       assert.deepEqual(await idsOf(member), [own.approval_id]);
@@ -739,10 +734,10 @@ onBothDatabases('approvals', (database) => {
     const there = await office();
     const { id, name } = await asked(there);
     const edit = (change: { requester_id?: string; operation?: string }) =>
-      service.app.kernel.database.transaction(async (tx) => {
-        await tx.updateTable('approvals').set(change).where('approval_id', '=', id).execute();
-      });
-    service.expectErrorLogs(/at openOrder /);
+      behindItsBack(service.app.kernel.database, (db) =>
+        db.updateTable('approvals').set(change).where('approval_id', '=', id).execute(),
+      );
+    service.expectErrorLogs(/a row was not written by the service/);
     for (const change of [{ operation: 'detachPolicy' }, { operation: 'attachPolicy', requester_id: 'user_other' }]) {
       await edit(change);
       assert.equal((await approve(service, id, there.admin.token)).status, 500);

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { TENANT_RENEWED_BEFORE_MS } from '../server/src/features/certificates/authorities.ts';
 import { Certificates, type Prepared } from '../server/src/features/certificates/index.ts';
-import { deleteEndedBefore, findCertificate } from '../server/src/features/certificates/store.ts';
+import { CERTIFICATES, endedBefore, findCertificate } from '../server/src/features/certificates/store.ts';
 import * as x509 from '../server/src/features/certificates/x509.ts';
 import { DAY_MS, HOUR_MS } from '../server/src/kernel/clock.ts';
 import { CofferError } from '../server/src/kernel/errors.ts';
@@ -483,7 +483,7 @@ onBothDatabases('certificates', (database) => {
     service.clock.advance(3 * DAY_MS);
     await runPurges(service);
     assert.equal(await there(), false);
-    await change((tx) => deleteEndedBefore(tx, 0 as Cutoff));
+    await change((tx) => CERTIFICATES.deleteWhere(tx, endedBefore(0 as Cutoff)));
   });
 });
 

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as OTPAuth from 'otpauth';
 import { BINDINGS_MAX, EFFECTIVE_MAX, LEVELS_MAX } from '../server/src/features/environments/contract.ts';
+import { BINDINGS } from '../server/src/features/environments/index.ts';
 import { lockSecretToBind } from '../server/src/features/environments/store.ts';
 import { DAY_MS, SECOND_MS } from '../server/src/kernel/clock.ts';
 import { nextNumber } from '../server/src/kernel/storage/counters.ts';
@@ -20,6 +21,7 @@ import {
   refused,
   uniqueName,
 } from './support/people.ts';
+import { asTheService } from './support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { runPurges } from './support/vaults.ts';
 
@@ -509,9 +511,7 @@ onBothDatabases('environments', (database) => {
         secret_no: i + 1,
         bound_at: 0,
       }));
-      await service.app.kernel.database.transaction(async (tx) => {
-        await tx.insertInto('environment_secrets').values(rows).execute();
-      });
+      await asTheService(service.app.kernel.database, (tx) => BINDINGS.insert(tx, ...rows));
     }
 
     test('a list of bindings comes in pages, by name, and takes only its own cursors', async () => {

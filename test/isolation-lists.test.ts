@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { DECLARATIONS } from '../server/src/app.ts';
+import { APPROVALS } from '../server/src/features/approvals/index.ts';
 import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
 import { newId } from '../server/src/kernel/ids.ts';
 import { encodeCursor } from '../server/src/kernel/storage/cursor.ts';
@@ -9,6 +10,7 @@ import { identifiersOf, type Neighbours, type Side, send, senderOf, startNeighbo
 import { addToList, keyOf, LISTS, ownInput, placeOfCursor, rowsIn, withQuery } from './support/lists.ts';
 import { allPages, approve, ok, refused, uniqueName } from './support/people.ts';
 import { questionsDuring } from './support/questions.ts';
+import { asTheService } from './support/rows.ts';
 import { type Answer, onBothDatabases, type Service } from './support/service.ts';
 import { addSecret, addVault, auditOf, secretUrl } from './support/vaults.ts';
 
@@ -198,12 +200,9 @@ onBothDatabases('isolation of lists', (database) => {
       approval_id: newId('approval'),
       status: 'rejected',
     }));
-    await db.transaction(async (tx) => {
+    await asTheService(db, async (tx) => {
       for (let at = 0; at < copies.length; at += 500) {
-        await tx
-          .insertInto('approvals')
-          .values(copies.slice(at, at + 500) as (typeof model)[])
-          .execute();
+        await APPROVALS.insert(tx, ...(copies.slice(at, at + 500) as (typeof model)[]));
       }
     });
     const { token } = neighbours.member;

@@ -5,6 +5,7 @@ import { rotateSecretsJob } from '../server/src/features/secrets/rotation-job.ts
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { addTenant, ok, refused, uniqueName } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
+import { behindItsBack } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addSecret, addVault, auditOf, readValue, runJobs, secretUrl, startNodeBeside } from './support/vaults.ts';
 
@@ -149,9 +150,9 @@ onBothDatabases('scheduled rotation', (database) => {
     const { owner } = await addTenant(service);
     const theirs = await addVault(service, {}, owner.token);
     const damaged = await make({ rotation: { interval_days: 1 } });
-    await service.app.kernel.database.transaction(async (tx) => {
-      const change = { protection: 'fortress' as const, data_key: Buffer.alloc(80, 1) };
-      await tx.updateTable('secrets').set(change).where('secret_id', '=', damaged.made.id).execute();
+    await behindItsBack(service.app.kernel.database, (db) => {
+      const change = { protection: 'fortress', data_key: Buffer.alloc(80, 1) };
+      return db.updateTable('secrets').set(change).where('secret_id', '=', damaged.made.id).execute();
     });
     service.clock.advance(1000);
     const sound = await make({ rotation: { interval_days: 1 } });

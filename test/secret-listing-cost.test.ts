@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { KyselyPlugin } from 'kysely';
+import { SECRETS } from '../server/src/features/secrets/index.ts';
 import { newId } from '../server/src/kernel/ids.ts';
 import { addPerson, invalid, ok, type Person } from './support/people.ts';
+import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addPolicy, addSecret, addVault, pathsIn, type Statement } from './support/vaults.ts';
 
@@ -39,9 +41,7 @@ onBothDatabases('the cost of a list', (database) => {
         secret_id: newId('sec'),
         secret_no: at + i + 1,
       }));
-      await db.transaction(async (tx) => {
-        await tx.insertInto('secrets').values(copies).execute();
-      });
+      await asTheService(db, (tx) => SECRETS.insert(tx, ...copies));
     }
   }
 
@@ -55,7 +55,8 @@ onBothDatabases('the cost of a list', (database) => {
         return result;
       },
     };
-    Object.defineProperty(db, 'read', { value: db.read.withPlugin(plugin) });
+    const value = Object.assign(db.read.withPlugin(plugin), { rowKeys: db.rowKeys });
+    Object.defineProperty(db, 'read', { value });
   }
 
   const personWith = async (statements: readonly Statement[]) => {

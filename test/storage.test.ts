@@ -9,6 +9,7 @@ import { loadMigrations, migrate } from '../server/src/kernel/storage/migrate.ts
 import { PreparedQuery } from '../server/src/kernel/storage/prepared-query.ts';
 import type { TenantsTable } from '../server/src/kernel/storage/tables.ts';
 import { openDatabase } from './support/database.ts';
+import type { Unguarded } from './support/rows.ts';
 import { onBothDatabases } from './support/service.ts';
 
 let unique = 0;
@@ -27,7 +28,7 @@ function tenant(name: string): TenantsTable {
   };
 }
 
-const insert = (tx: Tx, row: TenantsTable) => tx.insertInto('tenants').values(row).execute();
+const insert = (tx: Tx, row: TenantsTable) => (tx as unknown as Unguarded).insertInto('tenants').values(row).execute();
 
 onBothDatabases('storage', (kind) => {
   let db: Database;

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { VAULTS } from '../server/src/features/vaults/index.ts';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addTenant, invalid, ok, refused, uniqueName } from './support/people.ts';
+import { leaveUnrecorded } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addPolicy, addVault, auditOf, runPurges, whileHeld } from './support/vaults.ts';
 
@@ -115,7 +117,10 @@ onBothDatabases('tokens that stand for values', (database) => {
     const { id } = await ok(service.call('GET', `/v1/vaults/${where}`));
     const asked = await whileHeld(
       service,
-      (tx) => tx.updateTable('vaults').set({ status: 'deleted' }).where('name', '=', where).execute(),
+      async (tx) => {
+        await VAULTS.updateWhere(tx, (eb) => eb('name', '=', where), { status: 'deleted' });
+        await leaveUnrecorded(tx);
+      },
       () => tokenize({ value: 'x' }, where),
     );
     assert.equal(asked.status, 404);

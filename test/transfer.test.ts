@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { SECRETS } from '../server/src/features/secrets/index.ts';
 import { formatDotenv, parseDotenv } from '../server/src/features/transfer/dotenv.ts';
 import { newId } from '../server/src/kernel/ids.ts';
 import { addPerson, invalid, ok, refused, uniqueName } from './support/people.ts';
+import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import {
   addPolicy,
@@ -362,9 +364,7 @@ onBothDatabases('import and export', (database) => {
           secret_id: newId('sec'),
           secret_no: at + i + 1,
         }));
-        await db.transaction(async (tx) => {
-          await tx.insertInto('secrets').values(copies).execute();
-        });
+        await asTheService(db, (tx) => SECRETS.insert(tx, ...copies));
       }
       await invalid(take(vault), '/query/prefix');
       assert.deepEqual(await ok(take(vault, 'prefix=o')), { one: 'value of one' });

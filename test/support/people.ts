@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
-import { insertNew, newUser } from '../../server/src/features/users/index.ts';
+import { insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
+import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
 import { DAY_MS } from '../../server/src/kernel/clock.ts';
 import { hashPassword } from '../../server/src/kernel/crypto/passwords.ts';
@@ -82,9 +83,15 @@ export async function hashInFull(service: Service, { id, password }: Pick<Person
 }
 
 function setHash({ app }: Service, userId: string, password_hash: string): Promise<unknown> {
-  return app.kernel.database.transaction((tx) =>
-    tx.updateTable('users').set({ password_hash }).where('user_id', '=', userId).execute(),
-  );
+  // The log tells of it as of any change: what verifies the rows would otherwise find one that was edited.
+  return app.kernel.database.transaction(async (tx) => {
+    const [user] = await USERS.updateWhere(tx, (eb) => eb('user_id', '=', userId), { password_hash });
+    if (user === undefined) throw new Error('there is no such user');
+    const facts = { actorId: 'operator', action: 'users:update', status: 200, details: {} } as const;
+    const resource = `user/${userId}`;
+    const entry = systemEntry({ tenantId: user.tenant_id, resource, now: app.kernel.clock.now(), ...facts });
+    await app.kernel.audit.recordIn(tx, [entry], await app.kernel.audit.headKey(user.tenant_id));
+  });
 }
 
 function cheapHash(password: string): string {
