@@ -17,6 +17,7 @@ import { raiseEpoch } from '../server/src/kernel/storage/epochs.ts';
 import type { Cutoff } from '../server/src/kernel/time/cutoff.ts';
 import { addTenant } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
+import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { newKeys, type TestCertificate, testAuthority } from './support/test-authority.ts';
 import { runPurges } from './support/vaults.ts';
@@ -55,7 +56,7 @@ onBothDatabases('certificates', (database) => {
   });
 
   const change = (fn: Parameters<typeof service.app.kernel.database.transaction>[0]) =>
-    service.app.kernel.database.transaction(fn);
+    asTheService(service.app.kernel.database, fn);
 
   async function issued(
     facts: Partial<Parameters<Certificates['prepare']>[0]> = {},

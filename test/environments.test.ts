@@ -21,7 +21,7 @@ import {
   refused,
   uniqueName,
 } from './support/people.ts';
-import { asTheService } from './support/rows.ts';
+import { recorded } from './support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { runPurges } from './support/vaults.ts';
 
@@ -511,7 +511,7 @@ onBothDatabases('environments', (database) => {
         secret_no: i + 1,
         bound_at: 0,
       }));
-      await asTheService(service.app.kernel.database, (tx) => BINDINGS.insert(tx, ...rows));
+      await recorded(service.app.kernel, env.tenant_id, (tx) => BINDINGS.insert(tx, ...rows));
     }
 
     test('a list of bindings comes in pages, by name, and takes only its own cursors', async () => {

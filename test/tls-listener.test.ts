@@ -20,6 +20,7 @@ import { createHttpServer, type HttpServer } from '../server/src/kernel/http/ser
 import { CurrentIdentity } from '../server/src/kernel/http/tls-identity.ts';
 import { makeReady, type Pipeline } from '../server/src/kernel/pipeline.ts';
 import { newDataDir, runService, spawnService, stopService } from './support/process.ts';
+import { asTheService } from './support/rows.ts';
 import { type Service, startService } from './support/service.ts';
 import { type TestCertificate, testAuthority } from './support/test-authority.ts';
 
@@ -119,7 +120,7 @@ async function issued(
   csrPem?: string,
 ): Promise<Prepared> {
   const made = await certificates.prepare({ tenantId, clientId, connectionNo: 1, ttlMs: DAY_MS, csrPem });
-  await service.app.kernel.database.transaction((tx) => certificates.insert(tx, made.row));
+  await asTheService(service.app.kernel.database, (tx) => certificates.insert(tx, made.row));
   return made;
 }
 
@@ -367,7 +368,7 @@ describe('the TLS port', () => {
     });
     const { service, certificates, tenantId } = witness;
     assert.equal((await viaAgent(witness.tlsUrl, agent)).verdict, 'ok');
-    await service.app.kernel.database.transaction(async (tx) => {
+    await asTheService(service.app.kernel.database, async (tx) => {
       await certificates.revoke(tx, tenantId, { serials: [revoked.row.serial] }, 'superseded', service.clock.now());
       await tx
         .updateTable('tenants')

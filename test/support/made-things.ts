@@ -1,6 +1,8 @@
 import * as OTPAuth from 'otpauth';
+import { RECOVERY_CODES, TOTP } from '../../server/src/features/mfa/index.ts';
 import type { World } from './endpoint-inputs.ts';
 import { addToken, ok, type Person, uniqueName } from './people.ts';
+import { asTheService } from './rows.ts';
 import type { Service } from './service.ts';
 
 /** What inputs of endpoints are about: each made afresh, in the tenant of the owner. */
@@ -126,8 +128,8 @@ export async function someGroup({ service }: World) {
 
 /** A person who has confirmed one cannot enrol again, and to give one up takes somebody else. */
 export async function forgetSecondFactor(service: Service, userId: string): Promise<void> {
-  await service.app.kernel.database.transaction(async (tx) => {
-    await tx.deleteFrom('user_totp').where('user_id', '=', userId).execute();
-    await tx.deleteFrom('user_recovery_codes').where('user_id', '=', userId).execute();
+  await asTheService(service.app.kernel.database, async (tx) => {
+    await TOTP.deleteWhere(tx, (eb) => eb('user_id', '=', userId));
+    await RECOVERY_CODES.deleteWhere(tx, (eb) => eb('user_id', '=', userId));
   });
 }

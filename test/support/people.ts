@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
-import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
 import { DAY_MS } from '../../server/src/kernel/clock.ts';
 import { hashPassword } from '../../server/src/kernel/crypto/passwords.ts';
+import { recorded } from './rows.ts';
 import type { Answer, CallOptions, Service } from './service.ts';
 
 /** Somebody of a tenant, with a password and a personal access token without limits. */
@@ -82,16 +82,12 @@ export async function hashInFull(service: Service, { id, password }: Pick<Person
   await setHash(service, id, await hashPassword(password));
 }
 
-function setHash({ app }: Service, userId: string, password_hash: string): Promise<unknown> {
-  // The log tells of it as of any change: what verifies the rows would otherwise find one that was edited.
-  return app.kernel.database.transaction(async (tx) => {
-    const [user] = await USERS.updateWhere(tx, (eb) => eb('user_id', '=', userId), { password_hash });
-    if (user === undefined) throw new Error('there is no such user');
-    const facts = { actorId: 'operator', action: 'users:update', status: 200, details: {} } as const;
-    const resource = `user/${userId}`;
-    const entry = systemEntry({ tenantId: user.tenant_id, resource, now: app.kernel.clock.now(), ...facts });
-    await app.kernel.audit.recordIn(tx, [entry], await app.kernel.audit.headKey(user.tenant_id));
-  });
+async function setHash({ app: { kernel } }: Service, userId: string, password_hash: string): Promise<void> {
+  const query = kernel.database.read.selectFrom('users').select('tenant_id').where('user_id', '=', userId);
+  const { tenant_id } = await query.executeTakeFirstOrThrow();
+  await recorded(kernel, tenant_id, (tx) =>
+    USERS.updateWhere(tx, (eb) => eb.and({ tenant_id, user_id: userId }), { password_hash }),
+  );
 }
 
 function cheapHash(password: string): string {
@@ -127,7 +123,7 @@ export async function addColleague(
   const row = newUser(tenantId, { email: `${uniqueName(role)}@example.com`, name: '', role, password_hash: '' }, now);
   const token = { kind: 'pat', name: 'colleague', expiresAt: now + 90 * DAY_MS } as const;
   const issued = await issueToken(kernel, { tenantId, userId: row.user_id, ...token, ...more });
-  await kernel.database.transaction(async (tx) => {
+  await recorded(kernel, tenantId, async (tx) => {
     await insertNew(tx, row);
     await insertToken(tx, issued.row);
   });

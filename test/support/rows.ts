@@ -1,4 +1,6 @@
 import type { Kysely } from 'kysely';
+import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
+import type { Kernel } from '../../server/src/kernel/kernel.ts';
 import type { Database, Tx } from '../../server/src/kernel/storage/database.ts';
 
 /** Changes rows as the service does, with their MACs, but without a record in the log: for states that no request brings about. */
@@ -6,6 +8,17 @@ export async function asTheService<T>(database: Database, act: (tx: Tx) => Promi
   return database.transaction(async (tx) => {
     const result = await act(tx);
     await leaveUnrecorded(tx);
+    return result;
+  });
+}
+
+/** The same, with an entry in the tenant's log that tells the rows: for what is verified later. */
+export async function recorded<T>(kernel: Kernel, tenantId: string, act: (tx: Tx) => Promise<T>): Promise<T> {
+  const headKey = await kernel.audit.headKey(tenantId);
+  return kernel.database.transaction(async (tx) => {
+    const result = await act(tx);
+    const facts = { actorId: 'operator', action: 'test:prepare', resource: 'test', status: 200, details: {} } as const;
+    await kernel.audit.recordIn(tx, [systemEntry({ tenantId, now: kernel.clock.now(), ...facts })], headKey);
     return result;
   });
 }

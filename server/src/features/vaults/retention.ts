@@ -62,20 +62,20 @@ async function purge(
       if (row?.vault_id !== vault_id || row.status !== 'deleted' || row.purge_at === null || row.purge_at > cutoff) {
         return true;
       }
-      if ((await ports.purgeContents(tx, tenant_id, vault_id, SECRETS_AT_ONCE)) > 0) return false;
+      const record = (action: string, details: Record<string, unknown>) => {
+        const facts = { actorId: 'job:purge-vaults', resource: vaultResource(name), status: 200 } as const;
+        const entry = systemEntry({ tenantId: tenant_id, action, details, now: kernel.clock.now(), ...facts });
+        return kernel.audit.recordIn(tx, [entry], headKey);
+      };
+      const secrets = await ports.purgeContents(tx, tenant_id, vault_id, SECRETS_AT_ONCE);
+      if (secrets > 0) {
+        await record('secrets:purge', { vault: vault_id, secrets });
+        return false;
+      }
       await destroyKeys(tx, tenant_id, vaultKeyPurpose(vault_id));
       await store.deleteVaultRow(tx, tenant_id, vault_id);
       await raiseEpoch(tx, tenant_id);
-      const entry = systemEntry({
-        tenantId: tenant_id,
-        actorId: 'job:purge-vaults',
-        action: 'vaults:purge',
-        resource: vaultResource(name),
-        status: 200,
-        details: { vault: vault_id, secrets: row.secrets_count },
-        now: kernel.clock.now(),
-      });
-      await kernel.audit.recordIn(tx, [entry], headKey);
+      await record('vaults:purge', { vault: vault_id, secrets: row.secrets_count });
       return true;
     });
     if (isDone) return;
