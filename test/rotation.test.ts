@@ -150,7 +150,7 @@ onBothDatabases('scheduled rotation', (database) => {
     const theirs = await addVault(service, {}, owner.token);
     const damaged = await make({ rotation: { interval_days: 1 } });
     await service.app.kernel.database.transaction(async (tx) => {
-      const change = { protection: 'fortress' as const, data_key: Buffer.alloc(80, 1) };
+      const change = { rotation: '{"interval_days":' };
       await tx.updateTable('secrets').set(change).where('secret_id', '=', damaged.made.id).execute();
     });
     service.clock.advance(1000);

@@ -41,7 +41,9 @@ export interface SecretRow {
   deleted_at: number | null;
   /** Keyed digest of the value: finds equal values without telling what they are. */
   fingerprint: Uint8Array | null;
-  /** A fortress secret's own key, wrapped by the vault's. */
+  /** Of the key that made the digest, since digests under two keys say nothing of each other; 0 where releases before 0.5.0 made it. */
+  fingerprint_version: number | null;
+  /** The key of a fortress secret's newest value, wrapped by the vault's. */
   data_key: Uint8Array | null;
   /** The version the value was sealed for: a change of metadata leaves the value as it was. */
   sealed_version: number;
@@ -69,6 +71,8 @@ export interface SecretVersionRow {
   metadata: string;
   tags: string;
   created_at: number;
+  /** Of a fortress secret: each value has its own. */
+  data_key: Uint8Array | null;
   sealed_version: number;
   sealed: Uint8Array;
 }
@@ -86,6 +90,8 @@ export interface RotationRow {
   author_name: string;
   /** The value being brought in, sealed; gone once it is known whether it counts. */
   sealed_next: Uint8Array | null;
+  /** The key it is sealed under, of a fortress secret. */
+  data_key_next: Uint8Array | null;
   failure: string;
   started_at: number;
   lease_until: number;
@@ -127,6 +133,7 @@ export const VERSION_SUMMARY = [
   'created_at',
   'sealed_version',
 ] as const satisfies readonly (keyof SecretVersionRow)[];
+export type VersionSummaryRow = Pick<SecretVersionRow, (typeof VERSION_SUMMARY)[number]>;
 
 export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
   await tx.insertInto('secrets').values(row).execute();
@@ -312,7 +319,7 @@ export async function listVersions(
   secretId: string,
   before: number,
   limit: number,
-): Promise<Page<Omit<SecretVersionRow, 'sealed'>>> {
+): Promise<Page<VersionSummaryRow>> {
   const rows = await versionsBelow(db, tenantId, secretId, before)
     .limit(limit + 1)
     .execute();
@@ -324,7 +331,7 @@ function versionsBelow(
   tenantId: string,
   secretId: string,
   before: number,
-): SelectQueryBuilder<Tables, 'secret_versions', Omit<SecretVersionRow, 'sealed'>> {
+): SelectQueryBuilder<Tables, 'secret_versions', VersionSummaryRow> {
   return db
     .selectFrom('secret_versions')
     .select(VERSION_SUMMARY)
@@ -368,7 +375,7 @@ export function versionsFrom(
 export async function replaceSealed(tx: Tx, row: SecretVersionRow): Promise<void> {
   await tx
     .updateTable('secret_versions')
-    .set({ sealed: row.sealed })
+    .set({ sealed: row.sealed, data_key: row.data_key })
     .where('tenant_id', '=', row.tenant_id)
     .where('secret_id', '=', row.secret_id)
     .where('version', '=', row.version)

@@ -24,6 +24,7 @@ const CONTENT = [
   'updated_at',
   'deleted_at',
   'fingerprint',
+  'fingerprint_version',
   'data_key',
   'sealed_version',
   'sealed',
@@ -60,7 +61,7 @@ const REPLACE_SECRET = new PreparedQuery<SecretRow, never>((db, parameter) =>
 const INSERT_VERSION = new PreparedQuery<SecretVersionRow, never>((db, parameter) =>
   db
     .insertInto('secret_versions')
-    .values(valuesOf<SecretVersionRow, keyof SecretVersionRow>([...VERSION_SUMMARY, 'sealed'], parameter))
+    .values(valuesOf<SecretVersionRow, keyof SecretVersionRow>([...VERSION_SUMMARY, 'data_key', 'sealed'], parameter))
     .$castTo<never>(),
 );
 
