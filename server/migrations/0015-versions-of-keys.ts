@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Columns, MigrationData, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
 
 /**
- * Which key made a fingerprint, and a key for each value of a fortress secret. Versions from before share one key, which each of them
+ * Which key made a fingerprint, how the key of an answer was made, and a key for each value of a fortress secret. Versions from before share one key, which each of them
  * gets a copy of, still wrapped: the secret's own row has another one after its next change.
  */
 export async function up(schema: SchemaBuilder, { integer, blob }: Columns, data: MigrationData): Promise<void> {
@@ -18,6 +18,10 @@ export async function up(schema: SchemaBuilder, { integer, blob }: Columns, data
     .where(sql.ref('fingerprint'), 'is not', null)
     .execute();
 
+  await schema
+    .alterTable('idempotency_keys')
+    .addColumn('is_key_bound', integer, (c) => c.notNull().defaultTo(0))
+    .execute();
   await schema.alterTable('rotations').addColumn('data_key_next', blob).execute();
   await schema.alterTable('secret_versions').addColumn('data_key', blob).execute();
   await data.run(sql`

@@ -104,6 +104,8 @@ export interface IdempotencyKeysTable {
   key_hash: Uint8Array;
   status: number;
   sealed_body: Uint8Array;
+  /** 1 if its key is derived from the caller's Idempotency-Key as well; 0 for what releases before 0.5.0 sealed. */
+  is_key_bound: number;
   expires_at: number;
 }
 
