@@ -2,10 +2,14 @@ import { sql } from 'kysely';
 import type { Columns, MigrationData, SchemaBuilder } from '../src/kernel/storage/migrate.ts';
 
 /**
- * Which key made a fingerprint, how the key of an answer was made, and a key for each value of a fortress secret. Versions from before share one key, which each of them
- * gets a copy of, still wrapped: the secret's own row has another one after its next change.
+ * Which key made a fingerprint, how the key of an answer was made, which key vouches for its successor and is destroyed with that, and a key for each
+ * value of a fortress secret. Versions of one from before share one key, which each of them gets a copy of, still wrapped: the secret's own row has another one after its next change.
  */
-export async function up(schema: SchemaBuilder, { integer, blob }: Columns, data: MigrationData): Promise<void> {
+export async function up(
+  schema: SchemaBuilder,
+  { integer, bigint, blob }: Columns,
+  data: MigrationData,
+): Promise<void> {
   await schema
     .alterTable('secrets')
     .addColumn('fingerprint_version', integer, (c) => c.defaultTo(0))
@@ -22,6 +26,8 @@ export async function up(schema: SchemaBuilder, { integer, blob }: Columns, data
     .alterTable('idempotency_keys')
     .addColumn('is_key_bound', integer, (c) => c.notNull().defaultTo(0))
     .execute();
+  await schema.alterTable('pqc_keys').addColumn('endorsement', blob).execute();
+  await schema.alterTable('pqc_keys').addColumn('destroyed_at', bigint).execute();
   await schema.alterTable('rotations').addColumn('data_key_next', blob).execute();
   await schema.alterTable('secret_versions').addColumn('data_key', blob).execute();
   await data.run(sql`
