@@ -23,6 +23,7 @@ export interface InstallationTable {
   tenant_id: string;
   installation_id: string;
   root_key_id: string;
+  /** With the cost at which a passphrase becomes the root key (crypto/root-key.ts). */
   root_key_salt: Uint8Array;
   created_at: number;
 }
