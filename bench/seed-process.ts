@@ -77,10 +77,7 @@ for (let v = 0; v < vaults; v++) {
       created_at: now,
       updated_at: now,
       deleted_at: null,
-      fingerprint: sealer.fingerprint(value),
-      data_key: null,
-      sealed_version: 1,
-      sealed: sealer.seal(secret_id, 1, value, null),
+      ...sealer.seal({ secret_id, protection: 'standard' }, 1, value),
     };
   });
   const headKey = await kernel.audit.headKey(tenantId);
@@ -106,8 +103,10 @@ await storage.close();
 process.stdout.write(`${vaults * perVault} secrets in ${vaults} vaults\n`);
 
 function firstVersion(row: SecretRow): SecretVersionRow {
-  const { tenant_id, secret_id, version, type, metadata, tags, created_at, sealed_version, sealed } = row;
+  const { tenant_id, secret_id, version, type, metadata, tags, created_at } = row;
+  const { data_key, sealed_version, sealed } = row;
   const author = { author_kind: 'system', author_id: 'seed', author_name: '' };
   const how = { operation: 'create' as const, reason: 'seeded', restored_from: null };
-  return { tenant_id, secret_id, version, ...how, ...author, type, metadata, tags, created_at, sealed_version, sealed };
+  const value = { data_key, sealed_version, sealed };
+  return { tenant_id, secret_id, version, ...how, ...author, type, metadata, tags, created_at, ...value };
 }

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { SIGNATURE_ALGORITHM } from '../server/src/features/pqc/contract.ts';
+import { keyIdOf, PqcKeys } from '../server/src/features/pqc/keys.ts';
 import { link } from '../server/src/kernel/audit/chain.ts';
 import { segmentText, textsOf } from '../server/src/kernel/audit/segment.ts';
 import { HOUR_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
+import { UnsealError } from '../server/src/kernel/crypto/sealing.ts';
 import type { Tx } from '../server/src/kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../server/src/kernel/storage/tables.ts';
 import { addTenant, allPages, ok, refused, type Tenant } from './support/people.ts';
@@ -108,6 +113,127 @@ onBothDatabases('audit checkpoints', (database) => {
     );
     assert.equal((await verification(service, tenant.owner.token)).valid, true);
   });
+});
+
+onBothDatabases('the key that signs checkpoints', (database) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(database);
+  });
+  after(() => service.close());
+
+  const keyRows = () =>
+    service.app.kernel.database.read
+      .selectFrom('pqc_keys')
+      .selectAll()
+      .where('tenant_id', '=', SYSTEM_TENANT)
+      .orderBy('version')
+      .execute();
+  const change = (keyId: string, what: object) =>
+    service.app.kernel.database.transaction(async (tx) => {
+      await tx.updateTable('pqc_keys').set(what).where('key_id', '=', keyId).execute();
+    });
+  const shownKeys = async () => (await ok(service.call('GET', '/v1/audit/checkpoints'))).keys;
+  /** As a year later. */
+  async function replaceKey(): Promise<void> {
+    for (const { key_id } of await keyRows()) await change(key_id, { created_at: 0 });
+    await ok(service.call('GET', '/v1/groups'));
+    await signNow(service);
+  }
+  /** Nothing of what an earlier process has in memory. */
+  const freshKeys = () => new PqcKeys(service.app.kernel);
+
+  test('vouches for its successor once; with that its private half is destroyed, and what it signed still verifies', async () => {
+    await ok(service.call('GET', '/v1/groups'));
+    await signNow(service);
+    const [old] = await keyRows();
+    assert.ok(old !== undefined);
+    await replaceKey();
+    const [newest, before] = await shownKeys();
+    assert.deepEqual([newest.endorsed_by, before.key_id, before.endorsed_by], [old.key_id, old.key_id, null]);
+    const [destroyed] = await keyRows();
+    assert.ok(destroyed?.destroyed_at !== null);
+    assert.deepEqual(destroyed?.public_key, old.public_key);
+    assert.ok((destroyed?.sealed_private.length ?? 0) < 64, 'nothing is sealed in its place');
+    assert.deepEqual(await shownKeys(), [newest, before], 'the word it gave is stored');
+    assert.equal(
+      await freshKeys()
+        .find(SYSTEM_TENANT, old.key_id)
+        .catch((error) => error.name),
+      'UnsealError',
+    );
+    const { valid, checkpoints } = await verification(service);
+    assert.deepEqual([valid, checkpoints], [true, 2]);
+  });
+
+  test('of three, each is destroyed by the one after it, also by the hourly job alone', async () => {
+    await replaceKey();
+    service.clock.advance(HOUR_MS + MINUTE_MS);
+    await runJobs(service);
+    assert.deepEqual(
+      (await keyRows()).map((row) => [row.destroyed_at !== null, row.endorsement !== null]),
+      [
+        [true, false],
+        [true, true],
+        [false, true],
+      ],
+    );
+    assert.equal((await verification(service)).valid, true);
+  });
+
+  test('asked for by many at once, one word of it is stored', async () => {
+    await replaceKey();
+    const pages = await Promise.all(Array.from({ length: 5 }, shownKeys));
+    const stored = await shownKeys();
+    for (const keys of pages) assert.deepEqual(keys, stored);
+    const rows = await keyRows();
+    assert.deepEqual(
+      rows.map((row) => row.destroyed_at !== null),
+      rows.map((_, i) => i < rows.length - 1),
+    );
+  });
+
+  test('a destroyed key’s row does not let in anybody else’s public key', async () => {
+    const rows = await keyRows();
+    const [destroyed] = rows;
+    const live = rows.at(-1);
+    assert.ok(destroyed !== undefined && live !== undefined);
+    // A live key said to be destroyed, and a destroyed one said to be live, are none.
+    await change(live.key_id, { destroyed_at: 1 });
+    await assert.rejects(freshKeys().findPublic(SYSTEM_TENANT, live.key_id), UnsealError);
+    await change(live.key_id, { destroyed_at: null });
+    await change(destroyed.key_id, { destroyed_at: null });
+    await assert.rejects(freshKeys().findPublic(SYSTEM_TENANT, destroyed.key_id), UnsealError);
+    await change(destroyed.key_id, { destroyed_at: 1 });
+    // Nor is another public key under the mark of a destroyed one.
+    const { publicKey } = await freshKeys().newest(service.app.kernel.operatorTenantId, SIGNATURE_ALGORITHM);
+    const key_id = keyIdOf(SIGNATURE_ALGORITHM, publicKey);
+    await service.app.kernel.database.transaction(async (tx) => {
+      await tx
+        .insertInto('pqc_keys')
+        .values({ ...destroyed, version: 99, key_id, public_key: publicKey })
+        .execute();
+    });
+    await assert.rejects(freshKeys().findPublic(SYSTEM_TENANT, key_id), UnsealError);
+    assert.ok(!(await shownKeys()).some((key: Answer['body']) => key.key_id === key_id));
+  });
+
+  if (database === 'sqlite') {
+    test('leaves no trace of a destroyed private half in the files of the database', async () => {
+      const before = (await keyRows()).find((row) => row.destroyed_at === null);
+      assert.ok(before !== undefined);
+      const part = Buffer.from(before.sealed_private).subarray(100, 164);
+      const files = () =>
+        ['coffer.db', 'coffer.db-wal']
+          .map((name) => join(service.dataDir, name))
+          .filter(existsSync)
+          .some((file) => readFileSync(file).includes(part));
+      assert.ok(files(), 'it was there');
+      await replaceKey();
+      await shownKeys();
+      assert.ok(!files());
+    });
+  }
 });
 
 describe('a log that was tampered with, with checkpoints', () => {

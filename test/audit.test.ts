@@ -59,8 +59,8 @@ onBothDatabases('the audit log', (database) => {
         details: { email: body.email, role: 'member', user: answer.body.id },
       });
       assert.ok(Math.abs(Date.parse(timestamp) - service.clock.now()) < MINUTE_MS);
-      assert.deepEqual(rows, [{ table: 'users', row: answer.body.id, digest: rows[0].digest }]);
-      assert.match(rows[0].digest, /^[\w-]{43}$/);
+      assert.deepEqual(rows, [{ table: 'users', row: answer.body.id, digest: rows?.[0]?.digest }]);
+      assert.match(String(rows?.[0]?.digest), /^[\w-]{43}$/);
     });
 
     test('reads too, and who read the log', async () => {
@@ -114,8 +114,8 @@ onBothDatabases('the audit log', (database) => {
       const tenant = await addTenant(service);
       await ok(service.call('GET', '/v1/users', { token: tenant.owner.token }));
       const theirs = await allPages(service, '/v1/audit', 'entries', { token: tenant.owner.token });
-      const [made] = theirs.splice(-1);
-      assert.deepEqual([made.action, made.actor.kind, made.actor.name], ['tenants:create', 'operator', '']);
+      const made = theirs.pop();
+      assert.deepEqual([made?.action, made?.actor.kind, made?.actor.name], ['tenants:create', 'operator', '']);
       assert.ok(theirs.length > 0 && theirs.every((entry) => entry.actor.id === tenant.owner.id));
       assert.ok((await entries()).every((entry) => entry.actor.id !== tenant.owner.id));
     });

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { SECRETS } from '../server/src/features/secrets/index.ts';
+import { MINUTE_MS } from '../server/src/kernel/clock.ts';
+import type { Which } from '../server/src/kernel/integrity/authenticated-table.ts';
 import { addPerson, addTenant, addToken, invalid, ok, type Tenant } from './support/people.ts';
+import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addPolicy, addSecret, addVault, auditOf, importPaths, secretUrl } from './support/vaults.ts';
+import { addPolicy, addSecret, addVault, auditOf, importPaths, runJobs, secretUrl } from './support/vaults.ts';
 
 interface Collision {
   kind: 'path' | 'value';
@@ -28,6 +32,7 @@ onBothDatabases('collisions', (database) => {
     (await ok(service.call('GET', `/vaults/collisions?${query}`, { token }))) as {
       collisions: Collision[];
       total: number;
+      complete: boolean;
       next_cursor: string | null;
     };
   const short = ({ kind, path, vaults }: Collision) => `${kind} ${path} in ${vaults.join()}`;
@@ -163,6 +168,60 @@ onBothDatabases('collisions', (database) => {
     ]);
     const auditor = await addPerson(service, { tenant, role: 'auditor' });
     assert.deepEqual(await shown(auditor.token), ['path shared in own,target']);
+  });
+
+  test('of values under an older key are not missed silently, and found once the job has made their digests anew', async () => {
+    const token = await fresh();
+    const [a, b] = [await addVault(service, { name: 'a' }, token), await addVault(service, { name: 'b' }, token)];
+    await addVault(service, { name: 'zk', is_zero_knowledge: true }, token);
+    await addSecret(service, a, 'old', { value: 'same' }, token);
+    await addSecret(service, a, 'deleted', { value: 'restored later' }, token);
+    await ok(service.call('DELETE', secretUrl(a, 'deleted'), { token }));
+    await addSecret(service, b, 'damaged', { value: 'no longer opens' }, token);
+    assert.equal((await list(token)).complete, true);
+    const { database, keyring } = service.app.kernel;
+    const addVersion = await keyring.versionMaker(tenant.id, 'fingerprints');
+    await asTheService(database, async (tx) => {
+      await keyring.insertVersion(tx, addVersion(2));
+      const isDamaged: Which<'secrets'> = (eb) => eb.and({ tenant_id: tenant.id, path: 'damaged' });
+      await SECRETS.updateWhere(tx, isDamaged, { sealed: Buffer.alloc(60, 1) });
+    });
+    service.clock.advance(10 * MINUTE_MS);
+    await addSecret(service, b, 'new', { value: 'same' }, token);
+    const before = await list(token);
+    assert.deepEqual([before.collisions, before.complete], [[], false], 'not found yet, and that is said');
+    service.expectErrorLogs(/a value does not open, and is left out/);
+    await runJobs(service);
+    const after = await list(token);
+    assert.deepEqual([after.collisions.map(short), after.complete], [['value new in a,b'], true]);
+    await ok(service.call('POST', secretUrl(a, 'deleted', 'restore'), { token }));
+    await addSecret(service, b, 'twin', { value: 'restored later' }, token);
+    assert.deepEqual((await shown(token)).sort(), ['value deleted in a,b', 'value new in a,b']);
+  });
+
+  test('are found however often the service was started', async () => {
+    const token = await fresh();
+    for (const name of ['a', 'b']) await addVault(service, { name }, token);
+    await addSecret(service, 'a', 'one', { value: 'same' }, token);
+    const used = await service.app.kernel.database.read
+      .selectFrom('keys')
+      .select(['version', 'uses'])
+      .where('tenant_id', '=', tenant.id)
+      .where('purpose', '=', 'fingerprints')
+      .executeTakeFirstOrThrow();
+    assert.deepEqual([used.version, used.uses], [1, 0], 'a start reserves nothing of it');
+    // What 1,024 starts of an older release left.
+    await service.app.kernel.database.transaction(async (tx) => {
+      await tx
+        .updateTable('keys')
+        .set({ uses: 2 ** 30 })
+        .where('tenant_id', '=', tenant.id)
+        .where('purpose', '=', 'fingerprints')
+        .execute();
+    });
+    service.clock.advance(10 * MINUTE_MS);
+    await addSecret(service, 'b', 'two', { value: 'same' }, token);
+    assert.deepEqual(await shown(token), ['value one in a,b']);
   });
 
   test('of another tenant are none of ours', async () => {

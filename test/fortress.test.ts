@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { createSecretKey } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import * as OTPAuth from 'otpauth';
+import { vaultKeyPurpose } from '../server/src/features/vaults/index.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../server/src/kernel/clock.ts';
+import { UnsealError, unseal } from '../server/src/kernel/crypto/sealing.ts';
 import { addPerson, addToken, ok, type Person, refused, tryLogIn, uniqueName } from './support/people.ts';
 import { behindItsBack } from './support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
@@ -188,6 +191,11 @@ onBothDatabases('fortress secrets', (database) => {
     assert.equal((await ok(send(session, 'GET', secretUrl(other, 'm')))).value, 'second');
     assert.equal((await ok(send(session, 'GET', `${secretUrl(other, 'm')}?version=1`))).value, `gold of ${path}`);
     await refused(send(admin.token, 'GET', secretUrl(other, 'm')), 403, 'MFA_REQUIRED');
+    await ok(send(session, 'POST', secretUrl(other, 'm', 'rollback'), { to_version: 1 }));
+    assert.equal((await ok(send(session, 'GET', secretUrl(other, 'm')))).value, `gold of ${path}`);
+    await ok(send(session, 'DELETE', secretUrl(other, 'm')));
+    await ok(send(session, 'POST', secretUrl(other, 'm', 'restore')));
+    assert.equal((await ok(send(session, 'GET', `${secretUrl(other, 'm')}?version=2`))).value, 'second');
   });
 
   describe('in the database', () => {
@@ -224,6 +232,74 @@ onBothDatabases('fortress secrets', (database) => {
         await set(one.made.id, { sealed: a.sealed, data_key: a.data_key, sealed_version: a.sealed_version });
       }
       assert.equal((await ok(send(session, 'GET', secretUrl(vault, one.path)))).value, `gold of ${one.path}`);
+    });
+
+    const versionsOf = (id: string) =>
+      service.app.kernel.database.read
+        .selectFrom('secret_versions')
+        .selectAll()
+        .where('secret_id', '=', id)
+        .orderBy('version')
+        .execute();
+    const setVersion = (id: string, version: number, change: object) =>
+      service.app.kernel.database.transaction(async (tx) => {
+        await tx
+          .updateTable('secret_versions')
+          .set(change)
+          .where('secret_id', '=', id)
+          .where('version', '=', version)
+          .execute();
+      });
+
+    test('each value has a key of its own, which opens no other version', async () => {
+      const session = await fresh();
+      const { path, made } = await make(session);
+      const url = secretUrl(vault, path);
+      await ok(send(session, 'PUT', url, { value: 'second' }));
+      await ok(send(session, 'PUT', url, { metadata: { tags: ['t'] } }));
+      await ok(send(session, 'POST', `${url}/rotate`, { value: 'fourth' }));
+      await ok(send(session, 'POST', `${url}/rollback`, { to_version: 1 }));
+      const keys = (await versionsOf(made.id)).map(({ data_key }) => Buffer.from(data_key ?? []).toString('hex'));
+      assert.deepEqual(
+        keys.map((key) => keys.indexOf(key) + 1),
+        [1, 2, 2, 4, 1],
+        'a value keeps its key',
+      );
+      assert.ok(keys.every((key) => key.length > 0));
+      for (const [i, value] of [`gold of ${path}`, 'second', 'second', 'fourth', `gold of ${path}`].entries()) {
+        assert.equal((await ok(send(session, 'GET', `${url}?version=${i + 1}`))).value, value);
+      }
+      const [first, second] = await versionsOf(made.id);
+      service.expectErrorLogs(/UnsealError/);
+      for (const change of [
+        { data_key: first?.data_key },
+        { data_key: null },
+        { sealed: first?.sealed, data_key: first?.data_key },
+      ]) {
+        await setVersion(made.id, 2, change);
+        const answer = await send(session, 'GET', `${url}?version=2`);
+        assert.equal(answer.status, 500, Object.keys(change).join());
+        assert.ok(!/gold|second/.test(answer.text));
+        await setVersion(made.id, 2, { sealed: second?.sealed, data_key: second?.data_key });
+      }
+      await ok(send(session, 'GET', `${url}?version=2`));
+    });
+
+    test('a value whose version was destroyed is noise to who has the keys of all others', async () => {
+      const session = await fresh();
+      const { path, made } = await make(session);
+      await ok(send(session, 'PUT', secretUrl(vault, path), { value: 'second' }));
+      const [first, second] = await versionsOf(made.id);
+      const { keyring } = service.app.kernel;
+      const row = await rowOf(made.id);
+      const place = { tenantId: row.tenant_id, table: 'secrets', row: `${made.id} data key` };
+      const keyOf = async (wrapped: Uint8Array | null | undefined) =>
+        createSecretKey(await keyring.unseal(vaultKeyPurpose(row.vault_id), place, wrapped ?? new Uint8Array()));
+      const at = { tenantId: row.tenant_id, table: 'secret_versions', row: made.id, version: 1 };
+      const sealed = first?.sealed ?? new Uint8Array();
+      assert.equal(unseal(await keyOf(first?.data_key), at, sealed).toString(), `gold of ${path}`);
+      const newer = await keyOf(second?.data_key);
+      assert.throws(() => unseal(newer, at, sealed), UnsealError);
     });
 
     test('an older value put in the place of a newer one does not open', async () => {

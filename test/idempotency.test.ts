@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { createHash, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
+import { UnsealError, unseal } from '../server/src/kernel/crypto/sealing.ts';
 import {
   addPerson,
   addToken,
@@ -170,6 +172,73 @@ onBothDatabases('an Idempotency-Key', (database) => {
     const headers = { 'idempotency-key': 'read' };
     await ok(service.call('GET', '/v1/users?limit=1', { headers }));
     assert.equal(isReplay(await service.call('GET', '/auth/me', { headers })), false);
+  });
+
+  test('is needed to open its answer: the database and every key of the service do not do', async () => {
+    const key = uniqueName('only-the-caller-knows');
+    const body = { name: uniqueName('bound') };
+    const first = await ok(post('/auth/tokens', key, body), 201);
+    const { database, keyring } = service.app.kernel;
+    const keyHash = createHash('sha256').update(key).digest();
+    const row = await database.read
+      .selectFrom('idempotency_keys')
+      .selectAll()
+      .where('key_hash', '=', keyHash)
+      .executeTakeFirstOrThrow();
+    const place = {
+      tenantId: row.tenant_id,
+      table: 'idempotency_keys',
+      row: `${row.actor_id} ${keyHash.toString('hex')}`,
+    };
+    const opens = (candidate: KeyObject) => {
+      try {
+        return unseal(candidate, place, row.sealed_body).length > 0;
+      } catch (error) {
+        assert.ok(error instanceof UnsealError);
+        return false;
+      }
+    };
+    const derived = (ours: KeyObject, salt: string | Buffer) =>
+      createSecretKey(Buffer.from(hkdfSync('sha256', ours, salt, 'idempotent-answers', 32)));
+    const ours = await keyring.keyAt(row.tenant_id, 'idempotent-answers', 1);
+    assert.ok(opens(derived(ours, key)), 'with it, it opens');
+    const keys = await database.read.selectFrom('keys').selectAll().where('tenant_id', '=', row.tenant_id).execute();
+    assert.ok(keys.length > 2);
+    for (const { purpose, version } of keys) {
+      const held = await keyring.keyAt(row.tenant_id, purpose, version);
+      assert.ok(!opens(held), purpose);
+      assert.ok(!opens(derived(held, keyHash)), 'what is stored of it does not do either');
+    }
+    assert.equal((await ok(post('/auth/tokens', key, body), 201)).token, first.token);
+  });
+
+  test('whose answer was put in the place of another’s, or said to be sealed another way, answers nothing', async () => {
+    const [one, two] = [uniqueName('one'), uniqueName('two')];
+    const body = { name: uniqueName('swapped') };
+    const other = await ok(post('/auth/tokens', one, body), 201);
+    await ok(post('/auth/tokens', two, body), 201);
+    const { database } = service.app.kernel;
+    const hashOf = (key: string) => createHash('sha256').update(key).digest();
+    const stored = (key: string) =>
+      database.read
+        .selectFrom('idempotency_keys')
+        .select(['sealed_body', 'is_key_bound'])
+        .where('key_hash', '=', hashOf(key))
+        .executeTakeFirstOrThrow();
+    const [foreign, own] = [await stored(one), await stored(two)];
+    service.expectErrorLogs(/UnsealError/);
+    for (const change of [foreign, { is_key_bound: 0 }]) {
+      await database.transaction(async (tx) => {
+        await tx
+          .updateTable('idempotency_keys')
+          .set({ ...own, ...change })
+          .where('key_hash', '=', hashOf(two))
+          .execute();
+      });
+      const answer = await post('/auth/tokens', two, body);
+      assert.equal(answer.status, 500);
+      assert.ok(!answer.text.includes(other.token));
+    }
   });
 
   test('leaves no readable answer in the database, and a replay is audited as one', async () => {

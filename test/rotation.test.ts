@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BackendRotations } from '../server/src/features/secrets/backend-rotation.ts';
+import { SECRETS } from '../server/src/features/secrets/index.ts';
 import { rotateSecretsJob } from '../server/src/features/secrets/rotation-job.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { addTenant, ok, refused, uniqueName } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
-import { behindItsBack } from './support/rows.ts';
+import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addSecret, addVault, auditOf, readValue, runJobs, secretUrl, startNodeBeside } from './support/vaults.ts';
 
@@ -150,10 +151,9 @@ onBothDatabases('scheduled rotation', (database) => {
     const { owner } = await addTenant(service);
     const theirs = await addVault(service, {}, owner.token);
     const damaged = await make({ rotation: { interval_days: 1 } });
-    await behindItsBack(service.app.kernel.database, (db) => {
-      const change = { protection: 'fortress', data_key: Buffer.alloc(80, 1) };
-      return db.updateTable('secrets').set(change).where('secret_id', '=', damaged.made.id).execute();
-    });
+    await asTheService(service.app.kernel.database, (tx) =>
+      SECRETS.updateWhere(tx, (eb) => eb('secret_id', '=', damaged.made.id), { rotation: '{"interval_days":' }),
+    );
     service.clock.advance(1000);
     const sound = await make({ rotation: { interval_days: 1 } });
     const rotation = { interval_days: 1 };

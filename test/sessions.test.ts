@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { argon2Sync, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { USERS } from '../server/src/features/users/index.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../server/src/kernel/clock.ts';
 import {
   addPerson,
@@ -14,7 +16,9 @@ import {
   refused,
   tryLogIn,
 } from './support/people.ts';
+import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
+import { auditOf } from './support/vaults.ts';
 
 const NEW_PASSWORD = 'another password, long enough';
 
@@ -103,6 +107,34 @@ onBothDatabases('sessions', (database) => {
       await ok(attempt(person));
     });
 
+    test('a hash that cost less than today’s is made anew when its owner signs in, and by nobody else', async () => {
+      const person = await addPerson(service);
+      const { database } = service.app.kernel;
+      const hashOf = async () => {
+        const row = await database.read
+          .selectFrom('users')
+          .select('password_hash')
+          .where('user_id', '=', person.id)
+          .executeTakeFirstOrThrow();
+        return row.password_hash;
+      };
+      const nonce = randomBytes(16);
+      const cost = { memory: 1024, passes: 1, parallelism: 1 };
+      const hash = argon2Sync('argon2id', { message: person.password, nonce, tagLength: 32, ...cost });
+      const cheap = `argon2id$m=1024,t=1,p=1$${nonce.toString('base64')}$${hash.toString('base64')}`;
+      await asTheService(database, (tx) =>
+        USERS.updateWhere(tx, (eb) => eb('user_id', '=', person.id), { password_hash: cheap }),
+      );
+      await refused(guess(person), 401, 'LOGIN_DENIED');
+      assert.equal(await hashOf(), cheap);
+      await ok(attempt(person));
+      const raised = await hashOf();
+      assert.match(raised, /^argon2id\$m=65536,t=3,p=4\$/);
+      await ok(attempt(person));
+      assert.equal(await hashOf(), raised, 'once');
+      await refused(guess(person), 401, 'LOGIN_DENIED');
+    });
+
     test('guessing the current one is slowed down like a login', async () => {
       const person = await addPerson(service);
       const wrong = { current_password: 'not the password', new_password: NEW_PASSWORD };
@@ -119,13 +151,52 @@ onBothDatabases('sessions', (database) => {
       await invalid(setPassword(owner.token, { new_password: NEW_PASSWORD }), '/body/current_password');
     });
 
-    test('by an administrator ends every session', async () => {
+    test('by an administrator ends every session and every token, and the log says how many', async () => {
       const person = await addPerson(service);
       const session = await logIn(service, person);
+      const child = await addToken(service, person.token);
       const body = { password: NEW_PASSWORD };
       await ok(service.call('PATCH', `/v1/users/${person.id}`, { body }));
-      await isDead(session);
+      for (const token of [session, person.token, child.token]) await isDead(token);
       await refused(attempt(person), 401, 'LOGIN_DENIED');
+      const [entry] = await auditOf(service, `action=users:update&resource=user/${person.id}`);
+      // The session their first token was made with is one of them.
+      assert.deepEqual([entry.details.sessions_ended, entry.details.tokens_ended], [2, 2]);
+    });
+
+    test('ends the tokens too if that is asked for: all but the one it is asked with, and nobody else’s', async () => {
+      const [person, other] = [await addPerson(service), await addPerson(service)];
+      const [session, another] = [await logIn(service, person), await logIn(service, person)];
+      const child = await addToken(service, person.token);
+      const otherSession = await logIn(service, other);
+      const { password: current_password } = person;
+      for (const revoke_tokens of ['yes', 1, null]) {
+        const body = { current_password, new_password: NEW_PASSWORD, revoke_tokens };
+        await invalid(setPassword(session, body), '/body/revoke_tokens');
+      }
+      const wrong = { current_password: 'not the password', new_password: NEW_PASSWORD, revoke_tokens: true };
+      await refused(setPassword(session, wrong), 401, 'LOGIN_DENIED');
+      await ok(me(child.token));
+      await ok(setPassword(session, { current_password, new_password: NEW_PASSWORD, revoke_tokens: true }), 204);
+      for (const token of [another, person.token, child.token]) await isDead(token);
+      for (const token of [session, other.token, otherSession]) await ok(me(token));
+      const [entry] = await auditOf(service, 'action=password:update&decision=allow');
+      assert.deepEqual([entry.actor.id, entry.details], [person.id, { sessions_ended: 2, tokens_ended: 2 }]);
+    });
+
+    test('leaves no token that was made while the others were ended', async () => {
+      const person = await addPerson(service);
+      const session = await logIn(service, person);
+      const making = Array.from({ length: 12 }, async (_, i) => {
+        await sleep(i * 15);
+        return service.call('POST', '/auth/tokens', { token: person.token, body: { name: `t${i}` } });
+      });
+      const body = { current_password: person.password, new_password: NEW_PASSWORD, revoke_tokens: true };
+      await ok(setPassword(session, body), 204);
+      for (const { status, body: made } of await Promise.all(making)) {
+        if (status === 201) await isDead(made.token);
+        else assert.equal(status, 401);
+      }
     });
 
     test('leaves no session of a login that began with the old one', async () => {

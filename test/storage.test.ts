@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { CofferError } from '../server/src/kernel/errors.ts';
 import { StartError } from '../server/src/kernel/storage/data-folder.ts';
 import { type Database, type Tx, UniqueViolation } from '../server/src/kernel/storage/database.ts';
@@ -188,6 +189,62 @@ onBothDatabases('migrations', (kind) => {
         .execute(),
     );
     assert.deepEqual(await migrate(db, migrations), { applied: [] });
+  });
+
+  test('every old version of a fortress secret gets the key it was sealed under, ordinary ones none', async () => {
+    const db = await openDatabase(kind, { migrated: false });
+    const migrations = await loadMigrations();
+    const at = migrations.findIndex(({ name }) => name === 'versions-of-keys');
+    await migrate(db, migrations.slice(0, at));
+    const key = Buffer.from('wrapped');
+    await db.transaction(async (tx) => {
+      for (const [secretId, dataKey] of [
+        ['fortress', key],
+        ['ordinary', null],
+      ] as const) {
+        await sql`insert into secrets (tenant_id, vault_id, deleted_no, path, secret_id, secret_no, type, environment, protection, version, metadata,
+          tags, created_at, updated_at, fingerprint, data_key, sealed_version, sealed) values ('t', 'v', 0, ${secretId}, ${secretId},
+          ${secretId.charCodeAt(0)}, 'generic', 'staging', 'standard', 2, '{}', '[]', 1, 1, ${dataKey === null ? key : null}, ${dataKey}, 2, ${key})`.execute(
+          tx,
+        );
+        for (const version of [1, 2]) {
+          await sql`insert into secret_versions (tenant_id, secret_id, version, operation, reason, author_kind, author_id, author_name, type, metadata,
+            tags, created_at, sealed_version, sealed) values ('t', ${secretId}, ${version}, 'create', '', '', '', '', 'generic', '{}', '[]', 1,
+            ${version}, ${key})`.execute(tx);
+        }
+        await sql`insert into rotations (tenant_id, rotation_id, secret_id, status, backend, reason, author_kind, author_id, author_name, sealed_next,
+          failure, started_at, lease_until) values ('t', ${secretId}, ${secretId}, 'in_progress', '', '', '', '', '', ${key}, '', 1, 1)`.execute(
+          tx,
+        );
+      }
+    });
+    await migrate(db, migrations);
+    const versions = await db.read
+      .selectFrom('secret_versions')
+      .select(['secret_id', 'version', 'data_key'])
+      .orderBy('secret_id')
+      .orderBy('version')
+      .execute();
+    const text = (bytes: Uint8Array | null) => bytes && Buffer.from(bytes).toString();
+    assert.deepEqual(
+      versions.map((row) => [row.secret_id, row.version, text(row.data_key)]),
+      [
+        ['fortress', 1, 'wrapped'],
+        ['fortress', 2, 'wrapped'],
+        ['ordinary', 1, null],
+        ['ordinary', 2, null],
+      ],
+    );
+    const pending = await db.read.selectFrom('rotations').selectAll().orderBy('secret_id').execute();
+    assert.deepEqual(
+      pending.map((row) => text(row.data_key_next)),
+      ['wrapped', null],
+    );
+    const rows = await db.read.selectFrom('secrets').selectAll().orderBy('secret_id').execute();
+    assert.deepEqual(
+      rows.map((row) => row.fingerprint_version),
+      [0, 0],
+    );
   });
 
   test('a schema newer than the code is refused', async () => {

@@ -13,7 +13,7 @@ import { approve, ok, refused, tryLogIn } from './support/people.ts';
 import { query } from './support/postgres.ts';
 import { runCoffer, runService, spawnService, stopService } from './support/process.ts';
 import { call, type Service } from './support/service.ts';
-import { addSecret, addVault, auditOf, readValue } from './support/vaults.ts';
+import { addSecret, addVault, auditOf, readValue, runJobs } from './support/vaults.ts';
 
 /** Data that earlier releases wrote, as test/fixtures/README.md says, opens with this code and tells what it told then. */
 
@@ -117,6 +117,23 @@ for (const release of RELEASES) {
       }
     });
   }
+}
+
+for (const left of ['sqlite', 'postgres'] as const) {
+  test(`equal values of 0.3.0, ${left}, are found among each other and among new ones`, async () => {
+    const service = await startOn(await unpack('0.3.0', left), expectedOf('0.3.0', left));
+    const value = await readValue(service, 'lab', 'tool');
+    const twin = await addVault(service);
+    await addSecret(service, twin, 'twin', { value });
+    await runJobs(service);
+    const { collisions, complete } = await ok(service.call('GET', '/vaults/collisions'));
+    assert.ok(complete);
+    const shared = collisions.filter((one: { vaults: string[] }) => one.vaults.includes(twin));
+    assert.ok(
+      shared.some((one: { kind: string; vaults: string[] }) => one.kind === 'value' && one.vaults.includes('lab')),
+    );
+    await service.close();
+  });
 }
 
 test('what waited for a second person in 0.2.0 is carried out by them now', async () => {

@@ -129,7 +129,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     ]),
     mfaFeature(),
     usersFeature({
-      revokeTokens: (tx, tenantId, userId, kinds, now) => revokeOfUser(tx, tenantId, userId, kinds, now, ''),
+      revokeTokens: (tx, tenantId, userId, now) => revokeOfUser(tx, tenantId, userId, 'all', now, ''),
       forget: async (tx, tenantId, userId) => {
         await forgetGroupMember(tx, tenantId, userId);
         await forgetSecondFactor(tx, tenantId, userId);

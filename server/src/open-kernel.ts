@@ -17,7 +17,7 @@ import type { Clock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import { Keyring } from './kernel/crypto/keyring.ts';
 import {
-  ROOT_SALT_BYTES,
+  newRootSalt,
   type RootKey,
   readRootKeyFile,
   renameDurably,
@@ -122,7 +122,7 @@ export async function openKernel(parts: {
   const { config, time, log, database } = parts;
   const clock: Clock = time;
   let installation = await findInstallation(database);
-  const salt = installation?.salt ?? randomBytes(ROOT_SALT_BYTES);
+  const salt = installation?.salt ?? newRootSalt();
   let root = loadRootKey(config, installation, salt);
   if (installation === null) {
     installation = await install(database, root, salt, clock);

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
 import type { Config } from '../kernel/config.ts';
 import { rewrapTenantKeys } from '../kernel/crypto/keyring.ts';
 import {
   newRootKey,
-  ROOT_SALT_BYTES,
+  newRootSalt,
   type RootKey,
   renameDurably,
   replaceDurably,
@@ -90,7 +89,7 @@ function nextKey(config: Config, installation: Installation, present: RootKey): 
   if (provider.load(installation.salt, false).id === present.id) {
     throw new StartError('The new root key is the present one: give another one. Nothing was changed.');
   }
-  const salt = given.provider === 'passphrase' ? randomBytes(ROOT_SALT_BYTES) : installation.salt;
+  const salt = given.provider === 'passphrase' ? newRootSalt() : installation.salt;
   const settings =
     given.provider === 'env'
       ? 'Set CV_ROOT_KEY to the value of CV_NEW_ROOT_KEY and remove CV_NEW_ROOT_KEY'

@@ -5,6 +5,7 @@ import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import {
   type PqcKey,
   type PqcKeys,
+  type PqcVersion,
   parseCompositePublic,
   SIGNATURE_ALGORITHM,
   signDigest,
@@ -59,24 +60,39 @@ export interface CheckpointKey {
  * note a new one each year.
  */
 export async function checkpointKeys(keys: PqcKeys): Promise<CheckpointKey[]> {
-  const versions = await keys.versions(SYSTEM_TENANT, SIGNATURE_ALGORITHM, VERSIONS_MAX);
-  const shown: CheckpointKey[] = [];
-  for (const [i, { keyId, publicKey }] of versions.entries()) {
-    const before = versions[i + 1] ?? null;
-    const endorsement = before === null ? null : await endorse(before, keyId);
-    shown.push({ keyId, publicKey, endorsedBy: before?.keyId ?? null, endorsement });
-  }
-  return shown;
+  await settleSuccession(keys);
+  const versions = await versionsOf(keys);
+  return versions.map(({ keyId, publicKey, endorsement }, i) => {
+    const endorsedBy = endorsement === null ? null : (versions[i + 1]?.keyId ?? null);
+    return { keyId, publicKey, endorsedBy, endorsement: endorsedBy === null ? null : endorsement };
+  });
 }
 
-function endorse({ privateKey }: PqcKey<typeof SIGNATURE_ALGORITHM>, keyId: string): Promise<Buffer> {
+/**
+ * Each key vouches for the one after it, once, and its private half is destroyed with that: who gets hold of it later can neither sign old
+ * checkpoints anew nor vouch for a key of their own.
+ */
+export async function settleSuccession(keys: PqcKeys): Promise<void> {
+  const versions = await versionsOf(keys);
+  for (const [i, successor] of versions.entries()) {
+    const before = versions[i + 1];
+    if (before === undefined || before.privateKey === null || successor.endorsement !== null) continue;
+    await keys.succeed(SYSTEM_TENANT, before, successor, await endorse(before.privateKey, successor.keyId));
+  }
+}
+
+function versionsOf(keys: PqcKeys): Promise<PqcVersion<typeof SIGNATURE_ALGORITHM>[]> {
+  return keys.versions(SYSTEM_TENANT, SIGNATURE_ALGORITHM, VERSIONS_MAX);
+}
+
+function endorse(privateKey: PqcKey<typeof SIGNATURE_ALGORITHM>['privateKey'], keyId: string): Promise<Buffer> {
   return signDigest(privateKey, hash('sha512', `coffer audit key v1\n${keyId}`, 'buffer'), KEY_CONTEXT);
 }
 
 /** A key whose row was tampered with is none of ours. */
 async function publicKeyOf(keys: PqcKeys, keyId: string): Promise<Buffer | null> {
   try {
-    const key = await keys.find(SYSTEM_TENANT, keyId);
+    const key = await keys.findPublic(SYSTEM_TENANT, keyId);
     return key?.algorithm === SIGNATURE_ALGORITHM ? key.publicKey : null;
   } catch (error) {
     if (error instanceof UnsealError) return null;

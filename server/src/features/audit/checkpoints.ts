@@ -9,7 +9,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { type PqcKeys, SIGNATURE_ALGORITHM } from '../pqc/index.ts';
-import { checkpointKeys, signCheckpoint, type Unsigned } from './checkpoint.ts';
+import { checkpointKeys, settleSuccession, signCheckpoint, type Unsigned } from './checkpoint.ts';
 import type { Checkpoint, listCheckpoints } from './contract.ts';
 import * as store from './store.ts';
 
@@ -59,9 +59,10 @@ export class Checkpoints {
         else if ('unsigned' in next) await this.#keep(await signCheckpoint(this.#keys, next.unsigned));
       }
       const last = tenants.at(-1);
-      if (last === undefined || tenants.length < TENANTS_AT_ONCE) return;
+      if (last === undefined || tenants.length < TENANTS_AT_ONCE) break;
       after = last;
     }
+    await settleSuccession(this.#keys);
   }
 
   /** What a checkpoint would say now, or the one that says it already. */

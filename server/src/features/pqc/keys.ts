@@ -59,13 +59,22 @@ const KINDS: { readonly [A in PqcAlgorithm]: KeyKind<PrivateKeys[A]> } = {
 
 export const PQC_ALGORITHMS = Object.keys(KINDS) as PqcAlgorithm[];
 
-export interface PqcKey<A extends PqcAlgorithm = PqcAlgorithm> {
+export interface PqcPublicKey<A extends PqcAlgorithm = PqcAlgorithm> {
   readonly keyId: string;
   readonly algorithm: A;
   readonly version: number;
   readonly publicKey: Buffer;
-  readonly privateKey: PrivateKeys[A];
   readonly createdAt: number;
+}
+
+export interface PqcKey<A extends PqcAlgorithm = PqcAlgorithm> extends PqcPublicKey<A> {
+  readonly privateKey: PrivateKeys[A];
+}
+
+/** A version that may be destroyed: then it verifies what it signed, and signs no more. */
+export interface PqcVersion<A extends PqcAlgorithm = PqcAlgorithm> extends PqcPublicKey<A> {
+  readonly privateKey: PrivateKeys[A] | null;
+  readonly endorsement: Buffer | null;
 }
 
 /**
@@ -86,6 +95,7 @@ export class PqcKeys {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #loaded = new BoundedCache<string, PqcKey>(LOADED_MAX);
+  readonly #destroyed = new BoundedCache<string, PqcVersion>(LOADED_MAX);
   readonly #making = new Map<string, Promise<void>>();
 
   constructor(parts: { database: Database; keyring: Keyring; clock: Clock }) {
@@ -132,17 +142,55 @@ export class PqcKeys {
     return row === undefined ? null : this.load(row);
   }
 
+  /** To verify with: also one whose private half is destroyed. */
+  async findPublic(tenantId: string, keyId: string): Promise<PqcPublicKey | null> {
+    if (!KEY_ID_FORM.test(keyId)) return null;
+    const slot = slotOf(tenantId, keyId);
+    const known = this.#loaded.get(slot) ?? this.#destroyed.get(slot);
+    if (known !== undefined) return known;
+    const row = await store.findById(this.#database.read, tenantId, keyId);
+    return row === undefined ? null : this.#version(row);
+  }
+
   /** The newest versions of a key, newest first. One that was tampered with is none. */
-  async versions<A extends PqcAlgorithm>(tenantId: string, algorithm: A, limit: number): Promise<PqcKey<A>[]> {
-    const keys: PqcKey<A>[] = [];
+  async versions<A extends PqcAlgorithm>(tenantId: string, algorithm: A, limit: number): Promise<PqcVersion<A>[]> {
+    const keys: PqcVersion<A>[] = [];
     for (const row of await store.listVersions(this.#database.read, tenantId, algorithm, limit)) {
       try {
-        keys.push((await this.load(row)) as PqcKey<A>);
+        keys.push((await this.#version(row)) as PqcVersion<A>);
       } catch (error) {
         if (!(error instanceof UnsealError)) throw error;
       }
     }
     return keys;
+  }
+
+  /**
+   * Stores what a key said of its successor, and destroys its private half with that: it has nothing left to sign. On another node it may stay in
+   * memory until that one next looks at it.
+   */
+  async succeed(tenantId: string, before: PqcPublicKey, successor: PqcPublicKey, endorsement: Buffer): Promise<void> {
+    const sealing = await this.#keyring.sealingKey(tenantId, PURPOSE);
+    const sealed_private = sealing.seal(destroyedPlace(before.keyId, before.version), new Uint8Array());
+    await this.#database.transaction(async (tx) => {
+      if (!(await store.storeEndorsement(tx, { tenant_id: tenantId, key_id: successor.keyId }, endorsement))) return;
+      this.#database.leaveNoTrace();
+      const destroyed = { sealed_private, destroyed_at: this.#clock.now() };
+      await store.destroyPrivate(tx, { tenant_id: tenantId, key_id: before.keyId }, destroyed);
+    });
+    this.#loaded.delete(slotOf(tenantId, before.keyId));
+  }
+
+  async #version(row: store.PqcKeyRow): Promise<PqcVersion> {
+    const endorsement = row.endorsement === null ? null : Buffer.from(row.endorsement);
+    if (row.destroyed_at === null) return { ...(await this.load(row)), endorsement };
+    const slot = slotOf(row.tenant_id, row.key_id);
+    this.#loaded.delete(slot);
+    const place = { tenantId: row.tenant_id, ...destroyedPlace(row.key_id, row.version) };
+    await this.#keyring.unseal(PURPOSE, place, row.sealed_private);
+    const version: PqcVersion = { ...publicPartOf(row), privateKey: null, endorsement };
+    this.#destroyed.set(slot, version);
+    return version;
   }
 
   /** The version after the newest, not yet stored. */
@@ -161,7 +209,8 @@ export class PqcKeys {
     const sealed_private = sealing.seal(placeOf(key_id, version), bytes);
     bytes.fill(0);
     const created_at = this.#clock.now();
-    return { tenant_id: tenantId, algorithm, version, key_id, public_key, sealed_private, created_at };
+    const unendorsed = { endorsement: null, destroyed_at: null };
+    return { tenant_id: tenantId, algorithm, version, key_id, public_key, sealed_private, created_at, ...unendorsed };
   }
 
   /**
@@ -172,18 +221,23 @@ export class PqcKeys {
     const slot = slotOf(row.tenant_id, row.key_id);
     const loaded = this.#loaded.get(slot);
     if (loaded !== undefined) return loaded;
-    const algorithm = row.algorithm as PqcAlgorithm;
-    const publicKey = Buffer.from(row.public_key);
-    if (!Object.hasOwn(KINDS, algorithm) || keyIdOf(algorithm, publicKey) !== row.key_id) throw new UnsealError();
+    const known = publicPartOf(row);
     const place = { tenantId: row.tenant_id, ...placeOf(row.key_id, row.version) };
     const bytes = await this.#keyring.unseal(PURPOSE, place, row.sealed_private);
-    const privateKey = KINDS[algorithm].parse(bytes);
+    const privateKey = KINDS[known.algorithm].parse(bytes);
     bytes.fill(0);
-    const { key_id: keyId, version, created_at: createdAt } = row;
-    const key: PqcKey = { keyId, algorithm, version, publicKey, privateKey, createdAt };
+    const key: PqcKey = { ...known, privateKey };
     this.#loaded.set(slot, key);
     return key;
   }
+}
+
+/** What the row says openly, if it is in itself right; what is sealed in it still has to open. */
+function publicPartOf(row: store.PqcKeyRow): PqcPublicKey {
+  const algorithm = row.algorithm as PqcAlgorithm;
+  const publicKey = Buffer.from(row.public_key);
+  if (!Object.hasOwn(KINDS, algorithm) || keyIdOf(algorithm, publicKey) !== row.key_id) throw new UnsealError();
+  return { keyId: row.key_id, algorithm, version: row.version, publicKey, createdAt: row.created_at };
 }
 
 function slotOf(tenantId: string, keyId: string): string {
@@ -192,4 +246,9 @@ function slotOf(tenantId: string, keyId: string): string {
 
 function placeOf(keyId: string, version: number) {
   return { table: 'pqc_keys', row: keyId, version };
+}
+
+/** Another place than a private key's: neither passes for the other. */
+function destroyedPlace(keyId: string, version: number) {
+  return { table: 'pqc_keys', row: `${keyId} destroyed`, version };
 }

@@ -7,7 +7,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** A version of a key. It never changes. */
+/** A version of a key. It never changes, but that a private half may be destroyed. */
 export interface PqcKeyRow {
   /** The system's for the keys of the installation. */
   tenant_id: string;
@@ -16,8 +16,12 @@ export interface PqcKeyRow {
   /** Made from the public key. */
   key_id: string;
   public_key: Uint8Array;
+  /** Of one that is destroyed, an empty text in its place: sealed too, so that nobody else's public key passes for one of ours. */
   sealed_private: Uint8Array;
   created_at: number;
+  /** The signature of the key before it over this one's id. */
+  endorsement: Uint8Array | null;
+  destroyed_at: number | null;
 }
 
 export function findNewest(db: Reader, tenantId: string, algorithm: string): Promise<PqcKeyRow | undefined> {
@@ -42,6 +46,35 @@ export function findById(db: Reader, tenantId: string, keyId: string): Promise<P
 
 export async function insertKey(tx: Tx, row: PqcKeyRow): Promise<void> {
   await tx.insertInto('pqc_keys').values(row).execute();
+}
+
+/** False if another node was first. */
+export async function storeEndorsement(
+  tx: Tx,
+  { tenant_id, key_id }: Pick<PqcKeyRow, 'tenant_id' | 'key_id'>,
+  endorsement: Uint8Array,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('pqc_keys')
+    .set({ endorsement })
+    .where('tenant_id', '=', tenant_id)
+    .where('key_id', '=', key_id)
+    .where('endorsement', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+export async function destroyPrivate(
+  tx: Tx,
+  { tenant_id, key_id }: Pick<PqcKeyRow, 'tenant_id' | 'key_id'>,
+  change: Pick<PqcKeyRow, 'sealed_private' | 'destroyed_at'>,
+): Promise<void> {
+  await tx
+    .updateTable('pqc_keys')
+    .set(change)
+    .where('tenant_id', '=', tenant_id)
+    .where('key_id', '=', key_id)
+    .execute();
 }
 
 /** Newest first. */

@@ -4,7 +4,11 @@ import type { Query } from '../../kernel/endpoint.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
+  type Fingerprint,
+  fingerprintKey,
+  hasOtherFingerprints,
   isWithin,
+  NO_FINGERPRINT,
   type PlacedRow,
   reachOf,
   SEEN,
@@ -55,12 +59,19 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
   );
   await gather(
     'value',
-    groupsOf(byValue(ctx), (row) => Buffer.from(row.fingerprint ?? []).toString('latin1')),
+    groupsOf(
+      byValue(ctx),
+      ({ fingerprint, fingerprint_version }) =>
+        // Digests under two keys say nothing of each other.
+        `${fingerprint_version} ${Buffer.from(fingerprint).toString('latin1')}`,
+    ),
   );
+  const { version } = await fingerprintKey(ctx.kernel, ctx.tenantId);
   const end = start + limit;
   return {
     collisions: found.slice(start, end),
     total: found.length,
+    complete: !(await hasOtherFingerprints(ctx.database.read, ctx.tenantId, version)),
     next_cursor: end < found.length ? encodeCursor([String(end)]) : null,
   };
 }
@@ -104,9 +115,8 @@ function byPath(ctx: Context) {
 }
 
 function byValue(ctx: Context) {
-  type Row = PlacedRow & { fingerprint: Uint8Array | null };
-  return (after: Row | null, limit: number) =>
-    secretsByFingerprint(ctx.database.read, ctx.tenantId, after?.fingerprint ?? new Uint8Array(), limit);
+  return (after: (PlacedRow & Fingerprint) | null, limit: number) =>
+    secretsByFingerprint(ctx.database.read, ctx.tenantId, after ?? NO_FINGERPRINT, limit);
 }
 
 /**

@@ -68,6 +68,10 @@ export const listCollisions = endpoint({
       }),
     ),
     total: Type.Integer({ description: 'How many there are on all pages.' }),
+    complete: Type.Boolean({
+      description:
+        'False while digests are made anew under another key, as after an upgrade: some equal values may be missing. Ask again some minutes later.',
+    }),
     next_cursor: nextCursor,
   }),
   errors: [],

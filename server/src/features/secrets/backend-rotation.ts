@@ -11,9 +11,9 @@ import { BackendFailure, type RotationBackend } from './backends/backend.ts';
 import type { Rotation } from './contract.ts';
 import * as rotations from './rotation-store.ts';
 import { nextRotation } from './schedule.ts';
-import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
+import { openValue, type SealedValue, type Sealer, sealerFor } from './sealing.ts';
 import * as store from './store.ts';
-import { type Author, appendVersion, sealedValue } from './versions.ts';
+import { type Author, appendVersion } from './versions.ts';
 
 /** How long a rotation belongs to the node that carries it out; longer than all its steps may take. */
 const LEASE_MS = 2 * MINUTE_MS;
@@ -56,8 +56,7 @@ export class BackendRotations {
     const current = await openValue(this.#kernel, row.tenant_id, vault.vault_id, row);
     const problem = backend.problem(current);
     if (problem !== null) throw invalidField('/body', `cannot rotate this value: it ${problem}`);
-    const dataKey = await openDataKey(this.#kernel, row.tenant_id, vault.vault_id, row);
-    const { sealed } = sealedValue(row, row.version + 1, backend.propose(current), sealer, dataKey);
+    const { sealed, data_key } = sealer.seal(row, row.version + 1, backend.propose(current));
     const rotation: store.RotationRow = {
       tenant_id: row.tenant_id,
       rotation_id: newId('rotation', now),
@@ -69,6 +68,7 @@ export class BackendRotations {
       author_id: by.author.id,
       author_name: by.author.name,
       sealed_next: sealed,
+      data_key_next: data_key,
       failure: '',
       started_at: now,
       lease_until: now + LEASE_MS,
@@ -117,7 +117,8 @@ export class BackendRotations {
     const vault = row && (await findVaultById(database.read, tenant_id, row.vault_id));
     if (row === undefined || vault === undefined || rotation.sealed_next === null) return;
     const current = await openValue(this.#kernel, tenant_id, vault.vault_id, row);
-    const pending = { ...row, sealed: rotation.sealed_next, sealed_version: row.version + 1 };
+    const { sealed_next: sealed, data_key_next: data_key } = rotation;
+    const pending = { ...row, sealed, data_key, sealed_version: row.version + 1 };
     const next = await openValue(this.#kernel, tenant_id, vault.vault_id, pending);
     const outcome = await this.#bring(this.#backend(rotation.backend), current, next, how);
     await this.#record(vault, rotation, pending, next, outcome);
@@ -174,6 +175,7 @@ export class BackendRotations {
       await rotations.updateRotation(tx, rotation, {
         status: isDone ? 'completed' : 'failed',
         sealed_next: null,
+        data_key_next: null,
         failure,
         finished_at: now,
       });
@@ -192,8 +194,8 @@ export class BackendRotations {
     now: number,
   ): Promise<void> {
     const schedule = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
-    const { sealed, sealed_version } = pending;
-    const fingerprint = row.protection === 'fortress' ? null : sealer.fingerprint(next);
+    const { sealed, sealed_version, data_key } = pending;
+    const value: SealedValue = { sealed, sealed_version, data_key, ...sealer.fingerprint(row, next) };
     await appendVersion(
       tx,
       row,
@@ -201,12 +203,11 @@ export class BackendRotations {
         operation: 'rotate',
         reason: rotation.reason,
         author: { kind: rotation.author_kind, id: rotation.author_id, name: rotation.author_name },
-        sealed: { sealed, sealed_version, fingerprint },
+        sealed: value,
         more: { rotation_id: null, rotated_at: now, next_rotation_at: nextRotation(schedule, now) },
       },
       now,
       sealer,
-      null,
     );
   }
 

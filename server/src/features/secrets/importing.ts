@@ -6,11 +6,11 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import { attributesOf, authorOf, refuseWhileRotating, requireProof, secretResource } from './access.ts';
 import { environmentIn } from './fitting.ts';
-import { openDataKey, openValue, type Sealer } from './sealing.ts';
+import { openValue, type Sealer } from './sealing.ts';
 import { addSecret, alreadyExists, newSecretNo } from './service.ts';
 import type * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
-import { appendVersion, sealedValue } from './versions.ts';
+import { appendVersion } from './versions.ts';
 import { findSecret, lockSecret } from './write-store.ts';
 
 export interface ImportEntry {
@@ -87,8 +87,7 @@ export async function carryOutImport(
   const resource = secretResource(vault.name, entry.path);
   if (change === 'update' && existing !== undefined) {
     const next = { operation: 'update' as const, reason: REASON, author: authorOf(ctx), value: entry.value };
-    const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, existing);
-    const changed = await appendVersion(tx, existing, next, ctx.now, sealer, dataKey);
+    const changed = await appendVersion(tx, existing, next, ctx.now, sealer);
     ctx.alsoRecord('secrets:update', resource, { secret: existing.secret_id, version: changed.version, via: 'import' });
   }
   if (change !== 'create') return;
@@ -127,8 +126,7 @@ function newRow(
     created_at: ctx.now,
     updated_at: ctx.now,
     deleted_at: null,
-    data_key: null,
-    ...sealedValue(identity, 1, entry.value, sealer, null),
+    ...sealer.seal(identity, 1, entry.value),
   };
 }
 

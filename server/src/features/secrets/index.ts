@@ -4,6 +4,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { BackendRotations } from './backend-rotation.ts';
 import { PostgresRole } from './backends/postgres-role.ts';
 import * as contract from './contract.ts';
+import { renewFingerprintsJob } from './fingerprint-job.ts';
 import { list, listVersions } from './listing.ts';
 import type { SecretReader } from './reading.ts';
 import { copy, move } from './relocation.ts';
@@ -21,6 +22,7 @@ export {
   VALUE_BYTES_MAX,
   VERSION_MAX,
 } from './contract.ts';
+export { type Fingerprint, hasOtherFingerprints, NO_FINGERPRINT, secretsByFingerprint } from './fingerprint-store.ts';
 export {
   carryOutImport,
   type ImportEntry,
@@ -43,10 +45,10 @@ export { openedAcross, openedValues } from './opened.ts';
 export { type PlacedSecret, placedSecret } from './placed.ts';
 export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
-export { sealerFor } from './sealing.ts';
+export { fingerprintKey, sealerFor } from './sealing.ts';
 export { lockLive, read as readValue, readRecorded } from './service.ts';
 export { findSecretById, SECRETS, type SummaryRow, VERSIONS } from './store.ts';
-export { type PlacedRow, secretsByFingerprint, secretsByPath } from './tenant-wide-store.ts';
+export { type PlacedRow, secretsByPath } from './tenant-wide-store.ts';
 export { refuseInZeroKnowledge } from './values.ts';
 
 export function secretsFeature(kernel: Kernel, observers: SecretObservers, reader: SecretReader): Feature {
@@ -72,7 +74,7 @@ export function secretsFeature(kernel: Kernel, observers: SecretObservers, reade
       bind(contract.moveSecret, (ctx, { params, body }) => move(ctx, params.vault, params.path, body)),
       bind(contract.copySecret, (ctx, { params, body }) => copy(ctx, params.vault, params.path, body)),
     ],
-    jobs: [rotateSecretsJob(kernel, backends), purgeSecretsJob(kernel, observers)],
+    jobs: [rotateSecretsJob(kernel, backends), purgeSecretsJob(kernel, observers), renewFingerprintsJob(kernel)],
     settled: () => backends.settled(),
   };
 }

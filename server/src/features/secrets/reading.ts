@@ -138,7 +138,7 @@ export class SecretReader {
     if (found.secret_id === null) return;
     const { tenantId, path } = key;
     const macKey = rowKeys.cached(tenantId) ?? (await rowKeys.keyForCheck(tenantId));
-    const whole = { ...found, path, tenant_id: tenantId, deleted_no: 0, deleted_at: null, fingerprint: null };
+    const whole = { ...found, path, tenant_id: tenantId, deleted_no: 0, deleted_at: null, ...NO_FINGERPRINT };
     if (macKey === null || !SECRETS.isAuthenticWith(macKey, whole)) {
       throw read.rowKeys.refuse(SECRETS.name, found.secret_id);
     }
@@ -174,6 +174,9 @@ interface Answer {
   found: store.FoundSecret | undefined;
   forged: ForgedRowError | null;
 }
+
+/** Nothing that a row is authenticated by. */
+const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
 
 type AuthenticVault = VaultRow & { row_mac: Uint8Array };
 

@@ -23,7 +23,7 @@ import { environmentIn } from './fitting.ts';
 import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
 import { addSecret, alreadyExists, lockLive, newSecretNo } from './service.ts';
 import * as store from './store.ts';
-import { sealedValue, tagPlace } from './versions.ts';
+import { tagPlace } from './versions.ts';
 import { secretOf } from './wire.ts';
 
 const VERSIONS_AT_ONCE = 50;
@@ -164,17 +164,19 @@ export async function move(
 
 /** Under the other vault's key: left under the old one's, its values would be destroyed with that vault. */
 async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row: store.SecretRow) {
-  const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, from.vault_id, row);
-  // A fortress secret's values are under its own key, and only that key is under the vault's.
-  if (dataKey !== null) return { data_key: sealer.wrapDataKey(row.secret_id, dataKey) };
-  const reseal = async (at: Pick<store.SecretRow, 'sealed' | 'sealed_version'>) => {
-    const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, { ...row, ...at });
-    return { sealed: sealer.seal(row.secret_id, at.sealed_version, value, null) };
+  const reseal = async (at: Pick<store.SecretRow, 'sealed' | 'sealed_version' | 'data_key'>) => {
+    const { sealed, sealed_version, data_key } = at;
+    const version = { ...row, sealed, sealed_version, data_key };
+    const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, from.vault_id, version);
+    // A fortress secret's values are each under a key of its own, and only those keys are under the vault's.
+    if (dataKey !== null) return { sealed, data_key: sealer.wrapDataKey(row.secret_id, dataKey) };
+    const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, version);
+    return { sealed: sealer.seal(row, sealed_version, value).sealed, data_key };
   };
   for (let after = 0; ; ) {
     const versions = await store.versionsFrom(tx, ctx.tenantId, row.secret_id, after, VERSIONS_AT_ONCE);
     for (const version of versions) {
-      await store.replaceSealed(tx, version, (await reseal(version)).sealed);
+      await store.replaceSealed(tx, version, await reseal(version));
       // On SQLite nothing else here lets others have a turn, and a history may be long.
       await nextTurn();
     }
@@ -199,8 +201,6 @@ export async function copy(
     const environment = permittedEnvironment(ctx, relocation, row, body.promote);
     const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, row);
     const identity = { secret_id: newId('sec', ctx.now), protection: row.protection };
-    const data_key = row.protection === 'fortress' ? sealer.newDataKey(identity.secret_id) : null;
-    const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, to.vault_id, { ...identity, data_key });
     const made: store.SecretRow = {
       ...row,
       ...identity,
@@ -216,8 +216,7 @@ export async function copy(
       next_rotation_at: null,
       created_at: ctx.now,
       updated_at: ctx.now,
-      data_key,
-      ...sealedValue(identity, 1, value, sealer, dataKey),
+      ...sealer.seal(identity, 1, value),
     };
     await addSecret(tx, made, { operation: 'copy', reason: `copied from ${secretResource(vaultName, path)}` }, ctx);
     ctx.describe({ secret: row.secret_id, to: secretResource(to.name, toPath), copy: made.secret_id });

@@ -11,7 +11,7 @@ import type { Rotation } from './contract.ts';
 import { newValue } from './rotation.ts';
 import * as rotations from './rotation-store.ts';
 import { nextRotation } from './schedule.ts';
-import { openDataKey, sealerFor } from './sealing.ts';
+import { sealerFor } from './sealing.ts';
 import * as store from './store.ts';
 import { type Author, appendVersion } from './versions.ts';
 
@@ -87,7 +87,6 @@ async function rotateDue(kernel: Kernel, backends: BackendRotations, vault: Vaul
       },
       now,
       sealer,
-      await openDataKey(kernel, at.tenant_id, vault.vault_id, row),
     );
     const details = { secret: row.secret_id, version: changed.version };
     await kernel.audit.recordIn(tx, [entryOf(vault, row, 200, details, now)], headKey);

@@ -17,7 +17,9 @@ export function findRotation(db: Reader, tenantId: string, rotationId: string): 
 export async function updateRotation(
   tx: Tx,
   { tenant_id, rotation_id }: Pick<RotationRow, 'tenant_id' | 'rotation_id'>,
-  change: Partial<Pick<RotationRow, 'status' | 'sealed_next' | 'failure' | 'lease_until' | 'finished_at'>>,
+  change: Partial<
+    Pick<RotationRow, 'status' | 'sealed_next' | 'data_key_next' | 'failure' | 'lease_until' | 'finished_at'>
+  >,
 ): Promise<void> {
   await tx
     .updateTable('rotations')

@@ -12,7 +12,7 @@ import { generateValue, generatorProblem } from './generators.ts';
 import type { ReadRow } from './read-store.ts';
 import { lastRotationOf } from './rotation-store.ts';
 import { nextRotation } from './schedule.ts';
-import { openDataKey, sealerFor } from './sealing.ts';
+import { sealerFor } from './sealing.ts';
 import type * as store from './store.ts';
 import { refuseBadValue, refuseInZeroKnowledge } from './values.ts';
 import { appendVersion } from './versions.ts';
@@ -83,7 +83,6 @@ export async function rotate(
       },
       ctx.now,
       sealer,
-      await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
     );
     ctx.describe({ secret: row.secret_id, version: changed.version, rotation: rotation_id });
     return answerOf(rotation_id, 'completed', changed);

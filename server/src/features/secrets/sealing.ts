@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { DAY_MS } from '../../kernel/clock.ts';
 import { equalBytes } from '../../kernel/crypto/digest.ts';
-import type { SealingKey } from '../../kernel/crypto/keyring.ts';
+import type { MacKey } from '../../kernel/crypto/keyring.ts';
 import { seal, unseal } from '../../kernel/crypto/sealing.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { Moment } from '../../kernel/moment.ts';
@@ -18,43 +18,63 @@ function place(secretId: string, version: number) {
   return { table: VERSIONS, row: secretId, version };
 }
 
+/** A key put beside another version's value does not open it: it is the value that is bound to its version. */
 function dataKeyPlace(secretId: string) {
   return { table: 'secrets', row: `${secretId} data key` };
 }
 
 /** What is needed to open a value. */
 export type Sealed = Pick<SecretRow, 'secret_id' | 'sealed_version' | 'sealed' | 'data_key'>;
+/** A value as it is stored, with what finds equal ones. */
+export type SealedValue = Pick<
+  SecretRow,
+  'sealed' | 'sealed_version' | 'data_key' | 'fingerprint' | 'fingerprint_version'
+>;
+type Identity = Pick<SecretRow, 'secret_id' | 'protection'>;
 
 export interface Sealer {
-  /** A fortress secret's own key, wrapped; null for an ordinary one. */
-  newDataKey(secretId: string): Uint8Array;
-  seal(secretId: string, version: number, value: string, dataKey: Buffer | null): Uint8Array;
-  /** Null where none is kept: of what a zero-knowledge vault holds nothing is compared. */
-  fingerprint(value: string): Uint8Array | null;
+  /** A fortress secret's value is sealed under a key made for this version alone, which is stored wrapped by the vault's. */
+  seal(secret: Identity, version: number, value: string): SealedValue;
+  /** Both null where none is stored: nothing of a fortress secret or of a zero-knowledge vault is compared. */
+  fingerprint(secret: Identity, value: string): Pick<SecretRow, 'fingerprint' | 'fingerprint_version'>;
   wrapDataKey(secretId: string, dataKey: Uint8Array): Uint8Array;
+}
+
+/** Equal values must stay equal, so this key does not rotate by itself. */
+export function fingerprintKey(kernel: Kernel, tenantId: string): Promise<MacKey> {
+  return kernel.keyring.macKey(tenantId, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
+}
+
+export function fingerprintOf({ mac, version }: MacKey, value: string) {
+  return { fingerprint: mac(Buffer.from(value, 'utf8')), fingerprint_version: version };
 }
 
 /** Made before the transaction in which it seals: a key may have to be made or rotated first. */
 export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer> {
   const maxAgeMs = vault.rotation_days * DAY_MS;
   const key = await kernel.keyring.sealingKey(vault.tenant_id, vaultKeyPurpose(vault.vault_id), maxAgeMs);
-  // Equal values must stay equal: this key only ever makes keyed digests, and is never replaced.
-  const fingerprints = await kernel.keyring.macKey(vault.tenant_id, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
+  const fingerprints = await fingerprintKey(kernel, vault.tenant_id);
+  const wrapDataKey: Sealer['wrapDataKey'] = (secretId, dataKey) => key.seal(dataKeyPlace(secretId), dataKey);
+  const fingerprint: Sealer['fingerprint'] = ({ protection }, value) =>
+    vault.is_zero_knowledge === 1 || protection === 'fortress'
+      ? { fingerprint: null, fingerprint_version: null }
+      : fingerprintOf(fingerprints, value);
   return {
-    newDataKey: (secretId) => wrap(key, secretId, randomBytes(DATA_KEY_BYTES)),
-    wrapDataKey: (secretId, dataKey) => wrap(key, secretId, dataKey),
-    seal(secretId, version, value, dataKey) {
+    wrapDataKey,
+    fingerprint,
+    seal(secret, version, value) {
+      const { secret_id, protection } = secret;
+      const at = place(secret_id, version);
       const bytes = Buffer.from(value, 'utf8');
-      if (dataKey === null) return key.seal(place(secretId, version), bytes);
-      const at = { tenantId: vault.tenant_id, ...place(secretId, version) };
-      return seal(createSecretKey(dataKey), 0, at, bytes);
+      const compared = { sealed_version: version, ...fingerprint(secret, value) };
+      if (protection !== 'fortress') return { sealed: key.seal(at, bytes), data_key: null, ...compared };
+      const dataKey = randomBytes(DATA_KEY_BYTES);
+      const sealed = seal(createSecretKey(dataKey), 0, { tenantId: vault.tenant_id, ...at }, bytes);
+      const data_key = wrapDataKey(secret_id, dataKey);
+      dataKey.fill(0);
+      return { sealed, data_key, ...compared };
     },
-    fingerprint: (value) => (vault.is_zero_knowledge === 1 ? null : fingerprints.mac(Buffer.from(value, 'utf8'))),
   };
-}
-
-function wrap(key: SealingKey, secretId: string, dataKey: Uint8Array): Uint8Array {
-  return key.seal(dataKeyPlace(secretId), dataKey);
 }
 
 export async function openDataKey(

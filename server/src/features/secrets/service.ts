@@ -35,10 +35,10 @@ import type { SecretReader } from './reading.ts';
 import { keptMs } from './retention.ts';
 import { lastRotation, newValue, refuseBadRotation } from './rotation.ts';
 import { nextRotation } from './schedule.ts';
-import { openDataKey, openNow, openValue, type Sealer, sealerFor } from './sealing.ts';
+import { openNow, openValue, type SealedValue, type Sealer, sealerFor } from './sealing.ts';
 import * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
-import { appendVersion, insertFirst, sealedValue, tagPlace } from './versions.ts';
+import { appendVersion, insertFirst, tagPlace } from './versions.ts';
 import { secretOf, storedMetadata, summaryOf, wordsWithValue } from './wire.ts';
 
 const TYPE_DEFAULT = 'generic';
@@ -75,8 +75,6 @@ export async function create(
 
   const sealer = await sealerFor(ctx.kernel, vault);
   const identity = { secret_id: newId('sec', ctx.now), protection };
-  const data_key = protection === 'fortress' ? sealer.newDataKey(identity.secret_id) : null;
-  const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, { ...identity, data_key });
   const row: store.SecretRow = {
     tenant_id: ctx.tenantId,
     vault_id: vault.vault_id,
@@ -96,8 +94,7 @@ export async function create(
     created_at: ctx.now,
     updated_at: ctx.now,
     deleted_at: null,
-    data_key,
-    ...sealedValue(identity, 1, value, sealer, dataKey),
+    ...sealer.seal(identity, 1, value),
   };
   ctx.describe({ secret: row.secret_id, version: 1, ...whatChanged(vault, { type }) });
   return ctx.change(async (tx) => {
@@ -192,8 +189,8 @@ async function atVersion(
 ): Promise<ReadRow> {
   const older = await store.findVersion(ctx.database.read, ctx.tenantId, row, version);
   if (older === undefined) throw versionNotFound();
-  const { metadata, tags, sealed, sealed_version, created_at: updated_at } = older;
-  const shown = { ...row, version, metadata, tags, sealed, sealed_version, updated_at };
+  const { metadata, tags, data_key, sealed, sealed_version, created_at: updated_at } = older;
+  const shown = { ...row, version, metadata, tags, data_key, sealed, sealed_version, updated_at };
   ctx.authorize(secretResource(vault, row.path), attributesOf(shown));
   return shown;
 }
@@ -234,7 +231,6 @@ export async function update(
       },
       ctx.now,
       sealer,
-      await openDataKey(ctx.kernel, ctx.tenantId, vault.vault_id, row),
     );
     const parts = whatChanged(vault, { changed: Object.keys(body).filter(isPart) });
     ctx.describe({ secret: row.secret_id, version: changed.version, ...parts });
@@ -322,7 +318,7 @@ export async function rollback(
       metadata: older.metadata,
       tags,
     };
-    const changed = await appendVersion(tx, row, next, ctx.now, sealer, null);
+    const changed = await appendVersion(tx, row, next, ctx.now, sealer);
     const basis = whatChanged(vault, { restored_from: older.version });
     ctx.describe({ secret: row.secret_id, version: changed.version, ...basis });
     return { ...secretOf(vaultName, changed), restored_from: older.version };
@@ -335,12 +331,9 @@ async function sealedAgain(
   row: store.SecretRow,
   older: store.SecretVersionRow,
   sealer: Sealer,
-) {
-  const { sealed, sealed_version } = older;
-  const at = { ...row, sealed, sealed_version };
-  const fingerprint =
-    row.protection === 'fortress'
-      ? null
-      : sealer.fingerprint(await openValue(ctx.kernel, ctx.tenantId, vault.vault_id, at));
-  return { sealed, sealed_version, fingerprint };
+): Promise<SealedValue> {
+  const { sealed, sealed_version, data_key } = older;
+  const at = { ...row, sealed, sealed_version, data_key };
+  const value = await openValue(ctx.kernel, ctx.tenantId, vault.vault_id, at);
+  return { sealed, sealed_version, data_key, ...sealer.fingerprint(row, value) };
 }

@@ -7,7 +7,7 @@ import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
-    secrets: Authenticated<SecretRow, 'fingerprint'>;
+    secrets: Authenticated<SecretRow, 'fingerprint' | 'fingerprint_version'>;
     secret_tags: SecretTagRow;
     secret_versions: Authenticated<SecretVersionRow>;
     rotations: RotationRow;
@@ -42,7 +42,9 @@ export interface SecretRow {
   deleted_at: number | null;
   /** Keyed digest of the value: finds equal values without telling what they are. */
   fingerprint: Uint8Array | null;
-  /** A fortress secret's own key, wrapped by the vault's. */
+  /** Of the key that made the digest, since digests under two keys say nothing of each other; 0 where releases before 0.5.0 made it. */
+  fingerprint_version: number | null;
+  /** The key of a fortress secret's newest value, wrapped by the vault's. */
   data_key: Uint8Array | null;
   /** The version the value was sealed for: a change of metadata leaves the value as it was. */
   sealed_version: number;
@@ -70,6 +72,8 @@ export interface SecretVersionRow {
   metadata: string;
   tags: string;
   created_at: number;
+  /** Of a fortress secret: each value has its own. */
+  data_key: Uint8Array | null;
   sealed_version: number;
   sealed: Uint8Array;
 }
@@ -87,6 +91,8 @@ export interface RotationRow {
   author_name: string;
   /** The value being brought in, sealed; gone once it is known whether it counts. */
   sealed_next: Uint8Array | null;
+  /** The key it is sealed under, of a fortress secret. */
+  data_key_next: Uint8Array | null;
   failure: string;
   started_at: number;
   lease_until: number;
@@ -128,6 +134,7 @@ export const VERSION_SUMMARY = [
   'created_at',
   'sealed_version',
 ] as const satisfies readonly (keyof SecretVersionRow)[];
+export type VersionSummaryRow = Pick<SecretVersionRow, (typeof VERSION_SUMMARY)[number]>;
 
 /** The value is bound to the secret and its version by its seal; the MAC binds the rest to it: where the secret is, and which version is which. */
 export const SECRETS = new AuthenticatedTable<'secrets', SecretRow>('secrets', {
@@ -155,7 +162,10 @@ export const SECRETS = new AuthenticatedTable<'secrets', SecretRow>('secrets', {
     'sealed',
   ],
   sealed: ['data_key', 'sealed'],
-  uncovered: { fingerprint: 'finds equal values; it opens nothing and is told to nobody' },
+  uncovered: {
+    fingerprint: 'finds equal values; it opens nothing and is told to nobody',
+    fingerprint_version: 'says which key made the fingerprint',
+  },
   isListedAtUpgrade: false,
 });
 
@@ -172,10 +182,11 @@ export const VERSIONS = new AuthenticatedTable<'secret_versions', SecretVersionR
     'metadata',
     'tags',
     'created_at',
+    'data_key',
     'sealed_version',
     'sealed',
   ],
-  sealed: ['sealed'],
+  sealed: ['data_key', 'sealed'],
   isRecorded: false,
 });
 
@@ -350,7 +361,7 @@ export async function listVersions(
   secretId: string,
   before: number,
   limit: number,
-): Promise<Page<Omit<SecretVersionRow, 'sealed'>>> {
+): Promise<Page<VersionSummaryRow>> {
   const rows = await versionsBelow(db, tenantId, secretId, before)
     .limit(limit + 1)
     .execute();
@@ -362,7 +373,7 @@ function versionsBelow(
   tenantId: string,
   secretId: string,
   before: number,
-): SelectQueryBuilder<Tables, 'secret_versions', Omit<SecretVersionRow, 'sealed'>> {
+): SelectQueryBuilder<Tables, 'secret_versions', VersionSummaryRow> {
   return db
     .selectFrom('secret_versions')
     .select(VERSION_SUMMARY)
@@ -405,6 +416,10 @@ export async function versionsFrom(
 }
 
 /** Of a version that was read in this transaction. */
-export async function replaceSealed(tx: Tx, row: SecretVersionRow, sealed: Uint8Array): Promise<void> {
-  await VERSIONS.update(tx, row, { sealed });
+export async function replaceSealed(
+  tx: Tx,
+  row: SecretVersionRow,
+  change: Partial<Pick<SecretVersionRow, 'sealed' | 'data_key'>>,
+): Promise<void> {
+  await VERSIONS.update(tx, row, change);
 }

@@ -1,5 +1,5 @@
 import type { Tx } from '../../kernel/storage/database.ts';
-import type { Sealer } from './sealing.ts';
+import type { SealedValue, Sealer } from './sealing.ts';
 import * as store from './store.ts';
 import { insertVersion, replaceSecret } from './write-store.ts';
 
@@ -17,7 +17,7 @@ export interface NewVersion {
   restoredFrom?: number;
   /** A new value; without one, or with one that is sealed already, the value is not touched. */
   value?: string;
-  sealed?: Pick<store.SecretRow, 'sealed' | 'sealed_version' | 'fingerprint'>;
+  sealed?: SealedValue;
   metadata?: string;
   tags?: string[];
   /** What else of the secret's row changes with it. */
@@ -31,14 +31,13 @@ export async function appendVersion(
   next: NewVersion,
   now: number,
   sealer: Sealer,
-  dataKey: Buffer | null,
 ): Promise<store.SecretRow> {
   const version = row.version + 1;
   const changed: store.SecretRow = {
     ...row,
     ...next.more,
     ...next.sealed,
-    ...(next.value !== undefined && sealedValue(row, version, next.value, sealer, dataKey)),
+    ...(next.value !== undefined && sealer.seal(row, version, next.value)),
     version,
     metadata: next.metadata ?? row.metadata,
     tags: next.tags === undefined ? row.tags : JSON.stringify(next.tags),
@@ -62,19 +61,6 @@ export async function insertFirst(
   await store.insertSecret(tx, row);
   await insertVersion(tx, versionRow(row, next, now));
   await store.replaceTags(tx, tagPlace(row), [], JSON.parse(row.tags) as string[]);
-}
-
-export function sealedValue(
-  row: Pick<store.SecretRow, 'secret_id' | 'protection'>,
-  version: number,
-  value: string,
-  sealer: Sealer,
-  dataKey: Buffer | null,
-): Pick<store.SecretRow, 'sealed' | 'sealed_version' | 'fingerprint'> {
-  const sealed = sealer.seal(row.secret_id, version, value, dataKey);
-  // Not even a keyed digest of a fortress secret is kept.
-  const fingerprint = row.protection === 'fortress' ? null : sealer.fingerprint(value);
-  return { sealed, sealed_version: version, fingerprint };
 }
 
 export function tagPlace(row: Pick<store.SecretRow, 'tenant_id' | 'vault_id' | 'path'>) {
@@ -101,6 +87,7 @@ function versionRow(
     metadata: row.metadata,
     tags: row.tags,
     created_at: now,
+    data_key: row.data_key,
     sealed_version: row.sealed_version,
     sealed: row.sealed,
   };

@@ -25,6 +25,7 @@ const CONTENT = [
   'updated_at',
   'deleted_at',
   'fingerprint',
+  'fingerprint_version',
   'data_key',
   'sealed_version',
   'sealed',
@@ -63,7 +64,7 @@ const INSERT_VERSION = new PreparedQuery<Signed<SecretVersionRow>, never>((db, p
     .insertInto('secret_versions')
     .values(
       valuesOf<Signed<SecretVersionRow>, keyof Signed<SecretVersionRow>>(
-        [...VERSION_SUMMARY, 'sealed', 'row_mac'],
+        [...VERSION_SUMMARY, 'data_key', 'sealed', 'row_mac'],
         parameter,
       ),
     )

@@ -114,7 +114,9 @@ export const changePassword = endpoint({
   method: 'POST',
   path: '/auth/password',
   summary: 'Set or change your password',
-  description: '`current_password` is needed unless you have none yet. Your other sessions end.',
+  description:
+    '`current_password` is needed unless you have none yet. Your other sessions end, and with `revoke_tokens` your personal access tokens too: whoever knew the ' +
+    'old password may have made some.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: 'password:update',
@@ -122,7 +124,15 @@ export const changePassword = endpoint({
   rate: 'write',
   audit: 'password:update',
   effect: 'change',
-  body: object({ current_password: Type.Optional(anyPassword), new_password: newPassword }),
+  body: object({
+    current_password: Type.Optional(anyPassword),
+    new_password: newPassword,
+    revoke_tokens: Type.Optional(
+      Type.Boolean({
+        description: 'Ends every other token of yours, not only your other sessions. False unless given.',
+      }),
+    ),
+  }),
   status: 204,
   output: NONE,
   errors: ['LOGIN_DENIED'],

@@ -1,6 +1,6 @@
 import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
-import { hashPassword, verifyPassword } from '../../kernel/crypto/passwords.ts';
+import { hashPassword, isCheaperThanToday, verifyPassword } from '../../kernel/crypto/passwords.ts';
 import { type Body, type Output, Worded } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import type { Principal } from '../../kernel/principal.ts';
@@ -47,6 +47,8 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     mfaAt: factor.isEnrolled ? ctx.now : null,
     expiresAt: ctx.now + SESSION_TTL_MS,
   });
+  // The only time the password is at hand is when somebody signs in with it.
+  const raised = isCheaperThanToday(user.password_hash) ? await hashPassword(body.password) : null;
   ctx.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
   return ctx.change(async (tx) => {
     // Asked again under a lock: a password changed while this one was examined must leave no session behind.
@@ -54,6 +56,7 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     if (current?.password_hash !== user.password_hash || current.status !== 'active') throw denied('the user changed');
     if (!(await factor.spend(tx))) throw denied('wrong or spent one-time code');
     await succeeded(tx, subjects);
+    if (raised !== null) await updateUser(tx, tenant.tenant_id, user.user_id, { password_hash: raised });
     await insertToken(tx, issued.row);
     const { token, row } = issued;
     return { token, token_id: row.token_id, expires_at: timestamp(row.expires_at), user_id: user.user_id };
@@ -123,7 +126,8 @@ export async function changePassword(ctx: Context, body: Body<typeof contract.ch
     if (current?.password_hash !== user.password_hash) throw denied('the password changed meanwhile');
     await succeeded(tx, subjects);
     await updateUser(tx, tenantId, principal.id, { password_hash });
-    await revokeOfUser(tx, tenantId, principal.id, 'sessions', now, principal.credentialId);
+    const kinds = body.revoke_tokens === true ? 'all' : 'sessions';
+    ctx.describe(await revokeOfUser(tx, tenantId, principal.id, kinds, now, principal.credentialId));
     await raiseEpoch(tx, tenantId);
     return undefined;
   });

@@ -19,8 +19,8 @@ import * as store from './store.ts';
 
 /** What other features do when a person changes, in the same transaction. */
 export interface UserObservers {
-  /** Ends what a person's tokens permit: all of them, or only the sessions. */
-  revokeTokens(tx: Tx, tenantId: string, userId: string, kinds: 'all' | 'sessions', now: number): Promise<void>;
+  /** Ends all of a person's tokens and sessions; says how many, for the log. */
+  revokeTokens(tx: Tx, tenantId: string, userId: string, now: number): Promise<Record<string, number>>;
   forget(tx: Tx, tenantId: string, userId: string): Promise<void>;
   /** Since when their second factor protects them; null without one. */
   secondFactorSince(tx: Tx, tenantId: string, userId: string): Promise<number | null>;
@@ -84,11 +84,11 @@ export class Users {
       const changed: UserRow = { ...row, ...plain, ...(password_hash !== undefined && { password_hash }) };
       if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
       await store.updateUser(tx, ctx.tenantId, userId, changed);
-      if (password_hash !== undefined || changed.status === 'disabled') {
-        await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'all', ctx.now);
-      }
+      const isCutOff = password_hash !== undefined || changed.status === 'disabled';
+      const ended = isCutOff ? await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
       if (changesRights(row, changed)) await ctx.needsApproval(tx, await this.#basisOn(ctx, tx, row));
+      ctx.describe(ended);
       return toWire(changed);
     });
   }
@@ -108,11 +108,12 @@ export class Users {
       const row = await lockChangeable(ctx, tx, userId);
       if (isActiveOwner(row)) await keepAnOwner(ctx, tx, userId);
       ctx.describe({ email: row.email, role: row.role });
-      await this.#observers.revokeTokens(tx, ctx.tenantId, userId, 'all', ctx.now);
+      const ended = await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now);
       await this.#observers.forget(tx, ctx.tenantId, userId);
       await store.deleteUser(tx, ctx.tenantId, userId);
       await raiseEpoch(tx, ctx.tenantId);
       if (isAdminRole(row.role)) await ctx.needsApproval(tx, { role: row.role });
+      ctx.describe(ended);
       return undefined;
     });
   }

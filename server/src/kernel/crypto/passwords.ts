@@ -1,8 +1,7 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { unavailable } from '../errors.ts';
+import { type Argon2Cost, COST_TODAY, isLower, isWithinBounds } from './argon2-cost.ts';
 
-/** RFC 9106's second recommended option: 64 MiB, three passes, four lanes. Stored with each hash, so it can be raised. */
-const COST = { memory: 65_536, passes: 3, parallelism: 4 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /** Each running hash holds 64 MiB; waiting ones hold a request. Both are bounded, so logins cannot exhaust the process. */
@@ -15,32 +14,39 @@ const waiting: (() => void)[] = [];
 /** `argon2id$m=…,t=…,p=…$salt$hash` */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const hash = await derive(password, salt, COST);
-  return `argon2id$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${salt.toString('base64')}$${hash.toString('base64')}`;
+  const hash = await derive(password, salt, COST_TODAY);
+  const { memory, passes, parallelism } = COST_TODAY;
+  return `argon2id$m=${memory},t=${passes},p=${parallelism}$${salt.toString('base64')}$${hash.toString('base64')}`;
+}
+
+/** Whether a hash was made with less than is asked for today; whoever has just shown the password can have it made anew. */
+export function isCheaperThanToday(stored: string): boolean {
+  const parsed = parse(stored);
+  return parsed !== null && isLower(parsed.cost, COST_TODAY);
 }
 
 /**
- * Whether the password fits the stored hash. With no hash (no such account, or one without a password) the same work is done for
+ * Whether the password fits the stored hash, at the cost it was made with. With no hash (no such account, or one without a password) the same work is done for
  * nothing, so that the time taken does not tell which accounts exist.
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const parsed = stored === null ? null : parse(stored);
-  const actual = await derive(password, parsed?.salt ?? Buffer.alloc(SALT_BYTES), parsed?.cost ?? COST);
+  const actual = await derive(password, parsed?.salt ?? Buffer.alloc(SALT_BYTES), parsed?.cost ?? COST_TODAY);
   return parsed !== null && timingSafeEqual(actual, parsed.hash);
 }
 
 const STORED = /^argon2id\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+)$/;
 
-function parse(stored: string): { cost: typeof COST; salt: Buffer; hash: Buffer } | null {
+function parse(stored: string): { cost: Argon2Cost; salt: Buffer; hash: Buffer } | null {
   const match = STORED.exec(stored);
   if (match === null) return null;
-  const [memory, passes, parallelism] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const cost = { memory: Number(match[1]), passes: Number(match[2]), parallelism: Number(match[3]) };
   const hash = Buffer.from(String(match[5]), 'base64');
-  if (hash.length !== HASH_BYTES) return null;
-  return { cost: { memory, passes, parallelism }, salt: Buffer.from(String(match[4]), 'base64'), hash };
+  if (hash.length !== HASH_BYTES || !isWithinBounds(cost)) return null;
+  return { cost, salt: Buffer.from(String(match[4]), 'base64'), hash };
 }
 
-async function derive(password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> {
+async function derive(password: string, salt: Buffer, cost: Argon2Cost): Promise<Buffer> {
   await turn();
   const parameters: Argon2Parameters = { message: password, nonce: salt, tagLength: HASH_BYTES, ...cost };
   try {

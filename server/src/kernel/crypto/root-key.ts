@@ -14,9 +14,10 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { StartError } from '../storage/data-folder.ts';
+import { type Argon2Cost, COST_TODAY, isLower, isWithinBounds } from './argon2-cost.ts';
 
 export const ROOT_KEY_BYTES = 32;
-export const ROOT_SALT_BYTES = 16;
+const SALT_BYTES = 16;
 
 /** The key at the top. It wraps tenant keys and nothing else, and never touches the database. */
 export interface RootKey {
@@ -24,7 +25,7 @@ export interface RootKey {
   key: KeyObject;
 }
 
-/** Where the root key comes from. `create` says whether a first start may make it. */
+/** Where the root key comes from. `salt` is as `newRootSalt` made it; `create` says whether a first start may make the key. */
 export interface RootKeyProvider {
   readonly describes: string;
   load(salt: Uint8Array, create: boolean): RootKey;
@@ -176,22 +177,53 @@ export function syncFolderOf(file: string): void {
   }
 }
 
-/** RFC 9106's second recommended option: 64 MiB, three passes, four lanes. */
-const PASSPHRASE_COST = { memory: 65_536, passes: 3, parallelism: 4 };
+/** What every salt was used with before 0.5.0, and the least that is accepted. */
+const FIRST_COST: Argon2Cost = { memory: 65_536, passes: 3, parallelism: 4 };
+const COST_BYTES = 6;
+
+/** What turns a passphrase into a key, and is stored: `salt(16) ‖ memory in KiB(4) ‖ passes(1) ‖ lanes(1)`. */
+export function newRootSalt(cost: Argon2Cost = COST_TODAY): Buffer {
+  const stored = Buffer.concat([randomBytes(SALT_BYTES), Buffer.alloc(COST_BYTES)]);
+  stored.writeUInt32BE(cost.memory, SALT_BYTES);
+  stored.writeUInt8(cost.passes, SALT_BYTES + 4);
+  stored.writeUInt8(cost.parallelism, SALT_BYTES + 5);
+  return stored;
+}
+
+/**
+ * A salt without a cost is one of a release before 0.5.0. Less than those used is refused: who writes to the database and reads the log, which
+ * names the id of a key that does not fit, could try passphrases cheaply.
+ */
+function saltAndCost(stored: Uint8Array): { salt: Buffer; cost: Argon2Cost } {
+  const bytes = Buffer.from(stored);
+  const salt = bytes.subarray(0, SALT_BYTES);
+  if (bytes.length === SALT_BYTES) return { salt, cost: FIRST_COST };
+  if (bytes.length === SALT_BYTES + COST_BYTES) {
+    const cost = {
+      memory: bytes.readUInt32BE(SALT_BYTES),
+      passes: bytes.readUInt8(SALT_BYTES + 4),
+      parallelism: bytes.readUInt8(SALT_BYTES + 5),
+    };
+    if (isWithinBounds(cost) && !isLower(cost, FIRST_COST)) return { salt, cost };
+  }
+  throw new StartError(
+    'What the database says of how the root passphrase becomes a key is nothing this release writes: it was damaged or tampered with. Restore the database from a backup.',
+  );
+}
+
 const PASSPHRASE_LENGTH_MIN = 16;
 
 function passphraseProvider(passphrase: string | { file: string }): RootKeyProvider {
   return {
     describes: 'the root passphrase',
-    load(salt) {
+    load(stored) {
+      const { salt, cost } = saltAndCost(stored);
       const text =
         typeof passphrase === 'string' ? passphrase : readSecretFile(passphrase.file, 'root passphrase file').trimEnd();
       if (text.length < PASSPHRASE_LENGTH_MIN) {
         throw new StartError(`The root passphrase needs at least ${PASSPHRASE_LENGTH_MIN} characters.`);
       }
-      return rootKey(
-        argon2Sync('argon2id', { message: text, nonce: salt, tagLength: ROOT_KEY_BYTES, ...PASSPHRASE_COST }),
-      );
+      return rootKey(argon2Sync('argon2id', { message: text, nonce: salt, tagLength: ROOT_KEY_BYTES, ...cost }));
     },
   };
 }

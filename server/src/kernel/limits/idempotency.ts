@@ -1,12 +1,18 @@
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { type Clock, DAY_MS } from '../clock.ts';
 import type { ResourceAttributes } from '../context.ts';
 import { sha256 } from '../crypto/digest.ts';
-import type { Keyring, SealingKey } from '../crypto/keyring.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { seal, sealedKeyVersion, unseal } from '../crypto/sealing.ts';
 import { CofferError, invalidField } from '../errors.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 
-const PURPOSE = 'idempotency';
+/** Its keys seal nothing themselves: each answer has a key that is derived from one of them and from what the caller sent. */
+const PURPOSE = 'idempotent-answers';
+/** Sealed answers of releases before 0.5.0, which are gone a day after the upgrade. */
+const OLD_PURPOSE = 'idempotency';
+const DERIVED_BYTES = 32;
 const KEPT_MS = DAY_MS;
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
@@ -24,10 +30,12 @@ export interface IdempotentRequest {
   /** The credential, not the person: an answer may hold a credential that is shown once, to whoever asked for it. */
   actorId: string;
   keyHash: Buffer;
+  /** As the caller sent it. Never stored: without it, the database and the root key do not open the answer. */
+  key: string;
   /** Of what was asked. Kept only sealed: it would let who has the database guess a password in the body. */
   requestDigest: string;
-  /** Taken before the transaction, in which the answer is sealed with it. */
-  sealingKey: SealingKey;
+  /** Derived before the transaction, in which the answer is sealed with it. */
+  sealing: { key: KeyObject; version: number };
 }
 
 /**
@@ -50,9 +58,16 @@ export class Idempotency {
     if (!KEY_FORM.test(key)) {
       throw invalidField('/headers/idempotency-key', 'must be 1 to 255 visible ASCII characters');
     }
-    const sealingKey = await this.#keyring.sealingKey(tenantId, PURPOSE);
+    const { version } = await this.#keyring.macKey(tenantId, PURPOSE);
+    const sealing = { version, key: await this.#derived(tenantId, version, key) };
     const requestDigest = sha256(JSON.stringify(asked)).toString('base64');
-    return { tenantId, actorId, keyHash: sha256(key), requestDigest, sealingKey };
+    return { tenantId, actorId, keyHash: sha256(key), key, requestDigest, sealing };
+  }
+
+  /** RFC 5869. An answer may hold a private key that is shown once: who has our keys must still guess the caller's to open it. */
+  async #derived(tenantId: string, version: number, key: string): Promise<KeyObject> {
+    const ours = await this.#keyring.keyAt(tenantId, PURPOSE, version);
+    return createSecretKey(Buffer.from(hkdfSync('sha256', ours, key, PURPOSE, DERIVED_BYTES)));
   }
 
   /** Runs `act` unless the answer is known or being made on this node; `act` saves it with `save`. */
@@ -79,7 +94,7 @@ export class Idempotency {
   }
 
   async save(tx: Tx, request: IdempotentRequest, answer: SavedAnswer): Promise<void> {
-    const { tenantId, actorId, keyHash, requestDigest, sealingKey } = request;
+    const { tenantId, actorId, keyHash, requestDigest, sealing } = request;
     const now = this.#clock.now();
     await tx
       .deleteFrom('idempotency_keys')
@@ -95,7 +110,10 @@ export class Idempotency {
         actor_id: actorId,
         key_hash: keyHash,
         status: answer.status,
-        sealed_body: sealingKey.seal(
+        is_key_bound: 1,
+        sealed_body: seal(
+          sealing.key,
+          sealing.version,
           place(request),
           sealedText([requestDigest, answer.resource, answer.attributes, answer.body]),
         ),
@@ -107,20 +125,27 @@ export class Idempotency {
   async #find(request: IdempotentRequest): Promise<SavedAnswer | null> {
     const row = await this.#database.read
       .selectFrom('idempotency_keys')
-      .select(['status', 'sealed_body'])
+      .select(['status', 'sealed_body', 'is_key_bound'])
       .where('tenant_id', '=', request.tenantId)
       .where('actor_id', '=', request.actorId)
       .where('key_hash', '=', request.keyHash)
       .where('expires_at', '>', this.#clock.now())
       .executeTakeFirst();
     if (row === undefined) return null;
-    const at = { tenantId: request.tenantId, ...place(request) };
-    const text = (await this.#keyring.unseal(PURPOSE, at, row.sealed_body)).toString('utf8');
+    const text = (await this.#open(request, row)).toString('utf8');
     const [digest, resource, attributes, body] = keptIn(text);
     if (digest !== request.requestDigest) {
       throw invalidField('/headers/idempotency-key', 'was used for another request: use a new key for a new request');
     }
     return { status: row.status, resource, attributes, body };
+  }
+
+  async #open(request: IdempotentRequest, row: { sealed_body: Uint8Array; is_key_bound: number }): Promise<Buffer> {
+    if (row.is_key_bound === 0) return this.#keyring.unseal(OLD_PURPOSE, place(request), row.sealed_body);
+    const { tenantId, key, sealing } = request;
+    const version = sealedKeyVersion(row.sealed_body);
+    const derived = version === sealing.version ? sealing.key : await this.#derived(tenantId, version, key);
+    return unseal(derived, place(request), row.sealed_body);
   }
 
   /** Answers older than a day are forgotten. */
@@ -145,6 +170,6 @@ function sealedText(kept: Kept): Buffer {
   return Buffer.from(JSON.stringify(kept), 'utf8');
 }
 
-function place({ actorId, keyHash }: IdempotentRequest) {
-  return { table: 'idempotency_keys', row: `${actorId} ${keyHash.toString('hex')}` };
+function place({ tenantId, actorId, keyHash }: IdempotentRequest) {
+  return { tenantId, table: 'idempotency_keys', row: `${actorId} ${keyHash.toString('hex')}` };
 }

@@ -35,8 +35,8 @@ export interface Database {
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * For a transaction that destroys keys: once it is committed, what it deleted is not left behind in files of this process' own either. A
-   * server keeps its own log and cleans up by its own rules.
+   * For a transaction that destroys keys, best before it does: once it is committed, what it deleted is not left behind in files of this process' own
+   * either. A server keeps its own log and cleans up by its own rules.
    */
   leaveNoTrace(): void;
   /** Resolves if the database answers. */

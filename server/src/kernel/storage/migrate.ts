@@ -18,7 +18,12 @@ export interface Columns {
 export interface Migration {
   version: number;
   name: string;
-  up(schema: SchemaBuilder, columns: Columns): Promise<void>;
+  up(schema: SchemaBuilder, columns: Columns, data: MigrationData): Promise<void>;
+}
+
+/** For what has to be carried over from old columns to new ones: plain SQL, the same on both databases. */
+export interface MigrationData {
+  run(statement: RawBuilder<unknown>): Promise<void>;
 }
 
 /** The C collation makes PostgreSQL compare text byte by byte, as SQLite does: names and cursors mean the same on both. */
@@ -61,7 +66,12 @@ export async function migrate(database: Database, migrations: Migration[]): Prom
         );
       }
       if (version >= migration.version) return;
-      await migration.up(db.schema, COLUMNS[database.kind]);
+      const data = {
+        run: async (statement: RawBuilder<unknown>) => {
+          await statement.execute(db);
+        },
+      };
+      await migration.up(db.schema, COLUMNS[database.kind], data);
       await db.updateTable('schema_version').set({ version: migration.version }).execute();
       applied.push(migration.name);
     });

@@ -121,8 +121,10 @@ export class SqliteDatabase implements Database {
     }
   }
 
+  /** Until the traces are gone, pages that become free are overwritten too: otherwise they keep the end of a long value. */
   leaveNoTrace(): void {
     this.#isTraceToGo = true;
+    this.#writer.database.exec('pragma secure_delete = on');
   }
 
   /**
@@ -132,6 +134,7 @@ export class SqliteDatabase implements Database {
   #removeTraces(): void {
     try {
       this.#isTraceToGo = !this.#hasCopiedLog();
+      if (!this.#isTraceToGo) this.#writer.database.exec('pragma secure_delete = fast');
     } catch {
       this.#isTraceToGo = true;
     }

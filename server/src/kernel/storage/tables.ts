@@ -33,6 +33,7 @@ export interface InstallationTable {
   tenant_id: string;
   installation_id: string;
   root_key_id: string;
+  /** With the cost at which a passphrase becomes the root key (crypto/root-key.ts). */
   root_key_salt: Uint8Array;
   created_at: number;
 }
@@ -114,6 +115,8 @@ export interface IdempotencyKeysTable {
   key_hash: Uint8Array;
   status: number;
   sealed_body: Uint8Array;
+  /** 1 if its key is derived from the caller's Idempotency-Key as well; 0 for what releases before 0.5.0 sealed. */
+  is_key_bound: number;
   expires_at: number;
 }
 

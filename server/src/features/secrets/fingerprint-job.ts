@@ -1,0 +1,60 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import type { MacKey } from '../../kernel/crypto/keyring.ts';
+import { UnsealError } from '../../kernel/crypto/sealing.ts';
+import type { Job } from '../../kernel/jobs/job-runner.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import * as store from './fingerprint-store.ts';
+import { everyTenant } from './retention-store.ts';
+import { fingerprintKey, fingerprintOf, openValue } from './sealing.ts';
+
+const AT_ONCE = 200;
+const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
+
+/**
+ * Makes fingerprints anew that another key made than the newest: those of a release that did not say which, and those from before the key was
+ * replaced. Until then their values are found equal to none that was written since.
+ */
+export function renewFingerprintsJob(kernel: Kernel): Job {
+  return {
+    name: 'renew-fingerprints',
+    intervalMs: 10 * MINUTE_MS,
+    removes: 'nothing',
+    async run(signal) {
+      for (const { tenant_id } of await everyTenant(kernel.database.read)) {
+        if (signal.aborted) return;
+        await renewAll(kernel, tenant_id, signal);
+      }
+    },
+  };
+}
+
+async function renewAll(kernel: Kernel, tenantId: string, signal: AbortSignal): Promise<void> {
+  const key = await fingerprintKey(kernel, tenantId);
+  while (!signal.aborted) {
+    const rows = await store.outdatedFingerprints(kernel.database.read, tenantId, key.version, AT_ONCE);
+    if (rows.length === 0) return;
+    const renewed = await Promise.all(
+      rows.map(async (row) => ({ row, fingerprint: await renewedOf(kernel, key, row) })),
+    );
+    await kernel.database.transaction(async (tx) => {
+      for (const { row, fingerprint } of renewed) await store.replaceFingerprint(tx, row, fingerprint);
+    });
+    await nextTurn();
+  }
+}
+
+/** A value that does not open has none: it would be tried again for ever, before all others. */
+async function renewedOf(kernel: Kernel, key: MacKey, row: store.OutdatedRow) {
+  if (row.is_zero_knowledge === 1) return NO_FINGERPRINT;
+  try {
+    return fingerprintOf(key, await openValue(kernel, row.tenant_id, row.vault_id, row));
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    kernel.log.error(
+      { err: error, secret: row.secret_id, what_to_do: 'restore the secret from a backup, or write it anew' },
+      'a value does not open, and is left out when equal values are looked for',
+    );
+    return NO_FINGERPRINT;
+  }
+}

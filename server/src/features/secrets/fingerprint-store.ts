@@ -1,0 +1,114 @@
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { SecretRow } from './store.ts';
+import { everywhere, type PlacedRow } from './tenant-wide-store.ts';
+
+/** A fingerprint, and the version of the key that made it. */
+export interface Fingerprint {
+  fingerprint: Uint8Array;
+  fingerprint_version: number;
+}
+
+/** Before the first. */
+export const NO_FINGERPRINT: Fingerprint = { fingerprint: new Uint8Array(), fingerprint_version: 0 };
+
+/**
+ * In the order of their values' keyed digests, those of one key after those of another; secrets that have none are left out, and so are
+ * those of zero-knowledge vaults, which had one before 0.3.0.
+ */
+export function secretsByFingerprint(
+  db: Reader,
+  tenantId: string,
+  after: Fingerprint,
+  limit: number,
+): Promise<(PlacedRow & Fingerprint)[]> {
+  return everywhere(db, tenantId)
+    .select(['fingerprint', 'fingerprint_version'])
+    .where('fingerprint', 'is not', null)
+    .where(({ eb, refTuple, tuple }) =>
+      eb(
+        refTuple('fingerprint_version', 'fingerprint'),
+        '>',
+        tuple<number | null, Uint8Array | null>(after.fingerprint_version, after.fingerprint),
+      ),
+    )
+    .where('vault_id', 'not in', (eb) =>
+      eb
+        .selectFrom('vaults')
+        .select('vaults.vault_id')
+        .where('vaults.tenant_id', '=', tenantId)
+        .where('vaults.is_zero_knowledge', '=', 1),
+    )
+    .orderBy('fingerprint_version')
+    .orderBy('fingerprint')
+    .limit(limit)
+    .$narrowType<{ fingerprint: Uint8Array; fingerprint_version: number }>()
+    .execute();
+}
+
+/** Whether any value has a fingerprint of another key than this version: it is found equal to none of those. */
+export async function hasOtherFingerprints(db: Reader, tenantId: string, version: number): Promise<boolean> {
+  for (const side of ['<', '>'] as const) {
+    const row = await fingerprinted(db, tenantId)
+      .select('secret_id')
+      .where('fingerprint_version', side, version)
+      .limit(1)
+      .executeTakeFirst();
+    if (row !== undefined) return true;
+  }
+  return false;
+}
+
+const OPENED = [
+  'tenant_id',
+  'vault_id',
+  'secret_id',
+  'sealed_version',
+  'sealed',
+  'data_key',
+  'fingerprint_version',
+] as const;
+export type OutdatedRow = Pick<SecretRow, (typeof OPENED)[number]> & { is_zero_knowledge: number };
+
+/** Deleted ones too, which may be restored. */
+export function outdatedFingerprints(
+  db: Reader,
+  tenantId: string,
+  version: number,
+  limit: number,
+): Promise<OutdatedRow[]> {
+  return fingerprinted(db, tenantId)
+    .innerJoin('vaults as v', (join) =>
+      join.onRef('v.tenant_id', '=', 'secrets.tenant_id').onRef('v.vault_id', '=', 'secrets.vault_id'),
+    )
+    .select(OPENED.map((column) => `secrets.${column}` as const))
+    .select('v.is_zero_knowledge')
+    .where('secrets.fingerprint_version', '<', version)
+    .orderBy('secrets.fingerprint_version')
+    .limit(limit)
+    .execute() as Promise<OutdatedRow[]>;
+}
+
+/** Of the value that was opened for it: one that was changed or moved since has its own. */
+export async function replaceFingerprint(
+  tx: Tx,
+  row: OutdatedRow,
+  change: Fingerprint | { fingerprint: null; fingerprint_version: null },
+): Promise<void> {
+  await tx
+    .updateTable('secrets')
+    .set(change)
+    .where('tenant_id', '=', row.tenant_id)
+    .where('secret_id', '=', row.secret_id)
+    .where('vault_id', '=', row.vault_id)
+    .where('sealed_version', '=', row.sealed_version)
+    .where('fingerprint_version', '=', row.fingerprint_version)
+    .execute();
+}
+
+/** By the index of fingerprints, which leaves out the rows that have none. */
+function fingerprinted(db: Reader, tenantId: string) {
+  return db
+    .selectFrom('secrets')
+    .where('secrets.tenant_id', '=', tenantId)
+    .where('secrets.fingerprint', 'is not', null);
+}
