@@ -11,6 +11,7 @@ const { opens } = JSON.parse(readFileSync(file, 'utf8')) as {
 const UNBOUND = opens.find(({ kdf, plaintext }) => kdf === 'hkdf-sha256' && plaintext !== '') as (typeof opens)[0];
 const SECRET = { key: new Uint8Array(Buffer.from(UNBOUND.key, 'hex')) };
 const VAULT = 'sealed';
+const ALL = { acceptUnbound: true, acceptUnversioned: true };
 
 /** A vault by its rules for versions: a write counts one up, and only from the version that is named. */
 function vaultOf(secrets: Record<string, ServedSecret>) {
@@ -43,9 +44,12 @@ async function mixedVault() {
   });
 }
 
-test('every value is bound to its location and version, old ones only if that is asked for', async () => {
+test('every value is bound to its location and version, each kind of older one only if that is asked for', async () => {
   const vault = await mixedVault();
-  const first = await resealVault(VAULT, SECRET, vault);
+  const none = await resealVault(VAULT, SECRET, vault);
+  const rest = ['old', 'unversioned', 'swapped', 'theirs'];
+  assert.deepEqual(none, { resealed: [], unchanged: ['current'], refused: rest });
+  const first = await resealVault(VAULT, SECRET, vault, { acceptUnversioned: true });
   assert.deepEqual(first, { resealed: ['unversioned'], unchanged: ['current'], refused: ['old', 'swapped', 'theirs'] });
   assert.equal(vault.stored.get('old')?.value, UNBOUND.envelope, 'nothing is written where it was refused');
   const second = await resealVault(VAULT, SECRET, vault, { acceptUnbound: true, algorithm: 'xchacha20-poly1305' });
@@ -73,8 +77,8 @@ test('a run that was interrupted is repeated and goes on', async () => {
     write: (...given: Parameters<typeof vault.write>) =>
       ++writes === 2 ? Promise.reject(new Error('the connection was cut')) : vault.write(...given),
   };
-  await assert.rejects(resealVault(VAULT, SECRET, interrupted, { acceptUnbound: true }), /connection was cut/);
-  const rest = await resealVault(VAULT, SECRET, vault, { acceptUnbound: true });
+  await assert.rejects(resealVault(VAULT, SECRET, interrupted, ALL), /connection was cut/);
+  const rest = await resealVault(VAULT, SECRET, vault, ALL);
   assert.deepEqual([rest.resealed, rest.unchanged], [['unversioned'], ['old', 'current']]);
 });
 

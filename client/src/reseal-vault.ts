@@ -18,9 +18,12 @@ export interface VaultRequests {
   write(path: string, value: string, expectedVersion: number): Promise<unknown>;
 }
 
+/** Whichever is accepted, the service may send such an envelope that it kept in place of a newer value: accept each in one run, and never again. */
 export interface ResealOptions extends SealOptions {
-  /** Also take envelopes of releases up to 0.4, which may be those of another path: see `openUnboundZeroKnowledge`. */
+  /** Envelopes of releases up to 0.4, which may even be those of another path: see `openUnboundZeroKnowledge`. */
   acceptUnbound?: boolean;
+  /** Envelopes that are bound to their vault and path, and to no version. */
+  acceptUnversioned?: boolean;
 }
 
 /** Paths, by what was done with them. */
@@ -28,16 +31,16 @@ export interface ResealReport {
   resealed: string[];
   /** Bound to their location and version already. */
   unchanged: string[];
-  /** Nothing was written here: the envelope does not open, or is unbound and that was not accepted. */
+  /** Nothing was written here: the envelope does not open, or only as what was not accepted. */
   refused: string[];
 }
 
-/** Seals every value of a vault again that is not bound to its location and version yet. */
+/** Seals the accepted values of a vault again, bound to location and version. With nothing accepted it only tells which are bound. */
 export async function resealVault(
   vault: string,
   secret: ZeroKnowledgeSecret,
   requests: VaultRequests,
-  { acceptUnbound = false, ...options }: ResealOptions = {},
+  { acceptUnbound = false, acceptUnversioned = false, ...options }: ResealOptions = {},
 ): Promise<ResealReport> {
   const report: ResealReport = { resealed: [], unchanged: [], refused: [] };
   for await (const path of requests.list()) {
@@ -46,7 +49,10 @@ export async function resealVault(
       report.unchanged.push(path);
       continue;
     }
-    const bindings: Binding[] = acceptUnbound ? [{ vault, path }, UNBOUND] : [{ vault, path }];
+    const bindings: Binding[] = [
+      ...(acceptUnversioned ? [{ vault, path }] : []),
+      ...(acceptUnbound ? ([UNBOUND] as const) : []),
+    ];
     const opened = await opens(() => openUnderFirst(served.value, secret, bindings));
     if (opened === null) {
       report.refused.push(path);

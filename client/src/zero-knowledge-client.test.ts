@@ -101,7 +101,7 @@ describe('the client', () => {
 
   test('it seals nothing without a version, and opens nothing without a location', async () => {
     const client = new ZeroKnowledgeClient(SECRET);
-    for (const location of [AT, { ...AT, version: 0 }, undefined] as never[]) {
+    for (const location of [AT, { ...AT, version: 0 }, { version: 1 }, undefined] as never[]) {
       await assert.rejects(client.seal('x', location), { name: 'TypeError' });
       await assert.rejects(client.written(location), { name: 'TypeError' });
     }

@@ -7,7 +7,7 @@ import {
   ZeroKnowledgeError,
   type ZeroKnowledgeSecret,
 } from './zero-knowledge.ts';
-import { refuseBadVersion, type ZeroKnowledgeLocation } from './zero-knowledge-location.ts';
+import { refuseUnversioned, type ZeroKnowledgeLocation } from './zero-knowledge-location.ts';
 
 /** A secret as the service answers it. Nothing of it is trusted. */
 export interface ServedSecret {
@@ -63,7 +63,7 @@ export class ZeroKnowledgeClient {
 
   /** Seals what becomes `version` of the secret: 1 for a new one, else the newest and one. Send `expected_version` with it. */
   async seal(value: string | Uint8Array, location: Required<ZeroKnowledgeLocation>): Promise<string> {
-    refuseBadVersion(location?.version, 'location.version');
+    refuseUnversioned(location);
     return sealZeroKnowledge(value, this.#secret, location, this.#options);
   }
 
@@ -90,7 +90,7 @@ export class ZeroKnowledgeClient {
 
   /** Call it after a write that succeeded: from then on the value before it is refused, also if the new one was never read. */
   async written(location: Required<ZeroKnowledgeLocation>): Promise<void> {
-    refuseBadVersion(location?.version, 'location.version');
+    refuseUnversioned(location);
     await this.#versions.raise(location, location.version);
   }
 }

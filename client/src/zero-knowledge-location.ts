@@ -33,11 +33,16 @@ export function refuseBadLocation(location: ZeroKnowledgeLocation): void {
   if (typeof path !== 'string' || !isPath(path)) {
     throw new TypeError('location.path must be the path of the secret, decoded, without a slash at either end');
   }
-  if (version !== undefined) refuseBadVersion(version, 'location.version');
+  if (version !== undefined && (!Number.isSafeInteger(version) || version < 1)) {
+    throw new TypeError('location.version must be a whole number from 1');
+  }
 }
 
-export function refuseBadVersion(version: number, name: string): void {
-  if (!Number.isSafeInteger(version) || version < 1) throw new TypeError(`${name} must be a whole number from 1`);
+/** For where a version must be bound. */
+export function refuseUnversioned(location: Required<ZeroKnowledgeLocation>): void {
+  refuseBadLocation(location);
+  if (location.version === undefined)
+    throw new TypeError('location.version must be the version that the value becomes');
 }
 
 function isPath(path: string): boolean {
