@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { path7za } from '7zip-bin';
 import { isClientSecret } from '../server/src/features/app-connections/client-secret.ts';
 import { addConnection, callAs, clientHeaders, type Machine, tlsAgent, tlsCall } from './support/machines.ts';
 import { addPerson, addTenant, done, ok, uniqueName } from './support/people.ts';
@@ -312,37 +311,6 @@ onBothDatabases('app connections', (database) => {
       assert.equal((await tlsCall(service, ours, secret('other'), { headers })).status, 403);
       const bad = { body: { name: uniqueName('c'), vault, external_ca_pem: own.certificate } };
       assert.equal((await service.call('POST', '/v1/app-connections', bad)).status, 422, 'a leaf is no CA');
-    });
-
-    test('the exported bundle opens with its password alone, and what is in it works', async () => {
-      const machine = await addConnection(service, vault, { mtls_required: true });
-      const response = await fetch(`${service.url}/app-connections/${machine.id}/export-zip`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${service.adminToken}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ password: 'correct horse battery' }),
-      });
-      assert.equal(response.headers.get('content-type'), 'application/zip');
-      const folder = mkdtempSync(join(tmpdir(), 'coffer-zip-'));
-      const file = join(folder, 'bundle.zip');
-      writeFileSync(file, new Uint8Array(await response.arrayBuffer()));
-      // As npm unpacks it, it may not be run.
-      const sevenZip = join(folder, '7za');
-      copyFileSync(path7za, sevenZip);
-      chmodSync(sevenZip, 0o700);
-      const unpack = (password: string) =>
-        execFileSync(sevenZip, ['x', '-y', `-p${password}`, `-o${folder}`, file], { stdio: 'pipe' });
-      assert.throws(() => unpack('wrong'));
-      unpack('correct horse battery');
-      const read = (name: string) => readFileSync(join(folder, name), 'utf8');
-      const shown = { certificate: read('client.crt'), private_key: read('client.key') };
-      const url = `/app-connections/fetch/${machine.client_id}/${vault}/other`;
-      assert.equal((await tlsCall(service, shown, url)).status, 200);
-      assert.equal(JSON.parse(read('connection.json')).client_id, machine.client_id);
-      assert.doesNotMatch(read('connection.json') + read('README.txt'), /Svc_/);
-      rmSync(folder, { recursive: true });
-      const short = { body: { password: 'short' } };
-      assert.equal((await service.call('POST', `/app-connections/${machine.id}/export-zip`, short)).status, 422);
-      assert.equal((await audited('bundle_exported', machine)).length, 1);
     });
   });
 

@@ -29,7 +29,7 @@ function rechained(lines: Line[], tenantId: string): Line[] {
   return [{ ...header, last_seq: header.first_seq + entries.length - 1, last_hash: previous }, ...entries];
 }
 
-async function check(texts: Iterable<string>, files: unknown[], more: Partial<Wanted> = {}): Promise<Result> {
+async function checkedLog(texts: Iterable<string>, files: unknown[], more: Partial<Wanted>): Promise<Result> {
   const checkpoints = new CheckpointSet();
   const found: Problem[] = [];
   for (const file of files) {
@@ -42,6 +42,15 @@ async function check(texts: Iterable<string>, files: unknown[], more: Partial<Wa
   return verifyLog(lines(), { checkpoints, found, trusted: new Set(), fromSeq: 1, tenantId: null, ...more });
 }
 
+/** Without a network, an environment, or anything of the service beside it. */
+function runIn(folder: string, ...arguments_: string[]): Promise<{ code: number; out: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [PROGRAM, ...arguments_], { cwd: folder, env: {} }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), out: stdout + stderr });
+    });
+  });
+}
+
 onBothDatabases('coffer-verify', (database) => {
   let service: Service;
   let tenant: Tenant;
@@ -52,6 +61,8 @@ onBothDatabases('coffer-verify', (database) => {
   let otherPage: Line;
   let pages: Line[];
   let keys: PqcKeys;
+  /** The key that was noted when the service was set up. */
+  let noted: string;
 
   before(async () => {
     service = await startService(database);
@@ -71,6 +82,7 @@ onBothDatabases('coffer-verify', (database) => {
     }
     const { token } = tenant.owner;
     page = await ok(service.call('GET', '/v1/audit/checkpoints', { token }));
+    noted = page.keys[0].key_id;
     otherPage = await ok(service.call('GET', '/v1/audit/checkpoints', { token: otherTenant.owner.token }));
     const answer = await service.call('GET', '/v1/audit/export', { token });
     assert.equal(answer.headers.get('content-type'), 'application/x-ndjson');
@@ -90,6 +102,8 @@ onBothDatabases('coffer-verify', (database) => {
   });
   after(() => service.close());
 
+  const check = (texts: Iterable<string>, files: unknown[], more: Partial<Wanted> = {}) =>
+    checkedLog(texts, files, { trusted: new Set([noted]), ...more });
   const asText = (all: Line[]) => [`${all.map((line) => JSON.stringify(line)).join('\n')}\n`];
   const problemsOf = async (all: Line[], files: unknown[] = [page], more: Partial<Wanted> = {}) =>
     (await check(asText(all), files, more)).problems.map(({ where, what }) => `${where} ${what}`);
@@ -421,7 +435,7 @@ onBothDatabases('coffer-verify', (database) => {
     });
   });
 
-  test('who has keys of their own is found by who noted the right one', async () => {
+  test('a log forged with a self-made key never passes, whether no key, the right one or an empty one is named', async () => {
     const theirService = await startService('sqlite');
     const theirKeys = new PqcKeys(theirService.app.kernel);
     const forged = rechained(
@@ -456,18 +470,39 @@ onBothDatabases('coffer-verify', (database) => {
       ],
       keys: [{ key_id, public_key: key.publicKey.toString('base64') }],
     };
-    const unpinned = await check(asText(forged), [file]);
-    assert.deepEqual([unpinned.problems, unpinned.keyIds], [[], [key_id]], 'the id is told, to be compared');
-    const trusted = new Set<string>(page.keys.map((one: Line) => one.key_id));
-    assert.match((await problemsOf(forged, [file], { trusted })).join(), /neither a key you named nor a successor/);
-    assert.deepEqual(await problemsOf(lines, [page], { trusted }), []);
+    for (const trusted of [new Set<string>(), new Set([noted]), new Set([''])]) {
+      const result = await check(asText(forged), [file], { trusted });
+      assert.match(result.problems.map(({ what }) => what).join(), /neither a key you named nor a successor/);
+      assert.deepEqual([result.checkpoints, result.signedSeq, result.keyIds], [0, 0, []]);
+    }
+    const endorsed = {
+      ...file,
+      keys: [{ ...file.keys[0], endorsed_by: noted, endorsement: Buffer.from(signed.signature).toString('base64') }],
+    };
+    assert.notDeepEqual(await problemsOf(forged, [endorsed, { keys: page.keys }]), [], 'it vouches for itself');
+    assert.deepEqual(await problemsOf(lines, [page]), []);
+    const folder = mkdtempSync(join(tmpdir(), 'coffer-verify-'));
+    writeFileSync(join(folder, 'log'), asText(forged).join(''));
+    writeFileSync(join(folder, 'checkpoints'), JSON.stringify(file));
+    const files = ['--log', 'log', '--checkpoints', 'checkpoints'];
+    for (const [arguments_, expected] of [
+      [files, 2],
+      [[...files, '--chain-only'], 2],
+      [['--log', 'log', '--chain-only'], 2],
+      [[...files, '--key', ''], 2],
+      [[...files, '--key', noted], 1],
+    ] as const) {
+      const { code, out } = await runIn(folder, ...arguments_);
+      assert.equal(code, expected, out);
+      assert.doesNotMatch(out, /^OK$/m);
+    }
+    rmSync(folder, { recursive: true });
     await theirService.close();
   });
 
   test('who noted a key follows to its successors, by the word of each before', async () => {
     const token = otherTenant.owner.token;
     const { kernel } = service.app;
-    const [{ key_id: noted }] = otherPage.keys;
     for (let year = 1; year <= 2; year++) {
       await kernel.database.transaction(async (tx) => {
         await tx.updateTable('pqc_keys').set({ created_at: 0 }).where('tenant_id', '=', 'system').execute();
@@ -511,29 +546,41 @@ onBothDatabases('coffer-verify', (database) => {
     });
     after(() => rmSync(folder, { recursive: true }));
 
-    /** Without a network, an environment, or anything of the service beside it. */
-    const run = (...arguments_: string[]) =>
-      new Promise<{ code: number; out: string }>((resolve) => {
-        execFile(process.execPath, [PROGRAM, ...arguments_], { cwd: folder, env: {} }, (error, stdout, stderr) => {
-          resolve({ code: error === null ? 0 : Number(error.code), out: stdout + stderr });
-        });
-      });
+    const run = (...arguments_: string[]) => runIn(folder, ...arguments_);
+    const another = `rsa-pss-3072-${'0'.repeat(40)}`;
 
     test('says that all is well, and by whose signature', async () => {
-      const { code, out } = await run('--log', 'log', '--checkpoints', 'checkpoints');
+      const { code, out } = await run('--log', 'log', '--checkpoints', 'checkpoints', '--key', noted);
       assert.equal(code, 0, out);
-      assert.match(out, new RegExp(`Signed by ${page.keys[0].key_id}: compare it`));
+      assert.match(out, new RegExp(`Signed by ${noted}\\.\n`));
       assert.match(out, /\nOK\n$/);
-      const pinned = await run('--log', 'log', '--checkpoints', 'checkpoints', '--key', page.keys[0].key_id);
-      assert.equal(pinned.code, 0, pinned.out);
+      const several = await run('--log', 'log', '--checkpoints', 'checkpoints', '--key', another, '--key', noted);
+      assert.equal(several.code, 0, several.out);
+    });
+
+    test('demands the key, and says where it must come from', async () => {
+      const { code, out } = await run('--log', 'log', '--checkpoints', 'checkpoints');
+      assert.equal(code, 2);
+      assert.match(
+        out,
+        /^coffer-verify: --key is missing: .*noted from GET \/v1\/audit\/checkpoints when the service was set up/,
+      );
+      assert.match(out, /taken from the files that are checked proves nothing/);
+      assert.doesNotMatch(out, new RegExp(noted), 'it does not offer the key of the file');
+    });
+
+    test('a chain that is whole is not called verified', async () => {
+      const { code, out } = await run('--log', 'log', '--chain-only');
+      assert.equal(code, 2);
+      assert.match(out, /\nThe chain is whole, but NOT VERIFIED: nobody vouches for it\.\n$/);
     });
 
     test('says what is wrong and ends with 1', async () => {
-      const { code, out } = await run('--log', 'changed', '--checkpoints', 'checkpoints');
+      const { code, out } = await run('--log', 'changed', '--checkpoints', 'checkpoints', '--key', noted);
       assert.equal(code, 1);
       assert.match(out, /^WRONG: entry \d+ was changed/);
       assert.match(out, /NOT OK\n$/);
-      assert.equal((await run('--log', 'log', '--checkpoints', 'checkpoints', '--key', 'another')).code, 1);
+      assert.equal((await run('--log', 'log', '--checkpoints', 'checkpoints', '--key', another)).code, 1);
       assert.equal((await run('--log', 'changed', '--chain-only')).code, 1);
     });
 
@@ -542,15 +589,22 @@ onBothDatabases('coffer-verify', (database) => {
         [],
         ['--log', 'log'],
         ['--nonsense'],
-        ['--log', 'log', '--checkpoints', 'nowhere'],
-        ['--log', 'nowhere', '--checkpoints', 'checkpoints'],
-        ['--log', 'empty', '--checkpoints', 'checkpoints'],
-        ['--log', 'log', '--checkpoints', 'none'],
-        ['--log', 'log', '--checkpoints', 'checkpoints', '--from-seq', '0'],
+        ['--log', 'log', '--key', noted],
+        ['--log', 'log', '--checkpoints', 'nowhere', '--key', noted],
+        ['--log', 'nowhere', '--checkpoints', 'checkpoints', '--key', noted],
+        ['--log', 'empty', '--checkpoints', 'checkpoints', '--key', noted],
+        ['--log', 'log', '--checkpoints', 'none', '--key', noted],
+        ['--log', 'log', '--checkpoints', 'checkpoints', '--key', noted, '--from-seq', '0'],
+        ['--log', 'log', '--checkpoints', 'checkpoints', '--key', 'another'],
+        ['--log', 'log', '--checkpoints', 'checkpoints', '--key', noted.toUpperCase()],
+        ['--log', 'log', '--checkpoints', 'checkpoints', '--key', noted, '--chain-only'],
       ];
-      for (const arguments_ of unable) assert.equal((await run(...arguments_)).code, 2, arguments_.join(' '));
+      for (const arguments_ of unable) {
+        const { code, out } = await run(...arguments_);
+        assert.equal(code, 2, arguments_.join(' '));
+        assert.doesNotMatch(out, /^OK$/m);
+      }
       assert.equal((await run('--help')).code, 0);
-      assert.equal((await run('--log', 'log', '--chain-only')).code, 0);
     });
   });
 });

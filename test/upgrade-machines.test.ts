@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { calculateJwkThumbprint, importPKCS8 } from 'jose';
-import { openZeroKnowledge } from '../client/src/index.ts';
+import { openUnboundZeroKnowledge, openZeroKnowledge, resealVault, ZeroKnowledgeError } from '../client/src/index.ts';
 import { SECOND_MS } from '../server/src/kernel/clock.ts';
 import type { Expected } from './fixtures/fill.ts';
 import type { Machines } from './fixtures/fill-machines.ts';
@@ -15,7 +15,7 @@ import { exchange, logInWith, OUTSIDE_ENV } from './support/outside-logins.ts';
 import { ok, refused } from './support/people.ts';
 import { startProcess } from './support/process.ts';
 import type { Answer, Service } from './support/service.ts';
-import { readValue } from './support/vaults.ts';
+import { readValue, secretUrl } from './support/vaults.ts';
 
 /** What machines were given by 0.3.0, and what it sealed and signed, is good with this code. */
 
@@ -106,11 +106,25 @@ for (const left of ['sqlite', 'postgres'] as const) {
       assert.match(next, /^eaas:v1:orders:3:/);
     });
 
-    test('what its client sealed for a zero-knowledge vault opens with the present one', async () => {
+    test('what its client sealed for a zero-knowledge vault opens with the present one only to be sealed again', async () => {
+      const vault = 'closed';
       assert.equal(machines.sealed.length, 2);
       for (const { path, value, secret } of machines.sealed) {
         const own = 'passphrase' in secret ? secret : { key: Buffer.from(secret.key_base64, 'base64') };
-        assert.equal(await openZeroKnowledge(await readValue(service, 'closed', path), own), value);
+        const envelope = await readValue(service, vault, path);
+        await assert.rejects(openZeroKnowledge(envelope, own, { vault, path }), ZeroKnowledgeError);
+        assert.equal(Buffer.from(await openUnboundZeroKnowledge(envelope, own)).toString('utf8'), value);
+        const url = secretUrl(vault, path);
+        const requests = {
+          list: () => [path],
+          read: () => ok(service.call('GET', url)),
+          write: (_: string, sealed: string, expected_version: number) =>
+            ok(service.call('PUT', url, { body: { value: sealed, expected_version } })),
+        };
+        assert.deepEqual((await resealVault(vault, own, requests)).refused, [path]);
+        assert.deepEqual((await resealVault(vault, own, requests, { acceptUnbound: true })).resealed, [path]);
+        const { value: again, version } = await ok(service.call('GET', url));
+        assert.equal(await openZeroKnowledge(again, own, { vault, path, version }), value);
       }
     });
 

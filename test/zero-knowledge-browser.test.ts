@@ -14,24 +14,32 @@ import { findBrowser } from './support/browser.ts';
 const HOME = join(import.meta.dirname, '..');
 const PATIENCE_MS = 120_000;
 const KEY = randomBytes(32).toString('hex');
+const LOCATION = { vault: 'sealed', path: 'db/main', version: 2 };
 
 /** Seals and opens in the browser, and sends what came of it. */
 const PAGE = `<!doctype html><script type="importmap">{"imports": {"@noble/": "/node_modules/@noble/"}}</script><script type="module">
 const bytes = (hex) => Uint8Array.from(hex.match(/../g), (pair) => parseInt(pair, 16));
 const report = {};
 try {
-  const { openZeroKnowledge, sealZeroKnowledge } = await import('/client/src/index.ts');
-  const { opens, sealed } = await (await fetch('/task')).json();
+  const { openZeroKnowledge, sealZeroKnowledge, ZeroKnowledgeClient } = await import('/client/src/index.ts');
+  const { opens, refused, sealed, location } = await (await fetch('/task')).json();
+  const at = ({ vault, path, version }) => ({ vault, path, ...(version !== null && { version }) });
   report.opened = [];
-  for (const { envelope, passphrase, key } of opens) {
-    report.opened.push(await openZeroKnowledge(envelope, passphrase ? { passphrase } : { key: bytes(key) }));
+  for (const { envelope, passphrase, key, ...where } of opens) {
+    report.opened.push(await openZeroKnowledge(envelope, passphrase ? { passphrase } : { key: bytes(key) }, at(where)));
   }
-  report.fromNode = await openZeroKnowledge(sealed, { key: bytes('${KEY}') });
+  report.refused = [];
+  for (const { envelope, name, ...where } of refused.envelopes) {
+    const failure = await openZeroKnowledge(envelope, { key: bytes(refused.key) }, at(where)).then(() => 'opened', (error) => error.name);
+    report.refused.push([name, failure]);
+  }
+  const client = new ZeroKnowledgeClient({ key: bytes('${KEY}') });
+  report.fromNode = (await client.open({ value: sealed, version: location.version }, location)).value;
   report.sealed = [];
   for (const algorithm of ['aes-256-gcm', 'xchacha20-poly1305']) {
-    report.sealed.push(await sealZeroKnowledge('by a browser ü', { key: bytes('${KEY}') }, { algorithm }));
+    report.sealed.push(await sealZeroKnowledge('by a browser ü', { key: bytes('${KEY}') }, location, { algorithm }));
   }
-  report.passphrase = await sealZeroKnowledge('by a browser ü', { passphrase: 'correct horse battery' });
+  report.passphrase = await sealZeroKnowledge('by a browser ü', { passphrase: 'correct horse battery' }, location);
 } catch (error) { report.error = String(error?.stack ?? error); }
 await fetch('/report', { method: 'POST', body: JSON.stringify(report) });
 </script>`;
@@ -39,6 +47,7 @@ await fetch('/report', { method: 'POST', body: JSON.stringify(report) });
 interface Report {
   error?: string;
   opened: string[];
+  refused: [name: string, failure: string][];
   fromNode: string;
   sealed: string[];
   passphrase: string;
@@ -47,22 +56,29 @@ interface Report {
 test('the library seals and opens in a browser what Node opens and sealed', async (t) => {
   const browser = findBrowser();
   if ('missing' in browser) return t.skip(browser.missing);
-  const vectors = JSON.parse(readFileSync(join(HOME, 'docs/zero-knowledge-vectors.json'), 'utf8'));
+  const { bound: vectors } = JSON.parse(readFileSync(join(HOME, 'docs/zero-knowledge-vectors.json'), 'utf8'));
+  const refused = vectors.refused as { envelopes: { name: string; failure: string }[] };
   // argon2id takes seconds there: one of it is enough.
   const opens = vectors.opens.filter(
     (vector: { kdf: string }, at: number) => vector.kdf !== 'argon2id' || at === 1,
   ) as { plaintext: string }[];
   const secret = { key: new Uint8Array(Buffer.from(KEY, 'hex')) };
-  const report = await reportOf(browser.path, { opens, sealed: await sealZeroKnowledge('by Node', secret) });
+  const sealed = await sealZeroKnowledge('by Node', secret, LOCATION);
+  const report = await reportOf(browser.path, { opens, refused, sealed, location: LOCATION });
   assert.equal(report.error, undefined);
   assert.deepEqual(
     report.opened,
     opens.map(({ plaintext }) => plaintext),
   );
+  assert.deepEqual(
+    report.refused,
+    refused.envelopes.map(({ name, failure }) => [name, failure === 'location' ? 'TypeError' : 'ZeroKnowledgeError']),
+  );
   assert.equal(report.fromNode, 'by Node');
-  for (const envelope of report.sealed) assert.equal(await openZeroKnowledge(envelope, secret), 'by a browser ü');
+  for (const envelope of report.sealed)
+    assert.equal(await openZeroKnowledge(envelope, secret, LOCATION), 'by a browser ü');
   const passphrase = 'correct horse battery';
-  assert.equal(await openZeroKnowledge(report.passphrase, { passphrase }), 'by a browser ü');
+  assert.equal(await openZeroKnowledge(report.passphrase, { passphrase }, LOCATION), 'by a browser ü');
 });
 
 /** Serves the page and the sources to a browser, and answers what it sends back. */

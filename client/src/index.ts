@@ -1,4 +1,7 @@
+export { type ResealOptions, type ResealReport, resealVault, type VaultRequests } from './reseal-vault.ts';
+export { InProcessVersionStore, type SecretLocation, type VersionStore } from './version-store.ts';
 export {
+  openUnboundZeroKnowledge,
   openZeroKnowledge,
   openZeroKnowledgeBytes,
   type SealOptions,
@@ -6,4 +9,12 @@ export {
   ZeroKnowledgeError,
   type ZeroKnowledgeSecret,
 } from './zero-knowledge.ts';
+export {
+  type ClientOptions,
+  type OpenedSecret,
+  type ServedSecret,
+  ZeroKnowledgeClient,
+  ZeroKnowledgeVersionError,
+} from './zero-knowledge-client.ts';
 export type { ZeroKnowledgeAlgorithm, ZeroKnowledgeDerivation } from './zero-knowledge-envelope.ts';
+export type { ZeroKnowledgeLocation } from './zero-knowledge-location.ts';

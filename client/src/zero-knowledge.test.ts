@@ -1,153 +1,63 @@
 import assert from 'node:assert/strict';
-import { argon2Sync, createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { gcm } from '@noble/ciphers/aes.js';
-import { xchacha20poly1305 } from '@noble/ciphers/chacha.js';
-import { hkdf } from '@noble/hashes/hkdf.js';
-import { sha256 } from '@noble/hashes/sha2.js';
 import fc from 'fast-check';
 import { envelopeProblem } from '../../server/src/kernel/crypto/zero-knowledge-envelope.ts';
-import { openZeroKnowledge, openZeroKnowledgeBytes, sealZeroKnowledge, ZeroKnowledgeError } from './index.ts';
+import {
+  openUnboundZeroKnowledge,
+  openZeroKnowledge,
+  openZeroKnowledgeBytes,
+  sealZeroKnowledge,
+  ZeroKnowledgeError,
+  type ZeroKnowledgeLocation,
+} from './index.ts';
 import { fromBase64url, readEnvelope, toBase64url, writeEnvelope } from './zero-knowledge-envelope.ts';
-import { argon2idPortable } from './zero-knowledge-keys.ts';
 
-interface Vector {
-  name: string;
-  algorithm: 'aes-256-gcm' | 'xchacha20-poly1305';
-  kdf: 'argon2id' | 'hkdf-sha256';
-  passphrase?: string;
-  key?: string;
-  plaintext: string;
-  salt: string;
-  iv: string;
-  derived_key: string;
-  aad: string;
-  envelope: string;
-}
-interface Vectors {
-  opens: Vector[];
-  refused: { key: string; envelopes: Record<string, string> };
-}
-const file = new URL('../../docs/zero-knowledge-vectors.json', import.meta.url);
-const vectors = JSON.parse(readFileSync(file, 'utf8')) as Vectors;
-const fromHex = (hex = '') => new Uint8Array(Buffer.from(hex, 'hex'));
-const secretOf = ({ passphrase, key }: Vector) => (passphrase === undefined ? { key: fromHex(key) } : { passphrase });
 const KEY = { key: new Uint8Array(randomBytes(32)) };
 const PASSPHRASE = { passphrase: 'correct horse battery' };
+const LOCATION = { vault: 'sealed', path: 'db/main', version: 3 };
 const ALGORITHMS = ['aes-256-gcm', 'xchacha20-poly1305'] as const;
-
-/** The same by other hands: node:crypto for AES-GCM, HKDF and argon2id, noble for the other halves. */
-function derivedElsewhere(envelope: string, secret: Uint8Array): { node: Uint8Array; noble: Uint8Array | null } {
-  const [, , algorithm, kdf, salt = ''] = envelope.split(':');
-  const nonce = Buffer.from(salt, 'base64url');
-  if (kdf === 'argon2id') {
-    const cost = { memory: 65_536, passes: 3, parallelism: 4, tagLength: 32 };
-    return { node: argon2Sync('argon2id', { message: secret, nonce, ...cost }), noble: null };
-  }
-  const info = Buffer.from(`zk:v1:${algorithm}`);
-  return {
-    node: new Uint8Array(hkdfSync('sha256', secret, nonce, info, 32)),
-    noble: hkdf(sha256, secret, nonce, info, 32),
-  };
-}
-
-function openedElsewhere(envelope: string, key: Uint8Array): Buffer {
-  const parts = envelope.split(':');
-  const aad = Buffer.from(parts.slice(0, 5).join(':'));
-  const [iv, ct, tag] = parts.slice(5).map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer, Buffer];
-  if (parts[2] !== 'aes-256-gcm') return Buffer.from(xchacha20poly1305(key, iv, aad).decrypt(Buffer.concat([ct, tag])));
-  const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: 16 }).setAAD(aad).setAuthTag(tag);
-  const plain = Buffer.concat([decipher.update(ct), decipher.final()]);
-  assert.ok(plain.equals(gcm(key, iv, aad).decrypt(Buffer.concat([ct, tag]))), 'noble agrees');
-  return plain;
-}
-
-describe('published vectors', () => {
-  for (const vector of vectors.opens) {
-    test(vector.name, async () => {
-      assert.equal(await openZeroKnowledge(vector.envelope, secretOf(vector)), vector.plaintext);
-      assert.equal(envelopeProblem(vector.envelope), null, 'the service takes it');
-      const secret = vector.passphrase === undefined ? fromHex(vector.key) : Buffer.from(vector.passphrase, 'utf8');
-      const { node, noble } = derivedElsewhere(vector.envelope, secret);
-      assert.equal(Buffer.from(node).toString('hex'), vector.derived_key);
-      if (noble !== null) assert.deepEqual(Buffer.from(noble), Buffer.from(node));
-      assert.equal(openedElsewhere(vector.envelope, node).toString('utf8'), vector.plaintext);
-      assert.equal(sealedElsewhere(vector), vector.envelope);
-    });
-  }
-
-  test('cover every pair of algorithm and derivation', () => {
-    assert.equal(new Set(vectors.opens.map(({ algorithm, kdf }) => `${algorithm} ${kdf}`)).size, 4);
-  });
-
-  test('what must not open does not, and says nothing else than that', async () => {
-    const messages = new Set<string>();
-    for (const [name, envelope] of Object.entries(vectors.refused.envelopes)) {
-      await assert.rejects(openZeroKnowledge(envelope, { key: fromHex(vectors.refused.key) }), (error: Error) => {
-        assert.ok(error instanceof ZeroKnowledgeError, name);
-        messages.add(error.message);
-        return true;
-      });
-    }
-    assert.equal(messages.size, 1);
-  });
-});
-
-/** The bytes a second implementation makes of the vector's parts. */
-function sealedElsewhere({ algorithm, derived_key, iv, aad, plaintext }: Vector): string {
-  const [key, nonce, data] = [fromHex(derived_key), fromHex(iv), Buffer.from(plaintext, 'utf8')];
-  const parts = () => {
-    if (algorithm === 'xchacha20-poly1305') {
-      const sealed = Buffer.from(xchacha20poly1305(key, nonce, Buffer.from(aad)).encrypt(data));
-      return [nonce, sealed.subarray(0, -16), sealed.subarray(-16)];
-    }
-    const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(aad));
-    return [nonce, Buffer.concat([cipher.update(data), cipher.final()]), cipher.getAuthTag()];
-  };
-  return [aad, ...parts().map((part) => Buffer.from(part).toString('base64url'))].join(':');
-}
 
 describe('sealing', () => {
   for (const algorithm of ALGORITHMS) {
     for (const secret of [KEY, PASSPHRASE]) {
       const kdf = 'key' in secret ? 'hkdf-sha256' : 'argon2id';
-      test(`${algorithm} with ${kdf} opens here and elsewhere, and the service takes it`, async () => {
-        const envelope = await sealZeroKnowledge('väl\u0000ue 🔑', secret, { algorithm });
+      test(`${algorithm} with ${kdf} opens again, and the service takes it`, async () => {
+        const envelope = await sealZeroKnowledge('väl\u0000ue 🔑', secret, LOCATION, { algorithm });
         assert.ok(envelope.startsWith(`zk:v1:${algorithm}:${kdf}:`));
         assert.equal(envelopeProblem(envelope), null);
-        assert.equal(await openZeroKnowledge(envelope, secret), 'väl\u0000ue 🔑');
-        const bytes = 'key' in secret ? secret.key : Buffer.from(secret.passphrase);
-        const { node } = derivedElsewhere(envelope, bytes);
-        assert.equal(openedElsewhere(envelope, node).toString('utf8'), 'väl\u0000ue 🔑');
+        assert.equal(await openZeroKnowledge(envelope, secret, LOCATION), 'väl\u0000ue 🔑');
       });
     }
   }
 
   test('lesson 11: salt and IV are made anew each time, and no caller can choose them', async () => {
-    const envelopes = await Promise.all(Array.from({ length: 50 }, () => sealZeroKnowledge('the same', KEY)));
+    const envelopes = await Promise.all(Array.from({ length: 50 }, () => sealZeroKnowledge('the same', KEY, LOCATION)));
     for (const at of [4, 5, 6, 7]) assert.equal(new Set(envelopes.map((text) => text.split(':')[at])).size, 50);
     const chosen = { iv: new Uint8Array(12), salt: new Uint8Array(32) } as object;
-    const [one, two] = [await sealZeroKnowledge('x', KEY, chosen), await sealZeroKnowledge('x', KEY, chosen)];
+    const [one, two] = [
+      await sealZeroKnowledge('x', KEY, LOCATION, chosen),
+      await sealZeroKnowledge('x', KEY, LOCATION, chosen),
+    ];
     assert.notEqual(one.split(':')[5], two.split(':')[5]);
   });
 
   test('bytes and any text come back as they were', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.constantFrom(...ALGORITHMS), async (bytes, algorithm) => {
-        const envelope = await sealZeroKnowledge(bytes, KEY, { algorithm });
+        const envelope = await sealZeroKnowledge(bytes, KEY, LOCATION, { algorithm });
         assert.equal(envelopeProblem(envelope), null);
-        assert.deepEqual(Buffer.from(await openZeroKnowledgeBytes(envelope, KEY)), Buffer.from(bytes));
+        assert.deepEqual(Buffer.from(await openZeroKnowledgeBytes(envelope, KEY, LOCATION)), Buffer.from(bytes));
       }),
     );
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 100 }), async (text) => {
         if (!text.isWellFormed()) return;
-        assert.equal(await openZeroKnowledge(await sealZeroKnowledge(text, KEY), KEY), text);
+        assert.equal(await openZeroKnowledge(await sealZeroKnowledge(text, KEY, LOCATION), KEY, LOCATION), text);
       }),
     );
     await assert.rejects(
-      openZeroKnowledge(await sealZeroKnowledge(new Uint8Array([0xff]), KEY), KEY),
+      openZeroKnowledge(await sealZeroKnowledge(new Uint8Array([0xff]), KEY, LOCATION), KEY, LOCATION),
       ZeroKnowledgeError,
     );
   });
@@ -155,36 +65,41 @@ describe('sealing', () => {
   test('short secrets, halves of characters and unknown algorithms are refused', async () => {
     const range = { name: 'RangeError' };
     for (const length of [0, 16, 31, 33, 64])
-      await assert.rejects(sealZeroKnowledge('x', { key: new Uint8Array(length) }), range);
+      await assert.rejects(sealZeroKnowledge('x', { key: new Uint8Array(length) }, LOCATION), range);
     for (const passphrase of ['', 'short', 'eleven char', '🔑'.repeat(11)]) {
-      await assert.rejects(sealZeroKnowledge('x', { passphrase }), range);
+      await assert.rejects(sealZeroKnowledge('x', { passphrase }, LOCATION), range);
     }
-    await assert.rejects(sealZeroKnowledge('\ud800', KEY), { name: 'TypeError' });
-    await assert.rejects(sealZeroKnowledge('x', { passphrase: `${'a'.repeat(12)}\udc00` }), { name: 'TypeError' });
+    await assert.rejects(sealZeroKnowledge('\ud800', KEY, LOCATION), { name: 'TypeError' });
+    await assert.rejects(sealZeroKnowledge('x', { passphrase: `${'a'.repeat(12)}\udc00` }, LOCATION), {
+      name: 'TypeError',
+    });
     for (const algorithm of ['aes-128-gcm', 'constructor', ''] as unknown as 'aes-256-gcm'[]) {
-      await assert.rejects(sealZeroKnowledge('x', KEY, { algorithm }), { name: 'TypeError' });
+      await assert.rejects(sealZeroKnowledge('x', KEY, LOCATION, { algorithm }), { name: 'TypeError' });
     }
   });
 
   test('the largest value that fits is taken by the service, one byte more is refused here', async () => {
-    const overhead = (await sealZeroKnowledge('', KEY)).length;
+    const overhead = (await sealZeroKnowledge('', KEY, LOCATION)).length;
     const most = Math.floor(((1_048_576 - overhead) * 3) / 4);
-    const envelope = await sealZeroKnowledge(new Uint8Array(most), KEY);
+    const envelope = await sealZeroKnowledge(new Uint8Array(most), KEY, LOCATION);
     assert.ok(envelope.length <= 1_048_576);
     assert.equal(envelopeProblem(envelope), null);
-    assert.equal((await openZeroKnowledgeBytes(envelope, KEY)).length, most);
-    await assert.rejects(sealZeroKnowledge(new Uint8Array(most + 2), KEY), { name: 'RangeError' });
+    assert.equal((await openZeroKnowledgeBytes(envelope, KEY, LOCATION)).length, most);
+    await assert.rejects(sealZeroKnowledge(new Uint8Array(most + 2), KEY, LOCATION), { name: 'RangeError' });
   });
 
   test('a passphrase is the same however it is typed, and another one does not open', async () => {
-    const envelope = await sealZeroKnowledge('x', { passphrase: 'Zoe\u0308 and the others' });
-    assert.equal(await openZeroKnowledge(envelope, { passphrase: 'Zoë and the others' }), 'x');
-    await assert.rejects(openZeroKnowledge(envelope, { passphrase: 'Zoe and the others' }), ZeroKnowledgeError);
-    await assert.rejects(openZeroKnowledge(envelope, KEY), ZeroKnowledgeError);
+    const envelope = await sealZeroKnowledge('x', { passphrase: 'Zoe\u0308 and the others' }, LOCATION);
+    assert.equal(await openZeroKnowledge(envelope, { passphrase: 'Zoë and the others' }, LOCATION), 'x');
+    await assert.rejects(
+      openZeroKnowledge(envelope, { passphrase: 'Zoe and the others' }, LOCATION),
+      ZeroKnowledgeError,
+    );
+    await assert.rejects(openZeroKnowledge(envelope, KEY, LOCATION), ZeroKnowledgeError);
   });
 
   test('wrong secrets of any kind are one error', async () => {
-    const envelope = await sealZeroKnowledge('x', KEY);
+    const envelope = await sealZeroKnowledge('x', KEY, LOCATION);
     const wrong = [
       { key: new Uint8Array(32) },
       { key: new Uint8Array(3) },
@@ -195,24 +110,94 @@ describe('sealing', () => {
       { key: 'x' },
     ];
     for (const secret of wrong) {
-      await assert.rejects(openZeroKnowledge(envelope, secret as typeof KEY), ZeroKnowledgeError);
+      await assert.rejects(openZeroKnowledge(envelope, secret as typeof KEY, LOCATION), ZeroKnowledgeError);
     }
     for (const text of [null, undefined, 1, {}]) {
-      await assert.rejects(openZeroKnowledge(text as unknown as string, KEY), ZeroKnowledgeError);
+      await assert.rejects(openZeroKnowledge(text as unknown as string, KEY, LOCATION), ZeroKnowledgeError);
     }
   });
 
   test('no change to an envelope leaves it open', async () => {
-    const envelope = await sealZeroKnowledge('some value', KEY, { algorithm: 'xchacha20-poly1305' });
+    const envelope = await sealZeroKnowledge('some value', KEY, LOCATION, { algorithm: 'xchacha20-poly1305' });
     const alphabet = 'AZaz09-_:=';
     const change = fc.tuple(fc.nat(envelope.length), fc.constantFrom(...alphabet, ''), fc.nat(2));
     await fc.assert(
       fc.asyncProperty(change, async ([at, text, cut]) => {
         const changed = envelope.slice(0, at) + text + envelope.slice(at + cut);
-        if (changed !== envelope) await assert.rejects(openZeroKnowledge(changed, KEY), ZeroKnowledgeError);
+        if (changed !== envelope) await assert.rejects(openZeroKnowledge(changed, KEY, LOCATION), ZeroKnowledgeError);
       }),
       { numRuns: 500 },
     );
+  });
+});
+
+describe('the location', () => {
+  const other = (more: Partial<ZeroKnowledgeLocation>) => ({ ...LOCATION, ...more });
+
+  test('a malicious server’s swap does not open: another path’s envelope, another vault’s, an older version’s', async () => {
+    const development = other({ path: 'dev/db' });
+    const known = await sealZeroKnowledge('dev-password-known-to-the-attacker', KEY, development);
+    assert.equal(await openZeroKnowledge(known, KEY, development), 'dev-password-known-to-the-attacker');
+    for (const asked of [
+      LOCATION,
+      other({ path: 'dev/db', version: 4 }),
+      other({ path: 'dev/db', vault: 'another' }),
+    ]) {
+      await assert.rejects(openZeroKnowledge(known, KEY, asked), ZeroKnowledgeError);
+    }
+  });
+
+  test('the version is bound only where it is given, and is then needed', async () => {
+    const { version: _, ...place } = LOCATION;
+    const [bound, free] = [await sealZeroKnowledge('x', KEY, LOCATION), await sealZeroKnowledge('x', KEY, place)];
+    assert.equal(await openZeroKnowledge(free, KEY, place), 'x');
+    await assert.rejects(openZeroKnowledge(bound, KEY, place), ZeroKnowledgeError);
+    await assert.rejects(openZeroKnowledge(free, KEY, LOCATION), ZeroKnowledgeError);
+  });
+
+  test('two locations never open each other’s envelopes, wherever one ends and the next begins', async () => {
+    const letters = fc.string({ unit: fc.constantFrom('a', 'b', '1', '2', '.'), minLength: 1, maxLength: 4 });
+    const name = letters.filter((text) => /^[a-z0-9]/.test(text));
+    const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((segments) => segments.join('/'));
+    const version = fc.option(fc.integer({ min: 1, max: 22 }), { nil: undefined });
+    const location = fc
+      .tuple(name, path, version)
+      .map(([vault, at, number]) => ({ vault, path: at, ...(number !== undefined && { version: number }) }));
+    await fc.assert(
+      fc.asyncProperty(location, location, async (one, two) => {
+        const opened = openZeroKnowledge(await sealZeroKnowledge('x', KEY, one), KEY, two);
+        const isSame = one.vault === two.vault && one.path === two.path && one.version === two.version;
+        if (isSame) assert.equal(await opened, 'x');
+        else await assert.rejects(opened, ZeroKnowledgeError);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('none, or one in another spelling than the service’s, is refused before anything is sealed or opened', async () => {
+    const envelope = await sealZeroKnowledge('x', KEY, LOCATION);
+    const wrong = [
+      undefined,
+      null,
+      'db/main',
+      {},
+      { algorithm: 'aes-256-gcm' },
+      'unbound',
+      ...['', 'a/b', '-a', 'é', 'v'.repeat(64), 7, undefined].map((vault) => ({ ...LOCATION, vault })),
+      ...['', '/a', 'a/', 'a//b', '.', 'a/../b', 'a b', 'a%2Fb', 'é', 'a\n', `${'a/'.repeat(32)}a`, undefined].map(
+        (path) => ({ ...LOCATION, path }),
+      ),
+      ...[0, -1, 1.5, Number.NaN, 2 ** 53, '3', null].map((version) => ({ ...LOCATION, version })),
+    ] as ZeroKnowledgeLocation[];
+    for (const location of wrong) {
+      await assert.rejects(sealZeroKnowledge('x', KEY, location), { name: 'TypeError' }, JSON.stringify(location));
+      await assert.rejects(openZeroKnowledge(envelope, KEY, location), { name: 'TypeError' }, JSON.stringify(location));
+    }
+  });
+
+  test('a bound envelope does not open as an unbound one', async () => {
+    const envelope = await sealZeroKnowledge('x', KEY, LOCATION);
+    await assert.rejects(openUnboundZeroKnowledge(envelope, KEY), ZeroKnowledgeError);
   });
 });
 
@@ -252,10 +237,4 @@ describe('the form', () => {
     for (const text of ['A', 'AB', 'AAB', 'AA=', 'AA==', 'A A', 'AA+/', 'AA\n', 'ÀÀÀÀ'])
       assert.equal(fromBase64url(text), null, text);
   });
-});
-
-test('argon2id without Node makes the same key', async () => {
-  const vector = vectors.opens.find(({ kdf }) => kdf === 'argon2id') as Vector;
-  const key = await argon2idPortable(new TextEncoder().encode(vector.passphrase), fromHex(vector.salt));
-  assert.equal(Buffer.from(key).toString('hex'), vector.derived_key);
 });

@@ -2,7 +2,6 @@ import { xchacha20poly1305 } from '@noble/ciphers/chacha.js';
 import {
   ALGORITHMS,
   ENVELOPE_LENGTH_MAX,
-  type Envelope,
   headerOf,
   readEnvelope,
   TAG_BYTES,
@@ -10,6 +9,13 @@ import {
   type ZeroKnowledgeAlgorithm,
 } from './zero-knowledge-envelope.ts';
 import { deriveKey } from './zero-knowledge-keys.ts';
+import {
+  authenticatedData,
+  type Binding,
+  refuseBadLocation,
+  UNBOUND,
+  type ZeroKnowledgeLocation,
+} from './zero-knowledge-location.ts';
 
 /** A passphrase that somebody remembers, or 32 random bytes that a machine keeps. */
 export type ZeroKnowledgeSecret = { passphrase: string } | { key: Uint8Array };
@@ -19,11 +25,13 @@ export interface SealOptions {
   algorithm?: ZeroKnowledgeAlgorithm;
 }
 
-/** Whatever is wrong: the envelope, the secret or what it was sealed with. More would help only who guesses. */
+/** Whatever is wrong: the envelope, the secret or where it was sealed for. More would help only who guesses. */
 export class ZeroKnowledgeError extends Error {
   override readonly name = 'ZeroKnowledgeError';
   constructor() {
-    super('The envelope does not open: it was changed, or the secret is another one.');
+    super(
+      'The envelope does not open: it was changed, sealed for another vault, path or version, or the secret is another one.',
+    );
   }
 }
 
@@ -33,14 +41,16 @@ const KEY_BYTES = 32;
 const SALT_BYTES = { argon2id: 16, 'hkdf-sha256': 32 } as const;
 
 /**
- * Seals a value for a zero-knowledge vault. Salt and IV are made here, each time anew: a caller who could choose them would one day use
- * one twice.
+ * Seals a value for one location in a zero-knowledge vault. Salt and IV are made here, each time anew: a caller who could choose them would one
+ * day use one twice.
  */
 export async function sealZeroKnowledge(
   value: string | Uint8Array,
   secret: ZeroKnowledgeSecret,
+  location: ZeroKnowledgeLocation,
   { algorithm = 'aes-256-gcm' }: SealOptions = {},
 ): Promise<string> {
+  refuseBadLocation(location);
   if (!Object.hasOwn(ALGORITHMS, algorithm)) {
     throw new TypeError(`algorithm must be ${Object.keys(ALGORITHMS).join(' or ')}`);
   }
@@ -56,39 +66,77 @@ export async function sealZeroKnowledge(
     throw new RangeError('the value is too large: its envelope would be longer than 1 MiB');
   }
   const key = await deriveKey(header, secretBytes(secret));
-  const sealed = await CIPHERS[algorithm].seal(key, iv, new TextEncoder().encode(headerOf(header)), plaintext);
+  const sealed = await CIPHERS[algorithm].seal(key, iv, authenticatedData(headerOf(header), location), plaintext);
   const end = sealed.length - TAG_BYTES;
   return writeEnvelope({ ...header, iv, ciphertext: sealed.slice(0, end), tag: sealed.slice(end) });
 }
 
-/** The value as text. */
-export async function openZeroKnowledge(envelope: string, secret: ZeroKnowledgeSecret): Promise<string> {
-  const bytes = await openZeroKnowledgeBytes(envelope, secret);
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new ZeroKnowledgeError();
-  }
+/** The value as text. It opens only if it was sealed for exactly this location. */
+export async function openZeroKnowledge(
+  envelope: string,
+  secret: ZeroKnowledgeSecret,
+  location: ZeroKnowledgeLocation,
+): Promise<string> {
+  return textOf(await openZeroKnowledgeBytes(envelope, secret, location));
 }
 
 /** The value as bytes, for what is no text. */
-export async function openZeroKnowledgeBytes(envelope: string, secret: ZeroKnowledgeSecret): Promise<Uint8Array> {
+export async function openZeroKnowledgeBytes(
+  envelope: string,
+  secret: ZeroKnowledgeSecret,
+  location: ZeroKnowledgeLocation,
+): Promise<Uint8Array> {
+  return (await openUnderFirst(envelope, secret, [location])).value;
+}
+
+/**
+ * Opens an envelope of a release up to 0.4, which is bound to nothing: the service may have answered with that of another path or with an older
+ * one. Only for sealing it again, for the location where it belongs.
+ */
+export async function openUnboundZeroKnowledge(envelope: string, secret: ZeroKnowledgeSecret): Promise<Uint8Array> {
+  return (await openUnderFirst(envelope, secret, [UNBOUND])).value;
+}
+
+/** Tries the bindings in their order, with a key that is derived once; answers with the one that the envelope was sealed for. */
+export async function openUnderFirst<B extends Binding>(
+  envelope: string,
+  secret: ZeroKnowledgeSecret,
+  bindings: readonly B[],
+): Promise<{ value: Uint8Array; binding: B }> {
+  for (const binding of bindings) if (binding !== UNBOUND) refuseBadLocation(binding);
+  let opening: ((binding: Binding) => Promise<Uint8Array>) | undefined;
   try {
-    const read = readEnvelope(envelope);
-    if (read === null || 'passphrase' in secret !== (read.derivation === 'argon2id')) throw new ZeroKnowledgeError();
-    return await opened(read, secretBytes(secret));
+    opening = await openerOf(envelope, secret);
   } catch {
     throw new ZeroKnowledgeError();
   }
+  for (const binding of bindings) {
+    try {
+      return { value: await opening(binding), binding };
+    } catch {
+      // Sealed for another one: the next is tried, and if none is left the envelope is refused.
+    }
+  }
+  throw new ZeroKnowledgeError();
 }
 
-async function opened(envelope: Envelope, secret: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
-  const { algorithm, iv, ciphertext, tag } = envelope;
-  const key = await deriveKey(envelope, secret);
+async function openerOf(envelope: string, secret: ZeroKnowledgeSecret) {
+  const read = readEnvelope(envelope);
+  if (read === null || 'passphrase' in secret !== (read.derivation === 'argon2id')) throw new ZeroKnowledgeError();
+  const { algorithm, iv, ciphertext, tag } = read;
+  const key = await deriveKey(read, secretBytes(secret));
   const sealed = new Uint8Array(ciphertext.length + tag.length);
   sealed.set(ciphertext);
   sealed.set(tag, ciphertext.length);
-  return CIPHERS[algorithm].open(key, iv, new TextEncoder().encode(headerOf(envelope)), sealed);
+  return (binding: Binding) => CIPHERS[algorithm].open(key, iv, authenticatedData(headerOf(read), binding), sealed);
+}
+
+export function textOf(value: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value);
+  } catch {
+    throw new ZeroKnowledgeError();
+  }
 }
 
 type Bytes = Uint8Array<ArrayBuffer>;

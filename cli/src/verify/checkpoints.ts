@@ -82,7 +82,7 @@ export class CheckpointSet {
     return [...this.#byNumber.values()].sort((a, b) => a.id - b.id);
   }
 
-  /** Those whose signatures hold, for this tenant; the rest is reported. With `named`, only keys with these ids and their successors count. */
+  /** Those whose signatures hold, for this tenant; the rest is reported. Only the named keys and their successors count. */
   proven(tenantId: string, named: ReadonlySet<string>, report: Report): Checkpoint[] {
     const trusted = this.#withSuccessors(named);
     const proven: Checkpoint[] = [];
@@ -117,8 +117,7 @@ export class CheckpointSet {
   #problem(checkpoint: Checkpoint, tenantId: string, trusted: ReadonlySet<string>): string | null {
     const { key_id, tenant_id, signature } = checkpoint;
     if (tenant_id !== tenantId) return `is of ${tenant_id}, and the log of ${tenantId}`;
-    if (trusted.size > 0 && !trusted.has(key_id))
-      return `is signed by ${key_id}, which is neither a key you named nor a successor of one`;
+    if (!trusted.has(key_id)) return `is signed by ${key_id}, which is neither a key you named nor a successor of one`;
     const key = this.#keys.get(key_id);
     if (key === undefined) return `is signed by ${key_id}, which is in none of the files`;
     const failed = signatureProblem(

@@ -64,8 +64,15 @@ function shownTexts(shown: Record<string, unknown>): string[] {
       ...['decision', 'status', 'ip', 'user_agent', 'request_id'].map((name) => shown[name]),
       shown['reason'] ?? '',
       text,
+      ...rowsOf(shown['rows']),
     ]),
   );
+}
+
+/** The rows that a change left behind are the last field, where there are any. */
+function rowsOf(rows: unknown): unknown[] {
+  if (!Array.isArray(rows)) return [];
+  return [rows.map(({ table, row, digest }: Record<string, unknown>) => [table, row, digest])];
 }
 
 export interface Start {

@@ -4,24 +4,31 @@ import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { CheckpointSet } from './checkpoints.ts';
 import { Unreadable } from './log.ts';
+import { isKeyId } from './signature.ts';
 import { type Problem, type Result, verifyLog } from './verification.ts';
 
 const EXIT_WRONG = 1;
-const EXIT_USAGE = 2;
+const EXIT_UNKNOWN = 2;
 
 const USAGE = `coffer-verify: is an exported audit log the one that was signed?
 
-  coffer-verify --log audit.ndjson --checkpoints checkpoints.json [--key rsa-pss-3072-…]
+  coffer-verify --log audit.ndjson --checkpoints checkpoints.json --key rsa-pss-3072-…
+  coffer-verify --log audit.ndjson --chain-only
 
   --log FILE          what GET /v1/audit/export answered, or pages of GET /v1/audit; - reads standard input
   --checkpoints FILE  what GET /v1/audit/checkpoints answered; may be given more than once
-  --key ID            a key that you trust, by the id you noted; may be given more than once
+  --key ID            the key_id that you noted when the service was set up; may be given more than once. Its successors count too.
+                      Take it from a note that whoever can change the log cannot change, never from the files that are checked
   --from-seq N        the log begins with this entry: what came before was checked another time
   --tenant ID         whose log it is; needed only where no file says so
-  --chain-only        only recompute the chain, where there is no checkpoint: shows damage, not who made it
+  --chain-only        only look for damage, where there is no checkpoint: anybody can make a chain that is whole, so it never says OK
 
-It needs no network and no service. It ends with 0 if everything fits, 1 if something is wrong, 2 if it cannot tell.
+It needs no network and no service. It ends with 0 if everything fits and a key you trust vouches for it, 1 if something is wrong, 2 if it cannot tell.
 `;
+
+const KEY_MISSING =
+  '--key is missing: without it a log that was forged with any key would pass. Give the key_id that was noted from GET /v1/audit/checkpoints when the service ' +
+  'was set up, and kept where whoever can change the log cannot change it; one taken from the files that are checked proves nothing';
 
 class WrongUsage extends Error {}
 
@@ -30,7 +37,7 @@ try {
 } catch (error) {
   process.stderr.write(`coffer-verify: ${error instanceof Error ? error.message : String(error)}\n`);
   if (error instanceof WrongUsage) process.stderr.write(`\n${USAGE}`);
-  process.exitCode = EXIT_USAGE;
+  process.exitCode = EXIT_UNKNOWN;
 }
 
 async function run(): Promise<number> {
@@ -55,8 +62,18 @@ async function run(): Promise<number> {
   const lines = linesOf(input);
   const { trusted, fromSeq, tenantId } = options;
   const result = await verifyLog(lines, { checkpoints, found, trusted, fromSeq, tenantId });
-  tell(result, options.chainOnly, trusted.size > 0);
-  return result.problems.length === 0 && (options.chainOnly || result.checkpoints > 0) ? 0 : EXIT_WRONG;
+  const verdict = verdictOf(result, options.chainOnly);
+  tell(result, options.chainOnly, verdict.text);
+  return verdict.exitCode;
+}
+
+/** Only a checkpoint signed by a key that the caller named makes it OK: everything else in the files could be a forger's. */
+function verdictOf(result: Result, isChainOnly: boolean): { text: string; exitCode: number } {
+  if (result.problems.length > 0) return { text: 'NOT OK', exitCode: EXIT_WRONG };
+  if (isChainOnly) {
+    return { text: 'The chain is whole, but NOT VERIFIED: nobody vouches for it.', exitCode: EXIT_UNKNOWN };
+  }
+  return result.checkpoints > 0 ? { text: 'OK', exitCode: 0 } : { text: 'NOT OK', exitCode: EXIT_WRONG };
 }
 
 function optionsOf() {
@@ -66,7 +83,13 @@ function optionsOf() {
   const chainOnly = values['chain-only'] === true;
   const fromSeq = Number(values['from-seq'] ?? '1');
   if (log === undefined) throw new WrongUsage('--log is missing');
+  if (chainOnly && checkpoints.length + key.length > 0) {
+    throw new WrongUsage('--chain-only looks at no checkpoint and no key: leave it out to have them checked');
+  }
   if (checkpoints.length === 0 && !chainOnly) throw new WrongUsage('--checkpoints is missing');
+  if (key.length === 0 && !chainOnly) throw new WrongUsage(KEY_MISSING);
+  if (!key.every(isKeyId))
+    throw new WrongUsage('--key must be a key_id, such as rsa-pss-3072- and 40 hexadecimal digits');
   if (!Number.isSafeInteger(fromSeq) || fromSeq < 1) throw new WrongUsage('--from-seq must be a whole number');
   return { log, checkpoints, trusted: new Set(key), fromSeq, tenantId: tenant, chainOnly };
 }
@@ -103,7 +126,7 @@ async function* linesOf(input: NodeJS.ReadableStream): AsyncIterable<string> {
   }
 }
 
-function tell(result: Result, isChainOnly: boolean, isKeyNamed: boolean): void {
+function tell(result: Result, isChainOnly: boolean, verdict: string): void {
   const say = (text: string) => process.stdout.write(`${text}\n`);
   for (const { where, what } of result.problems) say(`WRONG: ${where} ${what}`);
   if (result.isShortened) say('… and more.');
@@ -112,7 +135,7 @@ function tell(result: Result, isChainOnly: boolean, isKeyNamed: boolean): void {
   if (!isChainOnly) {
     say(`Checkpoints that fit: ${checkpoints}. The last one vouches for everything up to entry ${signedSeq}.`);
     if (lastSeq > signedSeq) say(`Entries ${Math.max(signedSeq + 1, firstSeq)} to ${lastSeq} came after it.`);
-    for (const id of keyIds) say(`Signed by ${id}${isKeyNamed ? '.' : ': compare it with the id you noted.'}`);
+    for (const id of keyIds) say(`Signed by ${id}.`);
   }
-  say(result.problems.length === 0 && (isChainOnly || checkpoints > 0) ? 'OK' : 'NOT OK');
+  say(verdict);
 }

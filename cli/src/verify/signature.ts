@@ -21,6 +21,10 @@ export function keyIdOf(publicKey: Buffer): string {
   return `${KEY_ID_PREFIX}${digest.slice(0, FINGERPRINT_DIGITS)}`;
 }
 
+export function isKeyId(text: string): boolean {
+  return text.startsWith(KEY_ID_PREFIX) && /^[0-9a-f]{40}$/.test(text.slice(KEY_ID_PREFIX.length));
+}
+
 /** What a signature is of is part of it: one of a checkpoint is none of a key. */
 export type Context = 'coffer-audit-checkpoint-v1' | 'coffer-audit-key-v1';
 

@@ -32,7 +32,7 @@ export interface Wanted {
   checkpoints: CheckpointSet;
   /** What was wrong with the files the checkpoints came from. */
   found: readonly Problem[];
-  /** Ids of the keys that count; any, if there are none. */
+  /** Ids of the keys that count, with their successors. */
   trusted: ReadonlySet<string>;
   /** The log may begin here; else it begins with its first entry. */
   fromSeq: number;

@@ -83,7 +83,7 @@ export class Pipeline {
           : await this.#kernel.idempotency.once(idempotent, () => answerOf(endpoint, ctx, input));
       const isReplay = 'saved' in done;
       if (isReplay) replay(ctx, done.saved);
-      const reply = isReplay ? repeatedReply(endpoint, done.saved) : finishedReply(endpoint, ctx, done.result);
+      const reply = isReplay ? repeatedReply(endpoint, ctx, done.saved) : finishedReply(endpoint, ctx, done.result);
       if (ctx.committed === null && declaration.audit !== NONE && !ctx.isUnrecorded) {
         await this.#recordRead(ctx, reply.status);
       }
@@ -253,8 +253,7 @@ function keptAnswer(endpoint: ReadyEndpoint, status: number, ctx: Context, resul
   const { output, status: own } = endpoint.declaration;
   if (status !== own) return { status, resource, attributes, body: JSON.stringify(result) };
   const kept = { status, resource, attributes };
-  if (isBytes(endpoint, status))
-    return { ...kept, body: Buffer.from(result as string | Uint8Array).toString('base64') };
+  if (isBytes(endpoint, status)) return { ...kept, body: rawText(ctx, result as string | Uint8Array) };
   return { ...kept, body: output === NONE ? '' : endpoint.serialize(result) };
 }
 
@@ -263,8 +262,17 @@ function isBytes({ declaration }: ReadyEndpoint, status: number): boolean {
   return declaration.raw !== NONE && status === declaration.status;
 }
 
-function repeatedReply(endpoint: ReadyEndpoint, { status, body }: SavedAnswer): Omit<Reply, 'headers'> {
-  return { status, body: isBytes(endpoint, status) ? Buffer.from(body, 'base64') : body };
+/** With its headers: one of them may hold what opens the bytes. */
+function rawText({ replyHeaders }: Context, bytes: string | Uint8Array): string {
+  return JSON.stringify({ headers: replyHeaders, base64: Buffer.from(bytes).toString('base64') });
+}
+
+function repeatedReply(endpoint: ReadyEndpoint, ctx: Context, { status, body }: SavedAnswer): Omit<Reply, 'headers'> {
+  if (!isBytes(endpoint, status)) return { status, body };
+  // Up to 0.4 the bytes were stored without headers.
+  const { headers, base64 } = body.startsWith('{') ? JSON.parse(body) : { headers: {}, base64: body };
+  Object.assign(ctx.replyHeaders, headers);
+  return { status, body: Buffer.from(base64, 'base64') };
 }
 
 /** What had to be loaded to be decided on is decided on again: rights may have changed since the answer was made. */

@@ -4,6 +4,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { ARCHIVE_PASSWORD_HEADER, newArchivePassword } from './archive-password.ts';
 import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
 import type { ConnectionCertificates } from './ports.ts';
@@ -31,7 +32,8 @@ export async function exportBundle(
   const { tenant_id: tenantId, client_id: clientId, connection_no: connectionNo } = row;
   const ttlMs = (body.certificate_ttl_days ?? CERTIFICATE_DAYS_DEFAULT) * DAY_MS;
   const prepared = await certificates.prepare({ tenantId, clientId, connectionNo, ttlMs });
-  const archive = await encrypted(body.password, {
+  const password = body.password ?? newArchivePassword();
+  const archive = await encrypted(password, {
     'client.crt': prepared.certificate,
     'client.key': prepared.private_key ?? '',
     'ca-chain.pem': prepared.ca_chain,
@@ -39,6 +41,7 @@ export async function exportBundle(
     'README.txt': readme(ctx, row),
   });
   ctx.describe({ client_id: clientId });
+  if (body.password === undefined) ctx.replyHeaders[ARCHIVE_PASSWORD_HEADER] = password;
   return ctx.change(async (tx) => {
     if ((await store.lockConnection(tx, tenantId, connectionNo)) === undefined) throw notFound('connection');
     await certificates.insert(tx, prepared.row);

@@ -331,13 +331,21 @@ export const exportBundle = endpoint({
   summary: 'Export a connection’s bundle as an encrypted archive',
   description:
     'A fresh certificate with its key, the CA chain and a description, in a ZIP archive encrypted with AES-256 (AE-2), which 7-Zip opens. ' +
-    'The client secret is not in it: it was shown once. It takes the right to add members to its vaults.',
+    'The client secret is not in it: it was shown once. It takes the right to add members to its vaults. Without a `password` one of 125 bits is made, ' +
+    'and shown once, in the header `X-Archive-Password` of the answer.',
   permission: 'app_connections:export',
   rate: 'rotate',
   audit: 'bundle_exported',
   effect: 'change',
   body: object({
-    password: Type.String({ minLength: EXPORT_PASSWORD_LENGTH_MIN, maxLength: 256, description: 'Of the archive.' }),
+    password: Type.Optional(
+      Type.String({
+        minLength: EXPORT_PASSWORD_LENGTH_MIN,
+        maxLength: 256,
+        description:
+          'Of the archive, if it must be one of your own: whoever gets the archive can guess at it without limit.',
+      }),
+    ),
     certificate_ttl_days: Type.Optional(Type.Integer({ minimum: 1, maximum: CERTIFICATE_DAYS_MAX })),
   }),
   status: 200,

@@ -351,7 +351,13 @@ const relocation = {
     to_vault: Type.Optional(vaultName),
     to_path: pathText,
     promote: Type.Optional(Type.Boolean()),
+    value: Type.Optional({
+      ...value,
+      description:
+        'In a zero-knowledge vault, and needed there: the value, sealed anew for the vault and path it goes to.',
+    }),
   }),
+  bodyBytesMax: VALUE_BODY_BYTES_MAX,
   output: Secret,
   errors: [...MISSING, ...FITTING, 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED', 'ZkBoundaryViolation'],
 } as const;
@@ -361,7 +367,8 @@ export const moveSecret = endpoint({
   name: 'moveSecret',
   path: '/v1/vaults/{vault}/secrets/{path*}/move',
   summary: 'Move a secret with its history, without reading it',
-  description: 'Needs secrets:move here and secrets:create there; who may not read it here must not be able to there.',
+  description:
+    'Needs secrets:move here and secrets:create there; who may not read it here must not be able to there. In a zero-knowledge vault `value` becomes the next version.',
   permission: 'secrets:move',
   audit: 'secrets:move',
   errors: [...relocation.errors, 'VERSION_CONFLICT'],
@@ -372,7 +379,8 @@ export const copySecret = endpoint({
   name: 'copySecret',
   path: '/v1/vaults/{vault}/secrets/{path*}/copy',
   summary: 'Copy the newest version of a secret, without reading it',
-  description: 'Needs secrets:copy here and secrets:create there; who may not read it here must not be able to there.',
+  description:
+    'Needs secrets:copy here and secrets:create there; who may not read it here must not be able to there. In a zero-knowledge vault `value` becomes the first version.',
   permission: 'secrets:copy',
   audit: 'secrets:copy',
   status: 201,

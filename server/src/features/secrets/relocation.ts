@@ -8,6 +8,7 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { countSecrets, findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import {
   attributesOf,
+  authorOf,
   describedAs,
   lockForChange,
   pathIn,
@@ -23,7 +24,8 @@ import { environmentIn } from './fitting.ts';
 import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
 import { addSecret, alreadyExists, lockLive, newSecretNo } from './service.ts';
 import * as store from './store.ts';
-import { tagPlace } from './versions.ts';
+import { refuseBadValue } from './values.ts';
+import { appendVersion, tagPlace } from './versions.ts';
 import { secretOf } from './wire.ts';
 
 const VERSIONS_AT_ONCE = 50;
@@ -59,7 +61,23 @@ async function relocationOf(
       'A value cannot cross into or out of a zero-knowledge vault by itself.',
     );
   }
+  refuseBadReplacement(to, secret, body.value);
   return { from, to, toPath, sealer: await sealerFor(ctx.kernel, to) };
+}
+
+/** An envelope opens only where it was sealed for: in a zero-knowledge vault the caller sends one for the new path. */
+function refuseBadReplacement(to: VaultRow, { type }: store.SecretRow, value: string | undefined): void {
+  if (to.is_zero_knowledge !== 1) {
+    if (value !== undefined)
+      throw invalidField('/body/value', 'is only for zero-knowledge vaults: change the value afterwards');
+    return;
+  }
+  if (value === undefined) {
+    const message =
+      'An envelope opens only at the vault and path it was sealed for: open it, seal it for the new one, and send that as `value`.';
+    throw new CofferError('ZkBoundaryViolation', message);
+  }
+  refuseBadValue(to, type, value, '/body/value');
 }
 
 function requireCreate(ctx: Context, vault: string, path: string, attributes: Parameters<Context['may']>[2]): void {
@@ -147,8 +165,9 @@ export async function move(
     } catch (error) {
       throw error instanceof UniqueViolation ? alreadyExists() : error;
     }
-    const moved = { ...row, ...change };
-    await store.replaceTags(tx, tagPlace(moved), [], tags);
+    const arrived = { ...row, ...change };
+    await store.replaceTags(tx, tagPlace(arrived), [], tags);
+    const moved = body.value === undefined ? arrived : await replaceValue(ctx, tx, relocation, arrived, body.value);
     if (isElsewhere) {
       await countSecrets(tx, ctx.tenantId, from.vault_id, -1);
       await countSecrets(tx, ctx.tenantId, to.vault_id, 1);
@@ -160,6 +179,12 @@ export async function move(
     });
     return secretOf(to.name, moved);
   });
+}
+
+/** What was sealed for the new path becomes the next version; those before stay as they are, sealed for where the secret was. */
+async function replaceValue(ctx: Context, tx: Tx, { sealer }: Relocation, row: store.SecretRow, value: string) {
+  const next = { operation: 'update' as const, reason: `moved from ${ctx.resource}`, author: authorOf(ctx), value };
+  return appendVersion(tx, row, next, ctx.now, sealer);
 }
 
 /** Under the other vault's key: left under the old one's, its values would be destroyed with that vault. */
@@ -199,7 +224,7 @@ export async function copy(
     const row = await lockForChange(ctx, tx, from, path);
     refuseWhileRotating(row);
     const environment = permittedEnvironment(ctx, relocation, row, body.promote);
-    const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, row);
+    const value = body.value ?? (await openValue(ctx.kernel, ctx.tenantId, from.vault_id, row));
     const identity = { secret_id: newId('sec', ctx.now), protection: row.protection };
     const made: store.SecretRow = {
       ...row,

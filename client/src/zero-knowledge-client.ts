@@ -1,0 +1,113 @@
+import { InProcessVersionStore, type SecretLocation, type VersionStore } from './version-store.ts';
+import {
+  openUnderFirst,
+  type SealOptions,
+  sealZeroKnowledge,
+  textOf,
+  ZeroKnowledgeError,
+  type ZeroKnowledgeSecret,
+} from './zero-knowledge.ts';
+import { refuseUnversioned, type ZeroKnowledgeLocation } from './zero-knowledge-location.ts';
+
+/** A secret as the service answers it. Nothing of it is trusted. */
+export interface ServedSecret {
+  /** The envelope. */
+  value: string;
+  version: number;
+}
+
+export interface OpenedSecret<T> {
+  value: T;
+  /** The version that the value was sealed for: that of its newest value, or of an older one after a rollback. */
+  sealedVersion: number;
+}
+
+export interface ClientOptions extends SealOptions {
+  /** In this process unless given. */
+  versions?: VersionStore;
+}
+
+/** The service answered with a value that is older than one it showed before. */
+export class ZeroKnowledgeVersionError extends Error {
+  override readonly name = 'ZeroKnowledgeVersionError';
+  readonly sealedVersion: number;
+  readonly highestVersion: number;
+
+  constructor({ vault, path }: SecretLocation, sealedVersion: number, highestVersion: number) {
+    super(
+      `The value of ${path} in ${vault} was sealed for version ${sealedVersion}, and version ${highestVersion} was seen before: the secret was rolled back. ` +
+        'If that was intended, seal the older value again as a new version.',
+    );
+    this.sealedVersion = sealedVersion;
+    this.highestVersion = highestVersion;
+  }
+}
+
+/** A change of metadata makes a new version with the value as it is: so many of them in a row still open. */
+export const VERSIONS_SEARCHED_MAX = 256;
+
+/**
+ * Seals and opens the values of one installation's zero-knowledge vaults. Vault, path and version are bound into every envelope, and a value that
+ * is older than one seen before is refused.
+ */
+export class ZeroKnowledgeClient {
+  readonly #secret: ZeroKnowledgeSecret;
+  readonly #versions: VersionStore;
+  readonly #options: SealOptions;
+
+  constructor(secret: ZeroKnowledgeSecret, { versions = new InProcessVersionStore(), ...options }: ClientOptions = {}) {
+    this.#secret = secret;
+    this.#versions = versions;
+    this.#options = options;
+  }
+
+  /** Seals what becomes `version` of the secret: 1 for a new one, else the newest and one. Send `expected_version` with it. */
+  async seal(value: string | Uint8Array, location: Required<ZeroKnowledgeLocation>): Promise<string> {
+    refuseUnversioned(location);
+    return sealZeroKnowledge(value, this.#secret, location, this.#options);
+  }
+
+  /** Opens the newest version of a secret. `asked` is what was asked for, never what the answer says of itself. */
+  async open(served: ServedSecret, asked: SecretLocation): Promise<OpenedSecret<string>> {
+    const { value, sealedVersion } = await this.openBytes(served, asked);
+    return { value: textOf(value), sealedVersion };
+  }
+
+  async openBytes(served: ServedSecret, asked: SecretLocation): Promise<OpenedSecret<Uint8Array>> {
+    const opened = await openNewest(served, this.#secret, asked);
+    const highestVersion = await this.#versions.raise(asked, opened.sealedVersion);
+    if (!(opened.sealedVersion >= highestVersion)) {
+      throw new ZeroKnowledgeVersionError(asked, opened.sealedVersion, highestVersion);
+    }
+    return opened;
+  }
+
+  /** Opens a secret where it is and seals it for where it goes: an envelope that is only moved does not open there. */
+  async reseal(served: ServedSecret, from: SecretLocation, to: Required<ZeroKnowledgeLocation>): Promise<string> {
+    const { value } = await this.openBytes(served, from);
+    return this.seal(value, to);
+  }
+
+  /** Call it after a write that succeeded: from then on the value before it is refused, also if the new one was never read. */
+  async written(location: Required<ZeroKnowledgeLocation>): Promise<void> {
+    refuseUnversioned(location);
+    await this.#versions.raise(location, location.version);
+  }
+}
+
+/**
+ * Finds the version that the value was sealed for, from the served one downwards. The served number is only where the search begins: what counts is
+ * the one that the envelope is authenticated with.
+ */
+export async function openNewest(
+  served: ServedSecret,
+  secret: ZeroKnowledgeSecret,
+  { vault, path }: SecretLocation,
+): Promise<OpenedSecret<Uint8Array>> {
+  const { value: envelope, version } = (served ?? {}) as ServedSecret;
+  if (!Number.isSafeInteger(version) || version < 1) throw new ZeroKnowledgeError();
+  const count = Math.min(version, VERSIONS_SEARCHED_MAX);
+  const candidates = Array.from({ length: count }, (_, back) => ({ vault, path, version: version - back }));
+  const { value, binding } = await openUnderFirst(envelope, secret, candidates);
+  return { value, sealedVersion: binding.version };
+}
