@@ -48,11 +48,8 @@ onBothDatabases('audit checkpoints', (database) => {
   test('each hour the head of a log that has grown is signed, and of one that has not is not', async () => {
     const { token } = tenant.owner;
     await nextRound();
-    assert.deepEqual(await stored(service, tenant.id), [], 'nothing was recorded yet');
-    await refused(service.call('POST', '/v1/audit/checkpoints', { token }), 404, 'NOT_FOUND');
-    await nextRound();
     const [first] = await stored(service, tenant.id);
-    assert.ok(first !== undefined && first.seq > 0);
+    assert.equal(first?.seq, 1, 'a log begins with the tenant’s own rows');
     await nextRound();
     assert.equal((await stored(service, tenant.id)).length, 1, 'nothing was recorded in this hour');
     await ok(service.call('GET', '/v1/groups', { token }));
