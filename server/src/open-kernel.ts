@@ -139,10 +139,11 @@ export async function openKernel(parts: {
   for (const tenantId of unauthenticated) keyring.setAuthenticated(tenantId, false);
 
   const heads = new Heads(keyring);
+  const nodeId = newId('node', clock.now());
   const store =
     database instanceof SqliteDatabase
       ? await openJournaled({ config, clock, log, database, heads, keyring })
-      : new PostgresAuditStore(database as PostgresDatabase, heads);
+      : new PostgresAuditStore({ database: database as PostgresDatabase, heads, keyring, clock, log, metrics, nodeId });
   const audit = new AuditLog(store, heads, log);
   await authenticateRows({ database, root, keyring, heads, audit, clock, log }, unauthenticated);
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
@@ -166,7 +167,7 @@ export async function openKernel(parts: {
     dpop: new DpopGuard({ database, keyring, addresses, isNonceRequired: config.isDpopNonceRequired }),
     outbound: new AddressGuard(config.outboundAllow),
     operatorTenantId: '',
-    nodeId: newId('node', clock.now()),
+    nodeId,
   };
   return { kernel, heads };
 }

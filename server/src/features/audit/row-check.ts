@@ -1,6 +1,7 @@
 import { walkChain } from '../../kernel/audit/chain-walk.ts';
 import {
   compareRows,
+  PROBLEMS_TOLD_MAX,
   type RowFindings,
   type RowHistory,
   type RowProblem,
@@ -8,6 +9,7 @@ import {
   rowProblem,
 } from '../../kernel/integrity/row-verification.ts';
 import { SYSTEM_TENANT, type Tables } from '../../kernel/storage/tables.ts';
+import * as store from './store.ts';
 import type { VerificationParts } from './verification.ts';
 
 export interface VerifiedRows {
@@ -34,6 +36,10 @@ export async function verifyRows(
   const { kernel, tables } = parts;
   const findings = await compareRows(kernel.database.read, tables, tenantId, history?.digests ?? null);
   if (history !== null) await settleFindings(parts, tenantId, head, history, findings);
+  for (const id of await store.refusedSegments(kernel.database.read, tenantId, PROBLEMS_TOLD_MAX)) {
+    findings.add({ table: 'audit_segments', row: id, problem: 'forged' });
+  }
+  for (const row of history?.missingSegments ?? []) findings.add({ table: 'audit_segments', row, problem: 'missing' });
   if (tenantId === kernel.operatorTenantId) await addSystemRows(parts, findings);
   return { checked: findings.checked, problems_count: findings.count, problems: findings.problems };
 }

@@ -31,7 +31,8 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
   let position: Position | null = start === null ? null : { segment: String(start[0]), shown: Number(start[1]) };
   let nextSegment = position?.segment ?? (to === null ? null : idAtTime('audit', to + WRITTEN_WITHIN_MS));
 
-  await ctx.kernel.audit.settle();
+  // Linked first: what no node wrote is refused then, and not shown.
+  await ctx.kernel.audit.seal();
   const found: StoredEntry[] = [];
   const yieldNow = yielder();
   let looked = 0;

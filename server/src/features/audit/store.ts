@@ -1,3 +1,4 @@
+import { REFUSED } from '../../kernel/audit/node-segments.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../../kernel/storage/tables.ts';
@@ -33,10 +34,24 @@ export async function segmentsBack(
     .selectFrom('audit_segments')
     .selectAll()
     .where('tenant_id', '=', tenantId)
+    .where((eb) => eb.or([eb('first_seq', 'is', null), eb('first_seq', '>', REFUSED)]))
     .orderBy('id', 'desc')
     .limit(limit);
   if (from !== null) query = query.where('id', '<=', from);
   return query.execute();
+}
+
+/** Segments that no node wrote. */
+export async function refusedSegments(db: Reader, tenantId: string, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('audit_segments')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', '=', REFUSED)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
 }
 
 export function findHead(db: Reader, tenantId: string): Promise<Tables['audit_heads'] | undefined> {

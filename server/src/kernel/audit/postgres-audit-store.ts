@@ -1,34 +1,47 @@
 import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
-import type { MacKey } from '../crypto/keyring.ts';
+import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
+import type { Keyring, MacKey } from '../crypto/keyring.ts';
 import { newId } from '../ids.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import type { Tx } from '../storage/database.ts';
 import type { PostgresDatabase } from '../storage/postgres.ts';
 import { PreparedQuery } from '../storage/prepared-query.ts';
-import { SYSTEM_TENANT } from '../storage/tables.ts';
+import { type AuditSegmentsTable, SYSTEM_TENANT } from '../storage/tables.ts';
 import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, type Links, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { type NewSegment, newSegment, segmentText, tenantOf, textsOf } from './segment.ts';
+import { type Sorted, sortSegments } from './linkable.ts';
+import { isNodeRow, isOfNode, NodeSegments, nodeRow, REFUSED, type Unlinked } from './node-segments.ts';
+import { newSegment, segmentText, tenantOf, textsOf } from './segment.ts';
+import { systemEntry } from './system-entry.ts';
+import { TAMPERING_ACTION } from './tampering.ts';
 
 /** One statement of one shape however many tenants a batch has: prepared once, one round trip, one commit. */
-const INSERT = `insert into audit_segments (tenant_id, id, entries)
-  select * from unnest($1::text[], $2::text[], $3::text[])`;
-const INSERT_WITH_CHANGE = new PreparedQuery<{ tenantId: string; id: string; entries: string }, never>(
-  (db, parameter) =>
-    db
-      .insertInto('audit_segments')
-      .values({
-        tenant_id: parameter('tenantId'),
-        id: parameter('id'),
-        entries: parameter('entries'),
-        first_seq: null,
-        hashes: null,
-      })
-      .$castTo<never>(),
+const COLUMNS = 'tenant_id, id, entries, node_id, node_no, voids, mac, mac_key_version';
+const INSERT = `insert into audit_segments (${COLUMNS}) select tenant_id, id, entries, node_id, node_no, voids, decode(mac, 'hex'), mac_key_version
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::integer[])
+  as v(tenant_id, id, entries, node_id, node_no, voids, mac, mac_key_version)`;
+const INSERT_WITH_CHANGE = new PreparedQuery<Unlinked, never>((db, parameter) =>
+  db
+    .insertInto('audit_segments')
+    .values({
+      tenant_id: parameter('tenant_id'),
+      id: parameter('id'),
+      entries: parameter('entries'),
+      node_id: parameter('node_id'),
+      node_no: parameter('node_no'),
+      voids: parameter('voids'),
+      mac: parameter('mac'),
+      mac_key_version: parameter('mac_key_version'),
+      first_seq: null,
+      hashes: null,
+    })
+    .$castTo<never>(),
 );
-const INSERT_ONE = 'insert into audit_segments (tenant_id, id, entries) values ($1, $2, $3)';
+const INSERT_ONE = `insert into audit_segments (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)`;
 const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashes = decode(v.hashes, 'hex')
   from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes) where s.tenant_id = $1 and s.id = v.id`;
 /** As much as a few entries, of what cannot be compressed: it needs room where entries do. */
@@ -37,63 +50,112 @@ const SEAL_BATCH = 500;
 const SEAL_TENANTS = 100;
 /** Of segments that wait to be linked: what another node links is never asked for again, and must go too. */
 const OWN_ENTRIES_MAX = 20_000;
+/** Tells which numbers are void and nothing else; it is deleted instead of being linked. */
+const EMPTY = '[]';
+const NAMED_MAX = 20;
+const TAMPERED =
+  'Somebody wrote to the database without the service: entries that no node wrote were refused, or entries that a node wrote are gone. Find out who could write to it, and run "coffer server verify".';
 
-/** Several nodes insert, so the order is known only after commit: entries are linked then. */
+/** A segment that waits to be linked, with its entries as they are hashed. */
+type Waiting = Unlinked & { texts: readonly string[] };
+
+interface Outcome {
+  linked: readonly Waiting[];
+  refused: readonly string[];
+  missing: Sorted<Waiting>['missing'];
+}
+
+/**
+ * Several nodes insert, so the order is known only after commit: entries are linked then. Each node authenticates and numbers what it
+ * inserts; what no node wrote is refused, and what a node wrote and is gone is missed.
+ */
 export class PostgresAuditStore implements AuditStore {
   readonly #database: PostgresDatabase;
   readonly #heads: Heads;
-  /** What this node inserted and will soon link, by segment: it need not be read back. */
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #nodes: NodeSegments;
+  /** What this node inserted and will soon link, by tenant and segment: it need not be read back. */
   readonly #own = new Map<string, readonly string[]>();
   #ownEntries = 0;
 
-  constructor(database: PostgresDatabase, heads: Heads) {
-    this.#database = database;
-    this.#heads = heads;
+  constructor(parts: {
+    database: PostgresDatabase;
+    heads: Heads;
+    keyring: Keyring;
+    clock: Clock;
+    log: Logger;
+    metrics: Metrics;
+    nodeId: string;
+  }) {
+    this.#database = parts.database;
+    this.#heads = parts.heads;
+    this.#keyring = parts.keyring;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#metrics = parts.metrics;
+    this.#nodes = new NodeSegments(parts.nodeId);
   }
 
   async append(entries: AuditEntry[]): Promise<void> {
-    const columns: [string[], string[], string[]] = [[], [], []];
-    const segments: NewSegment[] = [];
-    for (const [tenantId, group] of Map.groupBy(entries, (entry) => entry.tenant_id)) {
-      const segment = newSegment(group);
-      const { id, texts } = segment;
-      segments.push(segment);
-      columns[0].push(tenantId);
-      columns[1].push(id);
-      columns[2].push(segmentText(texts));
+    const groups = [...Map.groupBy(entries, (entry) => entry.tenant_id)];
+    const keys = await Promise.all(groups.map(([tenantId]) => this.#heads.key(tenantId)));
+    const segments = groups.map(([tenantId, group], i) => {
+      const { id, texts } = newSegment(group);
+      return { ...this.#signed(tenantId, id, segmentText(texts), keys[i] as MacKey), texts };
+    });
+    try {
+      await this.#insert(segments);
+    } catch (error) {
+      for (const { undo } of segments) undo();
+      throw error;
     }
-    // A text in a list is quoted once more, character by character: not where there is only one.
-    const isOne = columns[0].length === 1;
-    await this.#database.write(isOne ? INSERT_ONE : INSERT, isOne ? columns.flat() : columns);
-    for (const { id, texts } of segments) {
-      this.#own.set(id, texts);
+    for (const { tenant_id, id, texts } of segments) {
+      this.#own.set(ownSlot(tenant_id, id), texts);
       this.#ownEntries += texts.length;
     }
-    for (const id of this.#own.keys()) {
+    for (const slot of this.#own.keys()) {
       if (this.#ownEntries <= OWN_ENTRIES_MAX) break;
-      this.#forget(id);
+      this.#forget(slot);
     }
   }
 
-  #forget(id: string): void {
-    this.#ownEntries -= this.#own.get(id)?.length ?? 0;
-    this.#own.delete(id);
+  #signed(tenantId: string, id: string, entries: string, key: MacKey): Unlinked & { undo(): void } {
+    return { tenant_id: tenantId, id, entries, ...this.#nodes.sign(tenantId, id, entries, key) };
   }
 
-  async appendIn(tx: Tx, entries: AuditEntry[]): Promise<void> {
+  /** A text in a list is quoted once more, character by character: not where there is only one. */
+  async #insert(segments: readonly Unlinked[]): Promise<void> {
+    const [one, ...others] = segments;
+    if (one !== undefined && others.length === 0) return this.#database.write(INSERT_ONE, columnsOf(one));
+    const rows = segments.map(columnsOf);
+    const columns = Array.from({ length: 8 }, (_, column) => rows.map((row) => row[column]));
+    columns[6] = segments.map(({ mac }) => Buffer.from(mac ?? []).toString('hex'));
+    await this.#database.write(INSERT, columns);
+  }
+
+  #forget(slot: string): void {
+    this.#ownEntries -= this.#own.get(slot)?.length ?? 0;
+    this.#own.delete(slot);
+  }
+
+  async appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
     const { id, texts } = newSegment(entries);
-    await INSERT_WITH_CHANGE.run(tx, { tenantId: tenantOf(entries), id, entries: segmentText(texts) });
+    const { undo, ...row } = this.#signed(tenantOf(entries), id, segmentText(texts), headKey);
+    tx.whenUndone.push(undo);
+    await INSERT_WITH_CHANGE.run(tx, row);
   }
 
   /** Written and committed like entries, and gone again before anybody can see it. */
   async tryAgain(): Promise<void> {
-    const row = { tenant_id: SYSTEM_TENANT, id: newId('audit'), first_seq: null, hashes: null };
+    const id = newId('audit');
     const entries = randomBytes(PROBE_BYTES).toString('base64');
+    const unsigned = { node_id: null, node_no: null, voids: null, mac: null, mac_key_version: null };
+    const row = { tenant_id: SYSTEM_TENANT, id, entries, first_seq: null, hashes: null, ...unsigned };
     await this.#database.transaction(async (tx) => {
-      await tx
-        .insertInto('audit_segments')
-        .values({ ...row, entries })
-        .execute();
+      await tx.insertInto('audit_segments').values(row).execute();
       await tx.deleteFrom('audit_segments').where('tenant_id', '=', row.tenant_id).where('id', '=', row.id).execute();
     });
   }
@@ -103,6 +165,7 @@ export class PostgresAuditStore implements AuditStore {
   async close(): Promise<void> {}
 
   async seal(): Promise<boolean> {
+    await this.#tellVoids();
     const tenants = await this.#database.read
       .selectFrom('audit_segments')
       .select('tenant_id')
@@ -116,10 +179,24 @@ export class PostgresAuditStore implements AuditStore {
     return sealed.includes(SEAL_BATCH) || (tenants.length === SEAL_TENANTS && sealed.some((count) => count > 0));
   }
 
+  /** Numbers of transactions that were undone, where no other segment has told them: others would wait for them. */
+  async #tellVoids(): Promise<void> {
+    for (const tenantId of this.#nodes.tenantsWithVoids()) {
+      const key = await this.#heads.key(tenantId);
+      const { undo, ...row } = this.#signed(tenantId, newId('audit', this.#clock.now()), EMPTY, key);
+      try {
+        await this.#insert([row]);
+      } catch (error) {
+        undo();
+        throw error;
+      }
+    }
+  }
+
   /** The lock on the head makes nodes take turns; who finds it taken leaves the work to the one who has it. */
   async #sealTenant(tenantId: string): Promise<number> {
     const key = await this.#heads.key(tenantId);
-    const linked = await this.#database.transaction(async (tx) => {
+    const outcome = await this.#database.transaction(async (tx): Promise<Outcome> => {
       const head = await tx
         .selectFrom('audit_heads')
         .selectAll()
@@ -127,53 +204,119 @@ export class PostgresAuditStore implements AuditStore {
         .forUpdate()
         .skipLocked()
         .executeTakeFirst();
-      if (head === undefined || !(await this.#heads.isAuthentic(head))) return [];
-      const rows = await tx
-        .selectFrom('audit_segments')
-        .select('id')
-        .where('tenant_id', '=', tenantId)
-        .where('first_seq', 'is', null)
-        .orderBy('id')
-        .limit(SEAL_BATCH)
-        .execute();
-      const segments = await this.#segments(
-        tx,
-        tenantId,
-        rows.map(({ id }) => id),
-      );
-      if (segments.length > 0) await writeLinks(tx, tenantId, head, segments, key);
-      return segments;
+      const nothing = { linked: [], refused: [], missing: [] };
+      if (head === undefined || !(await this.#heads.isAuthentic(head))) return nothing;
+      const { authentic, refused } = await this.#waiting(tx, tenantId);
+      const before = await this.#linkedBefore(tx, tenantId, authentic, key);
+      const sorted = sortSegments(authentic, before, this.#clock.now());
+      const linked = sorted.linkable.filter(({ texts }) => texts.length > 0);
+      if (linked.length > 0) await writeLinks(tx, tenantId, head, linked, key);
+      const gone = [...refused, ...sorted.repeated.map(({ id }) => id)];
+      await setRefused(tx, tenantId, gone);
+      await deleteEmpty(tx, tenantId, sorted.linkable);
+      for (const [node, no] of sorted.linkedNo) await writeNode(tx, nodeRow(tenantId, node, no, key));
+      return { linked: sorted.linkable, refused: gone, missing: sorted.missing };
     });
-    for (const { id } of linked) this.#forget(id);
-    return linked.length;
+    for (const { id } of outcome.linked) this.#forget(ownSlot(tenantId, id));
+    await this.#report(tenantId, outcome);
+    return outcome.linked.length;
   }
 
-  async #segments(tx: Tx, tenantId: string, ids: readonly string[]): Promise<NewSegment[]> {
-    // All at once: what is kept may be forgotten while others are read.
-    const found = new Map(ids.map((id) => [id, this.#own.get(id)]));
-    const others = ids.filter((id) => found.get(id) === undefined);
-    if (others.length > 0) {
-      const rows = await tx
-        .selectFrom('audit_segments')
-        .select(['id', 'entries'])
-        .where('tenant_id', '=', tenantId)
-        .where('id', 'in', others)
-        .execute();
-      for (const row of rows) found.set(row.id, textsOf(row));
+  /** What waits, told apart by whether a node wrote it. Before the tenant's rows were authenticated, nodes signed nothing. */
+  async #waiting(tx: Tx, tenantId: string): Promise<{ authentic: Waiting[]; refused: string[] }> {
+    const rows = await tx
+      .selectFrom('audit_segments')
+      .select(['tenant_id', 'id', 'entries', 'node_id', 'node_no', 'voids', 'mac', 'mac_key_version'])
+      .where('tenant_id', '=', tenantId)
+      .where('first_seq', 'is', null)
+      .orderBy('id')
+      .limit(SEAL_BATCH)
+      .execute();
+    const authentic: Waiting[] = [];
+    const refused: string[] = [];
+    for (const row of rows) {
+      const own = this.#own.get(ownSlot(tenantId, row.id));
+      const isFromBefore = row.mac === null && !this.#keyring.isAuthenticated(tenantId);
+      if (own !== undefined || isFromBefore || (await isOfNode(this.#keyring, row))) {
+        authentic.push({ ...row, texts: own ?? textsOf(row) });
+      } else refused.push(row.id);
     }
-    return ids.map((id) => {
-      const texts = found.get(id);
-      if (texts === undefined) throw new Error('a segment of the audit log is gone before it was linked');
-      return { id, texts };
-    });
+    return { authentic, refused };
   }
+
+  async #linkedBefore(
+    tx: Tx,
+    tenantId: string,
+    segments: readonly Unlinked[],
+    key: MacKey,
+  ): Promise<Map<string, number>> {
+    const nodes = [...new Set(segments.map(({ node_id }) => node_id ?? ''))];
+    if (nodes.length === 0) return new Map();
+    const rows = await tx
+      .selectFrom('audit_nodes')
+      .selectAll()
+      .where('tenant_id', '=', tenantId)
+      .where('node_id', 'in', nodes)
+      .execute();
+    const linked = new Map<string, number>();
+    for (const row of rows) if (await isNodeRow(this.#keyring, row, key)) linked.set(row.node_id, row.linked_no);
+    return linked;
+  }
+
+  /** In the log of the service and in the tenant's own. */
+  async #report(tenantId: string, { refused, missing }: Outcome): Promise<void> {
+    if (refused.length === 0 && missing.length === 0) return;
+    this.#metrics.refusedSegments.inc(refused.length + missing.length);
+    const details = {
+      refused: refused.slice(0, NAMED_MAX),
+      refused_count: refused.length,
+      missing: missing.slice(0, NAMED_MAX),
+    };
+    this.#log.error({ tenant: tenantId, ...details, what_to_do: TAMPERED }, 'the audit log was tampered with');
+    const facts = { actorId: 'job:link-audit', action: TAMPERING_ACTION, resource: 'audit', status: 500 } as const;
+    const entry = systemEntry({ tenantId, details, now: this.#clock.now(), ...facts });
+    await this.append([{ ...entry, decision: 'error', reason: 'the audit log was tampered with' }]);
+  }
+}
+
+function columnsOf({ tenant_id, id, entries, node_id, node_no, voids, mac, mac_key_version }: Unlinked): unknown[] {
+  return [tenant_id, id, entries, node_id, node_no, voids, mac, mac_key_version];
+}
+
+function ownSlot(tenantId: string, id: string): string {
+  return `${tenantId} ${id}`;
+}
+
+async function setRefused(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx
+    .updateTable('audit_segments')
+    .set({ first_seq: REFUSED } satisfies Partial<AuditSegmentsTable>)
+    .where('tenant_id', '=', tenantId)
+    .where('id', 'in', ids)
+    .execute();
+}
+
+async function deleteEmpty(tx: Tx, tenantId: string, segments: readonly Waiting[]): Promise<void> {
+  const ids = segments.filter(({ texts }) => texts.length === 0).map(({ id }) => id);
+  if (ids.length === 0) return;
+  await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('id', 'in', ids).execute();
+}
+
+async function writeNode(tx: Tx, row: ReturnType<typeof nodeRow>): Promise<void> {
+  const { linked_no, mac, mac_key_version } = row;
+  await tx
+    .insertInto('audit_nodes')
+    .values(row)
+    .onConflict((c) => c.columns(['tenant_id', 'node_id']).doUpdateSet({ linked_no, mac, mac_key_version }))
+    .execute();
 }
 
 async function writeLinks(
   tx: Tx,
   tenantId: string,
   head: ChainHead,
-  segments: readonly NewSegment[],
+  segments: readonly Waiting[],
   key: MacKey,
 ): Promise<void> {
   let end = head;

@@ -34,6 +34,9 @@ export function segmentText(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
 }
 
+/** Where one process writes, segments are linked as they are inserted. */
+const OF_NO_NODE = { node_id: null, node_no: null, voids: null, mac: null, mac_key_version: null };
+
 export function segmentRow(tenantId: string, segment: NewSegment, links: Links | null): AuditSegmentsTable {
   return {
     tenant_id: tenantId,
@@ -41,6 +44,7 @@ export function segmentRow(tenantId: string, segment: NewSegment, links: Links |
     entries: segmentText(segment.texts),
     first_seq: links?.firstSeq ?? null,
     hashes: links?.hashes ?? null,
+    ...OF_NO_NODE,
   };
 }
 

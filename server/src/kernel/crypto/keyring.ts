@@ -148,6 +148,10 @@ export class Keyring implements RowKeySource {
     return this.#key(tenantId, purpose, version);
   }
 
+  isAuthenticated(tenantId: string): boolean {
+    return !this.#unauthenticated.has(tenantId);
+  }
+
   /** Until its rows are authenticated, a tenant's own key is looked for where earlier releases left it. */
   setAuthenticated(tenantId: string, isAuthenticated: boolean): void {
     if (isAuthenticated) this.#unauthenticated.delete(tenantId);

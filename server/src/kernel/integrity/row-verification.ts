@@ -1,3 +1,4 @@
+import { TAMPERING_ACTION } from '../audit/tampering.ts';
 import type { Reader } from '../storage/database.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 import type { AnyAuthenticatedTable } from './authenticated-table.ts';
@@ -22,15 +23,30 @@ export interface RowProblem {
 /** What the audit log told of a tenant's rows, collected as the log is read. */
 export class RowHistory {
   readonly digests = new DigestTable();
+  /** What nodes wrote to the log and was taken away before it was linked, as the log itself tells. */
+  readonly missingSegments: string[] = [];
 
   /** From the text of one entry; answers with what it tells. */
   add(text: string): readonly RowRecord[] {
     const records = recordsIn(text);
+    if (text.includes(TAMPERING_ACTION)) this.#noteMissing(text);
     for (const [table, key, digest] of records) this.digests.set(`${table} ${key}`, digest);
     return records;
   }
+
+  #noteMissing(text: string): void {
+    const fields = JSON.parse(text) as string[];
+    if (fields[ACTOR_KIND_FIELD] !== 'system' || fields[ACTION_FIELD] !== TAMPERING_ACTION) return;
+    const { missing } = JSON.parse(fields[DETAILS_FIELD] ?? '{}') as {
+      missing?: { node: string; from: number; to: number }[];
+    };
+    for (const { node, from, to } of missing ?? []) this.missingSegments.push(`${node} ${from} to ${to}`);
+  }
 }
 
+const ACTOR_KIND_FIELD = 2;
+const ACTION_FIELD = 6;
+const DETAILS_FIELD = 15;
 const ROWS_FIELD = 16;
 
 /** Entries of changes tell their rows in a last field of their own. */

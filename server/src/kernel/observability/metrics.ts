@@ -26,6 +26,11 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly refusedSegments = new Counter({
+    name: 'cv_audit_refused_total',
+    help: 'Parts of the audit log that no node wrote and were refused, or that a node wrote and are gone.',
+    registers: [this.registry],
+  });
   readonly forgedRows = new Counter({
     name: 'cv_forged_rows_total',
     help: 'Rows that were refused because the service did not write them as they are, by table.',

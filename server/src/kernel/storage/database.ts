@@ -11,7 +11,12 @@ export type Reader = Kysely<Tables> & { readonly rowKeys: RowKeys };
 
 declare const inTransaction: unique symbol;
 /** A transaction. Stores that change rows demand one, so that forgetting it does not compile. */
-export type Tx = Reader & { readonly changes: RowChanges; readonly [inTransaction]: true };
+export type Tx = Reader & {
+  readonly changes: RowChanges;
+  /** Called if the transaction turns out not to be committed, or if nobody knows. */
+  readonly whenUndone: (() => void)[];
+  readonly [inTransaction]: true;
+};
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
@@ -81,10 +86,13 @@ export async function runTransaction<T>(
 }
 
 /** A transaction's own handle, and what has to hold before its commit. */
-export async function runInside<T>(tx: Kysely<Tables>, rowKeys: RowKeys, fn: (tx: Tx) => Promise<T>): Promise<T> {
-  const changes = new RowChanges();
-  const result = await fn(Object.assign(tx, { rowKeys, changes }) as Tx);
-  changes.requireRecorded();
+export function transactionOver(db: Kysely<Tables>, rowKeys: RowKeys): Tx {
+  return Object.assign(db, { rowKeys, changes: new RowChanges(), whenUndone: [] }) as unknown as Tx;
+}
+
+export async function runInside<T>(tx: Tx, fn: (tx: Tx) => Promise<T>): Promise<T> {
+  const result = await fn(tx);
+  tx.changes.requireRecorded();
   return result;
 }
 

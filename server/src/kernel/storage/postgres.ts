@@ -7,6 +7,7 @@ import {
   runInside,
   runTransaction,
   type Tx,
+  transactionOver,
   translate,
 } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
@@ -67,18 +68,20 @@ export class PostgresDatabase implements Database {
     client.on('error', noteBreak);
     let isOpen = true;
     const execute = executeOn(queryableClient(client), { isRetried: true });
-    const tx = kyselyOver('postgres', async (sql, parameters) => {
+    const handle = kyselyOver('postgres', async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
     });
+    const tx = transactionOver(handle, this.rowKeys);
     try {
       await client.query('begin');
-      const result = await runInside(tx, this.rowKeys, fn);
+      const result = await runInside(tx, fn);
       isOpen = false;
       await client.query('commit');
       return result;
     } catch (error) {
       isOpen = false;
+      for (const tell of tx.whenUndone) tell();
       // A connection that cannot even roll back is thrown away with whatever it was doing. One that has gone silent would be waited for again.
       if (isSilence(error)) broken = error as Error;
       else await client.query('rollback').catch(noteBreak);

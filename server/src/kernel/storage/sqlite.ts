@@ -11,6 +11,7 @@ import {
   runInside,
   runTransaction,
   type Tx,
+  transactionOver,
   translate,
 } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
@@ -156,18 +157,20 @@ export class SqliteDatabase implements Database {
   async #runInside({ fn, resolve, reject }: Queued): Promise<() => void> {
     let isOpen = true;
     const execute = executeOn(this.#writer, { isRetried: true });
-    const tx = kyselyOver('sqlite', async (sql, parameters) => {
+    const handle = kyselyOver('sqlite', async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
     });
+    const tx = transactionOver(handle, this.rowKeys);
     this.#writer.run('savepoint one', []);
     try {
-      const result = await runInside(tx, this.rowKeys, fn);
+      const result = await runInside(tx, fn);
       isOpen = false;
       this.#writer.run('release one', []);
       return () => resolve(result);
     } catch (error) {
       isOpen = false;
+      for (const tell of tx.whenUndone) tell();
       if (!this.#writer.database.isTransaction) throw error;
       this.#writer.run('rollback to one', []);
       this.#writer.run('release one', []);

@@ -20,6 +20,7 @@ export interface Tables {
   signing_keys: Authenticated<SigningKeysTable>;
   audit_segments: AuditSegmentsTable;
   audit_heads: AuditHeadsTable;
+  audit_nodes: AuditNodesTable;
   audit_journal: AuditJournalTable;
   idempotency_keys: IdempotencyKeysTable;
   rate_windows: RateWindowsTable;
@@ -82,10 +83,26 @@ export interface AuditSegmentsTable {
   id: string;
   /** JSON: a list of entries, each a list of its fields (audit/entry.ts). */
   entries: string;
-  /** Place of its first entry in the tenant's chain; null until sealed. */
+  /** Place of its first entry in the tenant's chain; null until it is linked, and `REFUSED` if it never will be. */
   first_seq: number | null;
   /** The hash of each entry, 32 bytes each, in order; null until sealed. */
   hashes: Uint8Array | null;
+  /** On PostgreSQL: which node wrote it, as its how many-th of this tenant, and which of its numbers before were never committed. */
+  node_id: string | null;
+  node_no: number | null;
+  /** JSON list. */
+  voids: string | null;
+  mac: Uint8Array | null;
+  mac_key_version: number | null;
+}
+
+/** How far the segments of a node are linked into a tenant's chain. */
+export interface AuditNodesTable {
+  tenant_id: string;
+  node_id: string;
+  linked_no: number;
+  mac: Uint8Array;
+  mac_key_version: number;
 }
 
 export interface AuditHeadsTable {

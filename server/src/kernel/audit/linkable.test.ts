@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { newId } from '../ids.ts';
+import { sortSegments } from './linkable.ts';
+import type { Unlinked } from './node-segments.ts';
+
+const NOW = 2_000_000_000_000;
+
+function segment(node: string, no: number, voids: number[] = [], madeAt = NOW): Unlinked {
+  const signed = {
+    node_id: node,
+    node_no: no,
+    voids: JSON.stringify(voids),
+    mac: new Uint8Array(),
+    mac_key_version: 1,
+  };
+  return { tenant_id: 't', id: newId('audit', madeAt), entries: '[]', ...signed };
+}
+
+const numbers = (segments: readonly Unlinked[]) => segments.map(({ node_no }) => Number(node_no)).sort((a, b) => a - b);
+
+test('what comes without a gap is linked, of each node by itself', () => {
+  const sorted = sortSegments([segment('a', 4), segment('b', 1), segment('a', 3)], new Map([['a', 2]]), NOW);
+  assert.deepEqual(numbers(sorted.linkable), [1, 3, 4]);
+  assert.deepEqual(
+    [...sorted.linkedNo],
+    [
+      ['a', 4],
+      ['b', 1],
+    ],
+  );
+});
+
+test('a gap is waited for, since its transaction may not be committed yet', () => {
+  const sorted = sortSegments([segment('a', 1), segment('a', 3)], new Map(), NOW + 59_000);
+  assert.deepEqual([numbers(sorted.linkable), sorted.missing], [[1], []]);
+});
+
+test('a gap that stays is told, and what is behind it is linked', () => {
+  const sorted = sortSegments([segment('a', 1), segment('a', 4)], new Map(), NOW + 61_000);
+  assert.deepEqual(numbers(sorted.linkable), [1, 4]);
+  assert.deepEqual(sorted.missing, [{ node: 'a', from: 2, to: 3 }]);
+});
+
+test('numbers of transactions that were undone are missed by nobody', () => {
+  const sorted = sortSegments([segment('a', 4, [2, 3]), segment('a', 1)], new Map(), NOW);
+  assert.deepEqual([numbers(sorted.linkable), sorted.missing], [[1, 4], []]);
+});
+
+test('what was linked before is not linked again', () => {
+  const sorted = sortSegments([segment('a', 2), segment('a', 3)], new Map([['a', 2]]), NOW);
+  assert.deepEqual([numbers(sorted.linkable), numbers(sorted.repeated)], [[3], [2]]);
+});
+
+test('whatever order and batches they arrive in, each is linked once and none is missed', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { maxLength: 40 }), fc.integer({ min: 1, max: 7 }), (undone, batch) => {
+      const all: Unlinked[] = [];
+      let voids: number[] = [];
+      undone.forEach((isUndone, i) => {
+        if (isUndone) voids.push(i + 1);
+        else {
+          all.push(segment('a', i + 1, voids));
+          voids = [];
+        }
+      });
+      const linked: number[] = [];
+      const known = new Map<string, number>();
+      let waiting: Unlinked[] = [];
+      for (let at = 0; at < all.length; at += batch) {
+        waiting.push(...all.slice(at, at + batch).toReversed());
+        const { linkable, linkedNo, missing, repeated } = sortSegments(waiting, known, NOW);
+        assert.deepEqual([missing, repeated], [[], []]);
+        linked.push(...linkable.map(({ node_no }) => Number(node_no)));
+        for (const [node, no] of linkedNo) known.set(node, no);
+        waiting = waiting.filter((one) => !linkable.includes(one));
+      }
+      assert.deepEqual(
+        linked.sort((a, b) => a - b),
+        all.map(({ node_no }) => node_no),
+      );
+    }),
+  );
+});

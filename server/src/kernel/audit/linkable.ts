@@ -1,0 +1,47 @@
+import { SECOND_MS } from '../clock.ts';
+import { timeOfId } from '../ids.ts';
+import type { Unlinked } from './node-segments.ts';
+
+/** A number that is missing may be of a transaction that is not committed yet; none takes as long. */
+const MISSING_AFTER_MS = 60 * SECOND_MS;
+
+export interface Sorted<S> {
+  /** In the order in which they are linked. */
+  linkable: S[];
+  /** Copies of segments that are linked already. */
+  repeated: S[];
+  /** How far each node has come. */
+  linkedNo: Map<string, number>;
+  /** Numbers that were committed once and are gone, by node. */
+  missing: { node: string; from: number; to: number }[];
+}
+
+/** Which of the segments that nodes wrote may be linked now: each node's without a gap, except for numbers that it says are void. */
+export function sortSegments<S extends Unlinked>(
+  segments: readonly S[],
+  linkedBefore: ReadonlyMap<string, number>,
+  now: number,
+): Sorted<S> {
+  const sorted: Sorted<S> = { linkable: [], repeated: [], linkedNo: new Map(), missing: [] };
+  for (const [node, own] of Map.groupBy(segments, ({ node_id }) => node_id ?? '')) {
+    const voids = new Set(own.flatMap((segment) => JSON.parse(segment.voids ?? '[]') as number[]));
+    let last = linkedBefore.get(node) ?? 0;
+    for (const segment of own.toSorted((a, b) => Number(a.node_no) - Number(b.node_no))) {
+      const no = Number(segment.node_no);
+      while (last + 1 < no && voids.has(last + 1)) last++;
+      if (no <= last) {
+        sorted.repeated.push(segment);
+        continue;
+      }
+      if (no > last + 1) {
+        if (now - timeOfId(segment.id) < MISSING_AFTER_MS) break;
+        sorted.missing.push({ node, from: last + 1, to: no - 1 });
+      }
+      last = no;
+      sorted.linkable.push(segment);
+    }
+    if (last > (linkedBefore.get(node) ?? 0)) sorted.linkedNo.set(node, last);
+  }
+  sorted.linkable.sort((a, b) => (a.id < b.id ? -1 : 1));
+  return sorted;
+}

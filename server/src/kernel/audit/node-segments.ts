@@ -1,0 +1,82 @@
+import { equalBytes } from '../crypto/digest.ts';
+import type { Keyring, MacKey } from '../crypto/keyring.ts';
+import { fieldText } from '../integrity/row-text.ts';
+import type { AuditNodesTable, AuditSegmentsTable } from '../storage/tables.ts';
+import { HEAD_PURPOSE } from './heads.ts';
+
+/** The place of a segment that the service did not write, and that is therefore never linked. */
+export const REFUSED = -1;
+
+/** What proves that a node wrote a segment. */
+export type Origin = Pick<AuditSegmentsTable, 'node_id' | 'node_no' | 'voids' | 'mac' | 'mac_key_version'>;
+export type Unlinked = Pick<AuditSegmentsTable, 'tenant_id' | 'id' | 'entries'> & Origin;
+
+interface Counted {
+  last: number;
+  /** Numbers that were given to transactions which were undone: nobody shall miss them. */
+  voids: number[];
+}
+
+/**
+ * Numbers the segments that this node writes, for each tenant from 1. A number that is missing later was taken away by somebody: numbers of
+ * transactions that were undone are told by the next segment.
+ */
+export class NodeSegments {
+  readonly nodeId: string;
+  readonly #counted = new Map<string, Counted>();
+
+  constructor(nodeId: string) {
+    this.nodeId = nodeId;
+  }
+
+  sign(tenantId: string, id: string, entries: string, key: MacKey): Origin & { undo(): void } {
+    const counted = this.#of(tenantId);
+    const node_no = ++counted.last;
+    const voided = counted.voids.splice(0);
+    const origin = { node_id: this.nodeId, node_no, voids: JSON.stringify(voided), mac_key_version: key.version };
+    const mac = key.mac(segmentText({ tenant_id: tenantId, id, entries, ...origin }));
+    return { ...origin, mac, undo: () => counted.voids.push(...voided, node_no) };
+  }
+
+  /** Tenants of which numbers are void that no segment has told yet. */
+  tenantsWithVoids(): string[] {
+    return [...this.#counted].filter(([, { voids }]) => voids.length > 0).map(([tenantId]) => tenantId);
+  }
+
+  #of(tenantId: string): Counted {
+    let counted = this.#counted.get(tenantId);
+    if (counted === undefined) {
+      counted = { last: 0, voids: [] };
+      this.#counted.set(tenantId, counted);
+    }
+    return counted;
+  }
+}
+
+/** Begins unlike the text of a head, whose key it shares. */
+function segmentText(row: Omit<Unlinked, 'mac'>): string {
+  const { tenant_id, id, node_id, node_no, voids, entries } = row;
+  return `segment;${[tenant_id, id, node_id, node_no, voids, entries].map((field) => fieldText(field)).join('')}`;
+}
+
+export async function isOfNode(keyring: Keyring, row: Unlinked): Promise<boolean> {
+  const { tenant_id, mac, mac_key_version, node_id, node_no } = row;
+  if (mac === null || mac_key_version === null || node_id === null || node_no === null) return false;
+  const covered = Buffer.from(segmentText(row), 'utf8');
+  return keyring.verifyMac(tenant_id, HEAD_PURPOSE, mac_key_version, covered, mac);
+}
+
+export function nodeRow(tenantId: string, nodeId: string, linkedNo: number, key: MacKey): AuditNodesTable {
+  const row = { tenant_id: tenantId, node_id: nodeId, linked_no: linkedNo };
+  return { ...row, mac: key.mac(nodeText(row)), mac_key_version: key.version };
+}
+
+export async function isNodeRow(keyring: Keyring, row: AuditNodesTable, key: MacKey): Promise<boolean> {
+  if (row.mac_key_version === key.version) return equalBytes(key.mac(nodeText(row)), row.mac);
+  const covered = Buffer.from(nodeText(row), 'utf8');
+  return keyring.verifyMac(row.tenant_id, HEAD_PURPOSE, row.mac_key_version, covered, row.mac);
+}
+
+function nodeText({ tenant_id, node_id, linked_no }: Omit<AuditNodesTable, 'mac' | 'mac_key_version'>): string {
+  return `node;${[tenant_id, node_id, linked_no].map((field) => fieldText(field)).join('')}`;
+}
