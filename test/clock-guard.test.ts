@@ -69,8 +69,7 @@ onBothDatabases('a clock', (kind) => {
     const { clock, database, guard, lines } = it;
     await recordAt(database, clock.now() - DAY_MS);
     await recordAt(database, clock.now() + 10 * MINUTE_MS);
-    await guard.start();
-    await guard.stop();
+    await guard.firstLook();
     assert.equal(await guard.cutoff(0), null);
     guard.refuseWrongClock();
     const [line] = lines;
@@ -91,8 +90,7 @@ onBothDatabases('a clock', (kind) => {
 
   test('a little behind is usual: nodes differ by seconds', async () => {
     await recordAt(it.database, it.clock.now() + 20 * SECOND_MS);
-    await it.guard.start();
-    await it.guard.stop();
+    await it.guard.firstLook();
     assert.deepEqual(it.lines, []);
     assert.notEqual(await it.guard.cutoff(0), null);
   });
@@ -100,8 +98,7 @@ onBothDatabases('a clock', (kind) => {
   test('far ahead of the newest record is said, and refuses nothing: the machine may have been off', async () => {
     await recordAt(it.database, it.clock.now() - 60 * DAY_MS);
     await refuseWrongStart(it.clock, it.database);
-    await it.guard.start();
-    await it.guard.stop();
+    await it.guard.firstLook();
     assert.match(String(it.lines[0]?.what_to_do), /set the clock of this machine/);
     assert.equal(await it.guard.cutoff(SECOND_LOOK_MS), null, 'but it waits for the second look');
   });
@@ -111,16 +108,14 @@ onBothDatabases('a clock', (kind) => {
     const newest = clock.now() + 400 * DAY_MS;
     await recordAt(database, newest);
     await database.transaction((tx) => saveWord(tx, { subject: CLOCK, given_at: clock.now(), valid_until: newest }));
-    await guard.start();
-    await guard.stop();
+    await guard.firstLook();
     assert.notEqual(await guard.cutoff(0), null);
 
     const again = await setUp(kind);
     await recordAt(again.database, newest + DAY_MS);
     const word = { subject: CLOCK, given_at: clock.now(), valid_until: newest };
     await again.database.transaction((tx) => saveWord(tx, word));
-    await again.guard.start();
-    await again.guard.stop();
+    await again.guard.firstLook();
     assert.equal(await again.guard.cutoff(0), null, 'it was wrong once more');
   });
 

@@ -126,7 +126,7 @@ describe('habits', () => {
       ],
     ]);
     const deletions =
-      /\.deleteFrom\('(\w+)'\)(?:(?!\.execute|\.deleteFrom)[^])*?\('(?:\w+_(?:at|until|start|after))', '<=?', ([^)]+)\)/g;
+      /\.deleteFrom\('(\w+)'\)(?:(?!\.execute|\.deleteFrom)[\s\S])*?\('(?:\w+_(?:at|until|start|after))', '<=?', ([^)]+)\)/g;
     const found = new Set<string>();
     let byCutoff = 0;
     for (const file of sources.filter((f) => f.startsWith('server/src/') && !isTest(f))) {

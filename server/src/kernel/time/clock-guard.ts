@@ -60,10 +60,14 @@ export class ClockGuard {
     this.#metrics = parts.metrics;
   }
 
-  async start(): Promise<void> {
+  /** Before requests are answered. */
+  async firstLook(): Promise<void> {
     this.#newestAt = await this.#newestRecord();
     this.#sayAhead();
     await this.check();
+  }
+
+  start(): void {
     this.#timer = setInterval(() => {
       this.#ticking ??= this.#tick().finally(() => {
         this.#ticking = null;
