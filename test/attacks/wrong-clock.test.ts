@@ -78,7 +78,7 @@ async function assertCanBeHadBack(service: Service, { vault, gone }: { vault: st
   await ok(service.call('POST', `/v1/vaults/${gone}/restore`));
 }
 
-onBothDatabases('every clock there is, set ahead together,', (kind) => {
+onBothDatabases('every clock there is, set ahead together', (kind) => {
   for (const days of [40, 400]) {
     test(`by ${days} days, for less than an hour, does not delete anything, then or after it is set back`, async () => {
       const service = await startService(kind);
@@ -197,7 +197,7 @@ describe('on PostgreSQL, a node whose clock is wrong', () => {
     return node;
   };
 
-  test('does not start, and so does not delete a version, a token or a just-deleted vault', async () => {
+  test('lesson 27: does not start, and so does not delete a version, a token or a just-deleted vault', async () => {
     const there = await rows();
     for (const days of [400, 40, 1, -1, -400]) {
       await query(url, 'update job_leases set next_run_at = 0');
