@@ -13,7 +13,7 @@ describe('coffer', () => {
     assert.match(top.stdout, /^Usage: coffer .*server {2,}Tend an installation/s);
     const server = await runCoffer(['server', '--help']);
     assert.equal(server.code, 0);
-    for (const command of ['rekey', 'migrate', 'new-admin-token'])
+    for (const command of ['rekey', 'migrate', 'new-admin-token', 'accept-clock', 'allow-purge'])
       assert.match(server.stdout, new RegExp(`^  ${command} `, 'm'));
     assert.match((await runCoffer(['server', 'rekey', '--help'])).stdout, /CV_NEW_ROOT_PASSPHRASE_FILE/);
   });

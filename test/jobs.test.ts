@@ -1,13 +1,112 @@
 import assert from 'node:assert/strict';
-import { before, test } from 'node:test';
+import { before, beforeEach, test } from 'node:test';
 import { pino } from 'pino';
 import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { type Job, JobRunner } from '../server/src/kernel/jobs/job-runner.ts';
+import type { Share } from '../server/src/kernel/jobs/share.ts';
 import { Metrics } from '../server/src/kernel/observability/metrics.ts';
 import type { Database } from '../server/src/kernel/storage/database.ts';
-import { ClockGuard } from '../server/src/kernel/time/clock-guard.ts';
+import { ClockGuard, SECOND_LOOK_MS } from '../server/src/kernel/time/clock-guard.ts';
+import { saveWord } from '../server/src/kernel/time/operator-words.ts';
 import { openDatabase } from './support/database.ts';
 import { onBothDatabases, TestClock } from './support/service.ts';
+
+onBothDatabases('jobs that remove', (kind) => {
+  const metrics = new Metrics();
+  let clock: TestClock;
+  let database: Database;
+  let clockGuard: ClockGuard;
+  let logged: { level: number; what_to_do?: string; excess?: object[] }[];
+  let cutoffs: number[];
+  beforeEach(async () => {
+    clock = new TestClock();
+    database = await openDatabase(kind);
+    logged = [];
+    cutoffs = [];
+    clockGuard = new ClockGuard({ time: clock, database, log: log(), metrics });
+    await clockGuard.check();
+  });
+
+  const log = () => pino({ level: 'info' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
+  const removing = (share: () => Share[], secondLookMs = SECOND_LOOK_MS): Job => ({
+    name: 'remove',
+    intervalMs: MINUTE_MS,
+    removes: { secondLookMs, share: async () => share() },
+    run: async (_, cutoff) => void cutoffs.push(cutoff),
+  });
+  const runner = (job: Job) =>
+    new JobRunner({ database, jobs: [job], clock, clockGuard, log: log(), metrics, nodeId: 'node_a' });
+  const outcome = async () => {
+    const row = await database.read.selectFrom('job_leases').select('last_outcome').executeTakeFirst();
+    return row?.last_outcome;
+  };
+  const shareOf = (expired: number, total: number) => [{ of: 'rows', expired, floor: 10, total: async () => total }];
+
+  test('wait for the second look, and get the time of the first', async () => {
+    const first = clock.now();
+    const node = runner(removing(() => []));
+    clock.advance(SECOND_LOOK_MS - MINUTE_MS);
+    assert.deepEqual(await node.runDue(), []);
+    assert.equal(await outcome(), undefined, 'nor is the lease taken: a node that looked earlier may run it');
+    clock.advance(MINUTE_MS);
+    assert.deepEqual(await node.runDue(), ['remove']);
+    assert.ok(Math.abs(Number(cutoffs[0]) - first) < 5000);
+  });
+
+  test('run at once where one look will do, but not with a wrong clock', async () => {
+    const node = runner(removing(() => [], 0));
+    if (kind === 'postgres') {
+      clock.set({ node: 2 * MINUTE_MS });
+      assert.deepEqual(await node.runDue(), []);
+      clock.set({});
+      await clockGuard.check();
+    }
+    assert.deepEqual(await node.runDue(), ['remove']);
+    assert.ok(Math.abs(Number(cutoffs[0]) - clock.now()) < 5000);
+  });
+
+  test('beyond their share they remove nothing until an operator allows one run', async () => {
+    let expired = 11;
+    const node = runner(removing(() => shareOf(expired, 100)));
+    clock.advance(SECOND_LOOK_MS);
+    assert.deepEqual(await node.runDue(), ['remove']);
+    assert.deepEqual([cutoffs.length, await outcome()], [0, 'refused']);
+    const [line] = logged.filter((one) => one.what_to_do !== undefined);
+    assert.match(String(line?.what_to_do), /coffer server allow-purge remove$/);
+    assert.deepEqual(line?.excess, [{ of: 'rows', expired: 11, total: 100, allowed: 10 }]);
+    assert.match(await metrics.registry.metrics(), /cv_job_removal_refused\{job="remove"\} 1/);
+
+    const allow = (subject: string, ms: number) =>
+      database.transaction((tx) => saveWord(tx, { subject, given_at: clock.now(), valid_until: clock.now() + ms }));
+    await allow('another', DAY_MS);
+    await allow('remove', 2 * MINUTE_MS);
+    clock.advance(2 * SECOND_LOOK_MS);
+    await node.runDue();
+    assert.equal(cutoffs.length, 0, 'a word for another job, or one that is over');
+
+    await allow('remove', DAY_MS);
+    clock.advance(MINUTE_MS + 1);
+    await node.runDue();
+    assert.deepEqual([cutoffs.length, await outcome()], [1, 'success']);
+    assert.match(await metrics.registry.metrics(), /cv_job_removal_refused\{job="remove"\} 0/);
+    clock.advance(MINUTE_MS + 1);
+    await node.runDue();
+    assert.deepEqual([cutoffs.length, await outcome()], [1, 'refused'], 'for one run');
+    expired = 10;
+    clock.advance(MINUTE_MS + 1);
+    await node.runDue();
+    assert.equal(cutoffs.length, 2, 'within its share it needs no word');
+  });
+
+  test('one that fails to count its share removes nothing', async () => {
+    const job = removing(() => {
+      throw new Error('not counted');
+    });
+    clock.advance(SECOND_LOOK_MS);
+    await runner(job).runDue();
+    assert.deepEqual([cutoffs.length, await outcome()], [0, 'failure']);
+  });
+});
 
 onBothDatabases('jobs', (kind) => {
   const clock = new TestClock();

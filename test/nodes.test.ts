@@ -52,9 +52,9 @@ describe('two nodes on one PostgreSQL', () => {
 
   test('a job that becomes due again runs once more', async () => {
     for (let runs = 2; runs <= 4; runs++) {
-      await query(databaseUrl, `update job_leases set next_run_at = 0 where job = 'forget-expired-tokens'`);
+      await query(databaseUrl, `update job_leases set next_run_at = 0 where job = 'rotate-signing-keys'`);
       await pause(2500);
-      const [lease] = await query(databaseUrl, `select runs from job_leases where job = 'forget-expired-tokens'`);
+      const [lease] = await query(databaseUrl, `select runs from job_leases where job = 'rotate-signing-keys'`);
       assert.equal(Number(lease?.['runs']), runs);
     }
   });

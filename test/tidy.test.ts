@@ -114,6 +114,31 @@ describe('habits', () => {
     });
   }
 
+  test('what is deleted because its time is over is deleted by a Cutoff, which no clock of a node makes', () => {
+    const reasons = new Map([
+      [
+        'server/src/kernel/limits/idempotency.ts: idempotency_keys',
+        'the one that is replaced in the same transaction, by a request that was just told that it is over',
+      ],
+      [
+        'server/src/features/app-connections/session-store.ts: connection_sessions',
+        'a client that was quiet begins a new session with its next request',
+      ],
+    ]);
+    const deletions =
+      /\.deleteFrom\('(\w+)'\)(?:(?!\.execute|\.deleteFrom)[\s\S])*?\('(?:\w+_(?:at|until|start|after))', '<=?', ([^)]+)\)/g;
+    const found = new Set<string>();
+    let byCutoff = 0;
+    for (const file of sources.filter((f) => f.startsWith('server/src/') && !isTest(f))) {
+      for (const [, table, time] of read(file).matchAll(deletions)) {
+        if (read(file).includes(`${time}: Cutoff`)) byCutoff++;
+        else found.add(`${file}: ${table}`);
+      }
+    }
+    assert.deepEqual([...found].sort(), [...reasons.keys()].sort());
+    assert.ok(byCutoff >= 10, `${byCutoff} deletions by a cutoff were found`);
+  });
+
   test('no test is switched off or runs alone', () => {
     const marks = /\b(?:test|describe|it)\.(?:skip|only|todo)\(|\{\s*(?:skip|only|todo):/;
     assert.deepEqual(

@@ -68,6 +68,27 @@ onBothDatabases('tokens that stand for values', (database) => {
     assert.equal((await ok(detokenize(ever))).value, 'e');
   });
 
+  test('are forgotten a share at a time when very many are over, the oldest first', async () => {
+    const { database } = service.app.kernel;
+    const [sample] = await database.read.selectFrom('tokenized_values').selectAll().execute();
+    assert.ok(sample !== undefined);
+    const ended = service.clock.now() - 1000 * DAY_MS;
+    const many = Array.from({ length: 1500 }, (_, i) => ({ ...sample, token_id: `many-${i}`, expires_at: ended + i }));
+    await database.transaction(async (tx) => {
+      for (let at = 0; at < many.length; at += 500) {
+        await tx
+          .insertInto('tokenized_values')
+          .values(many.slice(at, at + 500))
+          .execute();
+      }
+    });
+    const left = async () => (await rows()).filter(({ token_id }) => token_id.startsWith('many-'));
+    await runPurges(service);
+    assert.deepEqual((await left()).map(({ token_id }) => Number(token_id.slice(5))).sort((a, b) => a - b)[0], 1000);
+    await runPurges(service);
+    assert.deepEqual(await left(), []);
+  });
+
   test('open in the vault they were made in, and nowhere else', async () => {
     const stored = await keep('here');
     const other = await addVault(service);

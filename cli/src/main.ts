@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import {
+  acceptClock,
+  allowPurge,
   backup,
   bringUpToDate,
   explainFailure,
@@ -38,6 +40,18 @@ either did not happen or is finished by the next start.`,
 operatorCommand('migrate', 'Bring the schema of the database up to date', bringUpToDate);
 operatorCommand('new-admin-token', 'Make a token for the first owner, in place of one that is lost', newAdminToken);
 
+operatorCommand('accept-clock', 'Trust the clock although something was recorded later', acceptClock).addHelpText(
+  'after',
+  `
+While the clock is behind the newest record, nothing is removed because its time is over. Use this once the clock is right, if it was ahead before.`,
+);
+
+argumentCommand('allow-purge', '<job>', 'Let a job remove more than its share, once', allowPurge).addHelpText(
+  'after',
+  `
+A job that would remove more than a tenth of what there is removes nothing, and logs what it found. Make sure that the clock is right and that
+so much is really over; then the job may run once within a day.`,
+);
 fileCommand('backup', 'Write everything into one encrypted file, while the service goes on', backup).addHelpText(
   'after',
   '\nIt opens with the root key of this moment: keep that key too, and not beside it.',
@@ -47,16 +61,18 @@ fileCommand('restore', 'Bring a backup into an empty data folder or database', r
   '\nGive the root key by the same settings as for the service; with the provider "file", put it into the data folder first.',
 );
 
-function fileCommand(
-  name: string,
-  description: string,
-  act: (config: ReturnType<typeof loadConfig>, file: string) => Promise<string>,
-) {
+type ActWithArgument = (config: ReturnType<typeof loadConfig>, argument: string) => Promise<string>;
+
+function fileCommand(name: string, description: string, act: ActWithArgument) {
+  return argumentCommand(name, '<file>', description, act);
+}
+
+function argumentCommand(name: string, argument: string, description: string, act: ActWithArgument) {
   return server
-    .command(`${name} <file>`)
+    .command(`${name} ${argument}`)
     .description(description)
-    .action(async (file: string) => {
-      process.stdout.write(`${await act(loadConfig(process.env), file)}\n`);
+    .action(async (given: string) => {
+      process.stdout.write(`${await act(loadConfig(process.env), given)}\n`);
     });
 }
 

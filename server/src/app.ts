@@ -247,7 +247,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
       ...kernel,
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
-    await kernel.clockGuard.start();
+    await kernel.clockGuard.firstLook();
     Object.assign(kernel.addresses, await server.listen());
     const background = startBackground(kernel, jobs);
     const close = async () => {
@@ -314,6 +314,7 @@ function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<voi
     audit.startSealing();
     sharing.start();
   }
+  kernel.clockGuard.start();
   jobs.start();
   const writeRefusals = () => refusals.flush().catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
   const timer = setInterval(writeRefusals, MINUTE_MS);

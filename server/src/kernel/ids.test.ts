@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ID_LENGTH, idAtTime, idPattern, isId, newId } from './ids.ts';
+import { ID_LENGTH, idAtTime, idPattern, isId, newId, timeOfId } from './ids.ts';
 
 test('ids sort by the time they were made, and a time bounds them', () => {
   const times = [0, 1, 31, 32, 1_794_715_860_000, 1_794_715_860_001, 2 ** 45];
@@ -9,6 +9,7 @@ test('ids sort by the time they were made, and a time bounds them', () => {
   times.forEach((time, i) => {
     const id = String(ids[i]);
     assert.ok(idAtTime('audit', time) <= id && id < idAtTime('audit', time + 1));
+    assert.equal(timeOfId(id), time);
   });
 });
 

@@ -1,5 +1,7 @@
 /** What an operator does to an installation from its machine: all that the `coffer` command may use of the server. */
 export { loadConfig } from '../kernel/config.ts';
+export { acceptClock } from './accept-clock.ts';
+export { allowPurge } from './allow-purge.ts';
 export { backup } from './backup.ts';
 export { explainFailure } from './failure.ts';
 export { bringUpToDate } from './migrate.ts';

@@ -18,8 +18,6 @@ export const SIGNING_PERIOD_MS = 30 * DAY_MS;
 const PUBLISHED_BEFORE_MS = HOUR_MS;
 /** … and verifies until the last token it can have signed (365 days) is gone. */
 const VERIFIES_AFTER_MS = 366 * DAY_MS;
-/** One ends in a month; so many may have while the service was off. */
-const FORGOTTEN_AT_ONCE = 3;
 /** An unknown key id makes a node look for new keys, but garbage cannot make it look all the time. */
 const RELOAD_COOLDOWN_MS = 1 * SECOND_MS;
 
@@ -102,6 +100,7 @@ export class SigningKeys {
     return { created: isDue ? 1 : 0 };
   }
 
+  /** One ends in a month, and there are a dozen before the first does. Without its key every token that it signed is refused, so few may never go. */
   async endedShare(cutoff: Cutoff): Promise<Share[]> {
     const { read } = this.#database;
     const keys = () => read.selectFrom('signing_keys').select('kid').where('tenant_id', '=', SYSTEM_TENANT);
@@ -110,7 +109,7 @@ export class SigningKeys {
       {
         of: 'signing keys',
         expired: expired.length,
-        floor: FORGOTTEN_AT_ONCE,
+        floor: 0,
         total: async () => (await keys().execute()).length,
       },
     ];

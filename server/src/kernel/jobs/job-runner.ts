@@ -8,6 +8,7 @@ import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 import type { ClockGuard } from '../time/clock-guard.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 import { takeWord } from '../time/operator-words.ts';
+import type { Outcome } from './leases.ts';
 import { excessOf, type Share } from './share.ts';
 
 /** Background work. It must be idempotent: a node may die in the middle, and another then runs it again from the start. */
@@ -116,9 +117,8 @@ export class JobRunner {
   /** How it runs now; null if it must wait for the clock. Another node, whose clock is right, can take it meanwhile. */
   async #prepare(job: Job): Promise<((signal: AbortSignal) => Promise<Outcome>) | null> {
     if (job.removes === 'nothing') {
-      const { run } = job;
       return async (signal) => {
-        await run(signal);
+        await job.run(signal);
         return 'success';
       };
     }
@@ -134,7 +134,8 @@ export class JobRunner {
   /** More than a share is removed only by an operator's word, which is then used up. */
   async #mayRemove({ name, removes }: RemovingJob, cutoff: Cutoff): Promise<boolean> {
     const excess = removes.share === null ? [] : await excessOf(await removes.share(cutoff));
-    const isAllowed = excess.length === 0 || (await this.#database.transaction((tx) => takeWord(tx, name, cutoff)));
+    const isAllowed =
+      excess.length === 0 || (await this.#database.transaction((tx) => takeWord(tx, name, this.#clock.now())));
     this.#metrics.jobRefusals.labels(name).set(isAllowed ? 0 : 1);
     if (!isAllowed) {
       this.#log.error(
@@ -218,7 +219,7 @@ export class JobRunner {
     if (!isOurs) throw new Error('the lease was lost');
   }
 
-  async #release(job: Job, outcome: string): Promise<void> {
+  async #release(job: Job, outcome: Outcome): Promise<void> {
     const now = this.#clock.now();
     await this.#update(job, {
       lease_until: 0,
@@ -245,8 +246,6 @@ export class JobRunner {
     });
   }
 }
-
-type Outcome = 'success' | 'failure' | 'refused';
 
 function refusalAdvice(job: string): string {
   return (

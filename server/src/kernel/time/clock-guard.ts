@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { HOUR_MS, MINUTE_MS, SECOND_MS, timestamp } from '../clock.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, timestamp } from '../clock.ts';
 import { unavailable } from '../errors.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { StartError } from '../storage/data-folder.ts';
@@ -17,6 +17,8 @@ export const SECOND_LOOK_MS = HOUR_MS;
 const CHECK_MS = MINUTE_MS;
 const TICK_MS = SECOND_MS;
 const START_ATTEMPTS = 3;
+/** A service that was off for longer says so: its clock may be the reason. */
+const LONG_AGO_MS = DAY_MS;
 
 /** One comparison of this node's clock with the database's; on SQLite there is only this one. */
 interface Measurement extends Look {
@@ -31,6 +33,7 @@ const WHAT_TO_DO = {
     'Set the clock of this machine, or that of the database server, whichever is wrong, and check their time services. This node then goes on by itself.',
   behind:
     'Set the clock of this machine if it is wrong. If it is right, and was ahead when that was recorded, run: coffer server accept-clock',
+  ahead: 'If the service was not off for so long, stop it and set the clock of this machine.',
   jump: 'Check the time service of this machine and, with PostgreSQL, of the database server. If the clock is right now, nothing needs to be done.',
 };
 
@@ -57,9 +60,14 @@ export class ClockGuard {
     this.#metrics = parts.metrics;
   }
 
-  async start(): Promise<void> {
+  /** Before requests are answered. */
+  async firstLook(): Promise<void> {
     this.#newestAt = await this.#newestRecord();
+    this.#sayAhead();
     await this.check();
+  }
+
+  start(): void {
     this.#timer = setInterval(() => {
       this.#ticking ??= this.#tick().finally(() => {
         this.#ticking = null;
@@ -92,6 +100,8 @@ export class ClockGuard {
 
   /** What is over at this time may be removed; null while nothing may be, because of the clock or because the second look is still to come. */
   async cutoff(waitMs: number): Promise<Cutoff | null> {
+    // Asked every second for each job that waits, so the database is asked only if the answer can be yes.
+    if (this.#trouble !== null || !this.#looks.hasOne(this.#time.elapsed(), waitMs)) return null;
     const look = await this.check();
     return look === null ? null : this.#looks.cutoff(look, waitMs);
   }
@@ -127,6 +137,17 @@ export class ClockGuard {
     const newestAt = await newestRecordAt(this.#database.read);
     const word = await findWord(this.#database.read, CLOCK);
     return newestAt !== null && word !== undefined && newestAt <= word.valid_until ? word.given_at : newestAt;
+  }
+
+  /** A machine may have been off for long, so this refuses nothing: what is removed waits for its second look, and for its share. */
+  #sayAhead(): void {
+    const aheadMs = this.#newestAt === null ? 0 : this.#time.now() - this.#newestAt;
+    if (aheadMs < LONG_AGO_MS) return;
+    const clocks = { node: timestamp(this.#time.now()), newest_record: timestamp(this.#newestAt ?? 0) };
+    this.#log.warn(
+      { ...clocks, what_to_do: WHAT_TO_DO.ahead },
+      'nothing was recorded for long before this start, or the clock is ahead; nothing is removed for an hour',
+    );
   }
 
   /** Once for each change. */

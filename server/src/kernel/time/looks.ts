@@ -38,10 +38,19 @@ export class Looks {
     this.#looks = [];
   }
 
+  /** Whether a look is long enough ago. */
+  hasOne(elapsed: number, waitMs: number): boolean {
+    if (waitMs > this.#keptMs) throw new Error('no look is kept for that long');
+    return waitMs === 0 || this.#lastBefore(elapsed - waitMs) !== undefined;
+  }
+
   /** What is over at this time was over at both looks; null if none is long enough ago. */
   cutoff(now: Look, waitMs: number): Cutoff | null {
-    if (waitMs > this.#keptMs) throw new Error('no look is kept for that long');
-    const earlier = waitMs === 0 ? now : this.#looks.findLast((one) => one.elapsed <= now.elapsed - waitMs);
+    const earlier = waitMs === 0 ? now : this.#lastBefore(now.elapsed - waitMs);
     return earlier === undefined ? null : (Math.floor(Math.min(earlier.time, now.time)) as Cutoff);
+  }
+
+  #lastBefore(elapsed: number): Look | undefined {
+    return this.#looks.findLast((one) => one.elapsed <= elapsed);
   }
 }

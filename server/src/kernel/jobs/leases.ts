@@ -1,0 +1,28 @@
+import type { Reader, Tx } from '../storage/database.ts';
+import { SYSTEM_TENANT } from '../storage/tables.ts';
+
+/** How a run of a job ended. One that is refused would have removed more than its share, and removed nothing. */
+export type Outcome = 'success' | 'failure' | 'refused';
+
+const REFUSED: Outcome = 'refused';
+
+export async function refusedJobs(db: Reader): Promise<string[]> {
+  const rows = await db
+    .selectFrom('job_leases')
+    .select('job')
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('last_outcome', '=', REFUSED)
+    .orderBy('job')
+    .execute();
+  return rows.map(({ job }) => job);
+}
+
+/** It runs as soon as a node can. */
+export async function makeDue(tx: Tx, job: string): Promise<void> {
+  await tx
+    .updateTable('job_leases')
+    .set({ next_run_at: 0 })
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('job', '=', job)
+    .execute();
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../clock.ts';
+import { Looks } from './looks.ts';
+
+const AT = Date.UTC(2026, 10, 1);
+
+/** A clock, and the time that really passes beside it. */
+class Wall {
+  elapsed = 5000;
+  wrongBy = 0;
+  readonly looks = new Looks(HOUR_MS);
+
+  get now() {
+    return { time: AT + this.elapsed + this.wrongBy, elapsed: this.elapsed };
+  }
+
+  /** Lets time pass, and looks every minute. */
+  pass(ms: number): void {
+    for (const end = this.elapsed + ms; this.elapsed < end; this.looks.add(this.now)) this.elapsed += MINUTE_MS;
+  }
+
+  cutoff(waitMs = HOUR_MS): number | null {
+    return this.looks.cutoff(this.now, waitMs);
+  }
+}
+
+describe('looks at the clock', () => {
+  test('nothing may be removed before the second look; then what was over at the first', () => {
+    const wall = new Wall();
+    assert.equal(wall.looks.hasOne(wall.elapsed, HOUR_MS), false);
+    assert.equal(wall.cutoff(), null);
+    wall.looks.add(wall.now);
+    const first = wall.now.time;
+    wall.pass(HOUR_MS - MINUTE_MS);
+    assert.equal(wall.cutoff(), null);
+    wall.pass(MINUTE_MS);
+    assert.equal(wall.looks.hasOne(wall.elapsed, HOUR_MS), true);
+    assert.equal(wall.cutoff(), first);
+    wall.pass(30 * MINUTE_MS);
+    assert.equal(wall.cutoff(), first + 30 * MINUTE_MS, 'it goes on with the clock, an hour behind it');
+    assert.equal(wall.cutoff(0), wall.now.time, 'what needs one look alone gets the present');
+  });
+
+  test('a clock that is ahead for a moment, at either end of the hour, gives no later cutoff', () => {
+    const wall = new Wall();
+    wall.looks.add(wall.now);
+    const first = wall.now.time;
+    wall.pass(HOUR_MS);
+    wall.wrongBy = 400 * DAY_MS;
+    assert.equal(wall.cutoff(), first, 'ahead now');
+
+    const other = new Wall();
+    other.wrongBy = 400 * DAY_MS;
+    other.looks.add(other.now);
+    other.wrongBy = 0;
+    other.elapsed += HOUR_MS;
+    assert.equal(other.cutoff(), other.now.time, 'ahead then');
+  });
+
+  test('time that only the clock shows is no time that passed', () => {
+    const wall = new Wall();
+    wall.looks.add(wall.now);
+    wall.wrongBy = 400 * DAY_MS;
+    assert.equal(wall.cutoff(), null);
+    assert.equal(wall.looks.jumpTo(wall.now), 400 * DAY_MS);
+    wall.wrongBy = -MINUTE_MS;
+    assert.equal(wall.looks.jumpTo(wall.now), -MINUTE_MS);
+    wall.looks.clear();
+    assert.equal(wall.looks.jumpTo(wall.now), 0);
+  });
+
+  test('small steps add up: the clock is held against the oldest look', () => {
+    const wall = new Wall();
+    wall.looks.add(wall.now);
+    for (let step = 0; step < 10; step++) {
+      wall.wrongBy += 20_000;
+      wall.pass(MINUTE_MS);
+    }
+    assert.equal(wall.looks.jumpTo(wall.now), 200_000);
+  });
+
+  test('looks without end are bounded, and old ones stay for as long as they are needed', () => {
+    const wall = new Wall();
+    wall.looks.add(wall.now);
+    const first = wall.now.time;
+    for (let n = 0; n < 20_000; n++) {
+      wall.elapsed += 100;
+      wall.looks.add(wall.now);
+    }
+    wall.elapsed = 5000 + HOUR_MS;
+    assert.equal(wall.cutoff(), first);
+    assert.throws(() => wall.looks.hasOne(wall.elapsed, HOUR_MS + 1), /no look is kept for that long/);
+  });
+});

@@ -1,0 +1,34 @@
+import { systemEntry } from '../kernel/audit/system-entry.ts';
+import { timestamp } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import { refuseWrongStart } from '../kernel/time/clock-guard.ts';
+import { newestRecordAt } from '../kernel/time/newest-record.ts';
+import { CLOCK, saveWord } from '../kernel/time/operator-words.ts';
+import { systemTime } from '../kernel/time/sources.ts';
+import { withKernel } from './opened.ts';
+
+/** For after a clock was ahead: what was recorded meanwhile lies in the future, and would keep anything from being removed until then. */
+export function acceptClock(config: Config): Promise<string> {
+  return withKernel(config, async ({ kernel, operator }) => {
+    const { database, audit, clock } = kernel;
+    await refuseWrongStart(systemTime, database);
+    const now = clock.now();
+    const newestAt = await newestRecordAt(database.read);
+    if (newestAt === null || newestAt <= now) return 'Nothing was recorded after this moment; nothing was done.';
+    const headKey = await audit.headKey(operator.tenant_id);
+    const entry = systemEntry({
+      tenantId: operator.tenant_id,
+      actorId: 'operator',
+      action: 'server:accept_clock',
+      resource: 'clock',
+      status: 200,
+      details: { newest_record: timestamp(newestAt) },
+      now,
+    });
+    await database.transaction(async (tx) => {
+      await saveWord(tx, { subject: CLOCK, given_at: now, valid_until: newestAt });
+      await audit.recordIn(tx, [entry], headKey);
+    });
+    return `It is ${timestamp(now)}, and records up to ${timestamp(newestAt)} count as made by a clock that was ahead.`;
+  });
+}
