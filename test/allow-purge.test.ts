@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { test } from 'node:test';
+import { TOKENS } from '../server/src/features/tokens/index.ts';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addToken, ok } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { runCoffer } from './support/process.ts';
+import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addVault, auditOf, runPurges, secretUrl } from './support/vaults.ts';
 
@@ -16,12 +18,8 @@ async function makeExpired(service: Service): Promise<void> {
   const made: string[] = [];
   for (let n = 0; n < TOO_MANY; n++) made.push((await addToken(service, service.adminToken)).id);
   const { database, clock } = service.app.kernel;
-  await database.transaction((tx) =>
-    tx
-      .updateTable('tokens')
-      .set({ expires_at: clock.now() - 60 * DAY_MS })
-      .where('token_id', 'in', made)
-      .execute(),
+  await asTheService(database, (tx) =>
+    TOKENS.updateWhere(tx, (eb) => eb('token_id', 'in', made), { expires_at: clock.now() - 60 * DAY_MS }),
   );
 }
 

@@ -9,6 +9,7 @@ import type { Database } from '../server/src/kernel/storage/database.ts';
 import { ClockGuard, refuseWrongStart, SECOND_LOOK_MS } from '../server/src/kernel/time/clock-guard.ts';
 import { CLOCK, saveWord } from '../server/src/kernel/time/operator-words.ts';
 import { openDatabase } from './support/database.ts';
+import { behindItsBack } from './support/rows.ts';
 import { type DatabaseKind, onBothDatabases, TestClock } from './support/service.ts';
 
 interface Line {
@@ -38,8 +39,8 @@ async function gauge({ metrics }: SetUp, name: string): Promise<number> {
 /** An audit entry of some tenant, made by a clock that showed this time. */
 async function recordAt(database: Database, time: number): Promise<void> {
   const tenant_id = newId('tenant', time);
-  await database.transaction(async (tx) => {
-    await tx
+  await behindItsBack(database, async (db) => {
+    await db
       .insertInto('tenants')
       .values({
         tenant_id,
@@ -52,7 +53,7 @@ async function recordAt(database: Database, time: number): Promise<void> {
         created_at: time,
       })
       .execute();
-    await tx
+    await db
       .insertInto('audit_segments')
       .values({ tenant_id, id: newId('audit', time), entries: '[]', first_seq: null, hashes: null })
       .execute();

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { pino } from 'pino';
+import { Anchor } from '../server/src/kernel/audit/anchor.ts';
 import type { AuditEntry } from '../server/src/kernel/audit/entry.ts';
 import { genesis, HEAD_PURPOSE, Heads } from '../server/src/kernel/audit/heads.ts';
 import { frameAt, PAGE_BYTES } from '../server/src/kernel/audit/journal-frame.ts';
@@ -14,6 +15,7 @@ import { entriesOf } from '../server/src/kernel/audit/segment.ts';
 import { SqliteAuditStore } from '../server/src/kernel/audit/sqlite-audit-store.ts';
 import { Keyring } from '../server/src/kernel/crypto/keyring.ts';
 import { newId } from '../server/src/kernel/ids.ts';
+import { Metrics } from '../server/src/kernel/observability/metrics.ts';
 import type { SqliteDatabase } from '../server/src/kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from '../server/src/kernel/storage/tables.ts';
 import { openDatabase } from './support/database.ts';
@@ -239,7 +241,11 @@ describe('a journal on a bad disk', () => {
   before(async () => {
     database = (await openDatabase('sqlite')) as SqliteDatabase;
     const keyring = new Keyring(database, { id: 'root', key: createSecretKey(randomBytes(32)) }, clock);
-    heads = new Heads(keyring);
+    const log = pino({ level: 'silent' });
+    heads = new Heads(
+      keyring,
+      await Anchor.open({ file: join(folder, 'audit.anchor'), keyring, log, metrics: new Metrics() }),
+    );
     keys = new JournalKeys(keyring);
     await database.transaction(async (tx) => {
       await keyring.createTenantKey(tx, SYSTEM_TENANT);

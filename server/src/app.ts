@@ -249,7 +249,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
     });
     await kernel.clockGuard.firstLook();
     Object.assign(kernel.addresses, await server.listen());
-    const background = startBackground(kernel, jobs);
+    const background = startBackground(kernel, heads, jobs);
     const close = async () => {
       state.isStopping = true;
       await server.close();
@@ -307,7 +307,7 @@ function kernelJobs(kernel: Kernel): Job[] {
 }
 
 /** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */
-function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<void> } {
+function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(): Promise<void> } {
   const { audit, refusals, log } = kernel;
   const sharing = new RateSharing(kernel.database, kernel.rates, log, kernel.nodeId);
   if (kernel.database.kind === 'postgres') {
@@ -315,6 +315,7 @@ function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<voi
     sharing.start();
   }
   kernel.clockGuard.start();
+  heads.startAnchoring(kernel.database);
   jobs.start();
   const writeRefusals = () => refusals.flush().catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
   const timer = setInterval(writeRefusals, MINUTE_MS);
@@ -326,6 +327,7 @@ function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<voi
       await kernel.clockGuard.stop();
       await writeRefusals();
       await audit.close();
+      await heads.stopAnchoring(kernel.database);
     },
   };
 }

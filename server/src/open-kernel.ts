@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { authenticateRows, tenantsToAuthenticate } from './authenticate-rows.ts';
 import { Addresses } from './kernel/addresses.ts';
+import { ANCHOR_FILE, Anchor } from './kernel/audit/anchor.ts';
 import { AuditLog } from './kernel/audit/audit-log.ts';
 import { Heads } from './kernel/audit/heads.ts';
 import { JournalKeys } from './kernel/audit/journal-state.ts';
@@ -138,7 +139,9 @@ export async function openKernel(parts: {
   const unauthenticated = await tenantsToAuthenticate(database.read, root);
   for (const tenantId of unauthenticated) keyring.setAuthenticated(tenantId, false);
 
-  const heads = new Heads(keyring);
+  const anchor = await Anchor.open({ file: join(config.dataDir, ANCHOR_FILE), keyring, log, metrics });
+  refuseOlderRelease(anchor, unauthenticated);
+  const heads = new Heads(keyring, anchor);
   const nodeId = newId('node', clock.now());
   const store =
     database instanceof SqliteDatabase
@@ -170,6 +173,16 @@ export async function openKernel(parts: {
     nodeId,
   };
   return { kernel, heads };
+}
+
+/** Rows that were authenticated once are not authenticated anew: somebody put back a database from before, perhaps with rows of their own. */
+function refuseOlderRelease(anchor: Anchor, unauthenticated: readonly string[]): void {
+  const [tenantId] = unauthenticated.filter((id) => anchor.seen(id) !== undefined);
+  if (tenantId === undefined) return;
+  throw new StartError(
+    `The database is older than it was: the rows of ${tenantId} were authenticated before, and are not now. Put back the newer database, or restore a backup ` +
+      `with "coffer server restore"; or, to go on with this one as it is, move ${ANCHOR_FILE} out of the data folder. Nothing was changed.`,
+  );
 }
 
 /** What the last process left in its journal is in the database before anything else happens. */

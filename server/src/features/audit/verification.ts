@@ -39,13 +39,17 @@ export async function verify(parts: VerificationParts, tenantId: string): Promis
   const signed = await SignedPlaces.open(read, tenantId, keys);
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
+  const seen = heads.anchor.seen(tenantId);
   const broken =
     head === undefined
       ? { seq: 1, reason: 'the head of the chain was removed' }
-      : await walkChain(read, heads, head, (seq, hash, text) => {
-          history.add(text);
-          return signed.nextSeq <= seq ? signed.problemAt(seq, hash) : null;
-        });
+      : seen !== undefined && head.seq < seen.seq
+        ? { seq: head.seq + 1, reason: `entries up to ${seen.seq}, which this node has seen, were removed` }
+        : await walkChain(read, heads, head, (seq, hash, text) => {
+            history.add(text);
+            if (seq === seen?.seq && hash !== seen.hash) return 'the log is not the one that this node has seen';
+            return signed.nextSeq <= seq ? signed.problemAt(seq, hash) : null;
+          });
   const beyond = broken === null ? signed.problemBeyond() : null;
   const firstBroken = beyond === null ? broken : { seq: (head?.seq ?? 0) + 1, reason: beyond };
   // A log that is not whole tells nothing for sure: then the rows' own MACs are all there is.

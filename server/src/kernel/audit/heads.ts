@@ -1,12 +1,16 @@
 import { equalBytes } from '../crypto/digest.ts';
 import type { Keyring, MacKey } from '../crypto/keyring.ts';
-import type { Reader } from '../storage/database.ts';
+import type { Database, Reader } from '../storage/database.ts';
 import { PreparedQuery } from '../storage/prepared-query.ts';
 import type { Tables } from '../storage/tables.ts';
+import type { Anchor } from './anchor.ts';
 import { type ChainHead, GENESIS_HASH } from './chain.ts';
 
 /** The purpose whose key seals the head; a tenant is made with its first one. */
 export const HEAD_PURPOSE = 'audit-head';
+
+/** How much of the end of a log could be cut off unseen. */
+const ANCHOR_INTERVAL_MS = 1000;
 
 const READ_HEAD = new PreparedQuery<{ tenantId: string }, Tables['audit_heads']>((db, parameter) =>
   db
@@ -20,10 +24,43 @@ const READ_HEAD = new PreparedQuery<{ tenantId: string }, Tables['audit_heads']>
  * root key can neither cut the end off the log nor rewrite it and make a head to fit.
  */
 export class Heads {
+  readonly anchor: Anchor;
   readonly #keyring: Keyring;
+  /** Tenants whose head moved since the anchor was raised. */
+  readonly #moved = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(keyring: Keyring) {
+  constructor(keyring: Keyring, anchor: Anchor) {
     this.#keyring = keyring;
+    this.anchor = anchor;
+  }
+
+  /** Raises the anchor soon after heads have moved, by what is committed then. */
+  startAnchoring(database: Database): void {
+    this.#timer = setInterval(() => void this.raiseAnchor(database), ANCHOR_INTERVAL_MS).unref();
+  }
+
+  async stopAnchoring(database: Database): Promise<void> {
+    clearInterval(this.#timer);
+    await this.raiseAnchor(database);
+  }
+
+  /** By what is durable: after a power cut the database must not look older than the anchor. */
+  async raiseAnchor(database: Database): Promise<void> {
+    const moved = [...this.#moved];
+    this.#moved.clear();
+    try {
+      const rows = await Promise.all(moved.map((tenantId) => this.row(database.read, tenantId)));
+      if (rows.length > 0) await database.sync();
+      for (const row of rows) {
+        if (row !== undefined && (await this.isAuthentic(row))) this.anchor.note(row.tenant_id, row);
+        this.#moved.delete(row?.tenant_id ?? '');
+      }
+      await this.anchor.save();
+    } catch (error) {
+      for (const tenantId of moved) this.#moved.add(tenantId);
+      this.anchor.warn(error);
+    }
   }
 
   /** Call before a transaction: the key may have to be made. */
@@ -37,10 +74,12 @@ export class Heads {
 
   /**
    * Nothing is linked to a head that is not authentic: a new MAC over it would make whatever was done to the log look whole. With `key`, one
-   * that was made with it is asked of it: a new tenant's key is not committed yet.
+   * that was made with it is asked of it: a new tenant's key is not committed yet. One that is older than was seen before is not authentic.
    */
   async isAuthentic(row: Tables['audit_heads'], key?: MacKey): Promise<boolean> {
+    if (this.anchor.isBehind(row)) return false;
     const covered = macInput(row.tenant_id, row);
+    this.#moved.add(row.tenant_id);
     if (row.mac_key_version === key?.version) return equalBytes(key.mac(covered), row.mac);
     return this.#keyring.verifyMac(row.tenant_id, HEAD_PURPOSE, row.mac_key_version, covered, row.mac);
   }

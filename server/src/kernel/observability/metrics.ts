@@ -31,6 +31,11 @@ export class Metrics {
     help: 'Parts of the audit log that no node wrote and were refused, or that a node wrote and are gone.',
     registers: [this.registry],
   });
+  readonly logsCutBack = new Gauge({
+    name: 'cv_audit_logs_cut_back',
+    help: 'Audit logs of which the database shows less than this node has seen.',
+    registers: [this.registry],
+  });
   readonly forgedRows = new Counter({
     name: 'cv_forged_rows_total',
     help: 'Rows that were refused because the service did not write them as they are, by table.',

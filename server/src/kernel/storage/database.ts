@@ -44,6 +44,8 @@ export interface Database {
    * either. A server keeps its own log and cleans up by its own rules.
    */
   leaveNoTrace(): void;
+  /** Resolves when everything that is committed by now survives a power cut. */
+  sync(): Promise<void>;
   /** Resolves if the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;

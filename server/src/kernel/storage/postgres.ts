@@ -36,6 +36,8 @@ export class PostgresDatabase implements Database {
 
   leaveNoTrace(): void {}
 
+  async sync(): Promise<void> {}
+
   constructor(url: string, pool: number) {
     const settings = connectionSettings(url);
     this.#reading = new PostgresLane({ ...settings, options: '-c default_transaction_read_only=on' });

@@ -1,0 +1,136 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import type { Logger } from 'pino';
+import type { Keyring } from '../crypto/keyring.ts';
+import { fieldText } from '../integrity/row-text.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
+import type { ChainHead } from './chain.ts';
+
+export const ANCHOR_FILE = 'audit.anchor';
+const ANCHOR_PURPOSE = 'audit-anchor';
+const CUT_BACK =
+  'The database shows less of the audit log than this node has seen: somebody put back an older state of it. Restore a backup with "coffer server restore", which says so in the log; or, if you put back the older state yourself, move the file audit.anchor out of the data folder and restart.';
+const UNREADABLE =
+  'The file audit.anchor, which remembers how far the audit log had come, is not as this service wrote it, and is not used. Find out who changed it; it is written anew.';
+
+interface Stored {
+  heads: [tenantId: string, seq: number, hash: string][];
+  key_version: number;
+  mac: string;
+}
+
+/**
+ * How far each tenant's log has come, as this node has seen it, kept outside the database: in memory, and in a file of the data folder for
+ * the next start. Whoever puts back an older state of the database cannot put back this.
+ */
+export class Anchor {
+  readonly #file: string;
+  readonly #keyring: Keyring;
+  readonly #log: Logger;
+  readonly #metrics: Metrics;
+  readonly #heads = new Map<string, { seq: number; hash: string }>();
+  readonly #behind = new Set<string>();
+  #isSaved = true;
+
+  private constructor(parts: { file: string; keyring: Keyring; log: Logger; metrics: Metrics }) {
+    this.#file = parts.file;
+    this.#keyring = parts.keyring;
+    this.#log = parts.log;
+    this.#metrics = parts.metrics;
+  }
+
+  static async open(parts: { file: string; keyring: Keyring; log: Logger; metrics: Metrics }): Promise<Anchor> {
+    const anchor = new Anchor(parts);
+    const stored = readStored(parts.file);
+    if (stored !== null) await anchor.#load(stored);
+    return anchor;
+  }
+
+  async #load(stored: Stored | 'unreadable'): Promise<void> {
+    const isGenuine =
+      stored !== 'unreadable' &&
+      (await this.#keyring.verifyMac(
+        SYSTEM_TENANT,
+        ANCHOR_PURPOSE,
+        stored.key_version,
+        Buffer.from(textOf(stored.heads)),
+        Buffer.from(stored.mac, 'base64'),
+      ));
+    if (!isGenuine)
+      this.#log.error({ file: this.#file, what_to_do: UNREADABLE }, 'the anchor of the audit log is not used');
+    else for (const [tenantId, seq, hash] of stored.heads) this.#heads.set(tenantId, { seq, hash });
+  }
+
+  /** The last entry that was seen, and its hash in hexadecimal. */
+  seen(tenantId: string): { seq: number; hash: string } | undefined {
+    return this.#heads.get(tenantId);
+  }
+
+  /** A head that was committed. */
+  note(tenantId: string, { seq, hash }: ChainHead): void {
+    const known = this.#heads.get(tenantId);
+    if (known !== undefined && known.seq >= seq) return;
+    this.#heads.set(tenantId, { seq, hash: Buffer.from(hash).toString('hex') });
+    this.#isSaved = false;
+    if (this.#behind.delete(tenantId)) this.#metrics.logsCutBack.set(this.#behind.size);
+  }
+
+  /** Whether the database shows an older head than was seen: nothing may be linked to that. */
+  isBehind({ tenant_id, seq }: Pick<Tables['audit_heads'], 'tenant_id' | 'seq'>): boolean {
+    const known = this.#heads.get(tenant_id);
+    if (known === undefined || seq >= known.seq) return false;
+    if (!this.#behind.has(tenant_id)) {
+      this.#behind.add(tenant_id);
+      this.#metrics.logsCutBack.set(this.#behind.size);
+      this.#log.error(
+        { tenant: tenant_id, seen: known.seq, shown: seq, what_to_do: CUT_BACK },
+        'the audit log was cut back to an older state',
+      );
+    }
+    return true;
+  }
+
+  /** Not waited for by anybody, and not synced: after a power cut it may be a little older, which never distrusts a log that is whole. */
+  async save(): Promise<void> {
+    if (this.#isSaved) return;
+    this.#isSaved = true;
+    const heads: Stored['heads'] = [...this.#heads].map(([tenantId, { seq, hash }]) => [tenantId, seq, hash]);
+    const key = await this.#keyring.macKey(SYSTEM_TENANT, ANCHOR_PURPOSE);
+    const stored: Stored = { heads, key_version: key.version, mac: key.mac(textOf(heads)).toString('base64') };
+    try {
+      writeFileSync(`${this.#file}.new`, JSON.stringify(stored), { mode: 0o600 });
+      renameSync(`${this.#file}.new`, this.#file);
+    } catch (error) {
+      this.#isSaved = false;
+      throw error;
+    }
+  }
+
+  /** It is tried again a moment later. */
+  warn(error: unknown): void {
+    this.#log.warn({ err: error, file: this.#file }, 'how far the audit log has come could not be stored');
+  }
+}
+
+function readStored(file: string): Stored | 'unreadable' | null {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    const stored = JSON.parse(text) as Stored;
+    return Array.isArray(stored.heads) && typeof stored.mac === 'string' ? stored : 'unreadable';
+  } catch {
+    return 'unreadable';
+  }
+}
+
+function textOf(heads: Stored['heads']): string {
+  return `anchor;${heads
+    .flat()
+    .map((field) => fieldText(field))
+    .join('')}`;
+}
