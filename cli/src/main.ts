@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import {
   acceptClock,
+  acceptRows,
   allowPurge,
   backup,
   bringUpToDate,
@@ -10,6 +11,7 @@ import {
   newAdminToken,
   rekey,
   restore,
+  verifyInstallation,
 } from '../../server/src/operator/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
 
@@ -52,6 +54,25 @@ argumentCommand('allow-purge', '<job>', 'Let a job remove more than its share, o
 A job that would remove more than a tenth of what there is removes nothing, and logs what it found. Make sure that the clock is right and that
 so much is really over; then the job may run once within a day.`,
 );
+argumentCommand(
+  'authenticate-rows',
+  '<tenant>',
+  'Trust the rows of a tenant whose audit log was changed before an upgrade',
+  acceptRows,
+);
+server
+  .command('verify')
+  .description('Check every audit log, and every row that decides access or is a secret')
+  .option('--checkpoint <file...>', 'hold the logs against checkpoints that were kept elsewhere')
+  .addHelpText(
+    'after',
+    '\nWith SQLite stop the service first, or ask it with GET /v1/audit/verify. Ends with 1 if anything is wrong.',
+  )
+  .action(async ({ checkpoint = [] }: { checkpoint?: string[] }) => {
+    const { report, isValid } = await verifyInstallation(loadConfig(process.env), checkpoint);
+    process.stdout.write(`${report}\n`);
+    if (!isValid) process.exitCode = EXIT_FAILED;
+  });
 fileCommand('backup', 'Write everything into one encrypted file, while the service goes on', backup).addHelpText(
   'after',
   '\nIt opens with the root key of this moment: keep that key too, and not beside it.',

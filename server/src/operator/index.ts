@@ -1,6 +1,7 @@
 /** What an operator does to an installation from its machine: all that the `coffer` command may use of the server. */
 export { loadConfig } from '../kernel/config.ts';
 export { acceptClock } from './accept-clock.ts';
+export { acceptRows } from './accept-rows.ts';
 export { allowPurge } from './allow-purge.ts';
 export { backup } from './backup.ts';
 export { explainFailure } from './failure.ts';
@@ -8,3 +9,4 @@ export { bringUpToDate } from './migrate.ts';
 export { newAdminToken } from './new-admin-token.ts';
 export { rekey } from './rekey.ts';
 export { restore } from './restore.ts';
+export { verifyInstallation } from './verify.ts';

@@ -37,14 +37,18 @@ export interface Opened {
 }
 
 /** Runs `act` with everything the service has but listens to nobody and runs no jobs. */
-export function withKernel<T>(config: Config, act: (opened: Opened) => Promise<T>): Promise<T> {
+export function withKernel<T>(
+  config: Config,
+  act: (opened: Opened) => Promise<T>,
+  options: { acceptRowsOf?: string } = {},
+): Promise<T> {
   return withStorage(config, async (database) => {
     const installation = await findInstallation(database);
     if (installation === null || (await findUncheckedOperator(database.read)) === undefined) {
       throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
     }
     const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
-    const { kernel, heads } = await openKernel({ config, time: systemTime, log, database });
+    const { kernel, heads } = await openKernel({ config, time: systemTime, log, database, ...options });
     const operator = await findOperatorTenant(database.read);
     if (operator === undefined)
       throw new StartError('The tenant that runs the installation is gone: restore a backup.');

@@ -8,7 +8,7 @@ import { type VerificationParts, verify } from './verification.ts';
 
 export { AUDIT_ENDPOINTS } from './contract.ts';
 
-export { type Verification, type VerificationParts, verify as verifyTenant } from './verification.ts';
+export { type KeptHead, type Verification, type VerificationParts, verify as verifyTenant } from './verification.ts';
 
 export function auditFeature(parts: VerificationParts): Feature {
   const { kernel, heads, keys } = parts;

@@ -28,26 +28,45 @@ export interface VerificationParts {
   tables: readonly AnyAuthenticatedTable[];
 }
 
+/** How far the log had come, as somebody outside the database knows. */
+export interface KeptHead {
+  by: string;
+  seq: number;
+  /** In hexadecimal. */
+  hash: string;
+}
+
+function anchored(heads: Heads, tenantId: string): KeptHead[] {
+  const seen = heads.anchor.seen(tenantId);
+  return seen === undefined ? [] : [{ by: 'this node', ...seen }];
+}
+
 /**
  * Recomputes the chain from its first entry to the head as it was when the check began, with each checkpoint on the way: the head could be an
  * older one, with its MAC. Then the rows that decide access are held against their MACs, and against what the log told of them last.
  */
-export async function verify(parts: VerificationParts, tenantId: string): Promise<Verification> {
+export async function verify(
+  parts: VerificationParts,
+  tenantId: string,
+  kept: readonly KeptHead[] = [],
+): Promise<Verification> {
   const { kernel, heads, keys } = parts;
   await kernel.audit.seal();
   const { read } = kernel.database;
   const signed = await SignedPlaces.open(read, tenantId, keys);
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
-  const seen = heads.anchor.seen(tenantId);
+  const outside = [...kept, ...anchored(heads, tenantId)];
+  const cutBack = outside.find(({ seq }) => seq > (head?.seq ?? 0));
   const broken =
     head === undefined
       ? { seq: 1, reason: 'the head of the chain was removed' }
-      : seen !== undefined && head.seq < seen.seq
-        ? { seq: head.seq + 1, reason: `entries up to ${seen.seq}, which this node has seen, were removed` }
+      : cutBack !== undefined
+        ? { seq: head.seq + 1, reason: `entries up to ${cutBack.seq}, which ${cutBack.by} knows, were removed` }
         : await walkChain(read, heads, head, (seq, hash, text) => {
             history.add(text);
-            if (seq === seen?.seq && hash !== seen.hash) return 'the log is not the one that this node has seen';
+            const other = outside.find((one) => one.seq === seq && one.hash !== hash);
+            if (other !== undefined) return `the log is not the one that ${other.by} knows`;
             return signed.nextSeq <= seq ? signed.problemAt(seq, hash) : null;
           });
   const beyond = broken === null ? signed.problemBeyond() : null;

@@ -64,6 +64,8 @@ export class Authentication {
   readonly #epochs: Epochs;
   readonly #clock: Clock;
   readonly #cache = new BoundedCache<string, Resolved>(CACHE_CAPACITY);
+  /** The highest epoch of each tenant that was seen: one that goes back was put back, and with it what was revoked since would count again. */
+  readonly #highest = new BoundedCache<string, number>(CACHE_CAPACITY);
 
   constructor(schemes: readonly CredentialScheme[], epochs: Epochs, clock: Clock) {
     this.#schemes = schemes;
@@ -86,14 +88,21 @@ export class Authentication {
     const { tenantId } = known.principal;
     const current = gate.foresee(known.principal) ?? this.#epochs.current(tenantId);
     if (!(current instanceof Promise)) {
-      if (current === known.epoch) return this.#accept(known, request, accepted, gate);
+      if (this.#isCurrent(known, current)) return this.#accept(known, request, accepted, gate);
       return this.#resolve(scheme, credential, request, accepted, gate);
     }
     return current.then((epoch) =>
-      epoch === known.epoch
+      this.#isCurrent(known, epoch)
         ? this.#accept(known, request, accepted, gate)
         : this.#resolve(scheme, credential, request, accepted, gate),
     );
+  }
+
+  #isCurrent({ principal: { tenantId }, epoch: known }: Resolved, epoch: number | null): boolean {
+    if (epoch === null) return false;
+    const highest = this.#highest.get(tenantId) ?? 0;
+    if (epoch > highest) this.#highest.set(tenantId, epoch);
+    return epoch === known && epoch >= highest;
   }
 
   async #resolve(

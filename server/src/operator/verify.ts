@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { AUTHENTICATED_TABLES } from '../authenticated-tables.ts';
+import { type KeptHead, type Verification, verifyTenant } from '../features/audit/index.ts';
+import { PqcKeys } from '../features/pqc/index.ts';
+import type { Config } from '../kernel/config.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Reader } from '../kernel/storage/database.ts';
+import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
+import { withKernel } from './opened.ts';
+
+/**
+ * Everything that can be checked of an installation: each tenant's audit log, and its rows against their MACs and the log. Checkpoints that were
+ * kept elsewhere are held against it too.
+ */
+export function verifyInstallation(
+  config: Config,
+  checkpointFiles: readonly string[],
+): Promise<{ report: string; isValid: boolean }> {
+  const kept = checkpointFiles.flatMap(checkpointsIn);
+  return withKernel(config, async ({ kernel, heads }) => {
+    const parts = { kernel, heads, keys: new PqcKeys(kernel), tables: AUTHENTICATED_TABLES };
+    const lines: string[] = [];
+    let isValid = true;
+    const tenantIds = await everyTenant(kernel.database.read);
+    for (const { tenantId, id } of kept) {
+      if (tenantIds.includes(tenantId)) continue;
+      isValid = false;
+      lines.push(`${tenantId}: checkpoint ${id} was kept of it, and there is no such tenant`);
+    }
+    for (const tenantId of tenantIds) {
+      const own = kept.filter((one) => one.tenantId === tenantId);
+      const verification = await verifyTenant(parts, tenantId, own);
+      isValid &&= verification.valid;
+      lines.push(...linesOf(tenantId, verification, own.length));
+    }
+    lines.push(isValid ? 'Everything is as the service wrote it.' : 'NOT as the service wrote it: see above.');
+    return { report: lines.join('\n'), isValid };
+  });
+}
+
+/** By their keys and logs too: the row of a tenant may have been taken away. */
+async function everyTenant(db: Reader): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const table of ['tenants', 'audit_heads', 'keys'] as const) {
+    const rows = await db.selectFrom(table).select('tenant_id').distinct().execute();
+    for (const { tenant_id } of rows) ids.add(tenant_id);
+  }
+  ids.delete(SYSTEM_TENANT);
+  return [...ids].sort();
+}
+
+function linesOf(tenantId: string, verification: Verification, kept: number): string[] {
+  const { entries, first_broken, checkpoints, rows } = verification;
+  const held = kept > 0 ? `, ${kept} kept elsewhere` : '';
+  const lines = [`${tenantId}: ${entries} entries, ${checkpoints} checkpoints${held}, ${rows.checked} rows`];
+  if (first_broken !== null) lines.push(`  entry ${first_broken.seq}: ${first_broken.reason}`);
+  for (const { table, row, problem } of rows.problems) lines.push(`  ${table} ${row}: ${problem}`);
+  const more = rows.problems_count - rows.problems.length;
+  if (more > 0) lines.push(`  and ${more} more`);
+  return lines;
+}
+
+interface KeptCheckpoint extends KeptHead {
+  tenantId: string;
+  id: number;
+}
+
+/** A file of `CV_CHECKPOINT_DIR`, or an answer of `GET /v1/audit/checkpoints`. */
+function checkpointsIn(file: string): KeptCheckpoint[] {
+  let content: { checkpoint?: unknown; checkpoints?: unknown[] };
+  try {
+    content = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StartError(
+      `The checkpoint ${file} cannot be read (${code ?? 'not JSON'}). Give a file that this service wrote.`,
+    );
+  }
+  const found = content.checkpoints ?? [content.checkpoint];
+  return found.map((value) => {
+    const { id, tenant_id, seq, hash } = (value ?? {}) as Record<string, unknown>;
+    if (typeof tenant_id !== 'string' || typeof hash !== 'string' || !Number.isSafeInteger(seq)) {
+      throw new StartError(`${file} holds no checkpoint. Give a file that this service wrote.`);
+    }
+    return { tenantId: tenant_id, id: Number(id), by: `checkpoint ${id} in ${file}`, seq: Number(seq), hash };
+  });
+}
