@@ -282,21 +282,24 @@ function kernelJobs(kernel: Kernel): Job[] {
 
 /** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */
 function startBackground(kernel: Kernel, jobs: JobRunner): { stop(): Promise<void> } {
-  const { audit, refusals, log } = kernel;
+  const { audit, refusals, unlistedReads, log } = kernel;
   const sharing = new RateSharing(kernel.database, kernel.rates, kernel.clock, log, kernel.nodeId);
   if (kernel.database.kind === 'postgres') {
     audit.startSealing();
     sharing.start();
   }
   jobs.start();
-  const writeRefusals = () => refusals.flush().catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
-  const timer = setInterval(writeRefusals, MINUTE_MS);
+  const writeCounts = async () => {
+    await refusals.flush().catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
+    await unlistedReads.flush().catch((error) => log.warn({ err: error }, 'counts of reads were not recorded yet'));
+  };
+  const timer = setInterval(writeCounts, MINUTE_MS);
   return {
     async stop() {
       clearInterval(timer);
       sharing.stop();
       await jobs.stop();
-      await writeRefusals();
+      await writeCounts();
       await audit.close();
     },
   };
