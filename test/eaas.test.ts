@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { KeyCache } from '../server/src/features/eaas/key-cache.ts';
+import { USES_MAX } from '../server/src/features/eaas/key-cache.ts';
 import { addConnection, callAs } from './support/machines.ts';
 import { addColleague, addTenant, ok, uniqueName } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
-import { addVault } from './support/vaults.ts';
+import { addVault, auditOf } from './support/vaults.ts';
 
 onBothDatabases('encryption as a service', (database) => {
   let service: Service;
@@ -235,23 +235,70 @@ onBothDatabases('encryption as a service', (database) => {
     });
   });
 
-  test('long before the limit of its cipher a key gets a new version by itself', async () => {
-    const name = await addKey();
-    const { kernel } = service.app;
-    const cache = new KeyCache(kernel, 2 ** 21);
-    const ctx = (await contextOf(service)) as Parameters<KeyCache['forEncryption']>[0];
-    const recorded: unknown[][] = [];
-    ctx.alsoRecord = (...entry) => void recorded.push(entry);
-    const versions = new Set<number>();
-    for (let i = 0; i < 5; i++) {
-      ctx.epoch = Number(await kernel.epochs.current(kernel.operatorTenantId));
-      versions.add((await cache.forEncryption(ctx, name, 2 ** 20)).version);
-    }
-    assert.ok(versions.size > 1, `versions ${[...versions]}`);
-    const { latest_version } = await ok(service.call('GET', `/eaas/keys/${name}`));
-    assert.ok(latest_version > 1);
-    assert.equal(recorded.length, latest_version - 1, 'each is in the audit log');
-    assert.deepEqual(recorded[0]?.slice(0, 2), ['eaas:rotate', `eaas/${name}`]);
+  describe('long before the limit of its cipher', () => {
+    const rowOf = async (name: string) =>
+      service.app.kernel.database.read
+        .selectFrom('eaas_keys')
+        .selectAll()
+        .where('name', '=', name)
+        .executeTakeFirstOrThrow();
+    const usesOf = async (name: string) => {
+      const purpose = `eaas/${(await rowOf(name)).key_id}`;
+      const rows = await service.app.kernel.database.read
+        .selectFrom('keys')
+        .select(['version', 'uses'])
+        .where('purpose', '=', purpose)
+        .orderBy('version')
+        .execute();
+      return rows.map(({ version, uses }) => [version, uses]);
+    };
+    /** As if it had encrypted for years; what this process has reserved of it ends with a rotation. */
+    const wearOut = async (name: string) => {
+      const purpose = `eaas/${(await rowOf(name)).key_id}`;
+      await service.app.kernel.database.transaction(async (tx) => {
+        await tx.updateTable('keys').set({ uses: USES_MAX }).where('purpose', '=', purpose).execute();
+      });
+    };
+    const rotations = async (name: string) =>
+      (await auditOf(service, `action=eaas:rotate&resource=eaas/${name}`)).map((entry) => entry.details.version);
+
+    test('a key gets a new version by itself, and the log says so', async () => {
+      const name = await addKey();
+      await wearOut(name);
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, () => ok(post(name, 'encrypt', { plaintext: 'x' }))),
+      );
+      assert.deepEqual(new Set(answers.map(({ version }) => version)), new Set([2]));
+      assert.equal((await ok(service.call('GET', `/eaas/keys/${name}`))).latest_version, 2);
+      assert.deepEqual(await rotations(name), [2]);
+      const [entry] = await auditOf(service, `action=eaas:rotate&resource=eaas/${name}`);
+      assert.deepEqual(entry.details, { version: 2, reason: 'used often enough' });
+      assert.equal((await ok(service.call('GET', '/v1/audit/verify'))).valid, true);
+    });
+
+    test('it gets none that the log does not tell of: both commit, or neither does', async () => {
+      const name = await addKey();
+      await wearOut(name);
+      const { audit } = service.app.kernel;
+      const { recordIn } = audit;
+      service.expectErrorLogs(/at audit\.recordIn/);
+      audit.recordIn = () => Promise.reject(new Error('the log cannot be written'));
+      const refusal = await post(name, 'encrypt', { plaintext: 'x' });
+      audit.recordIn = recordIn;
+      assert.ok(refusal.status >= 500);
+      assert.deepEqual([(await rowOf(name)).latest_version, await rotations(name)], [1, []]);
+      assert.equal((await ok(post(name, 'encrypt', { plaintext: 'x' }))).version, 2);
+      assert.deepEqual(await rotations(name), [2]);
+    });
+
+    test('a start reserves little of it, also for a batch that needs more', async () => {
+      const name = await addKey();
+      await encrypt(name, 'x');
+      assert.deepEqual(await usesOf(name), [[1, 1024]]);
+      const items = Array.from({ length: 100 }, () => ({ plaintext: 'x' }));
+      for (let i = 0; i < 12; i++) await ok(post(name, 'encrypt-batch', { items }));
+      assert.deepEqual(await usesOf(name), [[1, 1024 + 4096]]);
+    });
   });
 
   test('many encrypt while others rotate: every envelope opens, and versions have no gap', async () => {
@@ -273,11 +320,6 @@ onBothDatabases('encryption as a service', (database) => {
 });
 
 /** As far as the cache needs one. */
-async function contextOf(service: Service): Promise<object> {
-  const { kernel } = service.app;
-  return { tenantId: kernel.operatorTenantId, database: kernel.database, epoch: 0, now: kernel.clock.now() };
-}
-
 test('a rotation and a deletion hold on every node at once', async () => {
   const databaseUrl = await newPostgresDatabase();
   const first = await startService('postgres', { databaseUrl });

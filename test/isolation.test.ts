@@ -31,7 +31,16 @@ const PLAIN = new Set(
     ['limit', 'cursor', 'status', 'tags', 'type', 'version', 'format', 'resolve', 'from', 'to', 'decision', 'query'],
     ['description', 'role', 'plan', 'rate_limits', 'environment', 'encryption', 'audit', 'is_zero_knowledge'],
     ['value', 'reason', 'metadata', 'protection', 'promote', 'generator', 'rotation', 'expected_version', 'to_version'],
-    ['password', 'current_password', 'new_password', 'otp', 'ttl_days', 'ip_allowlist', 'scope.actions'],
+    [
+      'password',
+      'current_password',
+      'new_password',
+      'revoke_tokens',
+      'otp',
+      'ttl_days',
+      'ip_allowlist',
+      'scope.actions',
+    ],
     ['document', 'action', 'context', 'key_name', 'dry_run', 'on_existing', 'dotenv'],
     // How a machine proves who it is, and what it may do where it may do anything.
     ['dpop_jkt', 'allowed_paths', 'scopes', 'mtls_required', 'require_dpop', 'external_ca_pem', 'csr_pem'],

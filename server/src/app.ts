@@ -308,7 +308,7 @@ function kernelJobs(kernel: Kernel): Job[] {
 
 /** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */
 function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(): Promise<void> } {
-  const { audit, refusals, log } = kernel;
+  const { audit, refusals, unlistedReads, log } = kernel;
   const sharing = new RateSharing(kernel.database, kernel.rates, log, kernel.nodeId);
   if (kernel.database.kind === 'postgres') {
     audit.startSealing();
@@ -317,15 +317,18 @@ function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(
   kernel.clockGuard.start();
   heads.startAnchoring(kernel.database);
   jobs.start();
-  const writeRefusals = () => refusals.flush().catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
-  const timer = setInterval(writeRefusals, MINUTE_MS);
+  const writeCounts = async () => {
+    await refusals.flush().catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
+    await unlistedReads.flush().catch((error) => log.warn({ err: error }, 'counts of reads were not recorded yet'));
+  };
+  const timer = setInterval(writeCounts, MINUTE_MS);
   return {
     async stop() {
       clearInterval(timer);
       sharing.stop();
       await jobs.stop();
       await kernel.clockGuard.stop();
-      await writeRefusals();
+      await writeCounts();
       await audit.close();
       await heads.stopAnchoring(kernel.database);
     },

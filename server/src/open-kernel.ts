@@ -12,6 +12,7 @@ import { PostgresAuditStore } from './kernel/audit/postgres-audit-store.ts';
 import { Refusals } from './kernel/audit/refusals.ts';
 import { SqliteAuditStore } from './kernel/audit/sqlite-audit-store.ts';
 import { systemEntry } from './kernel/audit/system-entry.ts';
+import { UnlistedReads } from './kernel/audit/unlisted-reads.ts';
 import { DpopGuard } from './kernel/auth/dpop-guard.ts';
 import { SigningKeys } from './kernel/auth/signing-keys.ts';
 import type { Clock } from './kernel/clock.ts';
@@ -167,6 +168,7 @@ export async function openKernel(parts: {
     metrics,
     epochs: new Epochs(database),
     refusals: new Refusals((entry) => audit.record(entry)),
+    unlistedReads: new UnlistedReads((entry) => audit.record(entry), clock),
     rates: new RateLimiter(),
     idempotency: new Idempotency(database, keyring, clock),
     addresses,

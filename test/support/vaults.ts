@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Tx } from '../../server/src/kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
 import { SECOND_LOOK_MS } from '../../server/src/kernel/time/clock-guard.ts';
-import { ok, uniqueName } from './people.ts';
+import { approved, ok, uniqueName } from './people.ts';
 import { type Answer, type CallOptions, type Service, startService } from './service.ts';
 
 export const POLICY_VERSION = '2026-01-01';
@@ -14,6 +14,13 @@ export const POLICY_VERSION = '2026-01-01';
 export async function addVault(service: Service, more: object = {}, token = service.adminToken): Promise<string> {
   const body = { name: uniqueName('vault'), environment: 'staging', ...more };
   return (await ok(service.call('POST', '/v1/vaults', { token, body }), 201)).name;
+}
+
+/** A vault whose reads are counted and not listed, which a second admin has to approve. */
+export async function addUnlistedVault(service: Service, approver: string): Promise<string> {
+  const body = { name: uniqueName('vault'), environment: 'staging', audit: { log_reads: false } };
+  await approved(service, service.call('POST', '/v1/vaults', { body }), approver);
+  return body.name;
 }
 
 export function secretUrl(vault: string, path: string, verb = ''): string {

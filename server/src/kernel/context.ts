@@ -78,6 +78,8 @@ export class Context {
   /** What else will be recorded with this request: see `alsoRecord`. */
   readonly alsoRecorded: AuditEntry[] = [];
   isUnrecorded = false;
+  /** Reads that will be counted and not listed, by vault: see `countUnlisted`. */
+  unlistedReads: Map<string, number> | null = null;
   /** Set once the change is committed, and with it its audit entry. */
   committed: { result: unknown } | null = null;
   /** Set as well if what was committed is that the change waits for somebody else: this is the answer then. */
@@ -148,21 +150,31 @@ export class Context {
 
   /** One entry more for each thing that a request about many reads or changes, so that each can be found by its own name. */
   alsoRecord(action: string, resource: string, details?: Record<string, unknown>): void {
-    const entry = this.entry('allow', this.declaration.status, '');
-    this.alsoRecorded.push({
-      ...entry,
-      id: newId('audit', this.now),
+    this.alsoRecorded.push(this.furtherEntry(action, resource, details));
+  }
+
+  /** The same, for who records it in a transaction of its own: what that does is done, however the request ends. */
+  furtherEntry(action: string, resource: string, details?: Record<string, unknown>): AuditEntry {
+    return {
+      ...this.entry('allow', this.declaration.status, ''),
       action,
       resource: cleanText(resource),
       vault: vaultOf(resource),
       details: detailsText(details),
-    });
+    };
   }
 
-  /** A vault may ask that successful reads of its ordinary secrets are not kept. Refusals always are, and so is any change. */
-  leaveUnrecorded(): void {
+  /** A vault may ask that successful reads of its ordinary secrets are counted, not listed. Refusals always are, and so is any change. */
+  leaveUnrecorded(vault: string, reads: number): void {
     if (this.declaration.effect !== 'read') throw new Error('a change is always recorded');
     this.isUnrecorded = true;
+    this.countUnlisted(vault, reads);
+  }
+
+  /** Of a request that is itself recorded: some of what it reads is in vaults that ask not to list it. */
+  countUnlisted(vault: string, reads: number): void {
+    this.unlistedReads ??= new Map();
+    this.unlistedReads.set(vault, (this.unlistedReads.get(vault) ?? 0) + reads);
   }
 
   get details(): Readonly<Record<string, unknown>> | undefined {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Addresses } from './addresses.ts';
 import type { AuditLog } from './audit/audit-log.ts';
 import type { Refusals } from './audit/refusals.ts';
+import type { UnlistedReads } from './audit/unlisted-reads.ts';
 import type { DpopGuard } from './auth/dpop-guard.ts';
 import type { SigningKeys } from './auth/signing-keys.ts';
 import type { Clock } from './clock.ts';
@@ -28,6 +29,7 @@ export interface Kernel {
   signingKeys: SigningKeys;
   audit: AuditLog;
   refusals: Refusals;
+  unlistedReads: UnlistedReads;
   rates: RateLimiter;
   idempotency: Idempotency;
   dpop: DpopGuard;

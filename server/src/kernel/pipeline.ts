@@ -87,10 +87,15 @@ export class Pipeline {
       if (ctx.committed === null && declaration.audit !== NONE && !ctx.isUnrecorded) {
         await this.#recordRead(ctx, reply.status);
       }
+      if (ctx.unlistedReads !== null) this.#countUnlisted(ctx, ctx.unlistedReads);
       return { status: reply.status, body: reply.body || null, headers: replyHeaders(ctx, rate, isReplay) };
     } catch (error) {
       return this.#refuse(endpoint, ctx, error, rate);
     }
+  }
+
+  #countUnlisted({ principal }: Context, reads: ReadonlyMap<string, number>): void {
+    for (const [vault, count] of reads) this.#kernel.unlistedReads.count(principal, vault, count);
   }
 
   #recordRead(ctx: Context, status: number): Promise<unknown> {

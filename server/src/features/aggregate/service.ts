@@ -41,7 +41,7 @@ export async function aggregate(
     for (const { path, secret_id, version } of page.rows) {
       ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'aggregate' });
     }
-  } else ctx.leaveUnrecorded();
+  } else ctx.leaveUnrecorded(vaultName, page.rows.length);
   return new Streamed(pieces());
 
   async function* pieces(): AsyncGenerator<string> {

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { Context } from '../../kernel/context.ts';
+import { nextBlock, USES_BLOCK_MIN } from '../../kernel/crypto/keyring.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import { notFound } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -9,8 +10,6 @@ import { purposeOf } from './key-material.ts';
 import { findKey, type KeyRow, lockKey, updateKey } from './store.ts';
 
 const KEPT_MAX = 5000;
-/** Encryptions are counted in blocks, so that counting costs one write in a million. */
-const USES_BLOCK = 2 ** 20;
 /** With random IVs, AES-GCM is sound for 2^32 encryptions under one key: a new version comes far earlier. */
 export const USES_MAX = 2 ** 30;
 
@@ -26,6 +25,8 @@ interface Kept {
 interface Uses {
   version: string;
   left: number;
+  /** How many are reserved next: see the keyring's blocks. */
+  block: number;
 }
 
 /**
@@ -35,18 +36,16 @@ interface Uses {
 export class KeyCache {
   readonly #kernel: Kernel;
   readonly #kept = new BoundedCache<string, Kept>(KEPT_MAX);
-  readonly #usesMax: number;
 
-  constructor(kernel: Kernel, usesMax: number = USES_MAX) {
+  constructor(kernel: Kernel) {
     this.#kernel = kernel;
-    this.#usesMax = usesMax;
   }
 
   /** The newest version, for `count` encryptions. */
   async forEncryption(ctx: Context, name: string, count: number): Promise<{ key: KeyObject; version: number }> {
     for (;;) {
       const { row, newest, uses } = await this.#current(ctx, name);
-      if (uses.left >= count || (await this.#reserve(ctx, row, uses))) {
+      if (uses.left >= count || (await this.#reserve(ctx, row, uses, count))) {
         uses.left -= count;
         return { key: newest, version: row.latest_version };
       }
@@ -81,32 +80,38 @@ export class KeyCache {
     const newest = await this.#kernel.keyring.keyAt(row.tenant_id, purposeOf(row.key_id), row.latest_version);
     const version = `${row.key_id} ${row.latest_version}`;
     const known = this.#kept.get(slot)?.uses;
-    const uses = known?.version === version ? known : { version, left: 0 };
+    const uses = known?.version === version ? known : { version, left: 0, block: USES_BLOCK_MIN };
     const fresh = { epoch: ctx.epoch, row, newest, uses };
     this.#kept.set(slot, fresh);
     return fresh;
   }
 
-  /** Takes a block of uses, if the version is still the newest. Once it has had enough of them, the next one is made instead. */
-  async #reserve(ctx: Context, kept: KeyRow, uses: Uses): Promise<boolean> {
+  /**
+   * Takes a block of uses, if the version is still the newest. Once it has had enough of them, the next one is made instead, in one transaction with
+   * the entry that says so.
+   */
+  async #reserve(ctx: Context, kept: KeyRow, uses: Uses, count: number): Promise<boolean> {
     const { tenant_id: tenantId, name, key_id: keyId, latest_version: version } = kept;
-    const { keyring, database } = this.#kernel;
+    const { keyring, database, audit } = this.#kernel;
     const nextVersion = await keyring.versionMaker(tenantId, purposeOf(keyId));
-    let isRotated = false;
+    const headKey = await audit.headKey(tenantId);
+    const block = Math.max(uses.block, count);
     const isReserved = await database.transaction(async (tx) => {
-      isRotated = false;
       const row = await lockKey(tx, tenantId, name);
       if (row?.key_id !== keyId || row.latest_version !== version) return false;
-      const used = await keyring.countUses(tx, tenantId, purposeOf(keyId), version, USES_BLOCK);
-      if (used < this.#usesMax) return true;
+      const used = await keyring.countUses(tx, tenantId, purposeOf(keyId), version, block);
+      if (used < USES_MAX) return true;
       await keyring.insertVersion(tx, nextVersion(version + 1));
       await updateKey(tx, tenantId, name, { latest_version: version + 1, rotated_at: ctx.now, updated_at: ctx.now });
       await raiseEpoch(tx, tenantId);
-      isRotated = true;
+      const details = { version: version + 1, reason: 'used often enough' };
+      await audit.recordIn(tx, [ctx.furtherEntry('eaas:rotate', `eaas/${name}`, details)], headKey);
       return false;
     });
-    if (isRotated) ctx.alsoRecord('eaas:rotate', `eaas/${name}`, { version: version + 1, reason: 'used often enough' });
-    if (isReserved) uses.left += USES_BLOCK;
+    if (isReserved) {
+      uses.left += block;
+      uses.block = nextBlock(uses.block);
+    }
     return isReserved;
   }
 }

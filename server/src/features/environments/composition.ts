@@ -27,8 +27,8 @@ export async function compose(
   for (const entry of given) refuseInZeroKnowledge(entry, 'Composing values');
   ctx.describe({ name: leaf.name, resolve: query.resolve === true, entries: entries.length, values: given.length });
   for (const { vault, path, secret_id, version, log_reads } of given) {
-    if (log_reads === 0) continue;
-    ctx.alsoRecord('secrets:read', secretResource(vault, path), { secret: secret_id, version, via: 'compose' });
+    if (log_reads === 0) ctx.countUnlisted(vault, 1);
+    else ctx.alsoRecord('secrets:read', secretResource(vault, path), { secret: secret_id, version, via: 'compose' });
   }
   return new Streamed(pieces(leaf, withValues(ctx, entries, given)));
 }

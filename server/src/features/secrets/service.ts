@@ -152,7 +152,7 @@ export async function read(
   version: number | undefined,
 ) {
   const row = await authorizedSecret(ctx, reader, vault, path);
-  if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded();
+  if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded(vault, 1);
   const { shown, value } = await opened(ctx, vault, row, version);
   ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
   if (row.rotation === null) return new Worded(wordsWithValue(vault, shown, value));

@@ -39,7 +39,8 @@ const Encryption = object({
 const AuditSettings = object({
   log_reads: Type.Boolean({
     description:
-      'False: successful reads of ordinary secrets leave no entry. Refusals, changes and fortress secrets always do.',
+      'False: successful reads of ordinary secrets leave no entry of their own; they are counted, by reader, in one each minute. Refusals, changes and fortress ' +
+      'secrets are always listed.',
   }),
   retention_days: nullable(
     Type.Integer({
@@ -133,7 +134,10 @@ export const createVault = endpoint({
   method: 'POST',
   path: '/v1/vaults',
   summary: 'Make a vault',
-  description: 'Whoever makes it becomes its manager. Without `environment` it is for development.',
+  description:
+    'Whoever makes it becomes its manager. Without `environment` it is for development. One that does not list its reads (`audit.log_reads` false) needs ' +
+    'approval: the answer is 202 then.',
+  approval: 'siem_change',
   permission: 'vaults:create',
   resource: 'loaded',
   rate: 'write',
@@ -187,6 +191,8 @@ export const updateVault = endpoint({
   method: 'PATCH',
   path: '/v1/vaults/{vault}',
   summary: 'Change a vault’s description, tags or settings',
+  description: 'To list its reads no longer (`audit.log_reads` false) needs approval: the answer is 202 then.',
+  approval: 'siem_change',
   permission: 'vaults:update',
   resource: 'loaded',
   rate: 'write',

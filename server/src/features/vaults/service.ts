@@ -64,7 +64,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
     deleted_at: null,
     purge_at: null,
   };
-  ctx.describe({ vault: row.vault_id, environment });
+  ctx.describe({ environment, ...(row.log_reads === 0 && { log_reads: false }) });
   return ctx.change(async (tx) => {
     try {
       await store.insertVault(tx, row);
@@ -83,6 +83,8 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
       reviewed_by: null,
     });
     await raiseEpoch(tx, ctx.tenantId);
+    if (row.log_reads === 0) await ctx.needsApproval(tx);
+    ctx.describe({ vault: row.vault_id });
     return toWire(row);
   });
 }
@@ -199,6 +201,8 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     }
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
     await store.updateVault(tx, ctx.tenantId, name, columns);
+    // Who reads without a trace must not be the one who decided on it. Listing them again needs nobody.
+    if (row.log_reads === 1 && changed.log_reads === 0) await ctx.needsApproval(tx, { vault: row.vault_id });
     return toWire(changed);
   });
 }

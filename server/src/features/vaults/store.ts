@@ -281,7 +281,7 @@ export async function markReviewed(
 
 export type DatedMembership = Membership & Pick<VaultMemberRow, 'principal_id' | 'added_at'>;
 
-/** In which vaults these principals are, as what, and since when. */
+/** In which vaults these principals are, as what, and since when. A membership only ever allows, so one that is forged is left out. */
 export async function membershipsOf(
   db: Reader,
   tenantId: string,
@@ -293,18 +293,18 @@ export async function membershipsOf(
     .where('tenant_id', '=', tenantId)
     .where((eb) => eb.or(principals.map(({ kind, id }) => eb.and({ principal_kind: kind, principal_id: id }))))
     .execute();
-  if (members.length === 0) return [];
-  await VAULT_MEMBERS.checkedAll(db, members);
-  const ids = [...new Set(members.map(({ vault_id }) => vault_id))];
+  const joined = await VAULT_MEMBERS.authenticOf(db, members);
+  if (joined.length === 0) return [];
+  const ids = [...new Set(joined.map(({ vault_id }) => vault_id))];
   const vaults = await db
     .selectFrom('vaults')
     .select([...VAULTS.columns, 'row_mac'])
     .where('tenant_id', '=', tenantId)
     .where('vault_id', 'in', ids)
     .execute();
-  await VAULTS.checkedAll(db, vaults);
-  const names = new Map(vaults.map(({ vault_id, name }) => [vault_id, name]));
-  return members.flatMap(({ vault_id, role, principal_id, added_at }) => {
+  const authentic = await VAULTS.authenticOf(db, vaults);
+  const names = new Map(authentic.map(({ vault_id, name }) => [vault_id, name]));
+  return joined.flatMap(({ vault_id, role, principal_id, added_at }) => {
     const vault = names.get(vault_id);
     return vault === undefined ? [] : [{ vault, role, principal_id, added_at }];
   });

@@ -5,7 +5,7 @@ import { type AuditEntry, detailsText, vaultOf } from './entry.ts';
 export function systemEntry(facts: {
   tenantId: string;
   /** `job:<name>` for background work. */
-  actorId: 'first-start' | 'start' | 'operator' | `job:${string}`;
+  actorId: 'first-start' | 'start' | 'operator' | 'unlisted-reads' | `job:${string}`;
   action: string;
   resource: string;
   status: number;

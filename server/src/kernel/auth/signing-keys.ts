@@ -182,7 +182,8 @@ export class SigningKeys {
       .where('tenant_id', '=', SYSTEM_TENANT)
       .orderBy('signs_from', 'desc')
       .execute();
-    this.#keys = (await this.#authentic(rows)).map((row) => {
+    // A forged key signs and verifies nothing; the others go on.
+    this.#keys = (await SIGNING_KEYS.authenticOf(this.#database.read, rows)).map((row) => {
       const jwk = JSON.parse(row.public_jwk) as Record<string, unknown>;
       return {
         kid: row.kid,
@@ -194,17 +195,6 @@ export class SigningKeys {
       };
     });
     this.#loadedAt = this.#clock.now();
-  }
-
-  /** A forged key signs and verifies nothing; the others go on. */
-  async #authentic(rows: SigningKeysTable[]): Promise<SigningKeysTable[]> {
-    const { read, rowKeys } = this.#database;
-    const authentic: SigningKeysTable[] = [];
-    for (const row of rows) {
-      if (await SIGNING_KEYS.isAuthentic(read, row)) authentic.push(row);
-      else rowKeys.refuse(SIGNING_KEYS.name, row.kid);
-    }
-    return authentic;
   }
 }
 

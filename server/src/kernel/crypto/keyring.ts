@@ -18,6 +18,9 @@ export const KEY_USES_MAX = 2 ** 30;
 export const USES_BLOCK_MIN = 2 ** 10;
 export const USES_BLOCK_MAX = 2 ** 20;
 const USES_BLOCK_GROWTH = 4;
+export function nextBlock(block: number): number {
+  return Math.min(block * USES_BLOCK_GROWTH, USES_BLOCK_MAX);
+}
 export const KEY_AGE_MAX_MS = 90 * DAY_MS;
 /** How long a node may keep sealing with a version after another node has made a newer one. */
 const NEWEST_TRUSTED_MS = 5 * MINUTE_MS;
@@ -40,7 +43,8 @@ interface Newest {
   checkedAt: number;
   /** Of the uses reserved for sealing; below zero once a transaction seals more than were left. */
   usesLeft: number;
-  nextBlock: number;
+  /** How many are reserved next. */
+  block: number;
 }
 
 /**
@@ -229,7 +233,7 @@ export class Keyring implements RowKeySource {
       createdAt: row.created_at,
       checkedAt: now,
       usesLeft: 0,
-      nextBlock: USES_BLOCK_MIN,
+      block: USES_BLOCK_MIN,
     };
     this.#newest.set(slot, newest);
     return newest;
@@ -248,10 +252,10 @@ export class Keyring implements RowKeySource {
 
   /** A transaction may have sealed more than was left: what is owed is counted with the next block. */
   async #reserve(tenantId: string, purpose: string, newest: Newest): Promise<Newest> {
-    const count = newest.nextBlock - Math.min(newest.usesLeft, 0);
+    const count = newest.block - Math.min(newest.usesLeft, 0);
     await this.#database.transaction((tx) => this.countUses(tx, tenantId, purpose, newest.version, count));
     newest.usesLeft += count;
-    newest.nextBlock = Math.min(newest.nextBlock * USES_BLOCK_GROWTH, USES_BLOCK_MAX);
+    newest.block = nextBlock(newest.block);
     return newest;
   }
 

@@ -1,0 +1,100 @@
+import { type Clock, timestamp } from '../clock.ts';
+import type { Principal } from '../principal.ts';
+import type { AuditEntry } from './entry.ts';
+import { systemEntry } from './system-entry.ts';
+
+/** Vaults told apart between two summaries; what is read in further ones is counted together, for each tenant. */
+const VAULTS_MAX = 5000;
+const OTHER_VAULTS = '*';
+/** Readers told by name in a summary, those who came first; the others are counted together. */
+const READERS_MAX = 10;
+
+interface Reader {
+  kind: Principal['kind'];
+  id: string;
+  name: string;
+  reads: number;
+}
+
+interface Count {
+  tenantId: string;
+  vault: string;
+  since: number;
+  reads: number;
+  readers: Map<string, Reader>;
+}
+
+/**
+ * Counts the reads that a vault asks not to have listed, and writes the counts as one entry a minute for each vault: the log shows how much was
+ * read and by whom, though not what. They are in memory until then, so a kill loses at most a minute's.
+ */
+export class UnlistedReads {
+  readonly #record: (entry: AuditEntry) => Promise<void>;
+  readonly #clock: Clock;
+  #counts = new Map<string, Count>();
+
+  constructor(record: (entry: AuditEntry) => Promise<void>, clock: Clock) {
+    this.#record = record;
+    this.#clock = clock;
+  }
+
+  count({ tenantId, kind, id, name }: Principal, vault: string, reads: number): void {
+    const count = this.#countOf(tenantId, vault);
+    count.reads += reads;
+    const reader = count.readers.get(id);
+    if (reader !== undefined) reader.reads += reads;
+    else if (count.readers.size < READERS_MAX) count.readers.set(id, { kind, id, name, reads });
+  }
+
+  #countOf(tenantId: string, name: string): Count {
+    const known = this.#counts.get(`${tenantId} ${name}`);
+    if (known !== undefined) return known;
+    const vault = this.#counts.size < VAULTS_MAX ? name : OTHER_VAULTS;
+    const slot = `${tenantId} ${vault}`;
+    const count = this.#counts.get(slot) ?? {
+      tenantId,
+      vault,
+      since: this.#clock.now(),
+      reads: 0,
+      readers: new Map(),
+    };
+    this.#counts.set(slot, count);
+    return count;
+  }
+
+  /** What cannot be written stays, and is tried again with the next summary. */
+  async flush(): Promise<void> {
+    const counts = this.#counts;
+    this.#counts = new Map();
+    const written = await Promise.allSettled([...counts.values()].map((count) => this.#record(this.#entryOf(count))));
+    const failed = [...counts.values()].filter((_, i) => written[i]?.status === 'rejected');
+    for (const count of failed) this.#putBack(count);
+    const failure = written.find((one) => one.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+  }
+
+  #putBack(count: Count): void {
+    const present = this.#countOf(count.tenantId, count.vault);
+    present.since = Math.min(present.since, count.since);
+    present.reads += count.reads;
+    for (const [id, reader] of count.readers) {
+      const known = present.readers.get(id);
+      if (known !== undefined) known.reads += reader.reads;
+      else if (present.readers.size < READERS_MAX) present.readers.set(id, reader);
+    }
+  }
+
+  #entryOf({ tenantId, vault, since, reads, readers }: Count): AuditEntry {
+    const by = [...readers.values()];
+    const byOthers = reads - by.reduce((sum, reader) => sum + reader.reads, 0);
+    return systemEntry({
+      tenantId,
+      actorId: 'unlisted-reads',
+      action: 'secrets:reads_counted',
+      resource: `vault/${vault}`,
+      status: 200,
+      details: { reads, since: timestamp(since), by, by_others: byOthers },
+      now: this.#clock.now(),
+    });
+  }
+}
