@@ -125,12 +125,16 @@ describe('habits', () => {
         'a client that was quiet begins a new session with its next request',
       ],
     ]);
-    const deletions =
-      /\.deleteFrom\('(\w+)'\)(?:(?!\.execute|\.deleteFrom)[\s\S])*?\('(?:\w+_(?:at|until|start|after))', '<=?', ([^)]+)\)/g;
+    const deletions = [
+      /\.deleteFrom\('(\w+)'\)(?:(?!\.execute|\.deleteFrom)[\s\S])*?\('(?:\w+_(?:at|until|start|after))', '<=?', ([^)]+)\)/g,
+      // Rows that are authenticated are deleted by what a function or the call itself says of them.
+      /(\w+)\.deleteWhere\((?:(?!;\n)[\s\S])*?\('(?:\w+_(?:at|until|start|after))', '<=?', ([^)]+)\)/g,
+      /Before\(\w+: Cutoff\): Which<'(\w+)'> \{\n {2}return \(eb\) => eb\('\w+', '<', ([^)]+)\)/g,
+    ];
     const found = new Set<string>();
     let byCutoff = 0;
     for (const file of sources.filter((f) => f.startsWith('server/src/') && !isTest(f))) {
-      for (const [, table, time] of read(file).matchAll(deletions)) {
+      for (const [, table, time] of deletions.flatMap((form) => [...read(file).matchAll(form)])) {
         if (read(file).includes(`${time}: Cutoff`)) byCutoff++;
         else found.add(`${file}: ${table}`);
       }

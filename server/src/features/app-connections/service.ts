@@ -33,6 +33,7 @@ import {
 import type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 import { vaultIdsOf } from './principal.ts';
 import * as store from './store.ts';
+import { deleteTokensOf } from './token-store.ts';
 import { toWire } from './wire.ts';
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
@@ -328,6 +329,7 @@ export async function remove(
     );
     for (const serial of serials) ctx.alsoRecord('cert_revoked', ctx.resource, { serial });
     await ports.forget(tx, ctx.tenantId, row);
+    await deleteTokensOf(tx, ctx.tenantId, connection_no);
     await store.deleteConnection(tx, ctx.tenantId, connection_no);
     await raiseEpoch(tx, ctx.tenantId);
     return undefined;

@@ -2,7 +2,6 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
-import { deleteTokensOf } from './token-store.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -136,6 +135,5 @@ export async function deleteConnection(tx: Tx, tenantId: string, connectionNo: n
     .where('tenant_id', '=', tenantId)
     .where('connection_no', '=', connectionNo)
     .execute();
-  await deleteTokensOf(tx, tenantId, connectionNo);
   await CONNECTIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
 }

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import pg from 'pg';
+import { ANCHOR_FILE } from '../../server/src/kernel/audit/anchor.ts';
+import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
+import { newId } from '../../server/src/kernel/ids.ts';
+import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
+import { addColleague, addTenant, ok, refused, type Tenant } from '../support/people.ts';
+import { newPostgresDatabase } from '../support/postgres.ts';
+import { pause, runCoffer } from '../support/process.ts';
+import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { addSecret, addVault, auditOf, secretUrl } from '../support/vaults.ts';
+
+/** How often a node looks how far the log has come. */
+const ANCHORED_WITHIN_MS = 2500;
+
+/** What whoever writes to the database without the root key must not do to the log unseen. */
+onBothDatabases('the audit log', (kind) => {
+  let service: Service;
+  let attacker: Attacker;
+  let tenant: Tenant;
+  let token: string;
+  let databaseUrl: string | undefined;
+
+  before(async () => {
+    databaseUrl = kind === 'postgres' ? await newPostgresDatabase() : undefined;
+    service = await startService(kind, { ...(databaseUrl !== undefined && { databaseUrl }), keepData: true });
+    attacker = await attackerOf(kind, service, databaseUrl);
+    tenant = await addTenant(service);
+    token = tenant.owner.token;
+  });
+  after(async () => {
+    await attacker.close();
+    await service.close();
+    rmSync(service.dataDir, { recursive: true, force: true });
+  });
+
+  const verified = () => ok(service.call('GET', '/v1/audit/verify', { token }));
+
+  /** As the log stores it, of somebody who did nothing. */
+  function forgedSegment(): Row {
+    const now = service.clock.now();
+    const facts = { actorId: 'operator', action: 'secrets:read', resource: 'vault/prod/k', status: 200 } as const;
+    const entry = {
+      ...systemEntry({ tenantId: tenant.id, details: {}, now, ...facts }),
+      actor_name: tenant.owner.email,
+    };
+    const { tenant_id, rows: _, ...fields } = entry;
+    return { tenant_id, id: newId('audit', now), entries: JSON.stringify([Object.values(fields)]) };
+  }
+
+  if (kind === 'postgres') {
+    test('takes no entry that no node wrote, also with the signature of another', async () => {
+      service.expectErrorLogs(/the audit log was tampered with/);
+      const [genuine] = await attacker.rows('audit_segments', { tenant_id: tenant.id });
+      const { node_id, node_no, voids, mac, mac_key_version } = genuine as Row;
+      const [bare, signed] = [forgedSegment(), forgedSegment()];
+      await attacker.insert('audit_segments', bare);
+      await attacker.insert('audit_segments', { ...signed, node_id, node_no, voids, mac, mac_key_version });
+      const { valid, rows } = await verified();
+      assert.equal(valid, false);
+      for (const { id } of [bare, signed]) {
+        assert.ok(
+          rows.problems.some((one: Row) => one['row'] === id && one['problem'] === 'forged'),
+          String(id),
+        );
+        assert.equal((await attacker.row('audit_segments', { id }))['first_seq'], '-1');
+      }
+      assert.deepEqual(await auditOf(service, 'resource=vault/prod/k', token), []);
+      const [told] = await auditOf(service, 'action=audit:tampering', token);
+      assert.equal(told.decision, 'error');
+      await attacker.delete('audit_segments', { first_seq: -1 });
+    });
+
+    test('misses an entry that a node wrote and somebody took away before it was linked', async () => {
+      service.expectErrorLogs(/the audit log was tampered with/);
+      const { kernel } = service.app;
+      const headKey = await kernel.audit.headKey(tenant.id);
+      const record = (resource: string) =>
+        kernel.database.transaction((tx) => {
+          const facts = { actorId: 'operator', action: 'test:change', resource, status: 200, details: {} } as const;
+          const entry = systemEntry({ tenantId: tenant.id, now: kernel.clock.now(), ...facts });
+          return kernel.audit.recordIn(tx, [entry], headKey);
+        });
+      await holdHead(async () => {
+        await record('removed');
+        for (const row of await attacker.rows('audit_segments', { tenant_id: tenant.id })) {
+          if (String(row['entries']).includes('removed')) await attacker.delete('audit_segments', { id: row['id'] });
+        }
+        await record('kept');
+      });
+      service.clock.advance(2 * 60_000);
+      await kernel.audit.seal();
+      const { valid, rows } = await verified();
+      assert.equal(valid, false);
+      assert.ok(rows.problems.some((one: Row) => one['table'] === 'audit_segments' && one['problem'] === 'missing'));
+      assert.equal((await auditOf(service, 'resource=kept', token)).length, 1);
+    });
+
+    /** Nothing is linked while another transaction holds the head. */
+    async function holdHead(act: () => Promise<void>): Promise<void> {
+      const client = new pg.Client({ connectionString: databaseUrl });
+      await client.connect();
+      await client.query('begin');
+      await client.query('select seq from audit_heads where tenant_id = $1 for update', [tenant.id]);
+      await act();
+      await client.query('rollback');
+      await client.end();
+    }
+
+    test('goes on without a word after a transaction that was undone', async () => {
+      tenant = await addTenant(service);
+      token = tenant.owner.token;
+      const { kernel } = service.app;
+      const headKey = await kernel.audit.headKey(tenant.id);
+      const facts = {
+        actorId: 'operator',
+        action: 'test:change',
+        resource: 'undone',
+        status: 200,
+        details: {},
+      } as const;
+      const undone = kernel.database.transaction(async (tx) => {
+        await kernel.audit.recordIn(
+          tx,
+          [systemEntry({ tenantId: tenant.id, now: kernel.clock.now(), ...facts })],
+          headKey,
+        );
+        throw new Error('undone');
+      });
+      await assert.rejects(undone, /undone/);
+      await ok(service.call('GET', '/v1/groups', { token }));
+      await kernel.audit.seal();
+      await kernel.audit.seal();
+      const { valid, rows } = await verified();
+      assert.deepEqual([valid, rows.problems], [true, []]);
+      const waiting = (await attacker.rows('audit_segments', { tenant_id: tenant.id })).filter(
+        (row) => row['first_seq'] === null,
+      );
+      assert.ok(waiting.length <= 1, `${waiting.length} wait`);
+    });
+  }
+
+  test('cannot be cut back to an older head while the service runs', async () => {
+    tenant = await addTenant(service);
+    token = tenant.owner.token;
+    const vault = await addVault(service, {}, token);
+    await addSecret(service, vault, 'k', {}, token);
+    await ok(service.call('POST', '/v1/audit/checkpoints', { token }), 201);
+    await pause(ANCHORED_WITHIN_MS);
+    const head = await attacker.row('audit_heads', { tenant_id: tenant.id });
+    for (let i = 0; i < 3; i++) await ok(service.call('GET', secretUrl(vault, 'k'), { token }));
+    await ok(service.call('POST', '/v1/audit/checkpoints', { token }), 201);
+    assert.equal((await verified()).valid, true);
+    await pause(ANCHORED_WITHIN_MS);
+    service.expectErrorLogs(/the audit log was cut back to an older state/);
+    await cutBack(head);
+    const { valid, first_broken } = await verified();
+    assert.equal(valid, false);
+    assert.match(first_broken.reason, /^entries up to \d+, which this node knows, were removed$/);
+  });
+
+  /** Everything after this head goes, and the head is put back with its own MAC. */
+  async function cutBack(head: Row): Promise<void> {
+    const seq = Number(head['seq']);
+    for (const row of await attacker.rows('audit_segments', { tenant_id: tenant.id })) {
+      if (Number(row['first_seq']) > seq)
+        await attacker.delete('audit_segments', { tenant_id: tenant.id, id: row['id'] });
+    }
+    for (const row of await attacker.rows('audit_checkpoints', { tenant_id: tenant.id })) {
+      const { checkpoint_no } = row;
+      if (Number(row['seq']) > seq) await attacker.delete('audit_checkpoints', { tenant_id: tenant.id, checkpoint_no });
+    }
+    await attacker.update('audit_heads', { tenant_id: tenant.id }, head);
+  }
+
+  test('cannot be cut back while the service is stopped, and the command names every forgery', async () => {
+    const other = await addTenant(service);
+    const member = await addColleague(service, other.id, 'member');
+    await service.app.kernel.audit.seal();
+    await pause(ANCHORED_WITHIN_MS);
+    const head = await attacker.row('audit_heads', { tenant_id: other.id });
+    const page = await ok(service.call('GET', '/v1/groups', { token: other.owner.token }));
+    assert.ok(page);
+    const signed = await ok(service.call('POST', '/v1/audit/checkpoints', { token: other.owner.token }), 201);
+    const checkpoint = join(service.dataDir, 'kept.json');
+    writeFileSync(checkpoint, JSON.stringify({ checkpoint: signed }));
+    await service.close();
+    const verify = (...more: string[]) =>
+      runCoffer(['server', 'verify', ...more], { dataDir: service.dataDir, databaseUrl });
+    tenant = other;
+    await cutBack(head);
+    await attacker.update('users', { user_id: member.id }, { role: 'owner' });
+    const anchored = await verify();
+    assert.equal(anchored.code, 1, anchored.stderr);
+    assert.match(anchored.stdout, new RegExp(`users ${member.id}: forged`));
+    assert.match(anchored.stdout, /entries up to \d+, which this node knows, were removed/);
+    // Without what the node remembers, a checkpoint that was kept elsewhere still tells.
+    const anchor = readFileSync(join(service.dataDir, ANCHOR_FILE));
+    copyFileSync(join(service.dataDir, ANCHOR_FILE), join(service.dataDir, 'anchor.kept'));
+    rmSync(join(service.dataDir, ANCHOR_FILE));
+    const held = await verify('--checkpoint', checkpoint);
+    assert.equal(held.code, 1, held.stderr);
+    assert.match(held.stdout, /entries up to \d+, which checkpoint \d+ in \S+ knows, were removed/);
+    const missing = await verify('--checkpoint', join(service.dataDir, 'none.json'));
+    assert.deepEqual([missing.code, /cannot be read/.test(missing.stderr)], [1, true]);
+    assert.ok(anchor.length > 0);
+    const again = { dataDir: service.dataDir, keepData: true, ...(databaseUrl !== undefined && { databaseUrl }) };
+    service = await startService(kind, again);
+    service.expectErrorLogs(/a row was not written by the service|cut back/);
+    await refused(service.call('GET', '/auth/me', { token: member.token }), 500, 'INTERNAL_ERROR');
+  });
+});
