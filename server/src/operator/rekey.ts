@@ -111,7 +111,7 @@ function forgedSentence(tenants: readonly RekeyedRows[]): string[] {
   const named = tenants.flatMap(({ findings }) => findings.problems.map(({ table, row }) => `${table} ${row}`));
   const some = named.slice(0, FORGED_NAMED_MAX).join(', ');
   return [
-    `${count} rows were not written by the service and stay refused (${some}${count > FORGED_NAMED_MAX ? ', …' : ''}): bring them back from a backup, or delete them.`,
+    `Rows that the service did not write stay refused (${count}: ${some}${count > FORGED_NAMED_MAX ? ', …' : ''}): find out who could write to the database, delete them, and make anew what they were.`,
   ];
 }
 
