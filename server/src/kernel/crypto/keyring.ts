@@ -318,7 +318,7 @@ export class Keyring implements RowKeySource {
   }
 }
 
-/** Without its keys, whatever a purpose sealed is noise, also in backups of the rows it sealed. */
+/** Without its keys, whatever a purpose sealed is noise. A backup from before has the keys too, and opens with the root key of that time. */
 export async function destroyKeys(tx: Tx, tenantId: string, purpose: string): Promise<void> {
   if (purpose === TENANT_PURPOSE) throw new Error('a tenant keeps its own key');
   await tx.deleteFrom('keys').where('tenant_id', '=', tenantId).where('purpose', '=', purpose).execute();
