@@ -6,10 +6,10 @@ import {
   KEY_AGE_MAX_MS,
   KEY_USES_MAX,
   Keyring,
-  rewrapTenantKeys,
   USES_BLOCK_MAX,
   USES_BLOCK_MIN,
 } from '../server/src/kernel/crypto/keyring.ts';
+import { lockKeys, RekeyedTenant } from '../server/src/kernel/crypto/rekeying.ts';
 import { UnsealError } from '../server/src/kernel/crypto/sealing.ts';
 import type { Database } from '../server/src/kernel/storage/database.ts';
 import { openDatabase } from './support/database.ts';
@@ -175,16 +175,65 @@ onBothDatabases('keyring', (kind) => {
     assert.ok(!(await keyring.verifyMac(tenantId, 'p', 2, text, mac)));
   });
 
-  test('the root key is replaced without touching a value or a purpose key', async () => {
+  const rekeyed = (tenantId: string, from: typeof root, to: typeof root) =>
+    db.transaction(async (tx) => {
+      assert.ok((await lockKeys(tx)).includes(tenantId));
+      return RekeyedTenant.replace(tx, tenantId, { from, to, now: clock.now() });
+    });
+
+  test('a new root key opens what was sealed, and seals with keys that the old one does not open', async () => {
     const tenantId = await newTenant();
     const sealed = await keyring.seal('p', place(tenantId), text);
-    const before = await db.read.selectFrom('keys').selectAll().where('purpose', '!=', 'tenant').execute();
     const next = rootKey();
-    await db.transaction((tx) => rewrapTenantKeys(tx, root, next));
-    assert.deepEqual(await db.read.selectFrom('keys').selectAll().where('purpose', '!=', 'tenant').execute(), before);
-    assert.deepEqual(await new Keyring(db, next, clock).unseal('p', place(tenantId), sealed), text);
-    await assert.rejects(new Keyring(db, root, clock).unseal('p', place(tenantId), sealed), UnsealError);
-    await db.transaction((tx) => rewrapTenantKeys(tx, next, root));
+    const keys = await rekeyed(tenantId, root, next);
+    assert.deepEqual([keys.count, keys.newVersion('p')], [1, 2]);
+    assert.deepEqual(keys.unseal('p', place(tenantId), sealed), text);
+    const after = new Keyring(db, next, clock);
+    assert.deepEqual(await after.unseal('p', place(tenantId), sealed), text);
+    const sealedAfter = await after.seal('p', place(tenantId), text);
+    assert.deepEqual(await after.unseal('p', place(tenantId), keys.seal('p', place(tenantId), text)), text);
+    for (const one of [sealed, sealedAfter]) {
+      await assert.rejects(new Keyring(db, root, clock).unseal('p', place(tenantId), one), UnsealError);
+    }
+    // With the keys of before still in memory, as somebody has them who stole a copy.
+    await assert.rejects(keyring.unseal('p', place(tenantId), sealedAfter), UnsealError);
+    const tenantKeys = await db.read
+      .selectFrom('keys')
+      .select('version')
+      .where('tenant_id', '=', tenantId)
+      .where('purpose', '=', 'tenant')
+      .execute();
+    assert.deepEqual(
+      tenantKeys.map(({ version }) => version),
+      [2],
+    );
+    await db.transaction((tx) => keys.destroyOld(tx, 'p'));
+    await assert.rejects(new Keyring(db, next, clock).unseal('p', place(tenantId), sealed), UnsealError);
+  });
+
+  test('keys that somebody added are left out of a rekey, and do not pass for the newest after it', async () => {
+    const tenantId = await newTenant();
+    const sealed = await keyring.seal('p', place(tenantId), text);
+    const junk = { tenant_id: tenantId, wrapped: randomBytes(65), wrapped_by: 'tenant:1', uses: 0, created_at: 0 };
+    await db.transaction(async (tx) => {
+      for (const purpose of ['p', 'tenant']) {
+        await tx
+          .insertInto('keys')
+          .values({ ...junk, purpose, version: 9 })
+          .execute();
+      }
+    });
+    const next = rootKey();
+    assert.equal((await rekeyed(tenantId, root, next)).count, 1);
+    const after = new Keyring(db, next, clock);
+    assert.deepEqual(await after.unseal('p', place(tenantId), sealed), text);
+    assert.equal((await after.sealingKey(tenantId, 'p')).version, 10);
+  });
+
+  test('a tenant whose own key does not open stops a rekey, which changes nothing', async () => {
+    const tenantId = await newTenant();
+    await assert.rejects(rekeyed(tenantId, rootKey(), root), /^StartError: The key of tenant_\d+ does not open/);
+    assert.ok(await new Keyring(db, root, clock).sealingKey(tenantId, 'p'));
   });
 
   test('a MAC is good for its key and data alone', async () => {

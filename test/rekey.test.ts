@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { Secret, TOTP } from 'otpauth';
 import { assertChainValid } from './support/load.ts';
-import { newPostgresDatabase } from './support/postgres.ts';
+import { newPostgresDatabase, query } from './support/postgres.ts';
 import {
   killService,
   newDataDir,
@@ -27,6 +28,17 @@ const NEW_PHRASE = 'the passphrase after it';
 
 async function databaseOf(kind: DatabaseKind): Promise<string | undefined> {
   return kind === 'postgres' ? newPostgresDatabase() : undefined;
+}
+
+/** As somebody does who can write to the database and has no key. */
+async function edit(dataDir: string, databaseUrl: string | undefined, sql: string): Promise<void> {
+  if (databaseUrl !== undefined) {
+    await query(databaseUrl, sql);
+    return;
+  }
+  const database = new DatabaseSync(join(dataDir, 'coffer.db'));
+  database.exec(sql);
+  database.close();
 }
 
 /** Things sealed under every purpose there is, to be opened again later. */
@@ -101,6 +113,44 @@ onBothDatabases('rekey with a key file', (kind) => {
     await stopService(again);
   });
 
+  test('ends every token if it is told to, and says which rows were forged before it', async () => {
+    const databaseUrl = await databaseOf(kind);
+    const service = await spawnService({ databaseUrl });
+    const { dataDir } = service;
+    const token = service.adminToken();
+    const send = (url: string, by: string, method: string, path: string, body?: object) =>
+      call(url, method, path, { token: by, ...(body && { body }) });
+    const tenant = await send(service.url, token, 'POST', '/v1/tenants', {
+      name: 'other',
+      owner_email: 'o@example.com',
+    });
+    await send(service.url, token, 'POST', '/eaas/keys', { name: 'edited' });
+    await stopService(service);
+    await edit(dataDir, databaseUrl, "update eaas_keys set description = 'forged' where name = 'edited'");
+
+    const { code, stdout, stderr } = await runCoffer([...REKEY, '--revoke-tokens'], { dataDir, databaseUrl });
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /2 tokens and sessions are revoked: run "coffer server new-admin-token"/);
+    assert.match(stdout, /Rows that the service did not write stay refused \(1: eaas_keys edited\)/);
+    assert.match(stdout, /a row was not written by the service as it is/, 'the log says it too');
+
+    const made = await runCoffer(['server', 'new-admin-token'], { dataDir, databaseUrl });
+    assert.equal(made.code, 0, made.stderr);
+    const again = await spawnService({ dataDir, databaseUrl });
+    for (const revoked of [token, tenant.body.owner.token]) {
+      assert.equal((await send(again.url, revoked, 'GET', '/auth/me')).status, 401);
+    }
+    const fresh = again.adminToken();
+    const listed = await send(again.url, fresh, 'GET', '/v1/audit?action=server:rekey');
+    assert.equal(listed.status, 200, listed.text);
+    const { body } = listed;
+    assert.deepEqual([body.entries[0].details.tokens_ended, body.entries[0].details.forged_rows], [1, 1]);
+    const verified = await send(again.url, fresh, 'GET', '/v1/audit/verify');
+    assert.equal(verified.body.rows.problems.length, 1, verified.text);
+    assert.notEqual((await send(again.url, fresh, 'GET', '/eaas/keys/edited')).status, 200);
+    await stopService(again);
+  });
+
   test('is refused while the service runs, and changes nothing', async () => {
     const databaseUrl = await databaseOf(kind);
     const service = await spawnService({ databaseUrl });
@@ -170,7 +220,7 @@ async function startAndKill(
   } else {
     const deadline = performance.now() + usualMs * 3;
     while (read() === before && performance.now() < deadline) await pause(0);
-    await pause(randomBetween(0, options.databaseUrl === undefined ? 25 : 120));
+    await pause(randomBetween(0, usualMs / 2));
   }
   await killService(rekeying);
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addPerson, addTenant, ok, refused } from './support/people.ts';
@@ -167,6 +169,26 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
     service.clock.advance(20 * DAY_MS);
     await runPurges(service);
     assert.equal(await readValue(service, vault, 'a'), 'value of a');
+  });
+
+  test('the key of a destroyed vault is gone from every file of the database', async () => {
+    const vault = await addVault(service);
+    await addSecret(service, vault, 'a');
+    const purpose = `vault/${await idOf(vault)}`;
+    const { read } = service.app.kernel.database;
+    const keys = await read.selectFrom('keys').select('wrapped').where('purpose', '=', purpose).execute();
+    assert.equal(keys.length, 1);
+    const [{ wrapped }] = keys as [{ wrapped: Uint8Array }];
+    const holders = () =>
+      readdirSync(service.dataDir).filter((file) =>
+        readFileSync(join(service.dataDir, file)).includes(Buffer.from(wrapped)),
+      );
+    if (database === 'sqlite') assert.notDeepEqual(holders(), [], 'it was there');
+    await ok(send('DELETE', `/v1/vaults/${vault}`));
+    service.clock.advance(31 * DAY_MS);
+    await runPurges(service);
+    assert.deepEqual(await read.selectFrom('keys').select('version').where('purpose', '=', purpose).execute(), []);
+    assert.deepEqual(holders(), []);
   });
 
   test('a large vault is destroyed whole, in one run', async () => {

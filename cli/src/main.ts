@@ -32,13 +32,19 @@ const server = program
   .description('Tend an installation from its own machine')
   .addHelpText('after', '\nThe commands read the same CV_ environment variables as the service.');
 
-operatorCommand('rekey', 'Replace the root key; no value is touched', rekey).addHelpText(
-  'after',
-  `
+server
+  .command('rekey')
+  .description('Replace the root key and every key under it; no value is touched')
+  .option('--revoke-tokens', 'end every token and session that was issued before')
+  .action((options: { revokeTokens?: boolean }) => print(rekey(loadConfig(process.env), options)))
+  .addHelpText(
+    'after',
+    `
 Stop the service first, on every node. With the provider "file" a new key is made. With "env" and "passphrase" give the new one in
 CV_NEW_ROOT_KEY, CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE, beside the present settings. A rekey that is interrupted
-either did not happen or is finished by the next start.`,
-);
+either did not happen or is finished by the next start. If somebody may have had the old key and a copy of the database, use
+--revoke-tokens, and change the secrets and second factors too: those they know.`,
+  );
 operatorCommand('migrate', 'Bring the schema of the database up to date', bringUpToDate);
 operatorCommand('new-admin-token', 'Make a token for the first owner, in place of one that is lost', newAdminToken);
 
@@ -92,9 +98,7 @@ function argumentCommand(name: string, argument: string, description: string, ac
   return server
     .command(`${name} ${argument}`)
     .description(description)
-    .action(async (given: string) => {
-      process.stdout.write(`${await act(loadConfig(process.env), given)}\n`);
-    });
+    .action((given: string) => print(act(loadConfig(process.env), given)));
 }
 
 function operatorCommand(
@@ -105,9 +109,11 @@ function operatorCommand(
   return server
     .command(name)
     .description(description)
-    .action(async () => {
-      process.stdout.write(`${await act(loadConfig(process.env))}\n`);
-    });
+    .action(() => print(act(loadConfig(process.env))));
+}
+
+async function print(said: Promise<string>): Promise<void> {
+  process.stdout.write(`${await said}\n`);
 }
 
 try {

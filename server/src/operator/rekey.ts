@@ -1,6 +1,7 @@
+import { HEAD_PURPOSE } from '../kernel/audit/heads.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
 import type { Config } from '../kernel/config.ts';
-import { rewrapTenantKeys } from '../kernel/crypto/keyring.ts';
+import { lockKeys, type RootChange } from '../kernel/crypto/rekeying.ts';
 import {
   newRootKey,
   newRootSalt,
@@ -9,12 +10,14 @@ import {
   replaceDurably,
   rootKeyProvider,
 } from '../kernel/crypto/root-key.ts';
+import type { Kernel } from '../kernel/kernel.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../open-kernel.ts';
 import { withKernel } from './opened.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
+import { type RekeyedRows, rekeyTenant } from './rekey-tenant.ts';
 
 /** The key to change to, and what makes sure that it outlives a kill: `keep` before the commit, `settle` after it. */
 interface NextKey {
@@ -26,43 +29,90 @@ interface NextKey {
 }
 
 /**
- * Replaces the root key. Only tenant keys are wrapped by it, so they are all that is written; one transaction, so that at any
- * instant one key opens everything, and that key is in its place or, by the name `….next`, beside it.
+ * Replaces the root key and every key under it that is still used: whoever had the old one and a copy of the database opens nothing that is written
+ * from now on, and can forge no row. One transaction, so that at any instant one root key opens everything, and that key is in its place or, by the
+ * name `….next`, beside it.
  */
-export async function rekey(config: Config): Promise<string> {
+export async function rekey(config: Config, options: { revokeTokens?: boolean } = {}): Promise<string> {
   requireNewKey(config);
   await refuseOtherNodes(config);
   return withKernel(config, async ({ kernel, installation, operator }) => {
     const present = loadRootKey(config, installation, installation.salt);
     const next = nextKey(config, installation, present);
-    const headKey = await kernel.audit.headKey(operator.tenant_id);
-    const count = await kernel.database.transaction(async (tx) => {
+    // What is not linked yet is linked under the key that is there now.
+    await kernel.audit.seal();
+    const change = { from: present, to: next.root, now: kernel.clock.now() };
+    const tenants = await kernel.database.transaction(async (tx) => {
       await lockInstallation(tx, present);
       next.keep();
-      const rewrapped = await rewrapTenantKeys(tx, present, next.root);
+      kernel.database.leaveNoTrace();
+      const done: RekeyedRows[] = [];
+      for (const tenantId of await lockKeys(tx)) {
+        const rekeyed = await rekeyTenant(tx, tenantId, { ...change, isRevokingTokens: options.revokeTokens === true });
+        if (tenantId !== SYSTEM_TENANT) await record(kernel, tx, rekeyed, change);
+        done.push(rekeyed);
+      }
       await tx
         .updateTable('installation')
         .set({ root_key_id: next.root.id, root_key_salt: next.salt })
         .where('tenant_id', '=', SYSTEM_TENANT)
         .execute();
-      const entry = systemEntry({
-        tenantId: operator.tenant_id,
-        actorId: 'operator',
-        action: 'server:rekey',
-        resource: 'root-key',
-        status: 200,
-        details: { root_key: next.root.id, replaced: present.id, tenant_keys: rewrapped },
-        now: kernel.clock.now(),
-      });
-      await kernel.audit.recordIn(tx, [entry], headKey);
-      return rewrapped;
+      return done;
     });
     next.settle();
-    return (
-      `The root key ${present.id} is replaced by ${next.root.id}; ${count} tenant keys are wrapped by the new one, and no value was ` +
-      `touched. ${next.whatNext} Database backups made before now open only with the old key: keep it with them, and nowhere else.`
-    );
+    for (const { findings } of tenants) {
+      for (const { table, row } of findings.problems) kernel.database.rowKeys.refuse(table, row);
+    }
+    return [
+      `The root key ${present.id} is replaced by ${next.root.id}; ${tenants.length} tenant keys and all keys under them are new, and no value was touched.`,
+      next.whatNext,
+      ...revokedSentence(tenants, options.revokeTokens === true, operator.name),
+      ...forgedSentence(tenants),
+      'Database backups made before now open only with the old key: keep it with them, and nowhere else.',
+    ].join(' ');
   });
+}
+
+async function record(kernel: Kernel, tx: Tx, done: RekeyedRows, { from, to, now }: RootChange): Promise<void> {
+  const { keys, findings, encryptionKeys, tokensEnded } = done;
+  const entry = systemEntry({
+    tenantId: keys.tenantId,
+    actorId: 'operator',
+    action: 'server:rekey',
+    resource: 'root-key',
+    status: 200,
+    details: {
+      root_key: to.id,
+      replaced: from.id,
+      keys: keys.count,
+      rows: findings.checked,
+      forged_rows: findings.count,
+      encryption_keys_rotated: encryptionKeys,
+      tokens_ended: tokensEnded,
+    },
+    now,
+  });
+  await kernel.audit.recordIn(tx, [entry], keys.macKey(HEAD_PURPOSE));
+}
+
+function revokedSentence(tenants: readonly RekeyedRows[], isRevoking: boolean, operator: string): string[] {
+  if (!isRevoking) return [];
+  const count = tenants.reduce((sum, { tokensEnded }) => sum + tokensEnded, 0);
+  return [
+    `${count} tokens and sessions are revoked: run "coffer server new-admin-token" for one of an owner of ${operator}.`,
+  ];
+}
+
+const FORGED_NAMED_MAX = 10;
+
+function forgedSentence(tenants: readonly RekeyedRows[]): string[] {
+  const count = tenants.reduce((sum, { findings }) => sum + findings.count, 0);
+  if (count === 0) return [];
+  const named = tenants.flatMap(({ findings }) => findings.problems.map(({ table, row }) => `${table} ${row}`));
+  const some = named.slice(0, FORGED_NAMED_MAX).join(', ');
+  return [
+    `Rows that the service did not write stay refused (${count}: ${some}${count > FORGED_NAMED_MAX ? ', …' : ''}): find out who could write to the database, delete them, and make anew what they were.`,
+  ];
 }
 
 /** Under its lock two rekeys take turns, and the second one finds that its key is no longer the present one. */

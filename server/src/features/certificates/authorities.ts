@@ -2,13 +2,15 @@ import type { webcrypto } from 'node:crypto';
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import type { Keyring } from '../../kernel/crypto/keyring.ts';
-import { type Database, UniqueViolation } from '../../kernel/storage/database.ts';
+import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
+import { UnsealError } from '../../kernel/crypto/sealing.ts';
+import { type Database, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { type Parsed, parseCertificate } from './certificate.ts';
 import * as store from './store.ts';
 import * as x509 from './x509.ts';
 
-const PURPOSE = 'certificates';
+export const CERTIFICATES_PURPOSE = 'certificates';
 const LOADED_MAX = 1000;
 
 export const CLIENT_LIFE_MAX_MS = 90 * DAY_MS;
@@ -84,7 +86,7 @@ export class Authorities {
 
   async #current(tenantId: string): Promise<[store.AuthorityRow, ...store.AuthorityRow[]]> {
     const now = this.#clock.now();
-    const renewedBefore = tenantId === SYSTEM_TENANT ? ROOT_RENEWED_BEFORE_MS : TENANT_RENEWED_BEFORE_MS;
+    const renewedBefore = renewedBeforeMs(tenantId);
     for (;;) {
       const rows = await store.listAuthorities(this.#database.read, tenantId);
       const [newest, ...older] = rows;
@@ -102,7 +104,7 @@ export class Authorities {
     const certificate = await certify(tenantId, keys, issuer, now);
     const der = new Uint8Array(certificate.rawData);
     const key = new Uint8Array(await crypto.subtle.exportKey('pkcs8', keys.privateKey));
-    const sealed_key = await this.#keyring.seal(PURPOSE, placeOf(tenantId, caNo, der), key);
+    const sealed_key = await this.#keyring.seal(CERTIFICATES_PURPOSE, placeOf(tenantId, caNo, der), key);
     key.fill(0);
     const row: store.AuthorityRow = {
       tenant_id: tenantId,
@@ -131,7 +133,11 @@ export class Authorities {
     const loaded = this.#loaded.get(slot);
     if (loaded !== undefined) return loaded;
     const der = new Uint8Array(row.certificate);
-    const key = await this.#keyring.unseal(PURPOSE, placeOf(row.tenant_id, row.ca_no, der), row.sealed_key);
+    const key = await this.#keyring.unseal(
+      CERTIFICATES_PURPOSE,
+      placeOf(row.tenant_id, row.ca_no, der),
+      row.sealed_key,
+    );
     const signingKey = await crypto.subtle.importKey('pkcs8', new Uint8Array(key), x509.KEY_ALGORITHM, false, ['sign']);
     key.fill(0);
     const certificate = parseCertificate(der);
@@ -149,6 +155,33 @@ export class Authorities {
     this.#loaded.set(slot, authority);
     return authority;
   }
+}
+
+function renewedBeforeMs(tenantId: string): number {
+  return tenantId === SYSTEM_TENANT ? ROOT_RENEWED_BEFORE_MS : TENANT_RENEWED_BEFORE_MS;
+}
+
+/**
+ * At a rekey: whoever had the old root key may have the keys of these authorities, so each gets a successor at its next use, and is valid only as
+ * long as what it signed. Sealed under the new key, none can be put in their place with the old one. Says which did not open.
+ */
+export async function retireAuthorities(tx: Tx, keys: RekeyedTenant, now: number): Promise<string[]> {
+  const { tenantId } = keys;
+  const unopened: string[] = [];
+  for (const row of await store.listAuthorities(tx, tenantId)) {
+    const place = placeOf(tenantId, row.ca_no, new Uint8Array(row.certificate));
+    try {
+      const key = keys.unseal(CERTIFICATES_PURPOSE, place, row.sealed_key);
+      const sealed_key = keys.seal(CERTIFICATES_PURPOSE, place, key);
+      key.fill(0);
+      const not_after = Math.min(row.not_after, now + renewedBeforeMs(tenantId));
+      await store.retireAuthority(tx, row, { sealed_key, not_after });
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      unopened.push(String(row.ca_no));
+    }
+  }
+  return unopened;
 }
 
 /** A root signs itself and authorities of tenants; those sign client certificates and nothing else. */

@@ -6,6 +6,7 @@ import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
 import * as contract from './contract.ts';
 import type { Certificates } from './service.ts';
 
+export { CERTIFICATES_PURPOSE, retireAuthorities } from './authorities.ts';
 export { type Parsed, parseCertificate } from './certificate.ts';
 export { CERTIFICATE_ENDPOINTS } from './contract.ts';
 export { EXTERNAL_PEM_LENGTH_MAX, externalCaProblem } from './external.ts';

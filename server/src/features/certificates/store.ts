@@ -87,6 +87,19 @@ export async function insertAuthority(tx: Tx, row: AuthorityRow): Promise<void> 
   await tx.insertInto('certificate_authorities').values(row).execute();
 }
 
+export async function retireAuthority(
+  tx: Tx,
+  { tenant_id, ca_no }: AuthorityRow,
+  change: Pick<AuthorityRow, 'sealed_key' | 'not_after'>,
+): Promise<void> {
+  await tx
+    .updateTable('certificate_authorities')
+    .set(change)
+    .where('tenant_id', '=', tenant_id)
+    .where('ca_no', '=', ca_no)
+    .execute();
+}
+
 /** Keeps a list unless another node has kept a newer one meanwhile; says whether it did. */
 export async function keepRevocationList(
   tx: Tx,

@@ -7,7 +7,7 @@ import { KeyCache } from './key-cache.ts';
 import * as keys from './service.ts';
 
 export { EAAS_ENDPOINTS } from './contract.ts';
-export { markPending, unmarkPending } from './service.ts';
+export { markPending, rotateAll as rotateEncryptionKeys, unmarkPending } from './service.ts';
 export { EAAS_KEYS } from './store.ts';
 
 export function eaasFeature(kernel: Kernel): Feature {

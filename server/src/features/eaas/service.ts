@@ -2,6 +2,7 @@ import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { destroyKeys } from '../../kernel/crypto/keyring.ts';
+import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -109,6 +110,15 @@ export async function rotate(ctx: Context, name: string, reason: string) {
     });
     await raiseEpoch(tx, ctx.tenantId);
     return { name, version, rotated_at: timestamp(ctx.now) };
+  });
+}
+
+/** At a rekey every key is rotated: whoever had the old root key may have the versions from before. The versions themselves are made already. */
+export async function rotateAll(tx: Tx, keys: RekeyedTenant, now: number): Promise<number> {
+  return store.EAAS_KEYS.changeEach(tx, keys.tenantId, ({ key_id }) => {
+    const purpose = purposeOf(key_id);
+    if (!keys.has(purpose)) return null;
+    return { latest_version: keys.newVersion(purpose), rotated_at: now, updated_at: now };
   });
 }
 

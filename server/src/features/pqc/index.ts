@@ -6,7 +6,7 @@ import { Pqc } from './service.ts';
 
 export { parseCompositePublic, signDigest, verifyDigest } from './composite-signature.ts';
 export { PQC_ENDPOINTS, SIGNATURE_ALGORITHM } from './contract.ts';
-export { type PqcKey, PqcKeys, type PqcVersion } from './keys.ts';
+export { PQC_PURPOSE, type PqcKey, PqcKeys, type PqcVersion, retireKeys } from './keys.ts';
 
 export function pqcFeature(keys: PqcKeys): Feature {
   const pqc = new Pqc(keys);

@@ -2,8 +2,9 @@ import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { type Clock, DAY_MS } from '../../kernel/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Keyring, SealingKey } from '../../kernel/crypto/keyring.ts';
+import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { type Database, UniqueViolation } from '../../kernel/storage/database.ts';
+import { type Database, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import {
   type CompositePrivateKey,
   compositePublicBytes,
@@ -15,7 +16,7 @@ import { SIGNATURE_ALGORITHM } from './contract.ts';
 import { HYBRID_KEMS, type HybridKem, type HybridPrivateKey, type KemAlgorithm } from './hybrid-kem.ts';
 import * as store from './store.ts';
 
-const PURPOSE = 'pqc';
+export const PQC_PURPOSE = 'pqc';
 const LOADED_MAX = 1000;
 /** A key older than this gets a successor the next time it would be used. */
 export const PQC_KEY_AGE_MAX_MS = 365 * DAY_MS;
@@ -104,12 +105,12 @@ export class PqcKeys {
     this.#clock = parts.clock;
   }
 
-  /** The one that wraps or signs now; made first if there is none yet, or only one that is too old. */
+  /** The one that wraps or signs now; made first if there is none yet, or only one that is too old or retired. */
   async newest<A extends PqcAlgorithm>(tenantId: string, algorithm: A): Promise<PqcKey<A>> {
     for (;;) {
       const row = await store.findNewest(this.#database.read, tenantId, algorithm);
-      const isFresh = row !== undefined && this.#clock.now() - row.created_at < PQC_KEY_AGE_MAX_MS;
-      if (isFresh) return (await this.load(row)) as PqcKey<A>;
+      const isFresh = this.#clock.now() - (row?.created_at ?? 0) < PQC_KEY_AGE_MAX_MS;
+      if (row?.retired_at === null && isFresh) return (await this.load(row)) as PqcKey<A>;
       await this.#makeOnce(tenantId, algorithm, (row?.version ?? 0) + 1);
     }
   }
@@ -170,7 +171,7 @@ export class PqcKeys {
    * memory until that one next looks at it.
    */
   async succeed(tenantId: string, before: PqcPublicKey, successor: PqcPublicKey, endorsement: Buffer): Promise<void> {
-    const sealing = await this.#keyring.sealingKey(tenantId, PURPOSE);
+    const sealing = await this.#keyring.sealingKey(tenantId, PQC_PURPOSE);
     const sealed_private = sealing.seal(destroyedPlace(before.keyId, before.version), new Uint8Array());
     await this.#database.transaction(async (tx) => {
       if (!(await store.storeEndorsement(tx, { tenant_id: tenantId, key_id: successor.keyId }, endorsement))) return;
@@ -186,8 +187,7 @@ export class PqcKeys {
     if (row.destroyed_at === null) return { ...(await this.load(row)), endorsement };
     const slot = slotOf(row.tenant_id, row.key_id);
     this.#loaded.delete(slot);
-    const place = { tenantId: row.tenant_id, ...destroyedPlace(row.key_id, row.version) };
-    await this.#keyring.unseal(PURPOSE, place, row.sealed_private);
+    await this.#keyring.unseal(PQC_PURPOSE, { tenantId: row.tenant_id, ...placeOfRow(row) }, row.sealed_private);
     const version: PqcVersion = { ...publicPartOf(row), privateKey: null, endorsement };
     this.#destroyed.set(slot, version);
     return version;
@@ -202,15 +202,15 @@ export class PqcKeys {
   async #prepare<A extends PqcAlgorithm>(tenantId: string, algorithm: A, version: number): Promise<store.PqcKeyRow> {
     const kind: KeyKind<PrivateKeys[A]> = KINDS[algorithm];
     const key = await kind.generate();
-    const sealing: SealingKey = await this.#keyring.sealingKey(tenantId, PURPOSE);
+    const sealing: SealingKey = await this.#keyring.sealingKey(tenantId, PQC_PURPOSE);
     const public_key = kind.publicBytes(key);
     const key_id = keyIdOf(algorithm, public_key);
     const bytes = kind.write(key);
     const sealed_private = sealing.seal(placeOf(key_id, version), bytes);
     bytes.fill(0);
     const created_at = this.#clock.now();
-    const unendorsed = { endorsement: null, destroyed_at: null };
-    return { tenant_id: tenantId, algorithm, version, key_id, public_key, sealed_private, created_at, ...unendorsed };
+    const inUse = { endorsement: null, destroyed_at: null, retired_at: null };
+    return { tenant_id: tenantId, algorithm, version, key_id, public_key, sealed_private, created_at, ...inUse };
   }
 
   /**
@@ -222,14 +222,35 @@ export class PqcKeys {
     const loaded = this.#loaded.get(slot);
     if (loaded !== undefined) return loaded;
     const known = publicPartOf(row);
-    const place = { tenantId: row.tenant_id, ...placeOf(row.key_id, row.version) };
-    const bytes = await this.#keyring.unseal(PURPOSE, place, row.sealed_private);
+    const at = { tenantId: row.tenant_id, ...placeOfRow(row) };
+    const bytes = await this.#keyring.unseal(PQC_PURPOSE, at, row.sealed_private);
     const privateKey = KINDS[known.algorithm].parse(bytes);
     bytes.fill(0);
     const key: PqcKey = { ...known, privateKey };
     this.#loaded.set(slot, key);
     return key;
   }
+}
+
+/**
+ * At a rekey: whoever had the old root key may have these private keys, so each gets a successor at its next use. They are sealed again, under the new
+ * key, so that none can be put in their place with the old one; in another place, so that none passes for one in use. Says which did not open.
+ */
+export async function retireKeys(tx: Tx, keys: RekeyedTenant, now: number): Promise<string[]> {
+  const unopened: string[] = [];
+  for (const row of await store.everyVersion(tx, keys.tenantId)) {
+    try {
+      const bytes = keys.unseal(PQC_PURPOSE, placeOfRow(row), row.sealed_private);
+      const retired = { ...row, retired_at: row.retired_at ?? now };
+      const sealed_private = keys.seal(PQC_PURPOSE, placeOfRow(retired), bytes);
+      bytes.fill(0);
+      await store.retireKey(tx, row, { sealed_private, retired_at: retired.retired_at });
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      unopened.push(row.key_id);
+    }
+  }
+  return unopened;
 }
 
 /** What the row says openly, if it is in itself right; what is sealed in it still has to open. */
@@ -251,4 +272,9 @@ function placeOf(keyId: string, version: number) {
 /** Another place than a private key's: neither passes for the other. */
 function destroyedPlace(keyId: string, version: number) {
   return { table: 'pqc_keys', row: `${keyId} destroyed`, version };
+}
+
+function placeOfRow(row: Pick<store.PqcKeyRow, 'key_id' | 'version' | 'destroyed_at' | 'retired_at'>) {
+  if (row.destroyed_at !== null) return destroyedPlace(row.key_id, row.version);
+  return placeOf(row.retired_at === null ? row.key_id : `${row.key_id} retired`, row.version);
 }

@@ -22,6 +22,8 @@ export interface PqcKeyRow {
   /** The signature of the key before it over this one's id. */
   endorsement: Uint8Array | null;
   destroyed_at: number | null;
+  /** Of one that a rekey came after: it unwraps and verifies what it was used for, and is used for nothing more. */
+  retired_at: number | null;
 }
 
 export function findNewest(db: Reader, tenantId: string, algorithm: string): Promise<PqcKeyRow | undefined> {
@@ -75,6 +77,23 @@ export async function destroyPrivate(
     .where('tenant_id', '=', tenant_id)
     .where('key_id', '=', key_id)
     .execute();
+}
+
+export async function retireKey(
+  tx: Tx,
+  { tenant_id, key_id }: Pick<PqcKeyRow, 'tenant_id' | 'key_id'>,
+  change: Pick<PqcKeyRow, 'sealed_private' | 'retired_at'>,
+): Promise<void> {
+  await tx
+    .updateTable('pqc_keys')
+    .set(change)
+    .where('tenant_id', '=', tenant_id)
+    .where('key_id', '=', key_id)
+    .execute();
+}
+
+export function everyVersion(db: Reader, tenantId: string): Promise<PqcKeyRow[]> {
+  return db.selectFrom('pqc_keys').selectAll().where('tenant_id', '=', tenantId).orderBy('key_id').execute();
 }
 
 /** Newest first. */

@@ -45,7 +45,7 @@ export { openedAcross, openedValues } from './opened.ts';
 export { type PlacedSecret, placedSecret } from './placed.ts';
 export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
-export { fingerprintKey, sealerFor } from './sealing.ts';
+export { FINGERPRINT_PURPOSE, fingerprintKey, sealerFor } from './sealing.ts';
 export { lockLive, read as readValue, readRecorded } from './service.ts';
 export { findSecretById, SECRETS, type SummaryRow, VERSIONS } from './store.ts';
 export { type PlacedRow, secretsByPath } from './tenant-wide-store.ts';

@@ -9,7 +9,7 @@ import { type VaultRow, vaultKeyPurpose } from '../vaults/index.ts';
 import type { SecretRow } from './store.ts';
 
 const DATA_KEY_BYTES = 32;
-const FINGERPRINT_PURPOSE = 'fingerprints';
+export const FINGERPRINT_PURPOSE = 'fingerprints';
 
 const VERSIONS = 'secret_versions';
 

@@ -24,7 +24,7 @@ export function vaultKeyPurpose(vaultId: string): string {
   return `vault/${vaultId}`;
 }
 
-/** Destroys vaults whose time to be restored is over: their secrets, and the key without which a backup of those is noise. */
+/** Destroys vaults whose time to be restored is over: their secrets, and the key without which what is left of those anywhere is noise. */
 export function purgeVaultsJob(kernel: Kernel, ports: PurgePorts): RemovingJob {
   return {
     name: 'purge-vaults',
@@ -72,6 +72,7 @@ async function purge(
         await record('secrets:purge', { vault: vault_id, secrets });
         return false;
       }
+      kernel.database.leaveNoTrace();
       await destroyKeys(tx, tenant_id, vaultKeyPurpose(vault_id));
       await store.deleteVaultRow(tx, tenant_id, vault_id);
       await raiseEpoch(tx, tenant_id);

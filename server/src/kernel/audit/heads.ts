@@ -80,9 +80,13 @@ export class Heads {
     if (this.anchor.isBehind(row)) return false;
     const covered = macInput(row.tenant_id, row);
     this.#moved.add(row.tenant_id);
-    if (row.mac_key_version === key?.version) return equalBytes(key.mac(covered), row.mac);
+    if (row.mac_key_version === key?.version) return isHeadOf(key, row);
     return this.#keyring.verifyMac(row.tenant_id, HEAD_PURPOSE, row.mac_key_version, covered, row.mac);
   }
+}
+
+export function isHeadOf(key: MacKey, row: Tables['audit_heads']): boolean {
+  return equalBytes(key.mac(macInput(row.tenant_id, row)), row.mac);
 }
 
 export function headRow(

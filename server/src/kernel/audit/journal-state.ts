@@ -1,9 +1,10 @@
+import { equalBytes } from '../crypto/digest.ts';
 import type { Keyring, MacKey } from '../crypto/keyring.ts';
 import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 import type { Frame } from './journal-frame.ts';
 
 /** The purpose whose key signs what waits in the journal, and the row that says how much of it does. */
-const JOURNAL_PURPOSE = 'audit-journal';
+export const JOURNAL_PURPOSE = 'audit-journal';
 
 export interface JournalState {
   id: Uint8Array;
@@ -33,6 +34,10 @@ export class JournalKeys {
     const data = macInput(stateOf(row));
     return this.#keyring.verifyMac(SYSTEM_TENANT, JOURNAL_PURPOSE, row.mac_key_version, data, row.mac);
   }
+}
+
+export function isStateOf(key: MacKey, row: Tables['audit_journal']): boolean {
+  return equalBytes(key.mac(macInput(stateOf(row))), row.mac);
 }
 
 export function stateOf(row: Tables['audit_journal']): JournalState {

@@ -72,9 +72,13 @@ export function nodeRow(tenantId: string, nodeId: string, linkedNo: number, key:
 }
 
 export async function isNodeRow(keyring: Keyring, row: AuditNodesTable, key: MacKey): Promise<boolean> {
-  if (row.mac_key_version === key.version) return equalBytes(key.mac(nodeText(row)), row.mac);
+  if (row.mac_key_version === key.version) return isNodeOf(key, row);
   const covered = Buffer.from(nodeText(row), 'utf8');
   return keyring.verifyMac(row.tenant_id, HEAD_PURPOSE, row.mac_key_version, covered, row.mac);
+}
+
+export function isNodeOf(key: MacKey, row: AuditNodesTable): boolean {
+  return equalBytes(key.mac(nodeText(row)), row.mac);
 }
 
 function nodeText({ tenant_id, node_id, linked_no }: Omit<AuditNodesTable, 'mac' | 'mac_key_version'>): string {

@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../clock.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 
-const PURPOSE = 'dpop-nonce';
+export const NONCE_PURPOSE = 'dpop-nonce';
 const LIFE_MS = 5 * MINUTE_MS;
 const NONCE_FORM = /^[0-9a-z]{1,11}\.[1-9]\d{0,8}\.[A-Za-z0-9_-]{43}$/;
 
@@ -18,7 +18,7 @@ export class DpopNonces {
   }
 
   async next(now: number): Promise<string> {
-    const key = await this.#keyring.macKey(SYSTEM_TENANT, PURPOSE);
+    const key = await this.#keyring.macKey(SYSTEM_TENANT, NONCE_PURPOSE);
     const time = now.toString(36);
     return `${time}.${key.version}.${key.mac(macInput(time)).toString('base64url')}`;
   }
@@ -29,7 +29,7 @@ export class DpopNonces {
     const age = now - Number.parseInt(time, 36);
     if (age > LIFE_MS || age < -MINUTE_MS) return false;
     const given = Buffer.from(mac, 'base64url');
-    return this.#keyring.verifyMac(SYSTEM_TENANT, PURPOSE, Number(version), macInput(time), given);
+    return this.#keyring.verifyMac(SYSTEM_TENANT, NONCE_PURPOSE, Number(version), macInput(time), given);
   }
 }
 

@@ -1,16 +1,17 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../clock.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import type { RekeyedTenant } from '../crypto/rekeying.ts';
 import { UnsealError } from '../crypto/sealing.ts';
 import { newId } from '../ids.ts';
 import { AuthenticatedTable } from '../integrity/authenticated-table.ts';
 import type { Share } from '../jobs/share.ts';
-import type { Database } from '../storage/database.ts';
+import type { Database, Tx } from '../storage/database.ts';
 import { type SigningKeysTable, SYSTEM_TENANT } from '../storage/tables.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 
-const PURPOSE = 'signing';
+export const SIGNING_PURPOSE = 'signing';
 const ALGORITHM = 'EdDSA';
 /** A key signs for this long … */
 export const SIGNING_PERIOD_MS = 30 * DAY_MS;
@@ -20,6 +21,7 @@ const PUBLISHED_BEFORE_MS = HOUR_MS;
 const VERIFIES_AFTER_MS = 366 * DAY_MS;
 /** An unknown key id makes a node look for new keys, but garbage cannot make it look all the time. */
 const RELOAD_COOLDOWN_MS = 1 * SECOND_MS;
+const SALT_BYTES = 16;
 
 /** The private half is sealed under the key's id, and the MAC covers both halves: no other public key can stand in its place. */
 export const SIGNING_KEYS = new AuthenticatedTable<'signing_keys', SigningKeysTable>('signing_keys', {
@@ -57,7 +59,8 @@ export class SigningKeys {
 
   async sign(claims: JWTPayload & { jti: string; exp: number }): Promise<string> {
     const key = await this.#signingKey();
-    return new SignJWT(claims)
+    // Ed25519 signs a text in one way only: without the salt, which is stored nowhere, whoever once had the key could write any token again from its row.
+    return new SignJWT({ ...claims, salt: randomBytes(SALT_BYTES).toString('base64url') })
       .setProtectedHeader({ alg: ALGORITHM, kid: key.kid, typ: 'JWT' })
       .setIssuer(this.#issuer)
       .setIssuedAt(Math.floor(this.#clock.now() / SECOND_MS))
@@ -126,21 +129,9 @@ export class SigningKeys {
   }
 
   async #create(signsFrom: number): Promise<void> {
-    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-    const kid = newId('key', this.#clock.now());
-    const jwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: ALGORITHM, use: 'sig' };
-    const sealed = await this.#keyring.seal(PURPOSE, place(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
-    await this.#database.transaction((tx) =>
-      SIGNING_KEYS.insert(tx, {
-        tenant_id: SYSTEM_TENANT,
-        kid,
-        public_jwk: JSON.stringify(jwk),
-        sealed_private: sealed,
-        signs_from: signsFrom,
-        verifies_until: signsFrom + SIGNING_PERIOD_MS + VERIFIES_AFTER_MS,
-        created_at: this.#clock.now(),
-      }),
-    );
+    const sealing = await this.#keyring.sealingKey(SYSTEM_TENANT, SIGNING_PURPOSE);
+    const row = newSigningKey(this.#clock.now(), signsFrom, (at, der) => sealing.seal(at, der));
+    await this.#database.transaction((tx) => SIGNING_KEYS.insert(tx, row));
   }
 
   async #signingKey(): Promise<LoadedKey> {
@@ -155,7 +146,7 @@ export class SigningKeys {
   async #privateKey(key: LoadedKey): Promise<KeyObject> {
     let privateKey = this.#privateKeys.get(key.kid);
     if (privateKey === undefined) {
-      const der = await this.#keyring.unseal(PURPOSE, place(key.kid), key.sealedPrivate);
+      const der = await this.#keyring.unseal(SIGNING_PURPOSE, place(key.kid), key.sealedPrivate);
       privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
       this.#privateKeys.clear();
       this.#privateKeys.set(key.kid, privateKey);
@@ -198,10 +189,44 @@ export class SigningKeys {
   }
 }
 
+function newSigningKey(
+  now: number,
+  signsFrom: number,
+  seal: (at: ReturnType<typeof place>, der: Buffer) => Buffer,
+): SigningKeysTable {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const kid = newId('key', now);
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid, alg: ALGORITHM, use: 'sig' };
+  return {
+    tenant_id: SYSTEM_TENANT,
+    kid,
+    public_jwk: JSON.stringify(jwk),
+    sealed_private: seal(place(kid), privateKey.export({ format: 'der', type: 'pkcs8' })),
+    signs_from: signsFrom,
+    verifies_until: signsFrom + SIGNING_PERIOD_MS + VERIFIES_AFTER_MS,
+    created_at: now,
+  };
+}
+
+/**
+ * At a rekey a new key signs at once, and the ones before it only verify: whoever had the old root key may have their private halves. Tokens they
+ * signed stay good, since a token is taken only if its row, which is authenticated, has its hash; but those of releases before 0.5.0 have no
+ * salt, and such a person can write them again: a rekey with `--revoke-tokens` ends them.
+ */
+export async function replaceSigningKeys(tx: Tx, keys: RekeyedTenant, now: number): Promise<void> {
+  await SIGNING_KEYS.changeEach(tx, SYSTEM_TENANT, ({ signs_from }) =>
+    signs_from < now ? null : { signs_from: now - 1 },
+  );
+  await SIGNING_KEYS.insert(
+    tx,
+    newSigningKey(now, now, (at, der) => keys.seal(SIGNING_PURPOSE, at, der)),
+  );
+}
+
 /** For keys from before rows were authenticated: the private half, which nobody can seal without the root key, says whose the public half is. */
 export async function hasItsPrivateHalf(keyring: Keyring, row: SigningKeysTable): Promise<boolean> {
   try {
-    const der = await keyring.unseal(PURPOSE, place(row.kid), row.sealed_private);
+    const der = await keyring.unseal(SIGNING_PURPOSE, place(row.kid), row.sealed_private);
     const own = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })).export({ format: 'jwk' });
     return own.x === (JSON.parse(row.public_jwk) as { x?: string }).x;
   } catch (error) {

@@ -6,11 +6,25 @@ import { ROW_PURPOSE, type RowKeySource } from '../integrity/row-keys.ts';
 import { type Database, type Reader, type Tx, UniqueViolation } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import { macOf } from './digest.ts';
+import {
+  insertKey,
+  KEY_BYTES,
+  keyPlace,
+  type MacKey,
+  macKeyOf,
+  replaceWrapped,
+  TENANT_PURPOSE,
+  tenantKeyPlace,
+  tenantKeyVersion,
+  type WrappingKey,
+  wrapByRoot,
+  wrapByTenant,
+} from './key-wrapping.ts';
 import type { RootKey } from './root-key.ts';
 import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
 
-const KEY_BYTES = 32;
-const TENANT_PURPOSE = 'tenant';
+export type { MacKey } from './key-wrapping.ts';
+
 const CACHE_CAPACITY = 10_000;
 /** A random 96-bit IV repeats with noticeable chance near 2^32 uses of a key; a key retires far earlier. */
 export const KEY_USES_MAX = 2 ** 30;
@@ -29,12 +43,6 @@ const NEWEST_TRUSTED_MS = 5 * MINUTE_MS;
 export interface SealingKey {
   readonly version: number;
   seal(place: Omit<Place, 'tenantId'>, plaintext: Uint8Array): Buffer;
-}
-
-/** A key that makes MACs and nothing else. HMAC needs no IV, so no number of uses wears it out and none is counted. */
-export interface MacKey {
-  readonly version: number;
-  mac(data: string | Uint8Array): Buffer;
 }
 
 interface Newest {
@@ -280,7 +288,7 @@ export class Keyring implements RowKeySource {
     }
   }
 
-  async #tenantKey(tenantId: string): Promise<{ key: KeyObject; version: number }> {
+  async #tenantKey(tenantId: string): Promise<WrappingKey> {
     const row = await this.#newestRow(tenantId, TENANT_PURPOSE);
     if (row === undefined) throw new Error('the tenant has no key');
     return { key: await this.#key(tenantId, TENANT_PURPOSE, row.version), version: row.version };
@@ -303,7 +311,7 @@ export class Keyring implements RowKeySource {
         ? createSecretKey(unseal(this.#root.key, this.#tenantKeyPlace(tenantId, version), row.wrapped))
         : createSecretKey(
             unseal(
-              await this.#key(tenantId, TENANT_PURPOSE, Number(row.wrapped_by.slice(TENANT_PURPOSE.length + 1))),
+              await this.#key(tenantId, TENANT_PURPOSE, tenantKeyVersion(row)),
               keyPlace(tenantId, purpose, version),
               row.wrapped,
             ),
@@ -318,41 +326,10 @@ export class Keyring implements RowKeySource {
   }
 }
 
-/** Without its keys, whatever a purpose sealed is noise, also in backups of the rows it sealed. */
+/** Without its keys, whatever a purpose sealed is noise. A backup from before has the keys too, and opens with the root key of that time. */
 export async function destroyKeys(tx: Tx, tenantId: string, purpose: string): Promise<void> {
   if (purpose === TENANT_PURPOSE) throw new Error('a tenant keeps its own key');
   await tx.deleteFrom('keys').where('tenant_id', '=', tenantId).where('purpose', '=', purpose).execute();
-}
-
-/** Replaces the root key: only tenant keys are wrapped by it, so no purpose key and no value is touched. */
-export async function rewrapTenantKeys(tx: Tx, from: RootKey, to: RootKey): Promise<number> {
-  const rows = await tx.selectFrom('keys').selectAll().where('purpose', '=', TENANT_PURPOSE).forUpdate().execute();
-  for (const row of rows) {
-    const bytes = unseal(from.key, tenantKeyPlace(row.tenant_id, row.version), row.wrapped);
-    const { wrapped, wrapped_by } = wrapByRoot(to, row.tenant_id, row.version, bytes, row.created_at);
-    bytes.fill(0);
-    await replaceWrapped(tx, { ...row, wrapped, wrapped_by });
-  }
-  return rows.length;
-}
-
-function wrapByRoot(root: RootKey, tenantId: string, version: number, bytes: Uint8Array, now: number): Tables['keys'] {
-  const wrapped = seal(root.key, 0, tenantKeyPlace(tenantId, version), bytes);
-  const wrapped_by = `root:${root.id}`;
-  return { tenant_id: tenantId, purpose: TENANT_PURPOSE, version, wrapped_by, wrapped, uses: 0, created_at: now };
-}
-
-function wrapByTenant(
-  wrapping: { key: KeyObject; version: number },
-  tenantId: string,
-  purpose: string,
-  version: number,
-  bytes: Uint8Array,
-  now: number,
-): Tables['keys'] {
-  const wrapped = seal(wrapping.key, wrapping.version, keyPlace(tenantId, purpose, version), bytes);
-  const wrapped_by = `${TENANT_PURPOSE}:${wrapping.version}`;
-  return { tenant_id: tenantId, purpose, version, wrapped_by, wrapped, uses: 0, created_at: now };
 }
 
 function sealingKeyOf(key: KeyObject, tenantId: string, counted: Pick<Newest, 'version' | 'usesLeft'>): SealingKey {
@@ -365,24 +342,8 @@ function sealingKeyOf(key: KeyObject, tenantId: string, counted: Pick<Newest, 'v
   };
 }
 
-function macKeyOf(key: KeyObject, version: number): MacKey {
-  return { version, mac: (data) => macOf(key, data) };
-}
-
 function slotOf(tenantId: string, purpose: string, version: number): string {
   return `${tenantId}\0${purpose}\0${version}`;
-}
-
-function keyPlace(tenantId: string, purpose: string, version: number): Place {
-  return { tenantId, table: 'keys', row: purpose, version };
-}
-
-/**
- * A tenant's key is wrapped for a tenant whose rows are authenticated. One from before that opens in its old place only, and only the upgrade
- * looks there: so nobody can make the service believe that rows without a MAC are from before.
- */
-function tenantKeyPlace(tenantId: string, version: number): Place {
-  return { tenantId, table: 'keys of authenticated rows', row: TENANT_PURPOSE, version };
 }
 
 /** The keys of a tenant whose rows are not authenticated yet, as releases up to 0.4.0 wrapped them; none if the rows are. */
@@ -419,7 +380,7 @@ export async function beginAuthentication(
   keys: readonly Tables['keys'][],
   now: number,
 ): Promise<MacKey> {
-  let wrapping: { key: KeyObject; version: number } | undefined;
+  let wrapping: WrappingKey | undefined;
   for (const row of keys) {
     const bytes = unseal(root.key, keyPlace(row.tenant_id, TENANT_PURPOSE, row.version), row.wrapped);
     const { wrapped } = wrapByRoot(root, row.tenant_id, row.version, bytes, row.created_at);
@@ -432,21 +393,4 @@ export async function beginAuthentication(
   const bytes = randomBytes(KEY_BYTES);
   await insertKey(tx, wrapByTenant(wrapping, tenantId, ROW_PURPOSE, 1, bytes, now));
   return macKeyOf(createSecretKey(bytes), 1);
-}
-
-async function replaceWrapped(
-  tx: Tx,
-  { tenant_id, purpose, version, wrapped, wrapped_by }: Tables['keys'],
-): Promise<void> {
-  await tx
-    .updateTable('keys')
-    .set({ wrapped, wrapped_by })
-    .where('tenant_id', '=', tenant_id)
-    .where('purpose', '=', purpose)
-    .where('version', '=', version)
-    .execute();
-}
-
-async function insertKey(tx: Tx, row: Tables['keys']): Promise<void> {
-  await tx.insertInto('keys').values(row).execute();
 }

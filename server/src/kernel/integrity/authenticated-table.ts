@@ -158,6 +158,20 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return rows;
   }
 
+  /** Changes those rows of a tenant of which `change` says how, and says how many; forged ones are left as they are, and refused wherever they are used. */
+  async changeEach(tx: Tx, tenantId: string, change: (row: R) => Partial<R> | null): Promise<number> {
+    let count = 0;
+    for await (const rows of this.walk(tx, tenantId)) {
+      for (const row of rows) {
+        const changed = change(row);
+        if (changed === null || !(await this.isAuthentic(tx, row))) continue;
+        await this.update(tx, row, changed);
+        count++;
+      }
+    }
+    return count;
+  }
+
   /** Forged rows can be deleted too, so they are not checked. Answers with the rows as they were. */
   async deleteWhere(tx: Tx, which: Which<T>, limit?: number): Promise<R[]> {
     const rows = await this.#selectLocked(tx, which, limit);

@@ -1,0 +1,85 @@
+import type { KeyObject } from 'node:crypto';
+import type { Tx } from '../storage/database.ts';
+import type { Tables } from '../storage/tables.ts';
+import { macOf } from './digest.ts';
+import type { RootKey } from './root-key.ts';
+import { type Place, seal } from './sealing.ts';
+
+export const KEY_BYTES = 32;
+/** The purpose of the key that wraps a tenant's other keys. */
+export const TENANT_PURPOSE = 'tenant';
+
+/** A key that makes MACs and nothing else. HMAC needs no IV, so no number of uses wears it out and none is counted. */
+export interface MacKey {
+  readonly version: number;
+  mac(data: string | Uint8Array): Buffer;
+}
+
+export function macKeyOf(key: KeyObject, version: number): MacKey {
+  return { version, mac: (data) => macOf(key, data) };
+}
+
+/** A version of a tenant's own key. */
+export interface WrappingKey {
+  key: KeyObject;
+  version: number;
+}
+
+export function wrapByRoot(
+  root: RootKey,
+  tenantId: string,
+  version: number,
+  bytes: Uint8Array,
+  now: number,
+): Tables['keys'] {
+  const wrapped = seal(root.key, 0, tenantKeyPlace(tenantId, version), bytes);
+  const wrapped_by = `root:${root.id}`;
+  return { tenant_id: tenantId, purpose: TENANT_PURPOSE, version, wrapped_by, wrapped, uses: 0, created_at: now };
+}
+
+export function wrapByTenant(
+  wrapping: WrappingKey,
+  tenantId: string,
+  purpose: string,
+  version: number,
+  bytes: Uint8Array,
+  now: number,
+): Tables['keys'] {
+  const wrapped = seal(wrapping.key, wrapping.version, keyPlace(tenantId, purpose, version), bytes);
+  const wrapped_by = `${TENANT_PURPOSE}:${wrapping.version}`;
+  return { tenant_id: tenantId, purpose, version, wrapped_by, wrapped, uses: 0, created_at: now };
+}
+
+/** The version of the tenant's key that wraps this one. */
+export function tenantKeyVersion({ wrapped_by }: Pick<Tables['keys'], 'wrapped_by'>): number {
+  return Number(wrapped_by.slice(TENANT_PURPOSE.length + 1));
+}
+
+export function keyPlace(tenantId: string, purpose: string, version: number): Place {
+  return { tenantId, table: 'keys', row: purpose, version };
+}
+
+/**
+ * A tenant's key is wrapped for a tenant whose rows are authenticated. One from before that opens in its old place only, and only the upgrade
+ * looks there: so nobody can make the service believe that rows without a MAC are from before.
+ */
+export function tenantKeyPlace(tenantId: string, version: number): Place {
+  return { tenantId, table: 'keys of authenticated rows', row: TENANT_PURPOSE, version };
+}
+
+export async function replaceWrapped(
+  tx: Tx,
+  { tenant_id, purpose, version, wrapped, wrapped_by }: Tables['keys'],
+): Promise<void> {
+  await tx
+    .updateTable('keys')
+    .set({ wrapped, wrapped_by })
+    .where('tenant_id', '=', tenant_id)
+    .where('purpose', '=', purpose)
+    .where('version', '=', version)
+    .execute();
+}
+
+export async function insertKey(tx: Tx, row: Tables['keys']): Promise<void> {
+  await tx.insertInto('keys').values(row).execute();
+}

@@ -1,0 +1,48 @@
+import { CONNECTION_TOKENS } from '../features/app-connections/index.ts';
+import { TOKENS } from '../features/tokens/index.ts';
+import type { Reader, Tx } from '../kernel/storage/database.ts';
+
+/** A token that is good at this moment, as whoever runs the service may see it. */
+export interface GoodToken {
+  tenantId: string;
+  tokenId: string;
+  kind: string;
+  holder: string;
+  name: string;
+  expiresAt: number;
+}
+
+interface Ending {
+  expires_at: number;
+  revoked_at: number | null;
+}
+
+/** Of people and of machines: personal access tokens, sessions, and what was exchanged for an identity from outside. Says how many it ended. */
+export async function revokeTokens(tx: Tx, tenantId: string, now: number): Promise<number> {
+  const ended = (row: Ending) => (isGood(row, now) ? { revoked_at: now } : null);
+  return (await TOKENS.changeEach(tx, tenantId, ended)) + (await CONNECTION_TOKENS.changeEach(tx, tenantId, ended));
+}
+
+/** Forged ones are left out: they are refused wherever they are shown. */
+export async function goodTokens(db: Reader, tenantId: string, now: number): Promise<GoodToken[]> {
+  const found: GoodToken[] = [];
+  for await (const rows of TOKENS.walk(db, tenantId)) {
+    for (const row of rows) {
+      if (!isGood(row, now) || !(await TOKENS.isAuthentic(db, row))) continue;
+      const { token_id: tokenId, kind, name, expires_at: expiresAt } = row;
+      found.push({ tenantId, tokenId, kind, holder: row.user_id, name, expiresAt });
+    }
+  }
+  for await (const rows of CONNECTION_TOKENS.walk(db, tenantId)) {
+    for (const row of rows) {
+      if (!isGood(row, now) || !(await CONNECTION_TOKENS.isAuthentic(db, row))) continue;
+      const { token_id: tokenId, kind, expires_at: expiresAt } = row;
+      found.push({ tenantId, tokenId, kind, holder: `connection ${row.connection_no}`, name: row.source, expiresAt });
+    }
+  }
+  return found;
+}
+
+function isGood({ expires_at, revoked_at }: Ending, now: number): boolean {
+  return expires_at > now && (revoked_at === null || revoked_at > now);
+}

@@ -1,0 +1,123 @@
+import { AUTHENTICATED_TABLES } from '../authenticated-tables.ts';
+import { CERTIFICATES_PURPOSE, retireAuthorities } from '../features/certificates/index.ts';
+import { rotateEncryptionKeys } from '../features/eaas/index.ts';
+import { PQC_PURPOSE, retireKeys } from '../features/pqc/index.ts';
+import { FINGERPRINT_PURPOSE } from '../features/secrets/index.ts';
+import { HEAD_PURPOSE, headRow, isHeadOf } from '../kernel/audit/heads.ts';
+import { isStateOf, JOURNAL_PURPOSE, stateOf, stateRow } from '../kernel/audit/journal-state.ts';
+import { isNodeOf, nodeRow } from '../kernel/audit/node-segments.ts';
+import { NONCE_PURPOSE } from '../kernel/auth/dpop-nonce.ts';
+import { replaceSigningKeys, SIGNING_PURPOSE } from '../kernel/auth/signing-keys.ts';
+import { RekeyedTenant, type RootChange } from '../kernel/crypto/rekeying.ts';
+import { ROW_PURPOSE } from '../kernel/integrity/row-keys.ts';
+import { renewMacs } from '../kernel/integrity/row-renewal.ts';
+import type { RowFindings } from '../kernel/integrity/row-verification.ts';
+import type { Tx } from '../kernel/storage/database.ts';
+import { raiseEpoch } from '../kernel/storage/epochs.ts';
+import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
+import { revokeTokens } from './issued-tokens.ts';
+
+/**
+ * Purposes of which nothing old is opened or checked once the rekey has made it anew. As long as an old version is there, whoever has it could write
+ * what passes for ours. Fingerprints are only compared with each other; a job makes the old ones anew.
+ */
+const REPLACED = [
+  ROW_PURPOSE,
+  HEAD_PURPOSE,
+  JOURNAL_PURPOSE,
+  NONCE_PURPOSE,
+  SIGNING_PURPOSE,
+  CERTIFICATES_PURPOSE,
+  PQC_PURPOSE,
+  FINGERPRINT_PURPOSE,
+];
+
+export interface RekeyOptions extends RootChange {
+  isRevokingTokens: boolean;
+}
+
+export interface RekeyedRows {
+  keys: RekeyedTenant;
+  /** Rows that were forged before, and stay refused. */
+  findings: RowFindings;
+  encryptionKeys: number;
+  tokensEnded: number;
+}
+
+/** Everything of one tenant, or of the installation, that a rekey makes anew. */
+export async function rekeyTenant(tx: Tx, tenantId: string, options: RekeyOptions): Promise<RekeyedRows> {
+  const { now, isRevokingTokens } = options;
+  const keys = await RekeyedTenant.replace(tx, tenantId, options);
+  const findings = await renewRows(tx, keys);
+  for (const row of await retireAuthorities(tx, keys, now)) addForged(findings, 'certificate_authorities', row);
+  for (const row of await retireKeys(tx, keys, now)) addForged(findings, 'pqc_keys', row);
+  if (tenantId === SYSTEM_TENANT) {
+    await replaceSigningKeys(tx, keys, now);
+    if (!(await renewJournalState(tx, keys))) addForged(findings, 'audit_journal', 'the only one');
+  } else if (!(await renewHead(tx, keys))) addForged(findings, 'audit_heads', tenantId);
+  await renewNodes(tx, keys);
+  const encryptionKeys = await rotateEncryptionKeys(tx, keys, now);
+  const tokensEnded = isRevokingTokens ? await revokeTokens(tx, tenantId, now) : 0;
+  for (const purpose of REPLACED) await keys.destroyOld(tx, purpose);
+  if (tenantId !== SYSTEM_TENANT) await raiseEpoch(tx, tenantId);
+  return { keys, findings, encryptionKeys, tokensEnded };
+}
+
+/** From then on rows of this transaction are checked and written under the new key. */
+async function renewRows(tx: Tx, keys: RekeyedTenant): Promise<RowFindings> {
+  const { tenantId } = keys;
+  const to = keys.macKey(ROW_PURPOSE);
+  const findings = await renewMacs(tx, AUTHENTICATED_TABLES, tenantId, { from: keys.newestOldMacKey(ROW_PURPOSE), to });
+  tx.changes.useKey(tenantId, to);
+  return findings;
+}
+
+/** A head that was rewritten keeps its MAC, whose key is gone: the log goes on saying that it was tampered with. */
+async function renewHead(tx: Tx, keys: RekeyedTenant): Promise<boolean> {
+  const { tenantId } = keys;
+  const row = await tx
+    .selectFrom('audit_heads')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .forUpdate()
+    .executeTakeFirst();
+  const old = row && keys.oldMacKey(HEAD_PURPOSE, row.mac_key_version);
+  if (row === undefined || old === undefined || !isHeadOf(old, row)) return false;
+  const { tenant_id: _, ...change } = headRow(tenantId, row, keys.macKey(HEAD_PURPOSE));
+  await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
+  return true;
+}
+
+/** How far the segments of each node are linked: without it, what this very command records would be missed. A forged one is left behind. */
+async function renewNodes(tx: Tx, keys: RekeyedTenant): Promise<void> {
+  const { tenantId } = keys;
+  const rows = await tx.selectFrom('audit_nodes').selectAll().where('tenant_id', '=', tenantId).execute();
+  for (const row of rows) {
+    const old = keys.oldMacKey(HEAD_PURPOSE, row.mac_key_version);
+    if (old === undefined || !isNodeOf(old, row)) continue;
+    const { mac, mac_key_version } = nodeRow(tenantId, row.node_id, row.linked_no, keys.macKey(HEAD_PURPOSE));
+    await tx
+      .updateTable('audit_nodes')
+      .set({ mac, mac_key_version })
+      .where('tenant_id', '=', tenantId)
+      .where('node_id', '=', row.node_id)
+      .execute();
+  }
+}
+
+/** The journal itself is empty: what waited in it was moved when the database was opened. On PostgreSQL there is none. */
+async function renewJournalState(tx: Tx, keys: RekeyedTenant): Promise<boolean> {
+  const row = await tx.selectFrom('audit_journal').selectAll().executeTakeFirst();
+  if (row === undefined) return true;
+  const old = keys.oldMacKey(JOURNAL_PURPOSE, row.mac_key_version);
+  if (old === undefined || !isStateOf(old, row)) return false;
+  await tx
+    .updateTable('audit_journal')
+    .set(stateRow(stateOf(row), keys.macKey(JOURNAL_PURPOSE)))
+    .execute();
+  return true;
+}
+
+function addForged(findings: RowFindings, table: string, row: string): void {
+  findings.add({ table, row, problem: 'forged' });
+}
