@@ -44,25 +44,20 @@ either did not happen or is finished by the next start. If somebody may have had
 operatorCommand('migrate', 'Bring the schema of the database up to date', bringUpToDate);
 operatorCommand('new-admin-token', 'Make a token for the first owner, in place of one that is lost', newAdminToken);
 
-fileCommand('backup', 'Write everything into one encrypted file, while the service goes on', backup).addHelpText(
-  'after',
-  '\nIt opens with the root key of this moment: keep that key too, and not beside it.',
-);
-fileCommand('restore', 'Bring a backup into an empty data folder or database', restore).addHelpText(
-  'after',
-  '\nGive the root key by the same settings as for the service; with the provider "file", put it into the data folder first.',
-);
-
-function fileCommand(
-  name: string,
-  description: string,
-  act: (config: ReturnType<typeof loadConfig>, file: string) => Promise<string>,
-) {
-  return server
-    .command(`${name} <file>`)
-    .description(description)
-    .action((file: string) => print(act(loadConfig(process.env), file)));
-}
+server
+  .command('backup <file>')
+  .description('Write everything into one encrypted file, while the service goes on')
+  .action((file: string) => print(backup(loadConfig(process.env), file)))
+  .addHelpText('after', '\nIt opens with the root key of this moment: keep that key too, and not beside it.');
+server
+  .command('restore <file>')
+  .description('Bring a backup into an empty data folder or database')
+  .option('--revoke-tokens', 'end every token and session that was issued before the backup')
+  .action((file: string, options: { revokeTokens?: boolean }) => print(restore(loadConfig(process.env), file, options)))
+  .addHelpText(
+    'after',
+    '\nGive the root key by the same settings as for the service; with the provider "file", put it into the data folder first.',
+  );
 
 function operatorCommand(
   name: string,

@@ -39,10 +39,12 @@ export async function verify(parts: VerificationParts, tenantId: string): Promis
   const signed = await SignedPlaces.open(read, tenantId, keys);
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
+  let entries = 0;
   const broken =
     head === undefined
       ? { seq: 1, reason: 'the head of the chain was removed' }
       : await walkChain(read, heads, head, (seq, hash, text) => {
+          entries++;
           history.add(text);
           return signed.nextSeq <= seq ? signed.problemAt(seq, hash) : null;
         });
@@ -52,7 +54,8 @@ export async function verify(parts: VerificationParts, tenantId: string): Promis
   const rows = await verifyRows(parts, tenantId, head, firstBroken === null ? history : null);
   return {
     valid: firstBroken === null && rows.problems_count === 0,
-    entries: head?.seq ?? 0,
+    // A chain that was restored leaves numbers out.
+    entries: broken === null ? entries : (head?.seq ?? 0),
     first_broken: firstBroken,
     checkpoints: signed.checked,
     signed_seq: signed.lastSeq,
