@@ -79,20 +79,22 @@ server
     process.stdout.write(`${report}\n`);
     if (!isValid) process.exitCode = EXIT_FAILED;
   });
-fileCommand('backup', 'Write everything into one encrypted file, while the service goes on', backup).addHelpText(
-  'after',
-  '\nIt opens with the root key of this moment: keep that key too, and not beside it.',
-);
-fileCommand('restore', 'Bring a backup into an empty data folder or database', restore).addHelpText(
-  'after',
-  '\nGive the root key by the same settings as for the service; with the provider "file", put it into the data folder first.',
-);
+server
+  .command('backup <file>')
+  .description('Write everything into one encrypted file, while the service goes on')
+  .action((file: string) => print(backup(loadConfig(process.env), file)))
+  .addHelpText('after', '\nIt opens with the root key of this moment: keep that key too, and not beside it.');
+server
+  .command('restore <file>')
+  .description('Bring a backup into an empty data folder or database')
+  .option('--revoke-tokens', 'end every token and session that was issued before the backup')
+  .action((file: string, options: { revokeTokens?: boolean }) => print(restore(loadConfig(process.env), file, options)))
+  .addHelpText(
+    'after',
+    '\nGive the root key by the same settings as for the service; with the provider "file", put it into the data folder first.',
+  );
 
 type ActWithArgument = (config: ReturnType<typeof loadConfig>, argument: string) => Promise<string>;
-
-function fileCommand(name: string, description: string, act: ActWithArgument) {
-  return argumentCommand(name, '<file>', description, act);
-}
 
 function argumentCommand(name: string, argument: string, description: string, act: ActWithArgument) {
   return server

@@ -90,8 +90,16 @@ export async function findInstallation(database: Database): Promise<Installation
   return { installationId: row.installation_id, rootKeyId: row.root_key_id, salt: row.root_key_salt };
 }
 
+/** Stands in place of the root key's id until a restore is recorded and finished, so that nothing starts on what is only brought in. */
+export const RESTORING = 'restoring';
+
 /** The root key that opens this database, or a refusal that says what to do. */
 export function loadRootKey(config: Config, installation: Installation | null, salt: Uint8Array): RootKey {
+  if (installation?.rootKeyId.startsWith(RESTORING)) {
+    throw new StartError(
+      'A restore into this database was interrupted: run "coffer server restore" with the same backup again, which finishes it.',
+    );
+  }
   if (installation !== null && config.rootKey.provider === 'file') finishRekey(config.rootKey.file, installation);
   const provider = rootKeyProvider(config.rootKey);
   const root = provider.load(salt, installation === null);
@@ -122,10 +130,12 @@ export async function openKernel(parts: {
   database: Database;
   /** A tenant whose rows are authenticated although its audit log was changed, by an operator's word. */
   acceptRowsOf?: string;
+  /** As it shall be, where the stored one is of a restore that is not finished. */
+  installation?: Installation;
 }): Promise<{ kernel: Kernel; heads: Heads }> {
   const { config, time, log, database } = parts;
   const clock: Clock = time;
-  let installation = await findInstallation(database);
+  let installation = parts.installation ?? (await findInstallation(database));
   const salt = installation?.salt ?? newRootSalt();
   let root = loadRootKey(config, installation, salt);
   if (installation === null) {

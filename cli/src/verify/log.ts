@@ -117,7 +117,8 @@ export class ChainCheck {
 
   add({ seq, hash: stored, texts }: Link): void {
     const expectedSeq = this.#seq + 1;
-    if (seq !== expectedSeq) {
+    if (seq > expectedSeq && resumedAfter(texts) === this.#seq) this.#skipTo(seq);
+    if (seq !== this.#seq + 1) {
       this.#wrong(expectedSeq, seq > expectedSeq ? missing(expectedSeq, seq - 1) : `is followed by entry ${seq} again`);
       if (seq < expectedSeq) return;
       this.#seq = seq - 1;
@@ -129,6 +130,18 @@ export class ChainCheck {
     this.#hash = stored;
     this.entries++;
     this.#compare();
+  }
+
+  /** What was lost before a restore has no other entries in its place; a checkpoint of it says that something was lost. */
+  #skipTo(seq: number): void {
+    for (const [signed, [checkpoint]] of this.#signed) {
+      if (signed <= this.#seq || signed >= seq) continue;
+      this.#wrong(
+        signed,
+        `was lost, though checkpoint ${checkpoint?.id} covers it: a backup from before it was restored`,
+      );
+    }
+    this.#seq = seq - 1;
   }
 
   #compare(): void {
@@ -159,6 +172,30 @@ export class ChainCheck {
       const what = `${missing(this.#seq + 1, seq)}, which checkpoint ${checkpoint?.id} covers (or it was signed after the export)`;
       this.#wrong(this.#seq + 1, what);
     }
+  }
+}
+
+const ACTOR_KIND = 2;
+const ACTION = 6;
+const DETAILS = 15;
+
+/** Where the chain stood before a restore, of which the entry must say so itself: only then are numbers left out. */
+function resumedAfter(texts: readonly string[]): number | null {
+  for (const text of texts) {
+    const fields = parsedOrNull(text);
+    if (!Array.isArray(fields) || fields[ACTION] !== 'server:restore' || fields[ACTOR_KIND] !== 'system') continue;
+    const { resumes_after } = (parsedOrNull(String(fields[DETAILS])) ?? {}) as { resumes_after?: unknown };
+    if (Number.isSafeInteger(resumes_after)) return Number(resumes_after);
+  }
+  return null;
+}
+
+/** What is no JSON says nothing; that it was changed is found by its hash. */
+function parsedOrNull(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
   }
 }
 

@@ -71,7 +71,9 @@ function entriesIn({ entries }: AuditSegmentsTable): unknown[] {
   }
 }
 
+/** Behind the end of a segment the hash is that of its last entry: there a restored chain has left numbers out. */
 function hashAt(segment: AuditSegmentsTable | undefined, seq: number): string {
-  const at = (seq - Number(segment?.first_seq)) * HASH_BYTES;
-  return hexOf(segment?.hashes?.subarray(at, at + HASH_BYTES) ?? new Uint8Array());
+  const hashes = segment?.hashes ?? new Uint8Array();
+  const at = Math.min((seq - Number(segment?.first_seq)) * HASH_BYTES, hashes.length - HASH_BYTES);
+  return hexOf(hashes.subarray(Math.max(at, 0), at + HASH_BYTES));
 }

@@ -56,6 +56,7 @@ export async function verify(
   const signed = await SignedPlaces.open(read, tenantId, keys);
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
+  let entries = 0;
   const outside = [...kept, ...anchored(heads, tenantId)];
   const cutBack = outside.find(({ seq }) => seq > (head?.seq ?? 0));
   const broken =
@@ -64,6 +65,7 @@ export async function verify(
       : cutBack !== undefined
         ? { seq: head.seq + 1, reason: `entries up to ${cutBack.seq}, which ${cutBack.by} knows, were removed` }
         : await walkChain(read, heads, head, (seq, hash, text) => {
+            entries++;
             history.add(text);
             const other = outside.find((one) => one.seq === seq && one.hash !== hash);
             if (other !== undefined) return `the log is not the one that ${other.by} knows`;
@@ -75,7 +77,8 @@ export async function verify(
   const rows = await verifyRows(parts, tenantId, head, firstBroken === null ? history : null);
   return {
     valid: firstBroken === null && rows.problems_count === 0,
-    entries: head?.seq ?? 0,
+    // A chain that was restored leaves numbers out.
+    entries: broken === null ? entries : (head?.seq ?? 0),
     first_broken: firstBroken,
     checkpoints: signed.checked,
     signed_seq: signed.lastSeq,

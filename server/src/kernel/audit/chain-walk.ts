@@ -3,6 +3,7 @@ import type { AuditSegmentsTable, Tables } from '../storage/tables.ts';
 import { yielder } from '../yielding.ts';
 import { type ChainHead, GENESIS_HASH, HASH_BYTES, hexOf, linkHash } from './chain.ts';
 import type { Heads } from './heads.ts';
+import { resumedAfter } from './restored-chain.ts';
 import { textsOf } from './segment.ts';
 
 const PAGE = 64;
@@ -50,8 +51,11 @@ export async function walkChain(
     const segments = await segmentsOnward(db, head.tenant_id, seq + 1, PAGE);
     for (const segment of segments) {
       if (seq >= head.seq) break;
-      if (segment.first_seq !== seq + 1) return { seq: seq + 1, reason: 'the entry is missing' };
       const texts = readable(segment);
+      if (segment.first_seq !== seq + 1) {
+        if (!isRestoreAfter(seq, texts)) return { seq: seq + 1, reason: 'the entry is missing' };
+        seq = Number(segment.first_seq) - 1;
+      }
       for (const [i, text] of texts.entries()) {
         const expected = linkHash(hash, head.tenant_id, seq + 1, text);
         const stored = segment.hashes?.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES);
@@ -70,6 +74,11 @@ export async function walkChain(
   }
   if (hash !== hexOf(head.hash)) return { seq: head.seq, reason: 'the chain was rewritten' };
   return (await heads.isAuthentic(head)) ? null : { seq: head.seq, reason: 'the head of the chain was rewritten' };
+}
+
+/** Numbers are left out only before an entry which says that a backup was restored when the chain stood there; its own hash is checked with the others. */
+function isRestoreAfter(seq: number, [first = '']: readonly string[]): boolean {
+  return resumedAfter(first) === seq;
 }
 
 /** What cannot even be read was changed too; as one text without a right hash it is found by the check. */

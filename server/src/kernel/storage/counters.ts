@@ -16,6 +16,18 @@ export async function nextNumber(tx: Tx, tenantId: string, name: CounterName): P
   return value;
 }
 
+/** More than a tenant counts between two backups. */
+export const RESTORED_STEP = 100_000;
+
+/** After a restore: numbers that were given out since the backup may still be in use elsewhere, so none of them is given out again. */
+export async function raiseCounters(tx: Tx, tenantId: string): Promise<void> {
+  await tx
+    .updateTable('counters')
+    .set((eb) => ({ value: eb('value', '+', RESTORED_STEP) }))
+    .where('tenant_id', '=', tenantId)
+    .execute();
+}
+
 /** Waits for whoever counts, and makes others wait, without counting. Of a counter that never counted there is nothing to hold. */
 export async function holdCounter(tx: Tx, tenantId: string, name: CounterName): Promise<void> {
   await tx

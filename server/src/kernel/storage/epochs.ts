@@ -42,6 +42,17 @@ export class Epochs {
   }
 }
 
+/** For what a node may have cached at an epoch that is not known here: no tenant's epoch is raised once in each millisecond, so none was ever beyond the time. */
+export async function raiseEpochTo(tx: Tx, tenantId: string, now: number): Promise<void> {
+  const query = tx.selectFrom('tenants').select('epoch').where('tenant_id', '=', tenantId);
+  const { epoch } = await query.executeTakeFirstOrThrow();
+  await tx
+    .updateTable('tenants')
+    .set({ epoch: Math.max(epoch + 1, now) })
+    .where('tenant_id', '=', tenantId)
+    .execute();
+}
+
 /** Every change that matters to access calls this in its own transaction. */
 export async function raiseEpoch(tx: Tx, tenantId: string): Promise<void> {
   await tx

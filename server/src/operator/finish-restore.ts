@@ -1,0 +1,99 @@
+import { RESTORE_ACTION, skipLostNumbers } from '../kernel/audit/restored-chain.ts';
+import { systemEntry } from '../kernel/audit/system-entry.ts';
+import type { Config } from '../kernel/config.ts';
+import type { MacKey } from '../kernel/crypto/keyring.ts';
+import { UnsealError } from '../kernel/crypto/sealing.ts';
+import { CofferError } from '../kernel/errors.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import { createLogger } from '../kernel/observability/log.ts';
+import { raiseCounters } from '../kernel/storage/counters.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import type { Database, Tx } from '../kernel/storage/database.ts';
+import { raiseEpochTo } from '../kernel/storage/epochs.ts';
+import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
+import { systemTime } from '../kernel/time/sources.ts';
+import { findInstallation, openKernel } from '../open-kernel.ts';
+import { type GoodToken, goodTokens, revokeTokens } from './issued-tokens.ts';
+
+export interface RestoredFrom {
+  /** When the backup was made. */
+  madeAt: string;
+  rootKeyId: string;
+  isRevokingTokens: boolean;
+}
+
+export interface Restored {
+  /** Tokens that are good again, or still. */
+  good: GoodToken[];
+  revoked: number;
+  /** Tenants in whose log nothing could be recorded, because their keys do not open. */
+  unrecorded: string[];
+}
+
+/**
+ * Makes an installation of what was brought in, in one transaction. Nodes that ran before the restore may have cached what is no longer so, so every
+ * epoch is raised; numbers that were given out since the backup are not given out again; and every tenant's log says what happened.
+ */
+export async function finishRestore(config: Config, database: Database, from: RestoredFrom): Promise<Restored> {
+  if (systemTime.now() < Date.parse(from.madeAt)) {
+    throw new StartError(
+      `The backup was made at ${from.madeAt}, which is later than the clock says: set the clock, then repeat. Numbers that must not be given out twice are made of the time.`,
+    );
+  }
+  const installation = await findInstallation(database);
+  if (installation === null) throw new Error('nothing was brought in');
+  const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
+  const known = { ...installation, rootKeyId: from.rootKeyId };
+  const { kernel, heads } = await openKernel({ config, time: systemTime, log, database, installation: known });
+  // What waits for its place in the log belongs before the restore.
+  await kernel.audit.seal();
+  const tenants = await database.read.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute();
+  const headKeys = new Map<string, MacKey | null>();
+  for (const { tenant_id } of tenants) headKeys.set(tenant_id, await headKeyOf(kernel, tenant_id));
+  const now = kernel.clock.now();
+  const restored = await database.transaction(async (tx) => {
+    const done: Restored = { good: [], revoked: 0, unrecorded: [] };
+    for (const [tenantId, headKey] of headKeys) {
+      await raiseEpochTo(tx, tenantId, now);
+      await raiseCounters(tx, tenantId);
+      if (headKey === null) {
+        done.unrecorded.push(tenantId);
+        continue;
+      }
+      const revoked = from.isRevokingTokens ? await revokeTokens(tx, tenantId, now) : 0;
+      const good = await goodTokens(tx, tenantId, now);
+      const resumesAfter = await skipLostNumbers(tx, heads, tenantId, { headKey, now });
+      const counts = { resumes_after: resumesAfter, tokens_good: good.length, tokens_ended: revoked };
+      await record(kernel, tx, tenantId, { headKey, details: { backup_made_at: from.madeAt, ...counts }, now });
+      done.good.push(...good);
+      done.revoked += revoked;
+    }
+    await tx
+      .updateTable('installation')
+      .set({ root_key_id: from.rootKeyId })
+      .where('tenant_id', '=', SYSTEM_TENANT)
+      .execute();
+    return done;
+  });
+  await kernel.audit.close();
+  return restored;
+}
+
+async function headKeyOf(kernel: Kernel, tenantId: string): Promise<MacKey | null> {
+  try {
+    return await kernel.audit.headKey(tenantId);
+  } catch (error) {
+    if (error instanceof UnsealError) return null;
+    throw error;
+  }
+}
+
+async function record(
+  kernel: Kernel,
+  tx: Tx,
+  tenantId: string,
+  { headKey, details, now }: { headKey: MacKey; details: Record<string, unknown>; now: number },
+): Promise<void> {
+  const facts = { actorId: 'operator', action: RESTORE_ACTION, resource: 'database', status: 200 } as const;
+  await kernel.audit.recordIn(tx, [systemEntry({ tenantId, details, now, ...facts })], headKey);
+}
