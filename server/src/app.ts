@@ -49,6 +49,7 @@ import { revokeOfUser, TOKEN_ENDPOINTS, tokensFeature } from './features/tokens/
 import { TRANSFER_ENDPOINTS, transferFeature } from './features/transfer/index.ts';
 import { USER_ENDPOINTS, usersFeature } from './features/users/index.ts';
 import {
+  auditRetentions,
   forgetMember,
   managedBy,
   markPending,
@@ -185,7 +186,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
     attestationFeature(kernel),
     pqcFeature(pqcKeys),
     tenantsFeature(),
-    auditFeature({ kernel, heads, keys: pqcKeys, tables: AUTHENTICATED_TABLES }),
+    auditFeature({ kernel, heads, keys: pqcKeys, tables: AUTHENTICATED_TABLES, retentions: auditRetentions }),
     healthFeature(kernel, () => state.isStopping),
     referenceFeature({
       declarations: () => DECLARATIONS,

@@ -31,7 +31,7 @@ function linked(...entries: [seq: number, text: string][]): Link[] {
   let last = GENESIS_HASH;
   return entries.map(([seq, text]) => {
     last = hash('sha256', `${last}\n${TENANT}\n${seq}\n${text}`, 'hex');
-    return { seq, hash: last, texts: [text] };
+    return { seq, hash: last, texts: [text], purgedBy: null };
   });
 }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Checkpoint, Report } from './checkpoints.ts';
+import { Purges } from './purges.ts';
 
 export const GENESIS_HASH = '0'.repeat(64);
 
@@ -8,6 +9,8 @@ export interface Link {
   seq: number;
   hash: string;
   texts: string[];
+  /** The entry that records its purge, if it is gone. */
+  purgedBy: string | null;
 }
 
 /** The first line of `GET /v1/audit/export`. */
@@ -44,10 +47,12 @@ export class Unreadable extends Error {}
 
 /** An entry of the export, or one that `GET /v1/audit` showed; null if it is neither. */
 export function linkOf(value: unknown): Link | null {
-  const { seq, hash, entry, timestamp } = (value ?? {}) as Record<string, unknown>;
+  const { seq, hash, entry, timestamp, purged_by } = (value ?? {}) as Record<string, unknown>;
   if (!Number.isSafeInteger(seq) || typeof hash !== 'string') return null;
-  if (timestamp !== undefined) return { seq: Number(seq), hash, texts: shownTexts(value as Record<string, unknown>) };
-  return { seq: Number(seq), hash, texts: [JSON.stringify(entry) ?? ''] };
+  const place = { seq: Number(seq), hash, purgedBy: null };
+  if (timestamp !== undefined) return { ...place, texts: shownTexts(value as Record<string, unknown>) };
+  if (entry === undefined && typeof purged_by === 'string') return { ...place, texts: [], purgedBy: purged_by };
+  return { ...place, texts: [JSON.stringify(entry) ?? ''] };
 }
 
 /** An entry without details may have been hashed with none, or with an empty object. */
@@ -93,6 +98,7 @@ export class ChainCheck {
   #hash: string;
   /** Whether the chain was whole since the last place that is vouched for. */
   #isWhole = true;
+  readonly #purges: Purges;
   entries = 0;
   /** How many checkpoints the log fits, and the last entry that one of them vouches for. */
   matched = 0;
@@ -104,6 +110,7 @@ export class ChainCheck {
     this.#seq = start.firstSeq - 1;
     this.#hash = start.previousHash;
     this.#signed = Map.groupBy(proven, ({ seq }) => seq);
+    this.#purges = new Purges(start.firstSeq, (seq, what) => this.#wrong(seq, what));
     if (this.#seq > 0) this.#compare();
   }
 
@@ -115,16 +122,24 @@ export class ChainCheck {
     return this.#hash;
   }
 
-  add({ seq, hash: stored, texts }: Link): void {
+  /** How many entries the service purged. */
+  get purged(): number {
+    return this.#purges.count;
+  }
+
+  add({ seq, hash: stored, texts, purgedBy }: Link): void {
     const expectedSeq = this.#seq + 1;
     if (seq > expectedSeq && resumedAfter(texts) === this.#seq) this.#skipTo(seq);
     if (seq !== this.#seq + 1) {
       this.#wrong(expectedSeq, seq > expectedSeq ? missing(expectedSeq, seq - 1) : `is followed by entry ${seq} again`);
       if (seq < expectedSeq) return;
       this.#seq = seq - 1;
+    } else if (purgedBy !== null) {
+      this.#purges.add(purgedBy, seq, this.#hash, stored);
     } else {
-      const fits = texts.some((text) => linkHash(this.#hash, this.#start.tenantId, seq, text) === stored);
-      if (!fits) this.#wrong(seq, 'was changed: its hash is not that of the entry and all before it');
+      const fits = texts.find((text) => linkHash(this.#hash, this.#start.tenantId, seq, text) === stored);
+      if (fits !== undefined) this.#purges.settle(seq, fits);
+      else this.#wrong(seq, 'was changed: its hash is not that of the entry and all before it');
     }
     this.#seq = seq;
     this.#hash = stored;
@@ -167,6 +182,7 @@ export class ChainCheck {
     } else if (header !== null && header.last_seq === this.#seq && header.last_hash !== this.#hash) {
       this.#wrong(this.#seq, 'is not the one that the first line of the file says is the last');
     }
+    this.#purges.end(this.#signed.size === 0 ? null : this.signedSeq);
     for (const [seq, [checkpoint]] of this.#signed) {
       if (seq <= this.#seq) continue;
       const what = `${missing(this.#seq + 1, seq)}, which checkpoint ${checkpoint?.id} covers (or it was signed after the export)`;

@@ -130,8 +130,9 @@ function tell(result: Result, isChainOnly: boolean, verdict: string): void {
   const say = (text: string) => process.stdout.write(`${text}\n`);
   for (const { where, what } of result.problems) say(`WRONG: ${where} ${what}`);
   if (result.isShortened) say('… and more.');
-  const { tenantId, entries, firstSeq, lastSeq, checkpoints, signedSeq, keyIds } = result;
+  const { tenantId, entries, purged, firstSeq, lastSeq, checkpoints, signedSeq, keyIds } = result;
   say(`Log of ${tenantId}: ${entries} entries, ${firstSeq} to ${lastSeq}.`);
+  if (purged > 0) say(`${purged} of them are gone because their vault keeps them no longer; the log records which.`);
   if (!isChainOnly) {
     say(`Checkpoints that fit: ${checkpoints}. The last one vouches for everything up to entry ${signedSeq}.`);
     if (lastSeq > signedSeq) say(`Entries ${Math.max(signedSeq + 1, firstSeq)} to ${lastSeq} came after it.`);

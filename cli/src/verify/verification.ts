@@ -21,6 +21,8 @@ export interface Result {
   isShortened: boolean;
   tenantId: string;
   entries: number;
+  /** Of them, how many the service purged. */
+  purged: number;
   firstSeq: number;
   lastSeq: number;
   checkpoints: number;
@@ -65,6 +67,7 @@ export async function verifyLog(lines: AsyncIterable<string>, wanted: Wanted): P
     isShortened: count > problems.length,
     tenantId: start.tenantId,
     entries: chain.entries,
+    purged: chain.purged,
     firstSeq: start.firstSeq,
     lastSeq: chain.lastSeq,
     checkpoints: chain.matched,

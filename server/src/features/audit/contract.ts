@@ -93,7 +93,11 @@ export const verifyAudit = endpoint({
   query: NONE,
   output: object({
     valid: Type.Boolean(),
-    entries: Type.Integer({ description: 'How many entries the chain holds.' }),
+    entries: Type.Integer({ description: 'How many entries the chain has, those that were purged included.' }),
+    purged: Type.Integer({
+      description:
+        'How many of them are gone because their vault keeps them no longer, as an entry `audit:purge` of the log tells of each.',
+    }),
     first_broken: nullable(object({ seq: Type.Integer(), reason: Type.String() })),
     checkpoints: Type.Integer({
       description: 'How many checkpoints were found to fit, each with both its signatures.',
@@ -184,7 +188,8 @@ export const exportAudit = endpoint({
   path: '/v1/audit/export',
   summary: 'The whole audit log in the order of its chain, for `coffer-verify`',
   description:
-    'Lines of JSON: first what follows, then `{seq, hash, entry}` for each entry, where `entry` is the list of its fields that is hashed.',
+    'Lines of JSON: first what follows, then `{seq, hash, entry}` for each entry, where `entry` is the list of its fields that is hashed. One that was purged is ' +
+    '`{seq, hash, purged_by}`, with the id of the entry that records it.',
   permission: 'audit:read',
   resource: 'audit',
   rate: 'aggregate',

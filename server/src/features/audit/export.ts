@@ -1,14 +1,15 @@
 import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
-import { segmentsOnward } from '../../kernel/audit/chain-walk.ts';
+import { segmentsOnward, windowEnd } from '../../kernel/audit/chain-walk.ts';
+import { purgeIn } from '../../kernel/audit/purged-entries.ts';
+import { hashAt, purgedBy, textsOf } from '../../kernel/audit/segment.ts';
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { notFound } from '../../kernel/errors.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { yielder } from '../../kernel/yielding.ts';
 import type { exportAudit } from './contract.ts';
 import * as store from './store.ts';
-
-const SEGMENTS_AT_ONCE = 64;
 
 /**
  * The log in the order of its chain, with each entry exactly as it is hashed: what `coffer-verify` needs to recompute it without the service. The first
@@ -27,7 +28,7 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
     version: 1,
     tenant_id: ctx.tenantId,
     first_seq: fromSeq,
-    previous_hash: fromSeq === 1 ? hexOf(GENESIS_HASH) : hashAt(start, fromSeq - 1),
+    previous_hash: fromSeq === 1 ? hexOf(GENESIS_HASH) : hashUpTo(start, fromSeq - 1),
     last_seq: head.seq,
     last_hash: hexOf(head.hash),
   };
@@ -35,44 +36,78 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
 
   async function* pieces(): AsyncIterable<string> {
     yield `${JSON.stringify(header)}\n`;
-    const yieldNow = yielder();
-    for (let seq = start?.first_seq ?? 1; ; ) {
-      const segments = await segmentsOnward(read, header.tenant_id, seq, SEGMENTS_AT_ONCE);
-      for (const segment of segments) {
-        const lines = linesOf(segment, fromSeq, header.last_seq);
-        if (lines !== '') yield lines;
-        seq = Number(segment.first_seq) + 1;
-        await yieldNow((segment.hashes?.length ?? 0) / HASH_BYTES);
-        if (seq > header.last_seq) return;
-      }
-      if (segments.length < SEGMENTS_AT_ONCE) return;
-    }
+    const unexplained = new Set<string>();
+    yield* linesBetween(read, header.tenant_id, fromSeq, header.last_seq, unexplained);
+    if (unexplained.size === 0) return;
+    // Entries were purged while they were exported. The record of it comes after the last one, and has to be in the file too.
+    await ctx.kernel.audit.seal();
+    const newest = await store.findHead(read, header.tenant_id);
+    yield* linesBetween(read, header.tenant_id, header.last_seq + 1, newest?.seq ?? 0, unexplained);
   }
   return new Streamed(pieces());
 }
 
-function linesOf(segment: AuditSegmentsTable, fromSeq: number, lastSeq: number): string {
+async function* linesBetween(
+  db: Reader,
+  tenantId: string,
+  fromSeq: number,
+  lastSeq: number,
+  unexplained: Set<string>,
+): AsyncIterable<string> {
+  const yieldNow = yielder();
+  const start = await store.segmentHolding(db, tenantId, fromSeq);
+  for (let seq = Number(start?.first_seq ?? fromSeq); seq <= lastSeq; ) {
+    const segments = await segmentsOnward(db, tenantId, seq);
+    const last = segments.at(-1);
+    if (last === undefined) return;
+    for (const segment of segments) {
+      const texts = readable(segment);
+      const lines = linesOf(segment, texts, { fromSeq, lastSeq, unexplained });
+      if (lines !== '') yield lines;
+      await yieldNow(texts.length);
+    }
+    seq = windowEnd(Number(last.first_seq));
+  }
+}
+
+interface Wanted {
+  fromSeq: number;
+  lastSeq: number;
+  /** Purges whose record was not exported yet. */
+  unexplained: Set<string>;
+}
+
+function linesOf(
+  segment: AuditSegmentsTable,
+  texts: readonly string[],
+  { fromSeq, lastSeq, unexplained }: Wanted,
+): string {
   let lines = '';
-  entriesIn(segment).forEach((entry, i) => {
+  for (const [i, text] of texts.entries()) {
     const seq = Number(segment.first_seq) + i;
-    if (seq < fromSeq || seq > lastSeq) return;
-    lines += `${JSON.stringify({ seq, hash: hashAt(segment, seq), entry })}\n`;
-  });
+    if (seq < fromSeq || seq > lastSeq) continue;
+    const hash = hashAt(segment, seq);
+    const purge = purgedBy(text);
+    if (purge !== null) unexplained.add(purge);
+    else if (unexplained.size > 0) unexplained.delete(purgeIn(text)?.id ?? '');
+    const what = purge === null ? `"entry":${text}` : `"purged_by":${JSON.stringify(purge)}`;
+    lines += `{"seq":${seq},"hash":"${hash}",${what}}\n`;
+  }
   return lines;
 }
 
 /** A segment that cannot be read is one entry that nobody can verify. */
-function entriesIn({ entries }: AuditSegmentsTable): unknown[] {
+function readable(segment: AuditSegmentsTable): string[] {
   try {
-    const parsed: unknown = JSON.parse(entries);
-    return Array.isArray(parsed) && parsed.length > 0 ? parsed : [null];
+    const texts = textsOf(segment);
+    return texts.length > 0 ? texts : ['null'];
   } catch {
-    return [null];
+    return ['null'];
   }
 }
 
 /** Behind the end of a segment the hash is that of its last entry: there a restored chain has left numbers out. */
-function hashAt(segment: AuditSegmentsTable | undefined, seq: number): string {
+function hashUpTo(segment: AuditSegmentsTable | undefined, seq: number): string {
   const hashes = segment?.hashes ?? new Uint8Array();
   const at = Math.min((seq - Number(segment?.first_seq)) * HASH_BYTES, hashes.length - HASH_BYTES);
   return hexOf(hashes.subarray(Math.max(at, 0), at + HASH_BYTES));

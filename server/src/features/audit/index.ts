@@ -3,14 +3,15 @@ import type { Feature } from '../../kernel/feature.ts';
 import { Checkpoints } from './checkpoints.ts';
 import * as contract from './contract.ts';
 import { exportLog } from './export.ts';
+import { purgeAuditJob, type RetentionParts } from './retention.ts';
 import * as audit from './service.ts';
-import { type VerificationParts, verify } from './verification.ts';
+import { verify } from './verification.ts';
 
 export { AUDIT_ENDPOINTS } from './contract.ts';
 
 export { type KeptHead, type Verification, type VerificationParts, verify as verifyTenant } from './verification.ts';
 
-export function auditFeature(parts: VerificationParts): Feature {
+export function auditFeature(parts: RetentionParts): Feature {
   const { kernel, heads, keys } = parts;
   const checkpoints = new Checkpoints(kernel, heads, keys);
   return {
@@ -22,6 +23,6 @@ export function auditFeature(parts: VerificationParts): Feature {
       bind(contract.createCheckpoint, (ctx) => checkpoints.create(ctx)),
       bind(contract.exportAudit, (ctx, { query }) => exportLog(ctx, query)),
     ],
-    jobs: [checkpoints.job],
+    jobs: [checkpoints.job, purgeAuditJob(parts)],
   };
 }

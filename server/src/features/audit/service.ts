@@ -1,4 +1,4 @@
-import { entriesOf, type StoredEntry } from '../../kernel/audit/segment.ts';
+import { placesOf, type StoredEntry } from '../../kernel/audit/segment.ts';
 import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
@@ -41,13 +41,13 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
     for (const segment of segments) {
       // A segment's id is as late as its latest entry, so every later page is older still.
       if (from !== null && segment.id < idAtTime('audit', from)) return page(found, null);
-      const newestFirst = entriesOf(segment).reverse();
+      const newestFirst = placesOf(segment).reverse();
       let shown = position?.segment === segment.id ? position.shown : 0;
       for (const entry of newestFirst.slice(shown)) {
         if (found.length === limit || looked === SCAN_MAX) return page(found, { segment: segment.id, shown });
         shown++;
         looked++;
-        if (isWanted(entry, query, from, to)) found.push(entry);
+        if (entry !== null && isWanted(entry, query, from, to)) found.push(entry);
       }
       position = { segment: segment.id, shown };
       await yieldNow(newestFirst.length);

@@ -1,3 +1,4 @@
+import { windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { REFUSED } from '../../kernel/audit/node-segments.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
@@ -68,6 +69,37 @@ export function segmentHolding(db: Reader, tenantId: string, seq: number): Promi
     .orderBy('first_seq', 'desc')
     .limit(1)
     .executeTakeFirst();
+}
+
+/** The segments that begin in a window of the chain, from a place on, for whoever changes them. */
+export function lockWindow(tx: Tx, tenantId: string, fromSeq: number): Promise<AuditSegmentsTable[]> {
+  return tx
+    .selectFrom('audit_segments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', '>=', fromSeq)
+    .where('first_seq', '<', windowEnd(fromSeq))
+    .orderBy('first_seq')
+    .forUpdate()
+    .execute();
+}
+
+export async function updateSegment(tx: Tx, { tenant_id, id, ...change }: AuditSegmentsTable): Promise<void> {
+  await tx.updateTable('audit_segments').set(change).where('tenant_id', '=', tenant_id).where('id', '=', id).execute();
+}
+
+export async function deleteSegments(tx: Tx, tenantId: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('id', 'in', ids).execute();
+}
+
+/** Entries that were ever linked, in all logs. */
+export async function countLinked(db: Reader): Promise<number> {
+  const row = await db
+    .selectFrom('audit_heads')
+    .select((eb) => eb.fn.sum('seq').as('entries'))
+    .executeTakeFirst();
+  return Number(row?.entries ?? 0);
 }
 
 /** Tenants with a log that were there before a time, in an order in which to go on. */

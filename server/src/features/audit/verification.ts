@@ -1,10 +1,12 @@
 import { hexOf } from '../../kernel/audit/chain.ts';
-import { type Broken, walkChain } from '../../kernel/audit/chain-walk.ts';
+import { type Broken, type Visit, walkChain } from '../../kernel/audit/chain-walk.ts';
 import type { Heads } from '../../kernel/audit/heads.ts';
+import { PurgedEntries } from '../../kernel/audit/purged-entries.ts';
 import type { AnyAuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { RowHistory } from '../../kernel/integrity/row-verification.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
+import type { Tables } from '../../kernel/storage/tables.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { signatureProblem } from './checkpoint.ts';
 import { type VerifiedRows, verifyRows } from './row-check.ts';
@@ -15,6 +17,7 @@ const PAGE = 64;
 export interface Verification {
   valid: boolean;
   entries: number;
+  purged: number;
   first_broken: Broken | null;
   checkpoints: number;
   signed_seq: number;
@@ -56,6 +59,7 @@ export async function verify(
   const signed = await SignedPlaces.open(read, tenantId, keys);
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
+  const purged = new PurgedEntries();
   let entries = 0;
   const outside = [...kept, ...anchored(heads, tenantId)];
   const cutBack = outside.find(({ seq }) => seq > (head?.seq ?? 0));
@@ -64,7 +68,7 @@ export async function verify(
       ? { seq: 1, reason: 'the head of the chain was removed' }
       : cutBack !== undefined
         ? { seq: head.seq + 1, reason: `entries up to ${cutBack.seq}, which ${cutBack.by} knows, were removed` }
-        : await walkChain(read, heads, head, (seq, hash, text) => {
+        : await walkWithPurged(parts, head, purged, (seq, hash, text) => {
             entries++;
             history.add(text);
             const other = outside.find((one) => one.seq === seq && one.hash !== hash);
@@ -79,11 +83,27 @@ export async function verify(
     valid: firstBroken === null && rows.problems_count === 0,
     // A chain that was restored leaves numbers out.
     entries: broken === null ? entries : (head?.seq ?? 0),
+    purged: purged.count,
     first_broken: firstBroken,
     checkpoints: signed.checked,
     signed_seq: signed.lastSeq,
     rows,
   };
+}
+
+/** Entries that were purged while the chain was read have their record behind the head as it was then. */
+async function walkWithPurged(
+  { kernel, heads }: VerificationParts,
+  head: Tables['audit_heads'],
+  purged: PurgedEntries,
+  visit: Visit,
+): Promise<Broken | null> {
+  const { read } = kernel.database;
+  const broken = await walkChain(read, heads, head, visit, undefined, purged);
+  if (broken !== null || purged.missing() === null) return broken;
+  await kernel.audit.seal();
+  const newest = (await heads.row(read, head.tenant_id)) ?? head;
+  return (await walkChain(read, heads, newest, () => null, head, purged)) ?? purged.missing();
 }
 
 /** The checkpoints, one after the other, beside the chain as it is recomputed. */

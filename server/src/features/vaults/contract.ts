@@ -46,7 +46,8 @@ const AuditSettings = object({
     Type.Integer({
       minimum: 1,
       maximum: 36_500,
-      description: 'Entries about the vault are kept at least so long; null: for ever. Nothing is ever removed sooner.',
+      description:
+        'Entries about the vault are purged after so many days; null: never. Those of changes that verification needs stay, and so do those that no checkpoint covers yet.',
     }),
   ),
 });
@@ -191,7 +192,8 @@ export const updateVault = endpoint({
   method: 'PATCH',
   path: '/v1/vaults/{vault}',
   summary: 'Change a vault’s description, tags or settings',
-  description: 'To list its reads no longer (`audit.log_reads` false) needs approval: the answer is 202 then.',
+  description:
+    'To list its reads no longer (`audit.log_reads` false), or to keep audit entries for less time (`audit.retention_days`), needs approval: the answer is 202 then.',
   approval: 'siem_change',
   permission: 'vaults:update',
   resource: 'loaded',

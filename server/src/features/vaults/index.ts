@@ -11,6 +11,8 @@ export { SECRET_IDS_MAX, Tags, tagText, VAULT_ENDPOINTS, vaultName } from './con
 export { managedBy, markPending, unmarkPending } from './deletion.ts';
 export { vaultKeyPurpose } from './retention.ts';
 export {
+  type AuditRetention,
+  auditRetentions,
   countSecrets,
   findVault,
   findVaultById,

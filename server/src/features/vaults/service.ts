@@ -199,12 +199,20 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
       // A setting, and no content: also of a zero-knowledge vault.
       ctx.describe({ log_reads: { before: row.log_reads === 1, after: changed.log_reads === 1 } });
     }
+    if (changed.audit_retention_days !== row.audit_retention_days) {
+      ctx.describe({ retention_days: { before: row.audit_retention_days, after: changed.audit_retention_days } });
+    }
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
     await store.updateVault(tx, ctx.tenantId, name, columns);
-    // Who reads without a trace must not be the one who decided on it. Listing them again needs nobody.
-    if (row.log_reads === 1 && changed.log_reads === 0) await ctx.needsApproval(tx, { vault: row.vault_id });
+    // Who reads without a trace, or did something, must not be the one who decides that the log does not list it, or forgets it sooner.
+    const isLess = changed.log_reads < row.log_reads || keptDays(changed) < keptDays(row);
+    if (isLess) await ctx.needsApproval(tx, { vault: row.vault_id });
     return toWire(changed);
   });
+}
+
+function keptDays({ audit_retention_days }: store.VaultRow): number {
+  return audit_retention_days ?? Number.POSITIVE_INFINITY;
 }
 
 /** Soft: everything stays as it is and can be restored, until the purge. */

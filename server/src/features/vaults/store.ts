@@ -310,6 +310,30 @@ export async function membershipsOf(
   });
 }
 
+/** How long the audit log keeps what it tells of a vault. */
+export interface AuditRetention {
+  vault: string;
+  /** Entries from before were about another vault of that name. */
+  since: number;
+  days: number;
+}
+
+/** Of the vaults that say it. A row that was forged says nothing. */
+export async function auditRetentions(db: Reader, tenantId: string): Promise<AuditRetention[]> {
+  const rows = await db
+    .selectFrom('vaults')
+    .select([...VAULTS.columns, 'row_mac'])
+    .where('tenant_id', '=', tenantId)
+    .where('audit_retention_days', 'is not', null)
+    .execute();
+  const retentions: AuditRetention[] = [];
+  for (const row of rows) {
+    const { name: vault, created_at: since, audit_retention_days: days } = row;
+    if (days !== null && (await VAULTS.isAuthentic(db, row))) retentions.push({ vault, since, days });
+  }
+  return retentions;
+}
+
 export async function forgetMember(tx: Tx, tenantId: string, kind: MemberKind, id: string): Promise<void> {
   await VAULT_MEMBERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }));
 }

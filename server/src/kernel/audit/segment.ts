@@ -1,6 +1,7 @@
 import type { AuditSegmentsTable } from '../storage/tables.ts';
-import { HASH_BYTES, type Links } from './chain.ts';
+import { HASH_BYTES, hexOf, type Links } from './chain.ts';
 import { type AuditEntry, entryOf, entryText } from './entry.ts';
+import type { PurgedRun } from './purged-entries.ts';
 
 /**
  * Entries that are committed together are stored together, in one row: a row for each costs more in the insert, its indexes and the pages
@@ -55,18 +56,68 @@ export interface StoredEntry extends AuditEntry {
 }
 
 export function entriesOf(row: AuditSegmentsTable): StoredEntry[] {
-  return parseEntries(row.entries).map((fields, i) => ({
-    ...entryOf(row.tenant_id, fields),
-    seq: row.first_seq === null ? null : row.first_seq + i,
-    hash: row.hashes === null ? null : row.hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
-  }));
+  return placesOf(row).filter((entry) => entry !== null);
 }
 
-/** The text of each entry as it was hashed: JSON of our own making comes back the same. */
-export function textsOf(row: Pick<AuditSegmentsTable, 'entries'>): string[] {
-  return parseEntries(row.entries).map((fields) => JSON.stringify(fields));
+/** What is at each place of a segment: the entry, or null if it was purged. */
+export function placesOf(row: AuditSegmentsTable): (StoredEntry | null)[] {
+  return parseEntries(row).map((fields, i) =>
+    Array.isArray(fields)
+      ? {
+          ...entryOf(row.tenant_id, fields),
+          seq: row.first_seq === null ? null : row.first_seq + i,
+          hash: row.hashes === null ? null : row.hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
+        }
+      : null,
+  );
 }
 
-function parseEntries(text: string): unknown[][] {
-  return JSON.parse(text) as unknown[][];
+/** The hash at a place of the chain, in hexadecimal; empty if the segment has none. */
+export function hashAt(row: AuditSegmentsTable | undefined, seq: number): string {
+  const at = (seq - Number(row?.first_seq)) * HASH_BYTES;
+  return hexOf(row?.hashes?.subarray(at, at + HASH_BYTES) ?? new Uint8Array());
 }
+
+/** The text of each entry as it was hashed: JSON of our own making comes back the same. One that was purged has another form (`purgedBy`). */
+export function textsOf(row: Stored): string[] {
+  return parseEntries(row).map((fields) => JSON.stringify(fields));
+}
+
+/** Which purge removed the entry whose text this is; null if it is there. The text of an entry is always a list. */
+export function purgedBy(text: string): string | null {
+  if (!text.startsWith('{')) return null;
+  return String((JSON.parse(text) as Partial<PurgedRun>).purged_by);
+}
+
+export function purgedText(purge: string): string {
+  return JSON.stringify({ purged_by: purge });
+}
+
+/** As `segmentText`, with those that were purged by the same purge in one. */
+export function segmentTextWithPurged(texts: readonly string[]): string {
+  const parts: string[] = [];
+  for (let at = 0; at < texts.length; ) {
+    const text = texts[at] ?? '';
+    const purge = purgedBy(text);
+    let entries = 1;
+    if (purge !== null) while (texts[at + entries] === text) entries++;
+    parts.push(purge === null ? text : JSON.stringify({ purged_by: purge, entries } satisfies PurgedRun));
+    at += entries;
+  }
+  return segmentText(parts);
+}
+
+/** One for each place. Whoever writes to the database can claim any number of purged entries: there are no more than there are hashes. */
+function parseEntries({ entries, hashes }: Stored): (unknown[] | { purged_by: string })[] {
+  let left = (hashes?.length ?? 0) / HASH_BYTES;
+  return (JSON.parse(entries) as (unknown[] | PurgedRun)[]).flatMap((part) => {
+    left -= Array.isArray(part) ? 1 : part.entries;
+    if (Array.isArray(part)) return [part];
+    const { purged_by, entries: count } = part;
+    if (!Number.isSafeInteger(count) || count < 1 || left < 0)
+      throw new Error('a segment of the audit log is malformed');
+    return Array.from({ length: count }, () => ({ purged_by }));
+  });
+}
+
+type Stored = Pick<AuditSegmentsTable, 'entries'> & Partial<Pick<AuditSegmentsTable, 'hashes'>>;

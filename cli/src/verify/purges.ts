@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto';
+
+const ACTION = 'audit:purge';
+const FIELDS = { id: 0, actorKind: 2, action: 6, details: 15 } as const;
+/** Purges that wait for their record at once. */
+const OPEN_MAX = 500_000;
+
+type Wrong = (seq: number, what: string) => void;
+
+interface Purge {
+  fromSeq: number;
+  entries: number;
+  digest: string;
+}
+
+/**
+ * Entries that the service purged because their vault keeps them no longer. Their hashes are in the log, and a later entry records exactly which they were.
+ * That entry must be signed for: anybody can add one behind the last checkpoint, and take away what they like.
+ */
+export class Purges {
+  readonly #firstSeq: number;
+  readonly #wrong: Wrong;
+  readonly #open = new Map<string, Purge>();
+  readonly #recorded: { recordSeq: number; fromSeq: number }[] = [];
+  count = 0;
+
+  /** `firstSeq` is the first entry of the file. */
+  constructor(firstSeq: number, wrong: Wrong) {
+    this.#firstSeq = firstSeq;
+    this.#wrong = wrong;
+  }
+
+  add(id: string, seq: number, hashBefore: string, entryHash: string): void {
+    const open = this.#open.get(id);
+    if (open === undefined && this.#open.size >= OPEN_MAX) {
+      this.#wrong(seq, 'is missing: more purges have no record than can be checked');
+      return;
+    }
+    this.count++;
+    const digest = hash('sha256', `${open?.digest ?? ''}\n${seq}\n${hashBefore}\n${entryHash}`, 'hex');
+    this.#open.set(id, { fromSeq: open?.fromSeq ?? seq, entries: (open?.entries ?? 0) + 1, digest });
+  }
+
+  /** Takes the text of each entry that is there. */
+  settle(seq: number, text: string): void {
+    if (this.#open.size === 0 || !text.includes(`"${ACTION}"`)) return;
+    const record = recordIn(text);
+    const open = record === null ? undefined : this.#open.get(record.id);
+    if (record === null || open === undefined) return;
+    this.#open.delete(record.id);
+    if (record.entries === open.entries && record.digest === open.digest) {
+      this.#recorded.push({ recordSeq: seq, fromSeq: open.fromSeq });
+    } else if (record.from_seq < this.#firstSeq) {
+      const what = `was purged together with entries before this file: check an export from entry ${record.from_seq} on`;
+      this.#wrong(open.fromSeq, what);
+    } else {
+      this.#wrong(open.fromSeq, `and others are gone that entry ${seq}, the record of their purge, does not tell of`);
+    }
+  }
+
+  /** `signedSeq` is the last entry that a checkpoint vouches for; null where checkpoints are not looked at. */
+  end(signedSeq: number | null): void {
+    for (const { fromSeq } of this.#open.values()) this.#wrong(fromSeq, 'is missing: no entry records its purge');
+    for (const { recordSeq, fromSeq } of this.#recorded) {
+      if (signedSeq === null || recordSeq <= signedSeq) continue;
+      const what = `is gone, and no checkpoint covers the record of its purge, entry ${recordSeq}: give the checkpoint that was signed after it`;
+      this.#wrong(fromSeq, what);
+    }
+  }
+}
+
+interface PurgeRecord {
+  id: string;
+  from_seq: number;
+  entries: number;
+  digest: string;
+}
+
+function recordIn(text: string): PurgeRecord | null {
+  try {
+    const fields = JSON.parse(text) as unknown[];
+    if (fields[FIELDS.action] !== ACTION || fields[FIELDS.actorKind] !== 'system') return null;
+    return { ...JSON.parse(String(fields[FIELDS.details])), id: String(fields[FIELDS.id]) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,200 @@
+import { GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
+import { segmentsOnward, windowEnd } from '../../kernel/audit/chain-walk.ts';
+import { PURGE_ACTION } from '../../kernel/audit/purged-entries.ts';
+import { hashAt, placesOf } from '../../kernel/audit/segment.ts';
+import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import { timeOfId } from '../../kernel/ids.ts';
+import type { RemovingJob } from '../../kernel/jobs/job-runner.ts';
+import type { Share } from '../../kernel/jobs/share.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { yielder } from '../../kernel/yielding.ts';
+import type { AuditRetention } from '../vaults/index.ts';
+import { isExpired, planPurge, type RetentionRules, rewriteSegments, type Window } from './purge-plan.ts';
+import * as store from './store.ts';
+import { type VerificationParts, verify } from './verification.ts';
+
+const JOB = 'purge-audit';
+const TENANTS_AT_ONCE = 100;
+/** So many entries one run may remove whatever their share. */
+const PURGED_AT_ONCE = 10_000;
+/** Segments lie in the order of the chain, which may differ a little from that of time. */
+const DISORDER_MS = HOUR_MS;
+
+const WHAT_TO_DO =
+  'Ask for GET /v1/audit/verify with a token of that tenant: it names what was changed in the database. Entries are purged again once it finds nothing.';
+
+export interface RetentionParts extends VerificationParts {
+  retentions(db: Reader, tenantId: string): Promise<AuditRetention[]>;
+}
+
+/**
+ * Removes entries that their vault keeps no longer. Their hashes stay, and an entry records what went, in the same transaction: so the chain is still
+ * verified from its beginning, and entries that somebody else removes are missed.
+ */
+export function purgeAuditJob(parts: RetentionParts): RemovingJob {
+  return {
+    name: JOB,
+    intervalMs: 6 * HOUR_MS,
+    removes: { secondLookMs: SECOND_LOOK_MS, share: (cutoff) => sharesOf(parts, cutoff) },
+    async run(signal, cutoff) {
+      for await (const [tenantId, rules] of tenantsWithRules(parts, cutoff)) {
+        if (signal.aborted) return;
+        await purgeTenant(parts, tenantId, rules, cutoff, signal);
+      }
+    },
+  };
+}
+
+async function* tenantsWithRules(
+  parts: RetentionParts,
+  cutoff: Cutoff,
+): AsyncGenerator<[tenantId: string, rules: RetentionRules]> {
+  const { read } = parts.kernel.database;
+  for (let after = ''; ; ) {
+    const tenants = await store.tenantsAfter(read, after, cutoff, TENANTS_AT_ONCE);
+    for (const tenantId of tenants) {
+      const rules = await rulesOf(parts, read, tenantId);
+      if (rules.size > 0) yield [tenantId, rules];
+    }
+    const last = tenants.at(-1);
+    if (last === undefined || tenants.length < TENANTS_AT_ONCE) return;
+    after = last;
+  }
+}
+
+async function rulesOf(parts: RetentionParts, db: Reader, tenantId: string): Promise<RetentionRules> {
+  return new Map((await parts.retentions(db, tenantId)).map((rule) => [rule.vault, rule]));
+}
+
+async function sharesOf(parts: RetentionParts, cutoff: Cutoff): Promise<Share[]> {
+  const { read } = parts.kernel.database;
+  let expired = 0;
+  let purged = 0;
+  for await (const [tenantId, rules] of tenantsWithRules(parts, cutoff)) {
+    for await (const window of windowsOf(parts, tenantId, rules, cutoff, await signedSeq(parts, tenantId))) {
+      expired += window.expired;
+      purged += window.purged;
+    }
+  }
+  const total = async () => (await store.countLinked(read)) - purged;
+  return [{ of: 'audit entries', expired, floor: PURGED_AT_ONCE, total }];
+}
+
+async function signedSeq({ kernel }: RetentionParts, tenantId: string): Promise<number> {
+  return (await store.newestCheckpoint(kernel.database.read, tenantId))?.seq ?? 0;
+}
+
+interface CountedWindow {
+  fromSeq: number;
+  expired: number;
+  purged: number;
+}
+
+/** The windows of a chain that may hold something to purge. */
+async function* windowsOf(
+  { kernel }: RetentionParts,
+  tenantId: string,
+  rules: RetentionRules,
+  cutoff: Cutoff,
+  lastSeq: number,
+): AsyncGenerator<CountedWindow> {
+  let shortestDays = Number.POSITIVE_INFINITY;
+  for (const { days } of rules.values()) shortestDays = Math.min(shortestDays, days);
+  const newest = cutoff - shortestDays * DAY_MS + DISORDER_MS;
+  const yieldNow = yielder();
+  for (let seq = 1; seq <= lastSeq; ) {
+    const segments = await segmentsOnward(kernel.database.read, tenantId, seq);
+    const [first] = segments;
+    if (first === undefined || timeOfId(first.id) > newest) return;
+    const window = { fromSeq: Number(first.first_seq), expired: 0, purged: 0 };
+    for (const segment of segments) {
+      const places = placesOf(segment);
+      for (const [i, entry] of places.entries()) {
+        if (entry === null) window.purged++;
+        else if (Number(segment.first_seq) + i <= lastSeq && isExpired(entry, rules, cutoff)) window.expired++;
+      }
+      await yieldNow(places.length);
+    }
+    yield window;
+    seq = windowEnd(window.fromSeq);
+  }
+}
+
+/** Only from a log that verifies, with its rows: one that was put back could say that less is kept. And only what a checkpoint vouches for. */
+async function purgeTenant(
+  parts: RetentionParts,
+  tenantId: string,
+  rules: RetentionRules,
+  cutoff: Cutoff,
+  signal: AbortSignal,
+): Promise<void> {
+  let verifiedSeq: number | null = null;
+  for await (const { fromSeq, expired } of windowsOf(
+    parts,
+    tenantId,
+    rules,
+    cutoff,
+    await signedSeq(parts, tenantId),
+  )) {
+    if (expired === 0) continue;
+    verifiedSeq ??= await verifiedUpTo(parts, tenantId);
+    if (verifiedSeq === 0) return;
+    let purged = 1;
+    while (purged > 0 && !signal.aborted) {
+      purged = await purgeWindow(parts, tenantId, { fromSeq, lastSeq: verifiedSeq, rules, cutoff });
+    }
+    if (signal.aborted) return;
+  }
+}
+
+async function verifiedUpTo(parts: RetentionParts, tenantId: string): Promise<number> {
+  const { valid, signed_seq } = await verify(parts, tenantId);
+  if (valid) return signed_seq;
+  const facts = { tenant_id: tenantId, what_to_do: WHAT_TO_DO };
+  parts.kernel.log.error(facts, 'the audit log of a tenant does not verify: nothing is purged from it');
+  return 0;
+}
+
+interface Purge {
+  fromSeq: number;
+  lastSeq: number;
+  rules: RetentionRules;
+  cutoff: Cutoff;
+}
+
+/** In one transaction with the entry that records it; answers how many entries it removed. */
+async function purgeWindow(parts: RetentionParts, tenantId: string, purge: Purge): Promise<number> {
+  const { kernel } = parts;
+  const headKey = await kernel.audit.headKey(tenantId);
+  return kernel.database.transaction(async (tx) => {
+    // Somebody may have asked meanwhile that more is kept.
+    const rules = [purge.rules, await rulesOf(parts, tx, tenantId)];
+    const window = await lockedWindow(tx, tenantId, purge);
+    const plan = planPurge(window, (entry) => rules.every((one) => isExpired(entry, one, purge.cutoff)));
+    if (plan === null) return 0;
+    const entry = systemEntry({
+      tenantId,
+      actorId: `job:${JOB}`,
+      action: PURGE_ACTION,
+      resource: 'audit',
+      status: 200,
+      details: { ...plan.record },
+      now: kernel.clock.now(),
+    });
+    const { changed, merged } = rewriteSegments(window, plan, entry.id);
+    await store.deleteSegments(tx, tenantId, merged);
+    for (const row of changed) await store.updateSegment(tx, row);
+    await kernel.audit.recordIn(tx, [entry], headKey);
+    return plan.record.entries;
+  });
+}
+
+async function lockedWindow(tx: Tx, tenantId: string, { fromSeq, lastSeq }: Purge): Promise<Window> {
+  const segments = await store.lockWindow(tx, tenantId, fromSeq);
+  const before = fromSeq === 1 ? undefined : await store.segmentHolding(tx, tenantId, fromSeq - 1);
+  const hashBefore = fromSeq === 1 ? hexOf(GENESIS_HASH) : hashAt(before, fromSeq - 1);
+  return { segments, hashBefore, lastSeq };
+}

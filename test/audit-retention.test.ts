@@ -1,0 +1,483 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { sql } from 'kysely';
+import { CheckpointSet } from '../cli/src/verify/checkpoints.ts';
+import { type Result, verifyLog } from '../cli/src/verify/verification.ts';
+import { segmentTextWithPurged, textsOf } from '../server/src/kernel/audit/segment.ts';
+import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
+import { DAY_MS } from '../server/src/kernel/clock.ts';
+import type { Database, Tx } from '../server/src/kernel/storage/database.ts';
+import type { AuditSegmentsTable } from '../server/src/kernel/storage/tables.ts';
+import { SECOND_LOOK_MS } from '../server/src/kernel/time/clock-guard.ts';
+import { saveWord } from '../server/src/kernel/time/operator-words.ts';
+import { addPerson, addTenant, ok, type Tenant } from './support/people.ts';
+import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+import { addSecret, addVault, auditOf, readValue, runJobs, runPurges } from './support/vaults.ts';
+
+type Entry = Answer['body'];
+
+/** Many entries about a vault, written as requests would write them. */
+async function fill(service: Service, vault: string, entries: number): Promise<void> {
+  const { audit, clock, operatorTenantId } = service.app.kernel;
+  const facts = { tenantId: operatorTenantId, actorId: 'operator', action: 'secrets:read', status: 200 } as const;
+  const resource = `vault/${vault}/filled`;
+  const all = Array.from({ length: entries }, () => systemEntry({ ...facts, resource, details: {}, now: clock.now() }));
+  await Promise.all(all.map((entry) => audit.record(entry)));
+  await audit.seal();
+}
+
+async function verified(service: Service, token = service.adminToken): Promise<Entry> {
+  return ok(service.call('GET', '/v1/audit/verify', { token }));
+}
+
+/** What `coffer-verify` says of the log as it is exported, with the checkpoints that the service lists. */
+async function verifiedOffline(service: Service, change = (lines: string[]) => lines, fromSeq = 1): Promise<Result> {
+  const page = await ok(service.call('GET', '/v1/audit/checkpoints?limit=1000'));
+  const { text } = await service.call('GET', `/v1/audit/export?from_seq=${fromSeq}`);
+  const checkpoints = new CheckpointSet();
+  checkpoints.add(JSON.stringify(page), (where, what) => assert.fail(`${where} ${what}`));
+  const trusted = new Set<string>(page.keys.map((key: Entry) => key.key_id));
+  async function* lines() {
+    yield* change(text.trimEnd().split('\n'));
+  }
+  return verifyLog(lines(), { checkpoints, found: [], trusted, fromSeq, tenantId: null });
+}
+
+/** Purges what is over now: a checkpoint covers it, and an hour lies between two looks. The service may have run the job at some other time. */
+async function purgeAudit(service: Service): Promise<void> {
+  const { clockGuard, database } = service.app.kernel;
+  await sign(service);
+  assert.notEqual(await clockGuard.check(), null, 'the clock is not trusted');
+  service.clock.advance(SECOND_LOOK_MS);
+  await database.transaction((tx) =>
+    tx.updateTable('job_leases').set({ next_run_at: 0 }).where('job', '=', 'purge-audit').execute(),
+  );
+  await runJobs(service);
+}
+
+const sign = (service: Service) => ok(service.call('POST', '/v1/audit/checkpoints'), 201);
+const purgesOf = (service: Service) => auditOf(service, 'action=audit:purge');
+const readsOf = (service: Service, vault: string) => auditOf(service, `action=secrets:read&vault=${vault}`);
+
+onBothDatabases('retention of audit entries', (database) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(database);
+  });
+  after(() => service.close());
+
+  test('entries of a vault go after their days, everything else stays, and the log records it', async () => {
+    const short = await addVault(service, { audit: { retention_days: 7 } });
+    const forever = await addVault(service);
+    const outsider = await addPerson(service);
+    for (const vault of [short, forever]) await addSecret(service, vault, 'a');
+    for (let round = 0; round < 3; round++) {
+      for (const vault of [short, forever]) await readValue(service, vault, 'a');
+    }
+    await service.call('GET', `/v1/vaults/${short}/secrets/a`, { token: outsider.token });
+    service.clock.advance(5 * DAY_MS);
+    await readValue(service, short, 'a');
+    await purgeAudit(service);
+    assert.equal((await readsOf(service, short)).length, 5, 'nothing goes before its time');
+
+    service.clock.advance(3 * DAY_MS);
+    await purgeAudit(service);
+    assert.deepEqual(
+      (await readsOf(service, short)).map((entry) => entry.decision),
+      ['allow'],
+      'what is younger stays',
+    );
+    assert.equal((await readsOf(service, forever)).length, 3);
+    const kept = await auditOf(service, `vault=${short}&action=secrets:create`);
+    assert.equal(kept.length, 1, 'entries that tell rows stay');
+    assert.ok(kept[0]?.rows.length > 0);
+
+    const [purge, ...others] = await purgesOf(service);
+    assert.deepEqual(others, []);
+    assert.deepEqual([purge?.actor.id, purge?.resource, purge?.vault], ['job:purge-audit', 'audit', null]);
+    assert.deepEqual(purge?.details.vaults, { [short]: 4 });
+    assert.equal(purge?.details.entries, 4);
+    const result = await verified(service);
+    assert.deepEqual([result.valid, result.purged, result.first_broken], [true, 4, null]);
+    await sign(service);
+    const offline = await verifiedOffline(service);
+    assert.deepEqual([offline.problems, offline.purged], [[], 4]);
+  });
+
+  test('what was purged is nowhere in the database', async () => {
+    const vault = await addVault(service, { audit: { retention_days: 1 } });
+    await service.call('GET', `/v1/vaults/${vault}/secrets/a-very-private-name`);
+    service.clock.advance(2 * DAY_MS);
+    await purgeAudit(service);
+    await service.app.kernel.audit.settle();
+    const rows = await service.app.kernel.database.read.selectFrom('audit_segments').select('entries').execute();
+    assert.equal(rows.filter(({ entries }) => entries.includes('a-very-private-name')).length, 0);
+  });
+
+  test('another vault of the same name that was there before keeps its entries', async () => {
+    const vault = await addVault(service);
+    await addSecret(service, vault, 'a');
+    await readValue(service, vault, 'a');
+    await ok(service.call('DELETE', `/v1/vaults/${vault}`));
+    service.clock.advance(31 * DAY_MS);
+    await runPurges(service);
+    await addVault(service, { name: vault, audit: { retention_days: 1 } });
+    await service.call('GET', `/v1/vaults/${vault}/secrets/a`);
+    service.clock.advance(2 * DAY_MS);
+    await purgeAudit(service);
+    assert.equal((await readsOf(service, vault)).length, 1);
+    assert.equal((await readsOf(service, vault))[0]?.status, 200);
+  });
+
+  test('to keep entries for less time takes a second admin, to keep them longer does not', async () => {
+    const tenant: Tenant = await addTenant(service);
+    const { token } = tenant.owner;
+    const vault = await addVault(service, {}, token);
+    const patch = (retention_days: number | null) =>
+      service.call('PATCH', `/v1/vaults/${vault}`, { token, body: { audit: { retention_days } } });
+    await ok(patch(400));
+    const [alone] = await auditOf(service, `vault=${vault}&action=vaults:update`, token);
+    assert.deepEqual(alone?.details.retention_days, { before: null, after: 400 });
+    assert.equal(alone?.details.self_approved, true);
+    await addPerson(service, { role: 'admin', tenant });
+    assert.equal((await ok(patch(300), 202)).approval, 'siem_change');
+    assert.equal((await ok(service.call('GET', `/v1/vaults/${vault}`, { token }))).audit.retention_days, 400);
+    await ok(patch(500));
+    await ok(patch(null));
+  });
+
+  test('a vault of the same name of another tenant loses nothing', async () => {
+    const tenant = await addTenant(service);
+    const { token } = tenant.owner;
+    const vault = await addVault(service, { audit: { retention_days: 1 } });
+    await addVault(service, { name: vault }, token);
+    for (const by of [token, service.adminToken]) {
+      await ok(service.call('GET', `/v1/vaults/${vault}`, { token: by }));
+    }
+    service.clock.advance(2 * DAY_MS);
+    await purgeAudit(service);
+    const reads = (by: string) => auditOf(service, `vault=${vault}&action=vaults:read`, by);
+    assert.deepEqual([(await reads(token)).length, (await reads(service.adminToken)).length], [1, 0]);
+    const result = await verified(service, token);
+    assert.deepEqual([result.valid, result.purged], [true, 0]);
+  });
+
+  test('lists go on over what was purged', async () => {
+    const vault = await addVault(service, { audit: { retention_days: 1 } });
+    await fill(service, vault, 300);
+    service.clock.advance(2 * DAY_MS);
+    await purgeAudit(service);
+    const found: string[] = [];
+    for (let cursor = ''; ; ) {
+      const page = await ok(service.call('GET', `/v1/audit?limit=40${cursor}`));
+      found.push(...page.entries.map((entry: Entry) => entry.id));
+      if (page.next_cursor === null) break;
+      cursor = `&cursor=${page.next_cursor}`;
+    }
+    assert.equal(new Set(found).size, found.length);
+    const { entries, purged } = await verified(service);
+    // The reads of the pages came after the first one.
+    assert.ok(
+      found.length >= entries - purged - 40 && found.length <= entries - purged,
+      `${found.length} of ${entries}`,
+    );
+  });
+});
+
+onBothDatabases('purges that are interrupted or run beside others', (database) => {
+  let service: Service;
+  let vault: string;
+  before(async () => {
+    service = await startService(database);
+    vault = await addVault(service, { audit: { retention_days: 1 } });
+    await fill(service, vault, 5000);
+    service.clock.advance(2 * DAY_MS);
+  });
+  after(() => service.close());
+
+  test('one that cannot record what it removes removes nothing', async () => {
+    const { kernel } = service.app;
+    service.expectErrorLogs(/"job":"purge-audit"/);
+    await forbidPurges(kernel.database);
+    await purgeAudit(service);
+    assert.deepEqual(await verdictOf(service), [true, 0]);
+    await allowPurges(kernel.database);
+  });
+
+  test('beside reads, changes, checks and exports nothing is lost, repeated or taken for tampering', async () => {
+    const checks: Promise<Entry>[] = [];
+    const exports: Promise<Answer>[] = [];
+    const purge = purgeAudit(service);
+    for (let round = 0; round < 6; round++) {
+      checks.push(verified(service));
+      exports.push(service.call('GET', '/v1/audit/export'));
+      await addSecret(service, vault, `during-${round}`);
+      await readValue(service, vault, `during-${round}`);
+    }
+    await purge;
+    for (const check of await Promise.all(checks)) assert.equal(check.valid, true, JSON.stringify(check));
+    await sign(service);
+    for (const { text } of await Promise.all(exports)) {
+      const { problems } = await verifiedOffline(service, () => text.trimEnd().split('\n'));
+      const real = problems.filter(({ what }) => !what.includes('or it was signed after the export'));
+      assert.deepEqual(real, []);
+    }
+    const [isValid, purged] = await verdictOf(service);
+    assert.deepEqual([isValid, purged], [true, 5000]);
+    const told = (await purgesOf(service)).reduce((sum, entry) => sum + entry.details.entries, 0);
+    assert.equal(told, 5000);
+    assert.equal((await readsOf(service, vault)).length, 6);
+  });
+
+  test('what is left of so many entries is a few rows', async () => {
+    const rows = await service.app.kernel.database.read.selectFrom('audit_segments').selectAll().execute();
+    assert.equal(rows.filter(({ entries }) => entries.startsWith('[{')).length <= 4, true);
+  });
+
+  test('twice at once purges once', async () => {
+    await fill(service, vault, 50);
+    service.clock.advance(2 * DAY_MS);
+    await sign(service);
+    await Promise.all([purgeAudit(service), purgeAudit(service)]);
+    const told = (await purgesOf(service)).reduce((sum, entry) => sum + entry.details.entries, 0);
+    const [isValid, purged] = await verdictOf(service);
+    assert.deepEqual([isValid, purged], [true, told]);
+  });
+});
+
+onBothDatabases('purges that would be wrong', (database) => {
+  test('a clock that is set ahead purges nothing', async () => {
+    const service = await startService(database);
+    const vault = await addVault(service, { audit: { retention_days: 30 } });
+    await ok(service.call('GET', `/v1/vaults/${vault}`));
+    await purgeAudit(service);
+    service.expectErrorLogs(/the clock of this node differs/);
+    service.clock.set({ node: 400 * DAY_MS });
+    const ran = await service.app.jobs.runDue();
+    service.clock.set({});
+    assert.equal(ran.includes('purge-audit'), false);
+    assert.deepEqual(await purgesOf(service), []);
+    assert.equal((await auditOf(service, `vault=${vault}&action=vaults:read`)).length, 1);
+    await service.close();
+  });
+
+  test('more than a share of all entries goes only if an operator allows it', async () => {
+    const service = await startService(database);
+    const vault = await addVault(service, { audit: { retention_days: 1 } });
+    await fill(service, vault, 10_001);
+    service.clock.advance(2 * DAY_MS);
+    service.expectErrorLogs(/coffer server allow-purge purge-audit/);
+    await purgeAudit(service);
+    assert.deepEqual(await verdictOf(service), [true, 0]);
+    const given_at = service.clock.now();
+    const word = { subject: 'purge-audit', given_at, valid_until: given_at + DAY_MS };
+    await service.app.kernel.database.transaction((tx) => saveWord(tx, word));
+    await purgeAudit(service);
+    assert.deepEqual(await verdictOf(service), [true, 10_001]);
+    await service.close();
+  });
+});
+
+async function verdictOf(service: Service): Promise<[boolean, number]> {
+  const { valid, purged } = await verified(service);
+  return [valid, purged];
+}
+
+const FORBID = {
+  sqlite: [
+    `create trigger no_purge before insert on audit_segments when new.entries like '%audit:purge%' begin select raise(abort, 'no purge'); end`,
+  ],
+  postgres: [
+    `create function no_purge() returns trigger language plpgsql as $$ begin
+       if new.entries like '%audit:purge%' then raise exception 'no purge'; end if; return new; end $$`,
+    'create trigger no_purge before insert on audit_segments for each row execute function no_purge()',
+  ],
+};
+
+async function forbidPurges(database: Database): Promise<void> {
+  for (const statement of FORBID[database.kind]) {
+    await database.transaction((tx) => sql.raw(statement).execute(tx));
+  }
+}
+
+async function allowPurges(database: Database): Promise<void> {
+  const statement = `drop trigger no_purge${database.kind === 'postgres' ? ' on audit_segments' : ''}`;
+  await database.transaction((tx) => sql.raw(statement).execute(tx));
+}
+
+onBothDatabases('whoever writes to the database cannot pass a removal off as a purge', (database) => {
+  let service: Service;
+  let vault: string;
+  let purge: Entry;
+  let target: number;
+
+  before(async () => {
+    service = await startService(database);
+    vault = await addVault(service, { audit: { retention_days: 1 } });
+    const other = await addVault(service);
+    await addSecret(service, other, 'a');
+    for (let i = 0; i < 4; i++) {
+      await readValue(service, other, 'a');
+      await ok(service.call('GET', `/v1/vaults/${vault}`));
+      await service.app.kernel.audit.settle();
+    }
+    service.clock.advance(2 * DAY_MS);
+    await purgeAudit(service);
+    await service.app.kernel.audit.seal();
+    [purge] = await purgesOf(service);
+    target = (await readsOf(service, other))[1]?.seq;
+    await sign(service);
+    assert.deepEqual(await verdictOf(service), [true, 4]);
+  });
+  after(() => service.close());
+
+  /** Does something to the rows of the log, looks, and undoes it. */
+  async function brokenAfter(tamper: (tx: Tx) => Promise<unknown>): Promise<Entry> {
+    const { database: store, audit } = service.app.kernel;
+    await audit.seal();
+    const linked = store.read.selectFrom('audit_segments').selectAll().where('first_seq', 'is not', null);
+    const rows = await linked.execute();
+    await store.transaction(tamper);
+    const { valid, first_broken } = await verified(service);
+    await store.transaction(async (tx) => {
+      for (const row of rows) {
+        await tx.deleteFrom('audit_segments').where('tenant_id', '=', row.tenant_id).where('id', '=', row.id).execute();
+        await tx.insertInto('audit_segments').values(row).execute();
+      }
+    });
+    assert.equal((await verified(service)).valid, true, 'it was not undone');
+    assert.equal(valid, false, 'it was not found');
+    return first_broken;
+  }
+
+  async function changeEntry(tx: Tx, seq: number, change: (text: string) => string): Promise<void> {
+    const { row, texts } = await segmentWith(tx, seq);
+    const at = seq - Number(row.first_seq);
+    const changed = texts.with(at, change(texts[at] ?? ''));
+    assert.notDeepEqual(changed, texts);
+    await tx
+      .updateTable('audit_segments')
+      .set({ entries: segmentTextWithPurged(changed) })
+      .where('tenant_id', '=', row.tenant_id)
+      .where('id', '=', row.id)
+      .execute();
+  }
+
+  async function segmentWith(tx: Tx, seq: number): Promise<{ row: AuditSegmentsTable; texts: string[] }> {
+    const row = await tx
+      .selectFrom('audit_segments')
+      .selectAll()
+      .where('tenant_id', '=', service.app.kernel.operatorTenantId)
+      .where('first_seq', '<=', seq)
+      .orderBy('first_seq', 'desc')
+      .executeTakeFirstOrThrow();
+    return { row, texts: textsOf(row) };
+  }
+
+  const purgedText = (id: string) => JSON.stringify({ purged_by: id });
+
+  test('without a record', async () => {
+    const broken = await brokenAfter((tx) => changeEntry(tx, target, () => purgedText('audit_none')));
+    assert.deepEqual(broken, { seq: target, reason: 'the entry is missing' });
+  });
+
+  test('under the record of another purge', async () => {
+    const broken = await brokenAfter((tx) => changeEntry(tx, target, () => purgedText(purge.id)));
+    assert.equal(broken.reason, 'other entries are gone from here on than their purge recorded');
+    assert.equal(broken.seq, Math.min(target, purge.details.from_seq));
+  });
+
+  test('under the id of an entry that records something else, or comes earlier', async () => {
+    await service.app.kernel.audit.seal();
+    const [earlier] = await auditOf(service, 'action=vaults:create');
+    for (const id of [earlier?.id, purge.id]) {
+      const late = (await auditOf(service, 'action=audit:sign'))[0]?.seq;
+      const broken = await brokenAfter((tx) => changeEntry(tx, late, () => purgedText(id)));
+      assert.deepEqual(broken, { seq: late, reason: 'the entry is missing' });
+    }
+  });
+
+  test('by changing the record', async () => {
+    const broken = await brokenAfter((tx) =>
+      changeEntry(tx, purge.seq, (text) => text.replace('\\"entries\\":4', '\\"entries\\":5')),
+    );
+    assert.deepEqual(broken, { seq: purge.seq, reason: 'the entry was changed' });
+  });
+
+  test('by removing the record', async () => {
+    const broken = await brokenAfter((tx) => changeEntry(tx, purge.seq, () => purgedText(purge.id)));
+    assert.ok(broken.seq <= purge.seq);
+  });
+
+  test('by deleting rows that hold purged entries', async () => {
+    const from = purge.details.from_seq;
+    const broken = await brokenAfter(async (tx) => {
+      const { row } = await segmentWith(tx, from);
+      await tx.deleteFrom('audit_segments').where('tenant_id', '=', row.tenant_id).where('id', '=', row.id).execute();
+    });
+    assert.equal(broken.reason, 'the entry is missing');
+  });
+
+  test('by other hashes in the place of those that were kept, or by claiming more entries than there were', async () => {
+    const from = purge.details.from_seq;
+    for (const change of [
+      (row: AuditSegmentsTable) => ({ hashes: Buffer.alloc(row.hashes?.length ?? 0, 7) }),
+      () => ({ entries: JSON.stringify([{ purged_by: purge.id, entries: 1e9 }]) }),
+      () => ({ entries: JSON.stringify([{ purged_by: purge.id, entries: -1 }]) }),
+      () => ({ entries: JSON.stringify([{ purged_by: purge.id }]) }),
+      () => ({ entries: JSON.stringify([{}]) }),
+    ]) {
+      await brokenAfter(async (tx) => {
+        const { row } = await segmentWith(tx, from);
+        await tx
+          .updateTable('audit_segments')
+          .set(change(row))
+          .where('tenant_id', '=', row.tenant_id)
+          .where('id', '=', row.id)
+          .execute();
+      });
+    }
+  });
+
+  test('in an export: each of these is found without the service, and so is a record that nobody signed', async () => {
+    const lineOf = (line: string) => JSON.parse(line) as Entry;
+    const problems = async (change: (lines: string[]) => string[], fromSeq?: number) =>
+      (await verifiedOffline(service, change, fromSeq)).problems.map(({ where, what }) => `${where} ${what}`);
+    assert.deepEqual(await problems((lines) => lines), []);
+    const asPurged = (id: string) => (lines: string[]) =>
+      lines.with(target, JSON.stringify({ seq: target, hash: lineOf(lines[target] ?? '').hash, purged_by: id }));
+    assert.deepEqual(await problems(asPurged('audit_none')), [
+      `entry ${target} is missing: no entry records its purge`,
+    ]);
+    assert.match((await problems(asPurged(purge.id))).join(), /does not tell of/);
+    const [first] = await problems((lines) => lines.toSpliced(purge.details.from_seq, 1));
+    assert.match(first ?? '', new RegExp(`^entry ${purge.details.from_seq} is missing`));
+    assert.match(
+      (await problems((lines) => lines, purge.details.from_seq + 1)).join(),
+      new RegExp(`check an export from entry ${purge.details.from_seq} on`),
+    );
+    const page = await ok(service.call('GET', '/v1/audit/checkpoints'));
+    const early = { ...page, checkpoints: page.checkpoints.filter((one: Entry) => one.seq < purge.seq) };
+    const { text } = await service.call('GET', '/v1/audit/export');
+    const checkpoints = new CheckpointSet();
+    checkpoints.add(JSON.stringify(early), () => {});
+    async function* lines() {
+      yield* text.trimEnd().split('\n');
+    }
+    const trusted = new Set<string>(page.keys.map((key: Entry) => key.key_id));
+    const unsigned = await verifyLog(lines(), { checkpoints, found: [], trusted, fromSeq: 1, tenantId: null });
+    assert.match(unsigned.problems[0]?.what ?? '', /no checkpoint covers the record of its purge/);
+  });
+
+  test('and from a log that was changed nothing is purged', async () => {
+    await ok(service.call('GET', `/v1/vaults/${vault}`));
+    service.expectErrorLogs(/does not verify: nothing is purged from it/);
+    const { database: store } = service.app.kernel;
+    await store.transaction((tx) => changeEntry(tx, target, (text) => text.replace('"allow"', '"deny"')));
+    service.clock.advance(2 * DAY_MS);
+    await purgeAudit(service);
+    assert.equal((await purgesOf(service)).length, 1);
+    assert.equal((await auditOf(service, `vault=${vault}&action=vaults:read`)).length, 1);
+    assert.ok(service.logs.some((line) => line.includes('does not verify') && line.includes('what_to_do')));
+  });
+});
