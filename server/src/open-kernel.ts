@@ -152,7 +152,7 @@ export async function openKernel(parts: {
   const unauthenticated = await tenantsToAuthenticate(database.read, root);
   for (const tenantId of unauthenticated) keyring.setAuthenticated(tenantId, false);
 
-  const anchor = await Anchor.open({ file: join(config.dataDir, ANCHOR_FILE), keyring, log, metrics });
+  const anchor = Anchor.open({ file: join(config.dataDir, ANCHOR_FILE), root, log, metrics });
   refuseOlderRelease(anchor, unauthenticated);
   const heads = new Heads(keyring, anchor);
   const nodeId = newId('node', clock.now());

@@ -36,7 +36,7 @@ interface NextKey {
 export async function rekey(config: Config, options: { revokeTokens?: boolean } = {}): Promise<string> {
   requireNewKey(config);
   await refuseOtherNodes(config);
-  return withKernel(config, async ({ kernel, installation, operator }) => {
+  return withKernel(config, async ({ kernel, heads, installation, operator }) => {
     const present = loadRootKey(config, installation, installation.salt);
     const next = nextKey(config, installation, present);
     // What is not linked yet is linked under the key that is there now.
@@ -60,6 +60,8 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
       return done;
     });
     next.settle();
+    heads.anchor.useRoot(next.root);
+    heads.anchor.save();
     for (const { findings } of tenants) {
       for (const { table, row } of findings.problems) kernel.database.rowKeys.refuse(table, row);
     }

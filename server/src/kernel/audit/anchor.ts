@@ -1,13 +1,16 @@
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Logger } from 'pino';
-import type { Keyring } from '../crypto/keyring.ts';
+import { equalBytes, macOf } from '../crypto/digest.ts';
+import type { RootKey } from '../crypto/root-key.ts';
 import { fieldText } from '../integrity/row-text.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
+import type { Tables } from '../storage/tables.ts';
 import type { ChainHead } from './chain.ts';
 
 export const ANCHOR_FILE = 'audit.anchor';
-const ANCHOR_PURPOSE = 'audit-anchor';
+const KEY_INFO = 'coffer audit anchor';
+const KEY_BYTES = 32;
 const CUT_BACK =
   'The database shows less of the audit log than this node has seen: somebody put back an older state of it. Restore a backup with "coffer server restore", which says so in the log; or, if you put back the older state yourself, move the file audit.anchor out of the data folder and restart.';
 const UNREADABLE =
@@ -15,50 +18,48 @@ const UNREADABLE =
 
 interface Stored {
   heads: [tenantId: string, seq: number, hash: string][];
-  key_version: number;
   mac: string;
 }
 
 /**
  * How far each tenant's log has come, as this node has seen it, kept outside the database: in memory, and in a file of the data folder for
- * the next start. Whoever puts back an older state of the database cannot put back this.
+ * the next start. Whoever puts back an older state of the database cannot put back this. Its MAC is made with a key derived from the root
+ * key, and not with one that the database holds: an older database has other keys.
  */
 export class Anchor {
   readonly #file: string;
-  readonly #keyring: Keyring;
+  #key: KeyObject;
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #heads = new Map<string, { seq: number; hash: string }>();
   readonly #behind = new Set<string>();
   #isSaved = true;
 
-  private constructor(parts: { file: string; keyring: Keyring; log: Logger; metrics: Metrics }) {
+  private constructor(parts: { file: string; root: RootKey; log: Logger; metrics: Metrics }) {
     this.#file = parts.file;
-    this.#keyring = parts.keyring;
+    this.#key = anchorKey(parts.root);
     this.#log = parts.log;
     this.#metrics = parts.metrics;
   }
 
-  static async open(parts: { file: string; keyring: Keyring; log: Logger; metrics: Metrics }): Promise<Anchor> {
+  static open(parts: { file: string; root: RootKey; log: Logger; metrics: Metrics }): Anchor {
     const anchor = new Anchor(parts);
     const stored = readStored(parts.file);
-    if (stored !== null) await anchor.#load(stored);
+    if (stored !== null) anchor.#load(stored);
     return anchor;
   }
 
-  async #load(stored: Stored | 'unreadable'): Promise<void> {
+  #load(stored: Stored | 'unreadable'): void {
     const isGenuine =
-      stored !== 'unreadable' &&
-      (await this.#keyring.verifyMac(
-        SYSTEM_TENANT,
-        ANCHOR_PURPOSE,
-        stored.key_version,
-        Buffer.from(textOf(stored.heads)),
-        Buffer.from(stored.mac, 'base64'),
-      ));
-    if (!isGenuine)
-      this.#log.error({ file: this.#file, what_to_do: UNREADABLE }, 'the anchor of the audit log is not used');
-    else for (const [tenantId, seq, hash] of stored.heads) this.#heads.set(tenantId, { seq, hash });
+      stored !== 'unreadable' && equalBytes(Buffer.from(stored.mac, 'base64'), macOf(this.#key, textOf(stored.heads)));
+    if (isGenuine) for (const [tenantId, seq, hash] of stored.heads) this.#heads.set(tenantId, { seq, hash });
+    else this.#log.error({ file: this.#file, what_to_do: UNREADABLE }, 'the anchor of the audit log is not used');
+  }
+
+  /** The root key is replaced: what is remembered stays. */
+  useRoot(root: RootKey): void {
+    this.#key = anchorKey(root);
+    this.#isSaved = false;
   }
 
   /** The last entry that was seen, and its hash in hexadecimal. */
@@ -91,12 +92,11 @@ export class Anchor {
   }
 
   /** Not waited for by anybody, and not synced: after a power cut it may be a little older, which never distrusts a log that is whole. */
-  async save(): Promise<void> {
+  save(): void {
     if (this.#isSaved) return;
     this.#isSaved = true;
     const heads: Stored['heads'] = [...this.#heads].map(([tenantId, { seq, hash }]) => [tenantId, seq, hash]);
-    const key = await this.#keyring.macKey(SYSTEM_TENANT, ANCHOR_PURPOSE);
-    const stored: Stored = { heads, key_version: key.version, mac: key.mac(textOf(heads)).toString('base64') };
+    const stored: Stored = { heads, mac: macOf(this.#key, textOf(heads)).toString('base64') };
     try {
       writeFileSync(`${this.#file}.new`, JSON.stringify(stored), { mode: 0o600 });
       renameSync(`${this.#file}.new`, this.#file);
@@ -110,6 +110,10 @@ export class Anchor {
   warn(error: unknown): void {
     this.#log.warn({ err: error, file: this.#file }, 'how far the audit log has come could not be stored');
   }
+}
+
+function anchorKey({ key }: RootKey): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), KEY_INFO, KEY_BYTES)));
 }
 
 function readStored(file: string): Stored | 'unreadable' | null {

@@ -56,7 +56,7 @@ export class Heads {
         if (row !== undefined && (await this.isAuthentic(row))) this.anchor.note(row.tenant_id, row);
         this.#moved.delete(row?.tenant_id ?? '');
       }
-      await this.anchor.save();
+      this.anchor.save();
     } catch (error) {
       for (const tenantId of moved) this.#moved.add(tenantId);
       this.anchor.warn(error);
