@@ -237,6 +237,7 @@ const APPROVED = [
   'PATCH /v1/users/{user_id}',
   'DELETE /v1/users/{user_id}',
   'DELETE /v1/users/{user_id}/mfa',
+  'PATCH /v1/vaults/{vault}',
   'DELETE /v1/vaults/{vault}',
   'DELETE /v1/groups/{group_id}',
   'POST /v1/groups/{group_id}/members',
