@@ -18,7 +18,8 @@ export async function recorded<T>(kernel: Kernel, tenantId: string, act: (tx: Tx
   return kernel.database.transaction(async (tx) => {
     const result = await act(tx);
     const facts = { actorId: 'operator', action: 'test:prepare', resource: 'test', status: 200, details: {} } as const;
-    await kernel.audit.recordIn(tx, [systemEntry({ tenantId, now: kernel.clock.now(), ...facts })], headKey);
+    const entry = systemEntry({ tenantId, now: kernel.clock.now(), ...facts });
+    await kernel.audit.recordIn(tx, [{ ...entry, actor_kind: 'operator', actor_id: '' }], headKey);
     return result;
   });
 }

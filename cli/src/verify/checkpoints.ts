@@ -27,7 +27,7 @@ export class CheckpointSet {
   readonly #keys = new Map<string, Buffer>();
   readonly #endorsements: Endorsement[] = [];
 
-  /** Takes the text of a file: one answer of the service, several one after the other on lines, or a list. */
+  /** Takes the text of a file: one answer of the service, one of its checkpoint files, several one after the other on lines, or a list. */
   add(text: string, report: Report): void {
     for (const value of documentsIn(text)) this.#addValue(value, report);
   }
@@ -37,7 +37,7 @@ export class CheckpointSet {
       for (const item of value) this.#addValue(item, report);
       return;
     }
-    const page = (value ?? {}) as { checkpoints?: unknown; keys?: unknown };
+    const page = pageOf(value);
     if (Array.isArray(page.keys)) for (const key of page.keys) this.#addKey(key, report);
     if (Array.isArray(page.checkpoints)) for (const one of page.checkpoints) this.#addCheckpoint(one, report);
     else if (!Array.isArray(page.keys)) this.#addCheckpoint(value, report);
@@ -128,6 +128,12 @@ export class CheckpointSet {
     );
     return failed === null ? null : `has a signature that is wrong: ${failed}`;
   }
+}
+
+/** A file of one checkpoint is a page of it, with its key. */
+function pageOf(value: unknown): { checkpoints?: unknown; keys?: unknown } {
+  const { checkpoint, key, ...page } = (value ?? {}) as Record<string, unknown>;
+  return checkpoint === undefined || key === undefined ? page : { checkpoints: [checkpoint], keys: [key] };
 }
 
 /** What is signed. */

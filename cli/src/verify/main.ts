@@ -16,7 +16,7 @@ const USAGE = `coffer-verify: is an exported audit log the one that was signed?
   coffer-verify --log audit.ndjson --chain-only
 
   --log FILE          what GET /v1/audit/export answered, or pages of GET /v1/audit; - reads standard input
-  --checkpoints FILE  what GET /v1/audit/checkpoints answered; may be given more than once
+  --checkpoints FILE  what GET /v1/audit/checkpoints answered, or a file of CV_CHECKPOINT_DIR; may be given more than once
   --key ID            the key_id that you noted when the service was set up; may be given more than once. Its successors count too.
                       Take it from a note that whoever can change the log cannot change, never from the files that are checked
   --from-seq N        the log begins with this entry: what came before was checked another time

@@ -42,6 +42,7 @@ test('an empty environment is a complete configuration', () => {
     adminEmail: 'admin@localhost',
     vaultRetentionDays: 30,
     outboundAllow: [],
+    checkpointDir: null,
   });
   assert.equal(config.baseUrl(7400), 'http://127.0.0.1:7400');
   assert.equal(config.audience(51_234), 'http://127.0.0.1:51234');

@@ -47,6 +47,8 @@ export interface Config {
   readonly adminEmail: string;
   readonly vaultRetentionDays: number;
   readonly outboundAllow: readonly string[];
+  /** Where each audit checkpoint is written as a file. */
+  readonly checkpointDir: string | null;
 }
 
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -145,6 +147,7 @@ function build(values: Values): Config {
       adminEmail: values.CV_ADMIN_EMAIL,
       vaultRetentionDays: values.CV_VAULT_RETENTION_DAYS,
       outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
+      checkpointDir: values.CV_CHECKPOINT_DIR === null ? null : resolve(values.CV_CHECKPOINT_DIR),
     }),
   );
 }

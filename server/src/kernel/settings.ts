@@ -245,6 +245,13 @@ export const SETTINGS = [
     doc: 'Hosts and CIDR ranges in private networks that outgoing calls may reach, also by plain http.',
     secret: false,
   },
+  {
+    name: 'CV_CHECKPOINT_DIR',
+    kind: text,
+    default: null,
+    doc: 'Existing folder, best on another machine’s disk, into which every signed checkpoint of the audit logs is written as a file.',
+    secret: false,
+  },
 ] as const satisfies readonly Setting[];
 
 type Row = (typeof SETTINGS)[number];

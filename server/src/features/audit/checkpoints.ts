@@ -1,5 +1,5 @@
 import type { Heads } from '../../kernel/audit/heads.ts';
-import { HOUR_MS, MINUTE_MS, timestamp } from '../../kernel/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
@@ -8,8 +8,10 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { type PqcKeys, SIGNATURE_ALGORITHM } from '../pqc/index.ts';
+import type { PqcKeys } from '../pqc/index.ts';
 import { checkpointKeys, settleSuccession, signCheckpoint, type Unsigned } from './checkpoint.ts';
+import type { CheckpointFiles } from './checkpoint-files.ts';
+import { checkpointToWire, keyToWire } from './checkpoint-wire.ts';
 import type { Checkpoint, listCheckpoints } from './contract.ts';
 import * as store from './store.ts';
 
@@ -29,11 +31,13 @@ export class Checkpoints {
   readonly #kernel: Kernel;
   readonly #heads: Heads;
   readonly #keys: PqcKeys;
+  readonly #files: CheckpointFiles | null;
 
-  constructor(kernel: Kernel, heads: Heads, keys: PqcKeys) {
+  constructor(kernel: Kernel, heads: Heads, keys: PqcKeys, files: CheckpointFiles | null) {
     this.#kernel = kernel;
     this.#heads = heads;
     this.#keys = keys;
+    this.#files = files;
   }
 
   get job(): KeepingJob {
@@ -63,6 +67,7 @@ export class Checkpoints {
       after = last;
     }
     await settleSuccession(this.#keys);
+    this.#files?.wake();
   }
 
   /** What a checkpoint would say now, or the one that says it already. */
@@ -97,15 +102,17 @@ export class Checkpoints {
       if (next instanceof Distrusted) throw next;
       if ('last' in next) {
         if (next.last === null) throw notFound('entry to sign for: the log is empty');
-        return toWire(next.last);
+        return checkpointToWire(next.last);
       }
       const row = await signCheckpoint(this.#keys, next.unsigned);
       ctx.describe({ checkpoint: row.checkpoint_no, seq: row.seq });
       try {
-        return await ctx.change(async (tx) => {
+        const signed = await ctx.change(async (tx) => {
           await store.insertCheckpoint(tx, row);
-          return toWire(row);
+          return checkpointToWire(row);
         });
+        this.#files?.wake();
+        return signed;
       } catch (error) {
         // The job or somebody else took the number. What they signed may do, or else the one after it is signed.
         if (!(error instanceof UniqueViolation)) throw error;
@@ -119,14 +126,8 @@ export class Checkpoints {
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
     const from = before === undefined ? null : Number(before);
     const page = await store.checkpointsBack(ctx.database.read, ctx.tenantId, from, limit);
-    const keys = (await checkpointKeys(this.#keys)).map(({ keyId, publicKey, endorsedBy, endorsement }) => ({
-      key_id: keyId,
-      algorithm: SIGNATURE_ALGORITHM,
-      public_key: publicKey.toString('base64'),
-      endorsed_by: endorsedBy,
-      endorsement: endorsement?.toString('base64') ?? null,
-    }));
-    return { checkpoints: page.rows.map(toWire), keys, next_cursor: page.next_cursor };
+    const keys = (await checkpointKeys(this.#keys)).map(keyToWire);
+    return { checkpoints: page.rows.map(checkpointToWire), keys, next_cursor: page.next_cursor };
   }
 }
 
@@ -135,24 +136,4 @@ class Distrusted extends Error {
   constructor(what: string) {
     super(`the audit log of a tenant ${what}: no checkpoint is signed`);
   }
-}
-
-function toWire({
-  tenant_id,
-  checkpoint_no,
-  seq,
-  hash,
-  signed_at,
-  key_id,
-  signature,
-}: store.CheckpointRow): Checkpoint {
-  return {
-    id: checkpoint_no,
-    tenant_id,
-    seq,
-    hash: Buffer.from(hash).toString('hex'),
-    signed_at: timestamp(signed_at),
-    key_id,
-    signature: Buffer.from(signature).toString('base64'),
-  };
 }

@@ -137,6 +137,7 @@ export const CheckpointKey = object({
   endorsed_by: nullable(Type.String({ description: 'The key before it, which signed its id.' })),
   endorsement: nullable(Type.String({ description: 'That signature, in base64.' })),
 });
+export type CheckpointKey = Static<typeof CheckpointKey>;
 
 export const listCheckpoints = endpoint({
   ...common,

@@ -1,5 +1,6 @@
 import { bind } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
+import { CheckpointFiles } from './checkpoint-files.ts';
 import { Checkpoints } from './checkpoints.ts';
 import * as contract from './contract.ts';
 import { exportLog } from './export.ts';
@@ -13,7 +14,9 @@ export { type KeptHead, type Verification, type VerificationParts, verify as ver
 
 export function auditFeature(parts: RetentionParts): Feature {
   const { kernel, heads, keys } = parts;
-  const checkpoints = new Checkpoints(kernel, heads, keys);
+  const { checkpointDir } = kernel.config;
+  const files = checkpointDir === null ? null : new CheckpointFiles(kernel, keys, checkpointDir);
+  const checkpoints = new Checkpoints(kernel, heads, keys, files);
   return {
     name: 'audit',
     endpoints: [
@@ -24,5 +27,6 @@ export function auditFeature(parts: RetentionParts): Feature {
       bind(contract.exportAudit, (ctx, { query }) => exportLog(ctx, query)),
     ],
     jobs: [checkpoints.job, purgeAuditJob(parts)],
+    settled: async () => files?.stop(),
   };
 }

@@ -72,6 +72,19 @@ test('makes one row of neighbours of which nothing is left, also of those of an 
   assert.equal(planPurge({ ...first, segments: again.rows }, isOfGone), null);
 });
 
+test('goes on behind numbers that a chain left out, and makes no row across them', () => {
+  const [first] = windowOf([['gone', 'gone']]).segments as [AuditSegmentsTable];
+  const texts = [entryText(entryAbout('gone'))];
+  const links = link({ seq: 900, hash: Buffer.from(hashAt(first, 2), 'hex') }, TENANT, texts);
+  const segments = [first, segmentRow(TENANT, { id: 'audit_9', texts }, links)];
+  const { plan, rows } = applied({ segments, hashBefore: hexOf(GENESIS_HASH), lastSeq: 901 });
+  assert.equal(plan.record.to_seq, 901);
+  assert.deepEqual(
+    rows.map(({ first_seq }) => first_seq),
+    [1, 901],
+  );
+});
+
 test('leaves what no checkpoint covers', () => {
   const window = windowOf([['gone', 'gone', 'gone']]);
   assert.deepEqual(left(applied({ ...window, lastSeq: 2 }).rows), ['-', '-', 'gone']);

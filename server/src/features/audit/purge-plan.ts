@@ -85,7 +85,7 @@ export function rewriteSegments({ segments }: Window, { texts }: PurgePlan, purg
   for (const [i, segment] of segments.entries()) {
     const left = (texts[i] ?? []).map((text) => text ?? purgedText(purgeId));
     const isEmpty = left.every((text) => purgedBy(text) !== null);
-    if (isEmpty && empty !== null) {
+    if (isEmpty && empty !== null && isNext(empty, segment)) {
       merged.push(empty.row.id);
       if (changed.at(-1) === empty.row) changed.pop();
       empty = joined(empty, segment, left);
@@ -97,6 +97,14 @@ export function rewriteSegments({ segments }: Window, { texts }: PurgePlan, purg
     empty = isEmpty ? { row, texts: left } : null;
   }
   return { changed, merged };
+}
+
+/** A chain may have left numbers out; the places of a row have none between them. */
+function isNext(
+  { row, texts }: { row: AuditSegmentsTable; texts: string[] },
+  { first_seq }: AuditSegmentsTable,
+): boolean {
+  return Number(row.first_seq) + texts.length === first_seq;
 }
 
 function joined(first: { row: AuditSegmentsTable; texts: string[] }, next: AuditSegmentsTable, texts: string[]) {

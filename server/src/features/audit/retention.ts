@@ -1,7 +1,7 @@
-import { GENESIS_HASH, hexOf } from '../../kernel/audit/chain.ts';
+import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
 import { segmentsOnward, windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { PURGE_ACTION } from '../../kernel/audit/purged-entries.ts';
-import { hashAt, placesOf } from '../../kernel/audit/segment.ts';
+import { placesOf } from '../../kernel/audit/segment.ts';
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
 import { timeOfId } from '../../kernel/ids.ts';
@@ -194,7 +194,8 @@ async function purgeWindow(parts: RetentionParts, tenantId: string, purge: Purge
 
 async function lockedWindow(tx: Tx, tenantId: string, { fromSeq, lastSeq }: Purge): Promise<Window> {
   const segments = await store.lockWindow(tx, tenantId, fromSeq);
-  const before = fromSeq === 1 ? undefined : await store.segmentHolding(tx, tenantId, fromSeq - 1);
-  const hashBefore = fromSeq === 1 ? hexOf(GENESIS_HASH) : hashAt(before, fromSeq - 1);
+  // Its last hash, whatever its place: a chain may have left numbers out.
+  const before = await store.segmentHolding(tx, tenantId, fromSeq - 1);
+  const hashBefore = hexOf(before?.hashes?.subarray(-HASH_BYTES) ?? GENESIS_HASH);
   return { segments, hashBefore, lastSeq };
 }

@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+import { HASH_BYTES } from '../../kernel/audit/chain.ts';
 import { windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { REFUSED } from '../../kernel/audit/node-segments.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
@@ -93,13 +95,11 @@ export async function deleteSegments(tx: Tx, tenantId: string, ids: readonly str
   await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('id', 'in', ids).execute();
 }
 
-/** Entries that were ever linked, in all logs. */
+/** Entries that were ever linked, in all logs, by their hashes: those of purged ones are still there, and numbers may be left out. */
 export async function countLinked(db: Reader): Promise<number> {
-  const row = await db
-    .selectFrom('audit_heads')
-    .select((eb) => eb.fn.sum('seq').as('entries'))
-    .executeTakeFirst();
-  return Number(row?.entries ?? 0);
+  const bytes = sql<number>`sum(length(hashes))`;
+  const row = await db.selectFrom('audit_segments').select(bytes.as('bytes')).executeTakeFirst();
+  return Number(row?.bytes ?? 0) / HASH_BYTES;
 }
 
 /** Tenants with a log that were there before a time, in an order in which to go on. */

@@ -6,7 +6,7 @@ import { sha256 } from '../../kernel/crypto/digest.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { lockChangeable } from '../users/index.ts';
+import { lockChangeable, lockUser } from '../users/index.ts';
 import * as store from './store.ts';
 
 const PURPOSE = 'mfa';
@@ -35,6 +35,8 @@ export async function enrol(ctx: Context) {
   const key = await kernel.keyring.sealingKey(tenantId, PURPOSE);
   const sealed = key.seal(place(principal.id), Buffer.from(secret.buffer));
   return ctx.change(async (tx) => {
+    // Of two enrolments at once, the second replaces the first: there is no row yet that could be locked instead.
+    await lockUser(tx, tenantId, principal.id);
     const isPending = await store.replacePending(tx, {
       tenant_id: tenantId,
       user_id: principal.id,

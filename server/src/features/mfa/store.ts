@@ -52,7 +52,7 @@ export async function lockTotp(tx: Tx, tenantId: string, userId: string): Promis
   return row;
 }
 
-/** Begins an enrolment anew; false if there is a confirmed one, which nothing replaces. Two at once: the second one's insert fails. */
+/** Begins an enrolment anew; false if there is a confirmed one, which nothing replaces. The caller holds the person's own row. */
 export async function replacePending(tx: Tx, row: TotpRow): Promise<boolean> {
   const before = await lockTotp(tx, row.tenant_id, row.user_id);
   if (before === undefined) await TOTP.insert(tx, row);

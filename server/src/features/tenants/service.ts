@@ -82,8 +82,9 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
   return ctx.change(async (tx) => {
     try {
       const { headKey } = await made.insert(tx);
-      // Its own log begins with the rows it was made with.
-      await ctx.kernel.audit.recordIn(tx, [ctx.entryFor(made.row.tenant_id)], headKey);
+      // Its own log begins with the rows it was made with; which of the operators made it is not theirs to know.
+      const entry = { ...ctx.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
+      await ctx.kernel.audit.recordIn(tx, [entry], headKey);
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
       throw new CofferError('ALREADY_EXISTS', 'A tenant with this name exists.');

@@ -76,5 +76,14 @@ export function purgeIn(text: string): (PurgeRecord & { id: string }) | null {
   if (!text.includes(`"${PURGE_ACTION}"`)) return null;
   const { id, action, actor_kind, details } = entryOf('', JSON.parse(text) as unknown[]);
   if (action !== PURGE_ACTION || actor_kind !== 'system') return null;
-  return { ...(JSON.parse(details) as PurgeRecord), id };
+  return { ...recordOf(details), id };
+}
+
+/** What cannot be read records nothing, so that what refers to it is missed. */
+function recordOf(details: string): PurgeRecord {
+  try {
+    return JSON.parse(details) as PurgeRecord;
+  } catch {
+    return { from_seq: 0, to_seq: 0, entries: 0, digest: '' };
+  }
 }

@@ -59,6 +59,12 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly checkpointFilesFailing = new Gauge({
+    name: 'cv_checkpoint_files_failing',
+    help: '1 if audit checkpoints could not be written to CV_CHECKPOINT_DIR when this node last tried; it goes on trying.',
+    registers: [this.registry],
+  });
+
   readonly #requests = new RequestMetrics();
 
   constructor() {

@@ -1,0 +1,174 @@
+import { access, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hexOf } from '../../kernel/audit/chain.ts';
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import { SharedRun } from '../../kernel/storage/shared-run.ts';
+import type { PqcKeys } from '../pqc/index.ts';
+import { type CheckpointKey, checkpointKeys, signatureProblem } from './checkpoint.ts';
+import { checkpointToWire, keyToWire } from './checkpoint-wire.ts';
+import * as store from './store.ts';
+
+const TENANTS_AT_ONCE = 100;
+const PAGE = 64;
+/** Other nodes sign too, and what they signed is written here as well. */
+const INTERVAL_MS = 10 * MINUTE_MS;
+const RETRY_MS = MINUTE_MS;
+const KNOWN_TENANTS = 10_000;
+const HASH_DIGITS = 12;
+
+const WHAT_TO_DO =
+  'Check that the folder that CV_CHECKPOINT_DIR names exists, that the service may write to it, and that its disk has room. What is missing is written then, by itself.';
+const FORGED =
+  'Somebody changed audit_checkpoints in the database. Ask for GET /v1/audit/verify with a token of that tenant, and hold an export against the files that were written before.';
+
+/**
+ * Writes each checkpoint into a folder, as a file of its own, so that it is not only in the database that it vouches for. A file is never written over:
+ * its name has the number and the hash, so two histories leave two files. Nothing waits for it.
+ */
+export class CheckpointFiles {
+  readonly #kernel: Kernel;
+  readonly #keys: PqcKeys;
+  readonly #folder: string;
+  /** The newest file of each tenant that is known to be there, with all before it. */
+  readonly #written = new BoundedCache<string, string>(KNOWN_TENANTS);
+  readonly #runs = new SharedRun(() => this.#run());
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+  /** Said once for each change. */
+  #isFailing = false;
+
+  constructor(kernel: Kernel, keys: PqcKeys, folder: string) {
+    this.#kernel = kernel;
+    this.#keys = keys;
+    this.#folder = folder;
+    this.#runIn(0);
+  }
+
+  /** Call it when something was signed. */
+  wake(): void {
+    void this.#runs.run();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.#runs.run();
+  }
+
+  #runIn(ms: number): void {
+    clearTimeout(this.#timer);
+    if (this.#isStopped) return;
+    this.#timer = setTimeout(() => void this.#runs.run(), ms).unref();
+  }
+
+  /** Never fails: what cannot be written now is written later. */
+  async #run(): Promise<void> {
+    if (this.#isStopped) return;
+    const { log, metrics } = this.#kernel;
+    try {
+      await this.#writeMissing();
+      if (this.#isFailing) log.info('audit checkpoints are written to their folder again');
+      this.#isFailing = false;
+    } catch (error) {
+      const facts = { err: error, what_to_do: WHAT_TO_DO };
+      if (!this.#isFailing) log.error(facts, 'audit checkpoints cannot be written to their folder; it is tried again');
+      this.#isFailing = true;
+    }
+    metrics.checkpointFilesFailing.set(this.#isFailing ? 1 : 0);
+    this.#runIn(this.#isFailing ? RETRY_MS : INTERVAL_MS);
+  }
+
+  async #writeMissing(): Promise<void> {
+    const { read } = this.#kernel.database;
+    const keys = new Map((await checkpointKeys(this.#keys)).map((key) => [key.keyId, key]));
+    for (let after = ''; !this.#isStopped; ) {
+      const tenants = await store.tenantsAfter(read, after, Number.MAX_SAFE_INTEGER, TENANTS_AT_ONCE);
+      for (const tenantId of tenants) await this.#writeTenant(tenantId, keys);
+      const last = tenants.at(-1);
+      if (last === undefined || tenants.length < TENANTS_AT_ONCE) return;
+      after = last;
+    }
+  }
+
+  /** In the order of their numbers: so where one is there, those before it are. */
+  async #writeTenant(tenantId: string, keys: ReadonlyMap<string, CheckpointKey>): Promise<void> {
+    const { read } = this.#kernel.database;
+    const newest = await store.newestCheckpoint(read, tenantId);
+    if (newest === undefined || this.#written.get(tenantId) === nameOf(newest)) return;
+    let written = await this.#lastWritten(tenantId);
+    while (!this.#isStopped) {
+      const rows = await store.checkpointsOnward(read, tenantId, written, PAGE);
+      for (const row of rows) await this.#write(row, keys);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      written = last.checkpoint_no;
+      this.#written.set(tenantId, nameOf(last));
+    }
+  }
+
+  async #lastWritten(tenantId: string): Promise<number> {
+    for (let before: number | null = null; ; ) {
+      const { rows }: { rows: store.CheckpointRow[] } = await store.checkpointsBack(
+        this.#kernel.database.read,
+        tenantId,
+        before,
+        PAGE,
+      );
+      for (const row of rows) if (await exists(join(this.#folder, nameOf(row)))) return row.checkpoint_no;
+      before = rows.at(-1)?.checkpoint_no ?? null;
+      if (before === null) return 0;
+    }
+  }
+
+  /** One that the service did not sign does not get among those that vouch for the log. */
+  async #write(row: store.CheckpointRow, keys: ReadonlyMap<string, CheckpointKey>): Promise<void> {
+    const key = keys.get(row.key_id);
+    const problem = await signatureProblem(this.#keys, row);
+    if (key === undefined || problem !== null) {
+      const facts = { tenant_id: row.tenant_id, problem, what_to_do: FORGED };
+      this.#kernel.log.error(facts, 'a checkpoint that the service did not sign was not written to the folder');
+      return;
+    }
+    const content = { checkpoint: checkpointToWire(row), key: keyToWire(key) };
+    await writeDurably(this.#folder, nameOf(row), `${JSON.stringify(content)}\n`, this.#kernel.nodeId);
+  }
+}
+
+function nameOf({ tenant_id, checkpoint_no, hash }: store.CheckpointRow): string {
+  return `${tenant_id}-${String(checkpoint_no).padStart(6, '0')}-${hexOf(hash).slice(0, HASH_DIGITS)}.json`;
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await access(file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Whole or not at all, also after a power cut. Nodes may share the folder, so each has a name of its own for what is unfinished. */
+async function writeDurably(folder: string, name: string, text: string, nodeId: string): Promise<void> {
+  const unfinished = join(folder, `.${name}.${nodeId}.tmp`);
+  try {
+    const file = await open(unfinished, 'w', 0o644);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, join(folder, name));
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  const directory = await open(folder, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}

@@ -1,0 +1,31 @@
+import { hexOf } from '../../kernel/audit/chain.ts';
+import { timestamp } from '../../kernel/clock.ts';
+import { SIGNATURE_ALGORITHM } from '../pqc/index.ts';
+import type { CheckpointKey } from './checkpoint.ts';
+import type { Checkpoint, CheckpointKey as WireKey } from './contract.ts';
+import type { CheckpointRow } from './store.ts';
+
+/** Checkpoints and their keys as callers see them, in answers and in files. */
+
+export function checkpointToWire(row: CheckpointRow): Checkpoint {
+  const { tenant_id, checkpoint_no, seq, hash, signed_at, key_id, signature } = row;
+  return {
+    id: checkpoint_no,
+    tenant_id,
+    seq,
+    hash: hexOf(hash),
+    signed_at: timestamp(signed_at),
+    key_id,
+    signature: Buffer.from(signature).toString('base64'),
+  };
+}
+
+export function keyToWire({ keyId, publicKey, endorsedBy, endorsement }: CheckpointKey): WireKey {
+  return {
+    key_id: keyId,
+    algorithm: SIGNATURE_ALGORITHM,
+    public_key: publicKey.toString('base64'),
+    endorsed_by: endorsedBy,
+    endorsement: endorsement?.toString('base64') ?? null,
+  };
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { CheckpointSet } from '../../cli/src/verify/checkpoints.ts';
+import { type Result, verifyLog } from '../../cli/src/verify/verification.ts';
+import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
+import { SECOND_LOOK_MS } from '../../server/src/kernel/time/clock-guard.ts';
+import { ok } from './people.ts';
+import type { Answer, Service } from './service.ts';
+import { auditOf, runJobs } from './vaults.ts';
+
+export type Entry = Answer['body'];
+
+/** Many entries about a vault, written as requests would write them. */
+export async function fill(service: Service, vault: string, entries: number): Promise<void> {
+  const { audit, clock, operatorTenantId } = service.app.kernel;
+  const facts = { tenantId: operatorTenantId, actorId: 'operator', action: 'secrets:read', status: 200 } as const;
+  const resource = `vault/${vault}/filled`;
+  const all = Array.from({ length: entries }, () => systemEntry({ ...facts, resource, details: {}, now: clock.now() }));
+  await Promise.all(all.map((entry) => audit.record(entry)));
+  await audit.seal();
+}
+
+export async function verified(service: Service, token = service.adminToken): Promise<Entry> {
+  return ok(service.call('GET', '/v1/audit/verify', { token }));
+}
+
+/** What `coffer-verify` says of the log as it is exported, with the checkpoints that the service lists. */
+export async function verifiedOffline(
+  service: Service,
+  change = (lines: string[]) => lines,
+  fromSeq = 1,
+): Promise<Result> {
+  const page = await ok(service.call('GET', '/v1/audit/checkpoints?limit=1000'));
+  const { text } = await service.call('GET', `/v1/audit/export?from_seq=${fromSeq}`);
+  const checkpoints = new CheckpointSet();
+  checkpoints.add(JSON.stringify(page), (where, what) => assert.fail(`${where} ${what}`));
+  const trusted = new Set<string>(page.keys.map((key: Entry) => key.key_id));
+  async function* lines() {
+    yield* change(text.trimEnd().split('\n'));
+  }
+  return verifyLog(lines(), { checkpoints, found: [], trusted, fromSeq, tenantId: null });
+}
+
+/** Purges what is over now: a checkpoint covers it, and an hour lies between two looks. The service may have run the job at some other time. */
+export async function purgeAudit(service: Service): Promise<void> {
+  const { clockGuard, database } = service.app.kernel;
+  await sign(service);
+  assert.notEqual(await clockGuard.check(), null, 'the clock is not trusted');
+  service.clock.advance(SECOND_LOOK_MS);
+  await database.transaction((tx) =>
+    tx.updateTable('job_leases').set({ next_run_at: 0 }).where('job', '=', 'purge-audit').execute(),
+  );
+  await runJobs(service);
+}
+
+export const sign = (service: Service) => ok(service.call('POST', '/v1/audit/checkpoints'), 201);
+export const purgesOf = (service: Service) => auditOf(service, 'action=audit:purge');
+export const readsOf = (service: Service, vault: string) => auditOf(service, `action=secrets:read&vault=${vault}`);
+
+export async function verdictOf(service: Service): Promise<[boolean, number]> {
+  const { valid, purged } = await verified(service);
+  return [valid, purged];
+}
