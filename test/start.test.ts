@@ -53,7 +53,7 @@ function modeOf(file: string): string {
 
 /** What every file holds, but for those that come and go with an open database. */
 function contentOf(folder: string): Record<string, string> {
-  const files = readdirSync(folder).filter((name) => !/^(lock|.*-wal|.*-shm|.*-commits)$/.test(name));
+  const files = readdirSync(folder).filter((name) => !/^(lock|audit\.anchor|.*-wal|.*-shm|.*-commits)$/.test(name));
   return Object.fromEntries(
     files.sort().map((name) => [
       name,
@@ -356,7 +356,7 @@ onBothDatabases('a first start killed at any instant', (database) => {
       const { body } = await call(service.url, 'GET', '/v1/tenants', { token: service.adminToken() });
       assert.equal(body.tenants.length, 1);
       await stopService(service);
-      const expected = ['admin.token', 'ca.pem', 'coffer.db', 'lock', 'root.key'];
+      const expected = ['admin.token', 'audit.anchor', 'ca.pem', 'coffer.db', 'lock', 'root.key'];
       for (const name of readdirSync(dataDir)) assert.ok(expected.includes(name), `${name} was left behind`);
       assertModes(dataDir);
     }

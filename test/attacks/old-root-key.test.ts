@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { TOKENS, type TokenRow } from '../../server/src/features/tokens/store.ts';
 import { headRow } from '../../server/src/kernel/audit/heads.ts';
+import { MINUTE_MS } from '../../server/src/kernel/clock.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';
 import { keyPlace, macKeyOf, tenantKeyPlace } from '../../server/src/kernel/crypto/key-wrapping.ts';
 import { type Place, UnsealError, unseal } from '../../server/src/kernel/crypto/sealing.ts';
@@ -16,6 +17,7 @@ import { newPostgresDatabase } from '../support/postgres.ts';
 import { newDataDir } from '../support/process.ts';
 import { behindItsBack } from '../support/rows.ts';
 import { type DatabaseKind, onBothDatabases, type Service, startService } from '../support/service.ts';
+import { runJobs } from '../support/vaults.ts';
 
 const NEVER_AFTER = 'written after the rekey';
 const REFUSED_ROW = /was not written by the service as it is/;
@@ -140,6 +142,17 @@ onBothDatabases('with the root key from before a rekey and a copy of the databas
     for (const path of ['before', 'in-old']) {
       assert.equal((await service.call('GET', `/v1/vaults/old/secrets/${path}`)).status, 200);
     }
+  });
+
+  test('has the key by which equal values are found after it', async () => {
+    const versions = async () => {
+      const rows = await db().selectFrom('secrets').select(['path', 'fingerprint_version']).execute();
+      return Object.fromEntries(rows.map((row) => [row.path, row.fingerprint_version]));
+    };
+    assert.deepEqual(await versions(), { before: 1, 'in-new': 2, 'in-old': 2 });
+    service.clock.advance(10 * MINUTE_MS);
+    await runJobs(service);
+    assert.deepEqual(await versions(), { before: 2, 'in-new': 2, 'in-old': 2 });
   });
 
   test('knows the version of an encryption key that encrypts after it', async () => {

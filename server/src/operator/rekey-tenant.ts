@@ -21,7 +21,7 @@ import { revokeTokens } from './issued-tokens.ts';
  * Purposes of which nothing old is opened or checked once the rekey has made it anew. As long as an old version is there, whoever has it could write
  * what passes for ours. Fingerprints are only compared with each other; a job makes the old ones anew.
  */
-const REPLACED = [
+const ENDED = [
   ROW_PURPOSE,
   HEAD_PURPOSE,
   JOURNAL_PURPOSE,
@@ -47,7 +47,7 @@ export interface RekeyedRows {
 /** Everything of one tenant, or of the installation, that a rekey makes anew. */
 export async function rekeyTenant(tx: Tx, tenantId: string, options: RekeyOptions): Promise<RekeyedRows> {
   const { now, isRevokingTokens } = options;
-  const keys = await RekeyedTenant.replace(tx, tenantId, options);
+  const keys = await RekeyedTenant.replace(tx, tenantId, { ...options, ended: ENDED });
   const findings = await renewRows(tx, keys);
   for (const row of await retireAuthorities(tx, keys, now)) addForged(findings, 'certificate_authorities', row);
   for (const row of await retireKeys(tx, keys, now)) addForged(findings, 'pqc_keys', row);
@@ -58,7 +58,6 @@ export async function rekeyTenant(tx: Tx, tenantId: string, options: RekeyOption
   await renewNodes(tx, keys);
   const encryptionKeys = await rotateEncryptionKeys(tx, keys, now);
   const tokensEnded = isRevokingTokens ? await revokeTokens(tx, tenantId, now) : 0;
-  for (const purpose of REPLACED) await keys.destroyOld(tx, purpose);
   if (tenantId !== SYSTEM_TENANT) await raiseEpoch(tx, tenantId);
   return { keys, findings, encryptionKeys, tokensEnded };
 }

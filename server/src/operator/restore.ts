@@ -21,12 +21,8 @@ const TOGETHER = 500;
 const BESIDE = ['-wal', '-shm', '-commits'];
 
 /** Brings a backup into an empty folder or database. Until it is all there, checked and recorded in the log, nothing starts on it. */
-export async function restore(
-  config: Config,
-  source: string,
-  options: { revokeTokens?: boolean } = {},
-): Promise<string> {
-  const reader = new BackupReader(resolve(source));
+export async function restore(config: Config, file: string, options: { revokeTokens?: boolean } = {}): Promise<string> {
+  const reader = new BackupReader(resolve(file));
   try {
     const { header } = reader;
     const kind = config.databaseUrl === null ? 'sqlite' : 'postgres';

@@ -187,7 +187,8 @@ export class PqcKeys {
     if (row.destroyed_at === null) return { ...(await this.load(row)), endorsement };
     const slot = slotOf(row.tenant_id, row.key_id);
     this.#loaded.delete(slot);
-    await this.#keyring.unseal(PQC_PURPOSE, { tenantId: row.tenant_id, ...placeOfRow(row) }, row.sealed_private);
+    const place = { tenantId: row.tenant_id, ...destroyedPlace(row.key_id, row.version) };
+    await this.#keyring.unseal(PQC_PURPOSE, place, row.sealed_private);
     const version: PqcVersion = { ...publicPartOf(row), privateKey: null, endorsement };
     this.#destroyed.set(slot, version);
     return version;
@@ -222,7 +223,7 @@ export class PqcKeys {
     const loaded = this.#loaded.get(slot);
     if (loaded !== undefined) return loaded;
     const known = publicPartOf(row);
-    const at = { tenantId: row.tenant_id, ...placeOfRow(row) };
+    const at = { tenantId: row.tenant_id, ...privatePlace(row) };
     const bytes = await this.#keyring.unseal(PQC_PURPOSE, at, row.sealed_private);
     const privateKey = KINDS[known.algorithm].parse(bytes);
     bytes.fill(0);
@@ -274,7 +275,11 @@ function destroyedPlace(keyId: string, version: number) {
   return { table: 'pqc_keys', row: `${keyId} destroyed`, version };
 }
 
+/** Where a private half is: of one that is retired elsewhere, so that it does not pass for one in use. */
+function privatePlace({ key_id, version, retired_at }: Pick<store.PqcKeyRow, 'key_id' | 'version' | 'retired_at'>) {
+  return placeOf(retired_at === null ? key_id : `${key_id} retired`, version);
+}
+
 function placeOfRow(row: Pick<store.PqcKeyRow, 'key_id' | 'version' | 'destroyed_at' | 'retired_at'>) {
-  if (row.destroyed_at !== null) return destroyedPlace(row.key_id, row.version);
-  return placeOf(row.retired_at === null ? row.key_id : `${row.key_id} retired`, row.version);
+  return row.destroyed_at === null ? privatePlace(row) : destroyedPlace(row.key_id, row.version);
 }

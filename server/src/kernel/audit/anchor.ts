@@ -1,5 +1,5 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { equalBytes, macOf } from '../crypto/digest.ts';
 import type { RootKey } from '../crypto/root-key.ts';
@@ -9,6 +9,7 @@ import type { Tables } from '../storage/tables.ts';
 import type { ChainHead } from './chain.ts';
 
 export const ANCHOR_FILE = 'audit.anchor';
+const UNFINISHED_SUFFIX = '.new';
 const KEY_INFO = 'coffer audit anchor';
 const KEY_BYTES = 32;
 const CUT_BACK =
@@ -44,6 +45,7 @@ export class Anchor {
 
   static open(parts: { file: string; root: RootKey; log: Logger; metrics: Metrics }): Anchor {
     const anchor = new Anchor(parts);
+    rmSync(`${parts.file}${UNFINISHED_SUFFIX}`, { force: true });
     const stored = readStored(parts.file);
     if (stored !== null) anchor.#load(stored);
     return anchor;
@@ -98,8 +100,9 @@ export class Anchor {
     const heads: Stored['heads'] = [...this.#heads].map(([tenantId, { seq, hash }]) => [tenantId, seq, hash]);
     const stored: Stored = { heads, mac: macOf(this.#key, textOf(heads)).toString('base64') };
     try {
-      writeFileSync(`${this.#file}.new`, JSON.stringify(stored), { mode: 0o600 });
-      renameSync(`${this.#file}.new`, this.#file);
+      const unfinished = `${this.#file}${UNFINISHED_SUFFIX}`;
+      writeFileSync(unfinished, JSON.stringify(stored), { mode: 0o600 });
+      renameSync(unfinished, this.#file);
     } catch (error) {
       this.#isSaved = false;
       throw error;

@@ -3,12 +3,10 @@ import { StartError } from '../storage/data-folder.ts';
 import type { Tx } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import {
-  insertKey,
   KEY_BYTES,
   keyPlace,
   type MacKey,
   macKeyOf,
-  replaceWrapped,
   TENANT_PURPOSE,
   tenantKeyPlace,
   tenantKeyVersion,
@@ -18,6 +16,9 @@ import {
 } from './key-wrapping.ts';
 import type { RootKey } from './root-key.ts';
 import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
+
+/** Rows that one statement writes. */
+const WRITTEN_AT_ONCE = 500;
 
 export interface RootChange {
   from: RootKey;
@@ -55,25 +56,33 @@ export class RekeyedTenant {
     this.count = [...old.values()].reduce((sum, versions) => sum + versions.size, 0);
   }
 
-  static async replace(tx: Tx, tenantId: string, { from, to, now }: RootChange): Promise<RekeyedTenant> {
+  /** Of the purposes in `ended` the old versions are gone with it: whatever they sealed or authenticated is worth nothing from then on. */
+  static async replace(
+    tx: Tx,
+    tenantId: string,
+    change: RootChange & { ended: readonly string[] },
+  ): Promise<RekeyedTenant> {
+    const { from, to, now, ended } = change;
     const rows = await tx.selectFrom('keys').selectAll().where('tenant_id', '=', tenantId).orderBy('version').execute();
     const ofTenant = rows.filter(({ purpose }) => purpose === TENANT_PURPOSE);
     const unwrapping = openTenantKeys(ofTenant, from);
-    const wrapping = await replaceTenantKey(tx, ofTenant, to, now);
+    const tenantKey = randomBytes(KEY_BYTES);
+    const wrapping = { key: createSecretKey(tenantKey), version: (ofTenant.at(-1)?.version ?? 0) + 1 };
+    const written = [wrapByRoot(to, tenantId, wrapping.version, tenantKey, now)];
+    tenantKey.fill(0);
 
     const old = new Map<string, Map<number, KeyObject>>();
     const fresh = new Map<string, WrappingKey>();
     for (const [purpose, versions] of Map.groupBy(rows, (row) => row.purpose)) {
       if (purpose === TENANT_PURPOSE) continue;
-      const opened = new Map<number, KeyObject>();
-      for (const row of versions) {
-        const key = await rewrap(tx, row, unwrapping, wrapping);
-        if (key !== null) opened.set(row.version, key);
-      }
+      const opened = openVersions(versions, unwrapping);
       old.set(purpose, opened);
-      const version = (versions.at(-1)?.version ?? 0) + 1;
-      fresh.set(purpose, await addVersion(tx, { tenantId, purpose, version }, wrapping, now));
+      if (!ended.includes(purpose)) written.push(...versions.flatMap((row) => rewrapped(row, opened, wrapping)));
+      const newest = { key: createSecretKey(randomBytes(KEY_BYTES)), version: (versions.at(-1)?.version ?? 0) + 1 };
+      fresh.set(purpose, newest);
+      written.push(wrapByTenant(wrapping, tenantId, purpose, newest.version, newest.key.export(), now));
     }
+    await replaceAll(tx, tenantId, written);
     return new RekeyedTenant(tenantId, old, fresh);
   }
 
@@ -115,17 +124,6 @@ export class RekeyedTenant {
     return seal(key, version, { ...place, tenantId: this.tenantId }, plaintext);
   }
 
-  /** Whatever is sealed or authenticated by an old version of this purpose is worth nothing from now on. */
-  async destroyOld(tx: Tx, purpose: string): Promise<void> {
-    if (!this.has(purpose)) return;
-    await tx
-      .deleteFrom('keys')
-      .where('tenant_id', '=', this.tenantId)
-      .where('purpose', '=', purpose)
-      .where('version', '<', this.newVersion(purpose))
-      .execute();
-  }
-
   #newest(purpose: string): WrappingKey {
     const newest = this.#fresh.get(purpose);
     if (newest === undefined) throw new Error(`the tenant has no key for ${purpose}`);
@@ -147,59 +145,39 @@ function openTenantKeys(rows: readonly Tables['keys'][], from: RootKey): Readonl
   );
 }
 
-async function replaceTenantKey(
-  tx: Tx,
+function openVersions(
   rows: readonly Tables['keys'][],
-  to: RootKey,
-  now: number,
-): Promise<WrappingKey> {
-  const last = rows.at(-1);
-  if (last === undefined) throw new Error('the tenant has no key');
-  const version = last.version + 1;
-  const bytes = randomBytes(KEY_BYTES);
-  await tx.deleteFrom('keys').where('tenant_id', '=', last.tenant_id).where('purpose', '=', TENANT_PURPOSE).execute();
-  await insertKey(tx, wrapByRoot(to, last.tenant_id, version, bytes, now));
-  return asWrapping(bytes, version);
-}
-
-async function rewrap(
-  tx: Tx,
-  row: Tables['keys'],
   unwrapping: ReadonlyMap<number, KeyObject>,
-  wrapping: WrappingKey,
-): Promise<KeyObject | null> {
-  const by = unwrapping.get(tenantKeyVersion(row));
-  const key = by && openedKey(by, keyPlace(row.tenant_id, row.purpose, row.version), row.wrapped);
-  if (!key) return null;
-  const bytes = key.export();
-  const { wrapped, wrapped_by } = wrapByTenant(
-    wrapping,
-    row.tenant_id,
-    row.purpose,
-    row.version,
-    bytes,
-    row.created_at,
-  );
-  bytes.fill(0);
-  await replaceWrapped(tx, { ...row, wrapped, wrapped_by });
-  return key;
+): Map<number, KeyObject> {
+  const opened = new Map<number, KeyObject>();
+  for (const row of rows) {
+    const by = unwrapping.get(tenantKeyVersion(row));
+    const key = by && openedKey(by, keyPlace(row.tenant_id, row.purpose, row.version), row.wrapped);
+    if (key) opened.set(row.version, key);
+  }
+  return opened;
 }
 
-async function addVersion(
-  tx: Tx,
-  { tenantId, purpose, version }: { tenantId: string; purpose: string; version: number },
+/** What does not open is left out: nobody can use it. */
+function rewrapped(
+  row: Tables['keys'],
+  opened: ReadonlyMap<number, KeyObject>,
   wrapping: WrappingKey,
-  now: number,
-): Promise<WrappingKey> {
-  const bytes = randomBytes(KEY_BYTES);
-  await insertKey(tx, wrapByTenant(wrapping, tenantId, purpose, version, bytes, now));
-  return asWrapping(bytes, version);
+): Tables['keys'][] {
+  const key = opened.get(row.version);
+  if (key === undefined) return [];
+  const { wrapped, wrapped_by } = wrapByTenant(wrapping, row.tenant_id, row.purpose, row.version, key.export(), 0);
+  return [{ ...row, wrapped, wrapped_by }];
 }
 
-function asWrapping(bytes: Buffer, version: number): WrappingKey {
-  const key = createSecretKey(bytes);
-  bytes.fill(0);
-  return { key, version };
+async function replaceAll(tx: Tx, tenantId: string, rows: readonly Tables['keys'][]): Promise<void> {
+  await tx.deleteFrom('keys').where('tenant_id', '=', tenantId).execute();
+  for (let at = 0; at < rows.length; at += WRITTEN_AT_ONCE) {
+    await tx
+      .insertInto('keys')
+      .values(rows.slice(at, at + WRITTEN_AT_ONCE))
+      .execute();
+  }
 }
 
 function openedKey(by: KeyObject, place: Place, wrapped: Uint8Array): KeyObject | null {

@@ -16,12 +16,14 @@ export async function renewMacs(
   const findings = new RowFindings();
   for (const table of tables) {
     for await (const rows of table.walk(tx, tenantId)) {
+      const renewed: { row: (typeof rows)[number]; mac: Buffer }[] = [];
       for (const row of rows) {
         findings.checked++;
         const isAuthentic = keys.from !== undefined && table.isAuthenticWith(keys.from, row);
-        if (isAuthentic) await table.writeMac(tx, row, table.mac(keys.to, row));
+        if (isAuthentic) renewed.push({ row, mac: table.mac(keys.to, row) });
         else findings.add({ table: table.name, row: table.keyText(row), problem: 'forged' });
       }
+      await table.writeMacs(tx, renewed);
     }
   }
   return findings;
