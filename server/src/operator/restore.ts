@@ -20,11 +20,7 @@ const TOGETHER = 500;
 const BESIDE = ['-wal', '-shm', '-commits'];
 
 /** Brings a backup into an empty folder or database. Until it is all there, checked and recorded in the log, nothing starts on it. */
-export async function restore(
-  config: Config,
-  file: string,
-  options: { revokeTokens?: boolean } = {},
-): Promise<string> {
+export async function restore(config: Config, file: string, options: { revokeTokens?: boolean } = {}): Promise<string> {
   const reader = new BackupReader(resolve(file));
   try {
     const { header } = reader;
