@@ -177,7 +177,7 @@ export class PqcKeys {
       if (!(await store.storeEndorsement(tx, { tenant_id: tenantId, key_id: successor.keyId }, endorsement))) return;
       this.#database.leaveNoTrace();
       const destroyed = { sealed_private, destroyed_at: this.#clock.now() };
-      await store.destroyPrivate(tx, { tenant_id: tenantId, key_id: before.keyId }, destroyed);
+      await store.replacePrivate(tx, { tenant_id: tenantId, key_id: before.keyId }, destroyed);
     });
     this.#loaded.delete(slotOf(tenantId, before.keyId));
   }
@@ -245,7 +245,7 @@ export async function retireKeys(tx: Tx, keys: RekeyedTenant, now: number): Prom
       const retired = { ...row, retired_at: row.retired_at ?? now };
       const sealed_private = keys.seal(PQC_PURPOSE, placeOfRow(retired), bytes);
       bytes.fill(0);
-      await store.retireKey(tx, row, { sealed_private, retired_at: retired.retired_at });
+      await store.replacePrivate(tx, row, { sealed_private, retired_at: retired.retired_at });
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       unopened.push(row.key_id);

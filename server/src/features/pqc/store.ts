@@ -66,23 +66,11 @@ export async function storeEndorsement(
   return numUpdatedRows === 1n;
 }
 
-export async function destroyPrivate(
+/** Of a key that is destroyed or retired. */
+export async function replacePrivate(
   tx: Tx,
   { tenant_id, key_id }: Pick<PqcKeyRow, 'tenant_id' | 'key_id'>,
-  change: Pick<PqcKeyRow, 'sealed_private' | 'destroyed_at'>,
-): Promise<void> {
-  await tx
-    .updateTable('pqc_keys')
-    .set(change)
-    .where('tenant_id', '=', tenant_id)
-    .where('key_id', '=', key_id)
-    .execute();
-}
-
-export async function retireKey(
-  tx: Tx,
-  { tenant_id, key_id }: Pick<PqcKeyRow, 'tenant_id' | 'key_id'>,
-  change: Pick<PqcKeyRow, 'sealed_private' | 'retired_at'>,
+  change: Pick<PqcKeyRow, 'sealed_private'> & Partial<Pick<PqcKeyRow, 'destroyed_at' | 'retired_at'>>,
 ): Promise<void> {
   await tx
     .updateTable('pqc_keys')
