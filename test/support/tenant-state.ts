@@ -12,6 +12,7 @@ export type TenantRows = ReadonlyMap<string, readonly Row[]>;
 const OWN_ACCOUNT = [
   'audit_segments',
   'audit_heads',
+  'audit_nodes',
   'audit_checkpoints',
   'idempotency_keys',
   'rate_windows',
