@@ -73,7 +73,8 @@ export class Checkpoints {
   /** What a checkpoint would say now, or the one that says it already. */
   async #next(tenantId: string): Promise<{ unsigned: Unsigned } | { last: store.CheckpointRow | null } | Distrusted> {
     const { database, clock } = this.#kernel;
-    // In this order: a checkpoint that somebody else signs in between is then never ahead of the head.
+    // In this order: what was seen before, and a checkpoint that somebody else signs in between, are then never ahead of the head.
+    const seen = this.#heads.anchor.seen(tenantId)?.seq ?? 0;
     const last = await store.newestCheckpoint(database.read, tenantId);
     const head = await store.findHead(database.read, tenantId);
     if (head === undefined) return new Distrusted('has no head');
@@ -81,7 +82,8 @@ export class Checkpoints {
     if (last?.seq === head.seq && Buffer.compare(last.hash, head.hash) === 0) return { last };
     // A signature would vouch for whatever was done to the log.
     if (last !== undefined && last.seq >= head.seq) return new Distrusted('is behind its last checkpoint');
-    if (!(await this.#heads.isAuthentic(head))) return new Distrusted('has a head that was rewritten');
+    if (head.seq < seen) return new Distrusted('is behind what this node has seen of it');
+    if (!(await this.#heads.hasItsMac(head))) return new Distrusted('has a head that was rewritten');
     const checkpoint_no = (last?.checkpoint_no ?? 0) + 1;
     return { unsigned: { tenant_id: tenantId, checkpoint_no, seq: head.seq, hash: head.hash, signed_at: clock.now() } };
   }

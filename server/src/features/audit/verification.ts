@@ -57,11 +57,12 @@ export async function verify(
   await kernel.audit.seal();
   const { read } = kernel.database;
   const signed = await SignedPlaces.open(read, tenantId, keys);
+  // Before the head is read: while it is read, the log may come further.
+  const outside = [...kept, ...anchored(heads, tenantId)];
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
   const purged = new PurgedEntries();
   let entries = 0;
-  const outside = [...kept, ...anchored(heads, tenantId)];
   const cutBack = outside.find(({ seq }) => seq > (head?.seq ?? 0));
   const broken =
     head === undefined

@@ -73,7 +73,10 @@ async function rotateDue(kernel: Kernel, backends: BackendRotations, vault: Vaul
     const rotation = JSON.parse(row.rotation ?? 'null') as Rotation | null;
     if (rotation?.backend !== undefined) {
       const by = { reason: REASON, author: AUTHOR };
-      return backends.start(tx, vault, row, rotation.backend.kind, by, sealer, now);
+      const begun = await backends.start(tx, vault, row, rotation.backend.kind, by, sealer, now);
+      const details = { secret: row.secret_id, rotation: begun.rotation_id };
+      await kernel.audit.recordIn(tx, [entryOf(vault, row, 202, details, now)], headKey);
+      return begun;
     }
     const changed = await appendVersion(
       tx,

@@ -88,7 +88,7 @@ export async function walkChain(
     if (segments.length === 0 && seq < head.seq) return { seq: seq + 1, reason: 'the entry is missing' };
   }
   if (hash !== hexOf(head.hash)) return { seq: head.seq, reason: 'the chain was rewritten' };
-  if (!(await heads.isAuthentic(head))) return { seq: head.seq, reason: 'the head of the chain was rewritten' };
+  if (!(await heads.hasItsMac(head))) return { seq: head.seq, reason: 'the head of the chain was rewritten' };
   return purged === undefined ? removed.missing() : null;
 }
 

@@ -53,7 +53,7 @@ export class Heads {
       const rows = await Promise.all(moved.map((tenantId) => this.row(database.read, tenantId)));
       if (rows.length > 0) await database.sync();
       for (const row of rows) {
-        if (row !== undefined && (await this.isAuthentic(row))) this.anchor.note(row.tenant_id, row);
+        if (row !== undefined && (await this.hasItsMac(row))) this.anchor.note(row.tenant_id, row);
         this.#moved.delete(row?.tenant_id ?? '');
       }
       this.anchor.save();
@@ -74,10 +74,16 @@ export class Heads {
 
   /**
    * Nothing is linked to a head that is not authentic: a new MAC over it would make whatever was done to the log look whole. With `key`, one
-   * that was made with it is asked of it: a new tenant's key is not committed yet. One that is older than was seen before is not authentic.
+   * that was made with it is asked of it: a new tenant's key is not committed yet. One that is older than was seen before is not authentic: the
+   * row must have been read under the lock of whoever links, so that it cannot have moved on since.
    */
   async isAuthentic(row: Tables['audit_heads'], key?: MacKey): Promise<boolean> {
     if (this.anchor.isBehind(row)) return false;
+    return this.hasItsMac(row, key);
+  }
+
+  /** Whether the service wrote it, be it long ago. */
+  async hasItsMac(row: Tables['audit_heads'], key?: MacKey): Promise<boolean> {
     const covered = macInput(row.tenant_id, row);
     this.#moved.add(row.tenant_id);
     if (row.mac_key_version === key?.version) return isHeadOf(key, row);
