@@ -179,7 +179,10 @@ onBothDatabases('purges that are interrupted or run beside others', (database) =
     await sign(service);
     for (const { text } of await Promise.all(exports)) {
       const { problems } = await verifiedOffline(service, () => text.trimEnd().split('\n'));
-      const real = problems.filter(({ what }) => !what.includes('or it was signed after the export'));
+      // An export that ended before the next checkpoint was signed cannot be vouched for to its end yet.
+      const isOfTheEnd = (what: string) =>
+        /or it was signed after the export|no checkpoint covers the record/.test(what);
+      const real = problems.filter(({ what }) => !isOfTheEnd(what));
       assert.deepEqual(real, []);
     }
     const [isValid, purged] = await verdictOf(service);
