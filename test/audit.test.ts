@@ -59,7 +59,7 @@ onBothDatabases('the audit log', (database) => {
         details: { email: body.email, role: 'member', user: answer.body.id },
       });
       assert.ok(Math.abs(Date.parse(timestamp) - service.clock.now()) < MINUTE_MS);
-      assert.deepEqual(rows, [{ table: 'users', row: answer.body.id, digest: rows?.[0]?.digest }]);
+      assert.deepEqual(rows, [{ table: 'users', row: answer.body.id, digest: rows?.[0]?.digest, before: null }]);
       assert.match(String(rows?.[0]?.digest), /^[\w-]{43}$/);
     });
 

@@ -113,7 +113,7 @@ async function authenticateTable(
       const isSigningKey = (table as unknown) === SIGNING_KEYS;
       if (isSigningKey && !(await hasItsPrivateHalf(keyring, row as unknown as SigningKeysTable))) continue;
       await table.writeMac(tx, row, table.mac(key, row));
-      if (table.isListedAtUpgrade) tx.changes.note(tenantId, table.name, table.keyText(row), table.digest(row));
+      if (table.isListedAtUpgrade) tx.changes.note(tenantId, table.name, table.keyText(row), table.digest(row), null);
       count++;
     }
   }

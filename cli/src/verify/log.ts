@@ -77,7 +77,7 @@ function shownTexts(shown: Record<string, unknown>): string[] {
 /** The rows that a change left behind are the last field, where there are any. */
 function rowsOf(rows: unknown): unknown[] {
   if (!Array.isArray(rows)) return [];
-  return [rows.map(({ table, row, digest }: Record<string, unknown>) => [table, row, digest])];
+  return [rows.map(({ table, row, digest, before }: Record<string, unknown>) => [table, row, digest, before])];
 }
 
 export interface Start {

@@ -22,9 +22,18 @@ export const AuditRecord = object({
   reason: nullable(Type.String()),
   details: Type.Record(Type.String(), Type.Unknown()),
   rows: Type.Optional(
-    Type.Array(object({ table: Type.String(), row: Type.String(), digest: nullable(Type.String()) }), {
-      description: 'What a change left of the rows that decide access: the digest of each, or null if it was deleted.',
-    }),
+    Type.Array(
+      object({
+        table: Type.String(),
+        row: Type.String(),
+        digest: nullable(Type.String()),
+        before: nullable(Type.String()),
+      }),
+      {
+        description:
+          'What a change left of the rows that decide access: the digest of each, or null if it was deleted; and of the row it found.',
+      },
+    ),
   ),
   seq: nullable(
     Type.Integer({ description: 'Place in the chain; null until it is sealed, a moment after the entry.' }),

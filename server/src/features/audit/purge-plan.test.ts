@@ -164,7 +164,7 @@ test('an entry is over when its vault keeps it no longer, unless verification ne
   assert.equal(isExpired(entryAbout('a'), rules, at(over)), true);
   assert.equal(isExpired(entryAbout('a'), rules, at(over - 1)), false);
   assert.equal(isExpired(entryAbout('a', { at: 499 }), rules, at(over)), false, 'of an earlier vault of that name');
-  assert.equal(isExpired(entryAbout('a', { rows: [['secrets', 'x', null]] }), rules, at(over)), false);
+  assert.equal(isExpired(entryAbout('a', { rows: [['secrets', 'x', null, null]] }), rules, at(over)), false);
   assert.equal(isExpired(entryAbout('b'), rules, at(over)), false);
   assert.equal(isExpired(entryAbout('a', { vault: '' }), rules, at(over)), false);
 });

@@ -96,7 +96,7 @@ function toWire(e: StoredEntry): AuditRecord {
     request_id: e.request_id,
     reason: e.reason === '' ? null : e.reason,
     details: e.details === '' ? {} : (JSON.parse(e.details) as Record<string, unknown>),
-    ...(e.rows && { rows: e.rows.map(([table, row, digest]) => ({ table, row, digest })) }),
+    ...(e.rows && { rows: e.rows.map(([table, row, digest, before]) => ({ table, row, digest, before })) }),
     seq: e.seq,
     hash: e.hash === null ? null : Buffer.from(e.hash).toString('hex'),
   };

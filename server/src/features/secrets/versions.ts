@@ -44,7 +44,7 @@ export async function appendVersion(
     updated_at: now,
   };
   await insertVersion(tx, versionRow(changed, next, now));
-  await replaceSecret(tx, changed);
+  await replaceSecret(tx, row, changed);
   if (next.tags !== undefined) {
     await store.replaceTags(tx, tagPlace(row), JSON.parse(row.tags) as string[], next.tags);
   }

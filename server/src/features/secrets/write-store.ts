@@ -94,8 +94,8 @@ export async function lockSecret(
 }
 
 /** Everything of the row that can change with a version. */
-export async function replaceSecret(tx: Tx, row: SecretRow): Promise<void> {
-  await REPLACE_SECRET.run(tx, await SECRETS.signed(tx, row));
+export async function replaceSecret(tx: Tx, before: SecretRow, row: SecretRow): Promise<void> {
+  await REPLACE_SECRET.run(tx, await SECRETS.signed(tx, row, before));
 }
 
 export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void> {

@@ -85,11 +85,11 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return rowDigest(this.text(row));
   }
 
-  /** The row with its MAC, for a statement that writes it in this transaction. */
-  async signed(tx: Tx, row: R): Promise<Signed<R>> {
+  /** The row with its MAC, for a statement that writes it in this transaction in the place of the one before, if there is one. */
+  async signed(tx: Tx, row: R, before?: R): Promise<Signed<R>> {
     const key = await keyFor(tx, row.tenant_id);
     const text = this.text(row);
-    this.#note(tx, row, rowDigest(text));
+    this.#note(tx, row, rowDigest(text), before);
     return { ...row, row_mac: rowMac(key, text) };
   }
 
@@ -144,7 +144,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   async update(tx: Tx, row: R, change: Partial<R>): Promise<R> {
     const changed = { ...row, ...change };
     if (this.keyText(changed) !== this.keyText(row)) throw new Error(`the key of a row of ${this.name} stays`);
-    const { row_mac } = await this.signed(tx, changed);
+    const { row_mac } = await this.signed(tx, changed, row);
     let query = anyTable(tx)
       .updateTable(this.name as string)
       .set({ ...(change as Record<string, ColumnValue>), row_mac })
@@ -184,7 +184,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
         .where('tenant_id', '=', row.tenant_id);
       for (const [column, value] of this.#keyOf(row)) query = query.where(column, '=', value);
       await query.execute();
-      this.#note(tx, row, null);
+      this.#note(tx, row, null, row);
     }
     return rows;
   }
@@ -193,8 +193,10 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return this.key.map((column) => [column, row[column] as ColumnValue]);
   }
 
-  #note(tx: Tx, row: R, digest: string | null): void {
-    if (this.isRecorded) tx.changes.note(row.tenant_id, this.name, this.keyText(row), digest);
+  #note(tx: Tx, row: R, digest: string | null, before: R | undefined): void {
+    if (!this.isRecorded) return;
+    const found = before === undefined ? null : this.digest(before);
+    tx.changes.note(row.tenant_id, this.name, this.keyText(row), digest, found);
   }
 
   async lockedWhere(tx: Tx, which: Which<T>): Promise<R[]> {

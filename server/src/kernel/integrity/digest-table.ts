@@ -33,6 +33,14 @@ export class DigestTable {
     this.#bytes[at + STATE] = digest === null ? DELETED : PRESENT;
   }
 
+  /** Whether a change that found this digest, or null for no row, comes right after what was said of the row last. */
+  isLast(name: string, before: string | null): boolean {
+    const at = this.#find(this.#bytes, this.#slots, keyOf(name));
+    const state = (this.#bytes[at + STATE] ?? FREE) & ~SEEN;
+    if (state !== PRESENT) return state === FREE || before === null;
+    return before !== null && shortened(before).equals(this.#bytes.subarray(at + KEY_BYTES, at + STATE));
+  }
+
   /** How a row that is there compares with what was said of it last, and notes that it is there. */
   compare(name: string, digest: string): 'same' | 'other' | 'deleted' | 'unknown' {
     const at = this.#find(this.#bytes, this.#slots, keyOf(name));

@@ -1,8 +1,11 @@
 import type { MacKey } from '../crypto/keyring.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 
-/** What the audit log says of a row that a change left behind: its digest, or null where it deleted the row. */
-export type RowRecord = readonly [table: string, key: string, digest: string | null];
+/**
+ * What the audit log says of a row that a change left behind: its digest, or null where it deleted the row; and the digest of the row that it
+ * found. Nodes record at the same time, so the log may tell of two changes in the other order: what each of them found tells which was last.
+ */
+export type RowRecord = readonly [table: string, key: string, digest: string | null, before: string | null];
 
 /**
  * The authenticated rows that one transaction has changed. They must be recorded in the audit log by that same transaction: a commit that
@@ -13,14 +16,16 @@ export class RowChanges {
   readonly #keys = new Map<string, MacKey>();
 
   /** Rows of the installation (its signing keys) belong to no tenant's log: an old one that is put back has expired by itself. */
-  note(tenantId: string, table: string, key: string, digest: string | null): void {
+  note(tenantId: string, table: string, key: string, digest: string | null, before: string | null): void {
     if (tenantId === SYSTEM_TENANT) return;
     let records = this.#records.get(tenantId);
     if (records === undefined) {
       records = new Map();
       this.#records.set(tenantId, records);
     }
-    records.set(`${table} ${key}`, [table, key, digest]);
+    const name = `${table} ${key}`;
+    const found = records.get(name);
+    records.set(name, [table, key, digest, found === undefined ? before : found[3]]);
   }
 
   /** Those of one tenant, which the caller now records. */

@@ -23,6 +23,7 @@ export interface RowProblem {
 /** What the audit log told of a tenant's rows, collected as the log is read. */
 export class RowHistory {
   readonly digests = new DigestTable();
+  readonly #waiting = new Map<string, { digest: string | null; before: string | null }[]>();
   /** What nodes wrote to the log and was taken away before it was linked, as the log itself tells. */
   readonly missingSegments: string[] = [];
 
@@ -30,8 +31,25 @@ export class RowHistory {
   add(text: string): readonly RowRecord[] {
     const records = recordsIn(text);
     if (text.includes(TAMPERING_ACTION)) this.#noteMissing(text);
-    for (const [table, key, digest] of records) this.digests.set(`${table} ${key}`, digest);
+    for (const [table, key, digest, before] of records) this.#take(`${table} ${key}`, digest, before);
     return records;
+  }
+
+  /** A change that was told before the one whose row it found waits for that. */
+  #take(name: string, digest: string | null, before: string | null): void {
+    const waiting = this.#waiting.get(name) ?? [];
+    if (!this.digests.isLast(name, before)) {
+      this.#waiting.set(name, [...waiting, { digest, before }]);
+      return;
+    }
+    this.digests.set(name, digest);
+    const next = waiting.find((one) => one.before === digest);
+    if (next === undefined) return;
+    this.#waiting.set(
+      name,
+      waiting.filter((one) => one !== next),
+    );
+    this.#take(name, next.digest, next.before);
   }
 
   #noteMissing(text: string): void {

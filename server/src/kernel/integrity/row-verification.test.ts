@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { RowRecord } from './row-changes.ts';
+import { rowDigest } from './row-text.ts';
+import { RowHistory } from './row-verification.ts';
+
+/** An entry as the log has it: sixteen fields, and the rows. */
+function entryWith(...records: RowRecord[]): string {
+  return JSON.stringify([...Array.from({ length: 16 }, () => ''), records]);
+}
+
+test('whatever the order in which the log tells of changes, the last one is known by what each found', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 12 }), fc.infiniteStream(fc.nat()), (changes, numbers) => {
+      const records: RowRecord[] = [];
+      let before: string | null = null;
+      for (let n = 1; n <= changes; n++) {
+        const digest = rowDigest(String(n));
+        records.push(['users', 'user_1', digest, before]);
+        before = digest;
+      }
+      // The first is told first: what came before it is not known.
+      const [first, ...others] = records;
+      const told = others.map((record) => [Number(numbers.next().value), record] as const);
+      const history = new RowHistory();
+      history.add(entryWith(first as RowRecord));
+      for (const [, record] of told.toSorted(([a], [b]) => a - b)) history.add(entryWith(record));
+      assert.equal(history.digests.compare('users user_1', rowDigest(String(changes))), 'same');
+    }),
+  );
+});
+
+test('a change that was built on a row that was put back explains nothing', () => {
+  const [one, two, three] = ['1', '2', '3'].map((text) => rowDigest(text)) as [string, string, string];
+  const history = new RowHistory();
+  history.add(entryWith(['users', 'user_1', one, null]));
+  history.add(entryWith(['users', 'user_1', two, one]));
+  history.add(entryWith(['users', 'user_1', three, one]));
+  assert.equal(history.digests.compare('users user_1', three), 'other');
+});
