@@ -6,7 +6,7 @@ import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { addToken, ok } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { runCoffer } from './support/process.ts';
-import { asTheService } from './support/rows.ts';
+import { recorded } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addVault, auditOf, runPurges, secretUrl } from './support/vaults.ts';
 
@@ -17,9 +17,10 @@ const TOO_MANY = 101;
 async function makeExpired(service: Service): Promise<void> {
   const made: string[] = [];
   for (let n = 0; n < TOO_MANY; n++) made.push((await addToken(service, service.adminToken)).id);
-  const { database, clock } = service.app.kernel;
-  await asTheService(database, (tx) =>
-    TOKENS.updateWhere(tx, (eb) => eb('token_id', 'in', made), { expires_at: clock.now() - 60 * DAY_MS }),
+  const { kernel } = service.app;
+  const { tenant } = await ok(service.call('GET', '/auth/me'));
+  await recorded(kernel, tenant.id, (tx) =>
+    TOKENS.updateWhere(tx, (eb) => eb('token_id', 'in', made), { expires_at: kernel.clock.now() - 60 * DAY_MS }),
   );
 }
 

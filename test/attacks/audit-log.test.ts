@@ -78,6 +78,7 @@ onBothDatabases('the audit log', (kind) => {
       service.expectErrorLogs(/the audit log was tampered with/);
       const { kernel } = service.app;
       const headKey = await kernel.audit.headKey(tenant.id);
+      let edited = 0;
       const record = (resource: string) =>
         kernel.database.transaction((tx) => {
           const facts = { actorId: 'operator', action: 'test:change', resource, status: 200, details: {} } as const;
@@ -90,7 +91,17 @@ onBothDatabases('the audit log', (kind) => {
           if (String(row['entries']).includes('removed')) await attacker.delete('audit_segments', { id: row['id'] });
         }
         await record('kept');
+        await ok(service.call('GET', '/v1/groups', { token }));
+        await pause(200);
+        // The numbers of what was removed are told to be void, in rows that this node wrote and has in memory.
+        for (const row of await attacker.rows('audit_segments', { tenant_id: tenant.id })) {
+          if (row['first_seq'] !== null || !String(row['entries']).includes('groups')) continue;
+          const voids = JSON.stringify(Array.from({ length: Number(row['node_no']) }, (_, no) => no));
+          await attacker.update('audit_segments', { tenant_id: tenant.id, id: row['id'] }, { voids });
+          edited++;
+        }
       });
+      assert.equal(edited, 1);
       service.clock.advance(2 * 60_000);
       await kernel.audit.seal();
       const { valid, rows } = await verified();

@@ -2,23 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { newId } from '../ids.ts';
-import { sortSegments } from './linkable.ts';
-import type { Unlinked } from './node-segments.ts';
+import { type NumberedSegment, sortSegments } from './linkable.ts';
 
 const NOW = 2_000_000_000_000;
 
-function segment(node: string, no: number, voids: number[] = [], madeAt = NOW): Unlinked {
-  const signed = {
-    node_id: node,
-    node_no: no,
-    voids: JSON.stringify(voids),
-    mac: new Uint8Array(),
-    mac_key_version: 1,
-  };
-  return { tenant_id: 't', id: newId('audit', madeAt), entries: '[]', ...signed };
+function segment(node: string, no: number, voids: number[] = [], madeAt = NOW): NumberedSegment {
+  return { id: newId('audit', madeAt), node_id: node, node_no: no, voids: JSON.stringify(voids) };
 }
 
-const numbers = (segments: readonly Unlinked[]) => segments.map(({ node_no }) => Number(node_no)).sort((a, b) => a - b);
+const numbers = (segments: readonly NumberedSegment[]) =>
+  segments.map(({ node_no }) => Number(node_no)).sort((a, b) => a - b);
 
 test('what comes without a gap is linked, of each node by itself', () => {
   const sorted = sortSegments([segment('a', 4), segment('b', 1), segment('a', 3)], new Map([['a', 2]]), NOW);
@@ -56,7 +49,7 @@ test('what was linked before is not linked again', () => {
 test('whatever order and batches they arrive in, each is linked once and none is missed', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 40 }), fc.integer({ min: 1, max: 7 }), (undone, batch) => {
-      const all: Unlinked[] = [];
+      const all: NumberedSegment[] = [];
       let voids: number[] = [];
       undone.forEach((isUndone, i) => {
         if (isUndone) voids.push(i + 1);
@@ -67,7 +60,7 @@ test('whatever order and batches they arrive in, each is linked once and none is
       });
       const linked: number[] = [];
       const known = new Map<string, number>();
-      let waiting: Unlinked[] = [];
+      let waiting: NumberedSegment[] = [];
       for (let at = 0; at < all.length; at += batch) {
         waiting.push(...all.slice(at, at + batch).toReversed());
         const { linkable, linkedNo, missing, repeated } = sortSegments(waiting, known, NOW);

@@ -5,6 +5,9 @@ import type { Unlinked } from './node-segments.ts';
 /** A number that is missing may be of a transaction that is not committed yet; none takes as long. */
 const MISSING_AFTER_MS = 60 * SECOND_MS;
 
+/** What a node says of where a segment belongs. */
+export type NumberedSegment = Pick<Unlinked, 'id' | 'node_id' | 'node_no' | 'voids'>;
+
 export interface Sorted<S> {
   /** In the order in which they are linked. */
   linkable: S[];
@@ -17,7 +20,7 @@ export interface Sorted<S> {
 }
 
 /** Which of the segments that nodes wrote may be linked now: each node's without a gap, except for numbers that it says are void. */
-export function sortSegments<S extends Unlinked>(
+export function sortSegments<S extends NumberedSegment>(
   segments: readonly S[],
   linkedBefore: ReadonlyMap<string, number>,
   now: number,

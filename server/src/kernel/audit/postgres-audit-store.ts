@@ -13,7 +13,7 @@ import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, type Links, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { type Sorted, sortSegments } from './linkable.ts';
+import { type NumberedSegment, type Sorted, sortSegments } from './linkable.ts';
 import { isNodeRow, isOfNode, NodeSegments, nodeRow, REFUSED, type Unlinked } from './node-segments.ts';
 import { newSegment, segmentText, tenantOf, textsOf } from './segment.ts';
 import { systemEntry } from './system-entry.ts';
@@ -57,7 +57,7 @@ const TAMPERED =
   'Somebody wrote to the database without the service: entries that no node wrote were refused, or entries that a node wrote are gone. Find out who could write to it, and run "coffer server verify".';
 
 /** A segment that waits to be linked, with its entries as they are hashed. */
-type Waiting = Unlinked & { texts: readonly string[] };
+type Waiting = NumberedSegment & { texts: readonly string[] };
 
 interface Outcome {
   linked: readonly Waiting[];
@@ -78,7 +78,7 @@ export class PostgresAuditStore implements AuditStore {
   readonly #metrics: Metrics;
   readonly #nodes: NodeSegments;
   /** What this node inserted and will soon link, by tenant and segment: it need not be read back. */
-  readonly #own = new Map<string, readonly string[]>();
+  readonly #own = new Map<string, Waiting>();
   #ownEntries = 0;
 
   constructor(parts: {
@@ -104,16 +104,18 @@ export class PostgresAuditStore implements AuditStore {
     const keys = await Promise.all(groups.map(([tenantId]) => this.#heads.key(tenantId)));
     const segments = groups.map(([tenantId, group], i) => {
       const { id, texts } = newSegment(group);
-      return { ...this.#signed(tenantId, id, segmentText(texts), keys[i] as MacKey), texts };
+      const { undo, ...row } = this.#signed(tenantId, id, segmentText(texts), keys[i] as MacKey);
+      return { row, texts, undo };
     });
     try {
-      await this.#insert(segments);
+      await this.#insert(segments.map(({ row }) => row));
     } catch (error) {
       for (const { undo } of segments) undo();
       throw error;
     }
-    for (const { tenant_id, id, texts } of segments) {
-      this.#own.set(ownSlot(tenant_id, id), texts);
+    for (const { row, texts } of segments) {
+      const { tenant_id, id, node_id, node_no, voids } = row;
+      this.#own.set(ownSlot(tenant_id, id), { id, node_id, node_no, voids, texts });
       this.#ownEntries += texts.length;
     }
     for (const slot of this.#own.keys()) {
@@ -137,7 +139,7 @@ export class PostgresAuditStore implements AuditStore {
   }
 
   #forget(slot: string): void {
-    this.#ownEntries -= this.#own.get(slot)?.length ?? 0;
+    this.#ownEntries -= this.#own.get(slot)?.texts.length ?? 0;
     this.#own.delete(slot);
   }
 
@@ -226,28 +228,47 @@ export class PostgresAuditStore implements AuditStore {
   async #waiting(tx: Tx, tenantId: string): Promise<{ authentic: Waiting[]; refused: string[] }> {
     const rows = await tx
       .selectFrom('audit_segments')
-      .select(['tenant_id', 'id', 'entries', 'node_id', 'node_no', 'voids', 'mac', 'mac_key_version'])
+      .select('id')
       .where('tenant_id', '=', tenantId)
       .where('first_seq', 'is', null)
       .orderBy('id')
       .limit(SEAL_BATCH)
       .execute();
+    // All at once: what is kept may be forgotten while others are read.
+    const kept = rows.map(({ id }) => ({ id, own: this.#own.get(ownSlot(tenantId, id)) }));
+    const others = kept.filter(({ own }) => own === undefined).map(({ id }) => id);
+    const read = await this.#read(tx, tenantId, others);
     const authentic: Waiting[] = [];
     const refused: string[] = [];
-    for (const row of rows) {
-      const own = this.#own.get(ownSlot(tenantId, row.id));
-      const isFromBefore = row.mac === null && !this.#keyring.isAuthenticated(tenantId);
-      if (own !== undefined || isFromBefore || (await isOfNode(this.#keyring, row))) {
-        authentic.push({ ...row, texts: own ?? textsOf(row) });
-      } else refused.push(row.id);
+    for (const { id, own } of kept) {
+      const segment = own ?? read.get(id);
+      if (segment === undefined) refused.push(id);
+      else authentic.push(segment);
     }
     return { authentic, refused };
+  }
+
+  /** Those that a node wrote, by their id. */
+  async #read(tx: Tx, tenantId: string, ids: readonly string[]): Promise<Map<string, Waiting>> {
+    const found = new Map<string, Waiting>();
+    if (ids.length === 0) return found;
+    const rows = await tx
+      .selectFrom('audit_segments')
+      .select(['tenant_id', 'id', 'entries', 'node_id', 'node_no', 'voids', 'mac', 'mac_key_version'])
+      .where('tenant_id', '=', tenantId)
+      .where('id', 'in', ids)
+      .execute();
+    for (const row of rows) {
+      const isFromBefore = row.mac === null && !this.#keyring.isAuthenticated(tenantId);
+      if (isFromBefore || (await isOfNode(this.#keyring, row))) found.set(row.id, { ...row, texts: textsOf(row) });
+    }
+    return found;
   }
 
   async #linkedBefore(
     tx: Tx,
     tenantId: string,
-    segments: readonly Unlinked[],
+    segments: readonly Waiting[],
     key: MacKey,
   ): Promise<Map<string, number>> {
     const nodes = [...new Set(segments.map(({ node_id }) => node_id ?? ''))];
