@@ -179,7 +179,7 @@ describe('habits', () => {
     assert.deepEqual(dead, []);
   });
 
-  test('dependencies are pinned, and the lock file names no host', () => {
+  test('dependencies are pinned, and the lock file names no host and a digest of each', () => {
     for (const file of files.filter((f) => f.endsWith('package.json'))) {
       const { dependencies = {}, devDependencies = {} } = JSON.parse(read(file)) as Record<
         string,
@@ -190,6 +190,17 @@ describe('habits', () => {
       }
     }
     assert.doesNotMatch(read('package-lock.json'), /"resolved": "http/);
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { integrity?: string; link?: boolean }>;
+    };
+    const unchecked = Object.entries(packages).filter(
+      ([path, { integrity, link }]) =>
+        path.includes('node_modules/') && link !== true && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''),
+    );
+    assert.deepEqual(
+      unchecked.map(([path]) => path),
+      [],
+    );
   });
 
   test('nothing names the machine it was made on', () => {
