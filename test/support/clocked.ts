@@ -18,7 +18,7 @@ import { call } from './service.ts';
 
 const SETTLES_WITHIN_MS = 60_000;
 /** Jobs that remove nothing, and so run whatever the clock says. */
-const KEEPING = ['rotate-secrets', 'rotate-signing-keys', 'sign-audit-checkpoints'];
+const KEEPING = ['renew-fingerprints', 'rotate-secrets', 'rotate-signing-keys', 'sign-audit-checkpoints'];
 /** It ends requests, and waits only while the clock is wrong. */
 const ONE_LOOK = 'expire-approvals';
 
