@@ -390,7 +390,9 @@ describe('a log that was tampered with, with checkpoints', () => {
         }
         await tx.updateTable('audit_heads').set({ hash: head.hash }).where('tenant_id', '=', tenantId).execute();
       });
-      assert.deepEqual([seq, reason], [signed[0].seq, 'the log is not the one that checkpoint 1 was signed for']);
+      // The node remembers a head within a second, perhaps the very one that was signed.
+      const known = ['checkpoint 1 was signed for', 'this node knows'].map((by) => `the log is not the one that ${by}`);
+      assert.deepEqual([seq, known.includes(String(reason))], [signed[0].seq, true], String(reason));
     });
   });
 });

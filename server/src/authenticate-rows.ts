@@ -9,6 +9,7 @@ import type { Clock } from './kernel/clock.ts';
 import { beginAuthentication, type Keyring, type MacKey, unauthenticatedTenantKeys } from './kernel/crypto/keyring.ts';
 import type { RootKey } from './kernel/crypto/root-key.ts';
 import type { AnyAuthenticatedTable } from './kernel/integrity/authenticated-table.ts';
+import { actionIn, recordsIn } from './kernel/integrity/row-verification.ts';
 import { StartError } from './kernel/storage/data-folder.ts';
 import type { Database, Reader, Tx } from './kernel/storage/database.ts';
 import { type SigningKeysTable, SYSTEM_TENANT } from './kernel/storage/tables.ts';
@@ -25,6 +26,9 @@ interface Parts {
   acceptRowsOf: string | undefined;
 }
 
+const AUTHENTICATE_ACTION = 'server:authenticate_rows';
+/** Somebody put back how a release before 0.5.0 stored the tenant's key, so that rows of their own would be authenticated. */
+const AUTHENTICATED_BEFORE = 'the rows were authenticated before';
 const TAMPERED =
   'Restore a backup of the database from before the change. If you know who changed the log and trust the rows as they are, run "coffer server authenticate-rows TENANT".';
 
@@ -60,8 +64,14 @@ async function historyProblem({ database, heads, audit }: Parts, tenantId: strin
   await audit.seal();
   const head = await heads.row(database.read, tenantId);
   if (head === undefined) return 'the head of the chain was removed';
-  const broken = await walkChain(database.read, heads, head, () => null);
+  const broken = await walkChain(database.read, heads, head, (_seq, _hash, text) =>
+    tellsOfAuthenticated(text) ? AUTHENTICATED_BEFORE : null,
+  );
   return broken === null ? null : `entry ${broken.seq}: ${broken.reason}`;
+}
+
+function tellsOfAuthenticated(text: string): boolean {
+  return recordsIn(text).length > 0 || (text.includes(AUTHENTICATE_ACTION) && actionIn(text) === AUTHENTICATE_ACTION);
 }
 
 async function leaveOut({ database, keyring, log }: Parts, tenantId: string, problem: string): Promise<void> {
@@ -89,7 +99,7 @@ async function authenticateTenant(parts: Parts, tenantId: string, problem: strin
     const entry = systemEntry({
       tenantId,
       actorId: 'start',
-      action: 'server:authenticate_rows',
+      action: AUTHENTICATE_ACTION,
       resource: `tenant/${tenantId}`,
       status: 200,
       details: problem === null ? counts : { ...counts, history: problem },

@@ -72,6 +72,27 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     assert.equal((await attacker.row('users', { user_id: user?.['user_id'] }))['row_mac'], null);
   });
 
+  test('happens once, also for a node that was not there the first time', async () => {
+    const first = await unpack(RELEASE, kind);
+    const writer = await attackerOf(kind, first as unknown as Service, first.databaseUrl);
+    const { tenant_id } = await writer.row('tenants', { is_operator: 1 });
+    const before = await writer.rows('keys', { tenant_id, purpose: 'tenant' });
+    const upgraded = await start(first);
+    await ok(upgraded.call('GET', '/auth/me', { token }));
+    await upgraded.close();
+
+    for (const { version, wrapped, wrapped_by } of before)
+      await writer.update('keys', { tenant_id, purpose: 'tenant', version }, { wrapped, wrapped_by });
+    await writer.delete('keys', { tenant_id, purpose: 'rows' });
+    await writer.update('tenants', { tenant_id }, { row_mac: null });
+    rmSync(join(first.dataDir, ANCHOR_FILE));
+    await assert.rejects(start(first), (error: Error) => {
+      return error instanceof StartError && /the rows were authenticated before/.test(error.message);
+    });
+    await writer.close();
+    rmSync(first.dataDir, { recursive: true, force: true });
+  });
+
   test('refuses a database of the earlier release beside what the node remembers of the newer one', async () => {
     const older = await unpack(RELEASE, kind);
     assert.ok(existsSync(join(data.dataDir, ANCHOR_FILE)));

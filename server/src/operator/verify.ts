@@ -21,7 +21,7 @@ export function verifyInstallation(
     const parts = { kernel, heads, keys: new PqcKeys(kernel), tables: AUTHENTICATED_TABLES };
     const lines: string[] = [];
     let isValid = true;
-    const tenantIds = await everyTenant(kernel.database.read);
+    const tenantIds = await everyTenant(kernel.database.read, heads.anchor.tenantIds());
     for (const { tenantId, id } of kept) {
       if (tenantIds.includes(tenantId)) continue;
       isValid = false;
@@ -38,10 +38,10 @@ export function verifyInstallation(
   });
 }
 
-/** By their keys and logs too: the row of a tenant may have been taken away. */
-async function everyTenant(db: Reader): Promise<string[]> {
-  const ids = new Set<string>();
-  for (const table of ['tenants', 'audit_heads', 'keys'] as const) {
+/** By their keys and logs too, and by what this node remembers: the row of a tenant, or all of it, may have been taken away. */
+async function everyTenant(db: Reader, seen: Iterable<string>): Promise<string[]> {
+  const ids = new Set<string>(seen);
+  for (const table of ['tenants', 'audit_heads', 'audit_segments', 'keys'] as const) {
     const rows = await db.selectFrom(table).select('tenant_id').distinct().execute();
     for (const { tenant_id } of rows) ids.add(tenant_id);
   }

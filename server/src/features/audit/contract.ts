@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { ROW_PROBLEMS } from '../../kernel/integrity/row-verification.ts';
 import { id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
 
 /** Fifteen digits stay below 2^53. */
 const SEQ_MAX = 999_999_999_999_999;
-const ROW_PROBLEMS = ['forged', 'rolled_back', 'resurrected', 'missing', 'unrecorded'] as const;
 const DECISIONS = ['allow', 'deny', 'error'] as const;
 
 export const AuditRecord = object({

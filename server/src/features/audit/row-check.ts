@@ -1,4 +1,6 @@
 import { walkChain } from '../../kernel/audit/chain-walk.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
+import { idAtTime } from '../../kernel/ids.ts';
 import {
   compareRows,
   PROBLEMS_TOLD_MAX,
@@ -21,6 +23,9 @@ export interface VerifiedRows {
 /** Looks that are taken while rows go on changing: each is at those alone that changed during the one before. */
 const LOOKS_MAX = 20;
 
+/** Longer than a gap in the numbers of a node is waited for, and than a node takes to link what is there. */
+const UNLINKED_MAX_MS = 3 * MINUTE_MS;
+
 type Head = Tables['audit_heads'];
 
 /**
@@ -36,9 +41,7 @@ export async function verifyRows(
   const { kernel, tables } = parts;
   const findings = await compareRows(kernel.database.read, tables, tenantId, history?.digests ?? null);
   if (history !== null) await settleFindings(parts, tenantId, head, history, findings);
-  for (const id of await store.refusedSegments(kernel.database.read, tenantId, PROBLEMS_TOLD_MAX)) {
-    findings.add({ table: 'audit_segments', row: id, problem: 'forged' });
-  }
+  await addSegmentsWithoutPlace(parts, tenantId, findings);
   for (const row of history?.missingSegments ?? []) findings.add({ table: 'audit_segments', row, problem: 'missing' });
   if (tenantId === kernel.operatorTenantId) await addSystemRows(parts, findings);
   return { checked: findings.checked, problems_count: findings.count, problems: findings.problems };
@@ -60,7 +63,10 @@ async function settleFindings(
     if (told.size === 0) break;
     open = await lookAgain(parts, tenantId, history, told);
     known = newest;
+    // A row that is changed without a pause is told of as it was at the last look.
+    if (look === LOOKS_MAX - 1) for (const problem of open) findings.add(problem);
   }
+  for (const { table, row } of history.unexplained()) findings.add({ table, row, problem: 'replaced' });
   if (history.digests.missed > 0 && known !== undefined) await nameMissing(parts, known, history, findings);
 }
 
@@ -123,6 +129,23 @@ async function nameMissing(
     }
     return null;
   });
+}
+
+/** Segments that no node wrote, that stand outside the chain, or that wait too long for their place in it. */
+async function addSegmentsWithoutPlace(
+  { kernel }: VerificationParts,
+  tenantId: string,
+  findings: RowFindings,
+): Promise<void> {
+  const late = idAtTime('audit', kernel.clock.now() - UNLINKED_MAX_MS);
+  for (const { id, first_seq, node_no } of await store.segmentsWithoutPlace(
+    kernel.database.read,
+    tenantId,
+    PROBLEMS_TOLD_MAX,
+  )) {
+    if (first_seq !== null || node_no === null) findings.add({ table: 'audit_segments', row: id, problem: 'forged' });
+    else if (id < late) findings.add({ table: 'audit_segments', row: id, problem: 'unlinked' });
+  }
 }
 
 /** The installation's own rows belong to no tenant; whoever runs it is told of them. */

@@ -1,3 +1,4 @@
+import { isOfNode } from '../../kernel/audit/node-segments.ts';
 import { placesOf, type StoredEntry } from '../../kernel/audit/segment.ts';
 import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -41,7 +42,9 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
     for (const segment of segments) {
       // A segment's id is as late as its latest entry, so every later page is older still.
       if (from !== null && segment.id < idAtTime('audit', from)) return page(found, null);
-      const newestFirst = placesOf(segment).reverse();
+      // One that waits for its place is shown if a node wrote it: linking, which refuses others, may wait for a lock.
+      const isGenuine = segment.first_seq !== null || (await isOfNode(ctx.kernel.keyring, segment));
+      const newestFirst = isGenuine ? placesOf(segment).reverse() : [];
       let shown = position?.segment === segment.id ? position.shown : 0;
       for (const entry of newestFirst.slice(shown)) {
         if (found.length === limit || looked === SCAN_MAX) return page(found, { segment: segment.id, shown });

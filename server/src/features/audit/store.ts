@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { HASH_BYTES } from '../../kernel/audit/chain.ts';
 import { windowEnd } from '../../kernel/audit/chain-walk.ts';
-import { REFUSED } from '../../kernel/audit/node-segments.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../../kernel/storage/tables.ts';
@@ -26,7 +25,7 @@ export interface CheckpointRow {
   signature: Uint8Array;
 }
 
-/** Newest first, from the segment with this id on (which is shown in part, perhaps). */
+/** Newest first, from the segment with this id on (which is shown in part, perhaps). What stands outside the chain is left out; what waits for its place is not. */
 export async function segmentsBack(
   db: Reader,
   tenantId: string,
@@ -37,24 +36,38 @@ export async function segmentsBack(
     .selectFrom('audit_segments')
     .selectAll()
     .where('tenant_id', '=', tenantId)
-    .where((eb) => eb.or([eb('first_seq', 'is', null), eb('first_seq', '>', REFUSED)]))
+    .where((eb) =>
+      eb.or([
+        eb.and([eb('first_seq', 'is', null), eb('node_no', 'is not', null)]),
+        eb.and([eb('first_seq', '>=', 1), eb('first_seq', '<=', headSeq(tenantId))]),
+      ]),
+    )
     .orderBy('id', 'desc')
     .limit(limit);
   if (from !== null) query = query.where('id', '<=', from);
   return query.execute();
 }
 
-/** Segments that no node wrote. */
-export async function refusedSegments(db: Reader, tenantId: string, limit: number): Promise<string[]> {
-  const rows = await db
+/** Segments that are not in the chain: refused, written by somebody else, or waiting for their place. The head may move on meanwhile, so it is read with them. */
+export async function segmentsWithoutPlace(
+  db: Reader,
+  tenantId: string,
+  limit: number,
+): Promise<Pick<AuditSegmentsTable, 'id' | 'first_seq' | 'node_no'>[]> {
+  return db
     .selectFrom('audit_segments')
-    .select('id')
+    .select(['id', 'first_seq', 'node_no'])
     .where('tenant_id', '=', tenantId)
-    .where('first_seq', '=', REFUSED)
+    .where((eb) =>
+      eb.or([eb('first_seq', 'is', null), eb('first_seq', '<', 1), eb('first_seq', '>', headSeq(tenantId))]),
+    )
     .orderBy('id')
     .limit(limit)
     .execute();
-  return rows.map(({ id }) => id);
+}
+
+function headSeq(tenantId: string) {
+  return sql<number>`coalesce((select seq from audit_heads where tenant_id = ${tenantId}), 0)`;
 }
 
 export function findHead(db: Reader, tenantId: string): Promise<Tables['audit_heads'] | undefined> {

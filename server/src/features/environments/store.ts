@@ -3,6 +3,8 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
+import { SECRETS } from '../secrets/index.ts';
+import { findVaultById, type VaultRow } from '../vaults/index.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -177,19 +179,13 @@ function ownSecrets(eb: ExpressionBuilder<Tables & { e: Tables['environments'] }
 }
 
 /** Holds a secret that exists, so that it is not destroyed while it is being bound; and where it is. */
-export function lockSecretToBind(tx: Tx, tenantId: string, ref: SecretRef) {
-  return tx
-    .selectFrom('secrets as s')
-    .innerJoin('vaults as v', (join) =>
-      join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
-    )
-    .select(['s.secret_id', 's.secret_no', 's.path', 's.environment', 's.tags', 'v.name as vault'])
-    .where('s.tenant_id', '=', tenantId)
-    .where((eb) => ('secret_id' in ref ? eb('s.secret_id', '=', ref.secret_id) : eb('s.secret_no', '=', ref.secret_no)))
-    .where('s.deleted_no', '=', 0)
-    .where('v.status', '<>', 'deleted')
-    .forUpdate('s')
-    .executeTakeFirst();
+export async function lockSecretToBind(tx: Tx, tenantId: string, ref: SecretRef) {
+  const [secret] = await SECRETS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, deleted_no: 0, ...ref }));
+  if (secret === undefined) return undefined;
+  const vault = await findVaultById(tx, tenantId, secret.vault_id);
+  if (vault === undefined || vault.status === 'deleted') return undefined;
+  const { secret_id, secret_no, path, environment, tags } = secret;
+  return { secret_id, secret_no, path, environment, tags, vault: vault.name };
 }
 
 /** Bindings of the environment that stand in the way of this one: the same secret, or the same name. */
@@ -261,41 +257,56 @@ export interface ComposedRow {
   version: number | null;
 }
 
-/** What the composition rests on, checked: the environments of the line, their bindings, and the vaults' names are as the service wrote them. */
-async function checkComposition(
-  db: Reader,
-  tenantId: string,
-  rows: readonly (ComposedRow & CheckedBinding)[],
-): Promise<void> {
-  const environments = new Map<number, string>();
-  for (const { environment_id } of rows) {
-    if (environments.has(environment_id)) continue;
-    environments.set(environment_id, (await findEnvironment(db, tenantId, environment_id))?.name ?? '');
-  }
+/**
+ * The composition with what it rests on as the service wrote it: the environments of the line, their bindings, and the vaults. What changed
+ * since the rows were read is taken as it is now. The secrets are checked when their values are read.
+ */
+async function checkedComposition(db: Reader, tenantId: string, rows: readonly ReadRow[]): Promise<ComposedRow[]> {
+  const environments = new Map<number, EnvironmentRow | undefined>();
+  const vaults = new Map<string, VaultRow | undefined>();
+  const checked: ComposedRow[] = [];
   for (const row of rows) {
-    if (environments.get(row.environment_id) !== row.name) {
-      throw db.rowKeys.refuse(ENVIRONMENTS.name, String(row.environment_id));
+    await checkBinding(db, tenantId, row);
+    const { environment_id, vault_id } = row;
+    if (!environments.has(environment_id)) {
+      environments.set(environment_id, await findEnvironment(db, tenantId, environment_id));
     }
-    if (row.key_name === null || row.bound_at === null) continue;
-    const { environment_id, key_name, bound_at, row_mac } = row;
-    const bound = { secret_id: row.bound_secret_id ?? '', secret_no: row.bound_secret_no ?? 0 };
-    await BINDINGS.checked(db, {
-      tenant_id: tenantId,
-      environment_id,
-      key_name,
-      ...bound,
-      bound_at,
-      row_mac,
-    } as BindingRow);
+    if (vault_id !== null && !vaults.has(vault_id)) vaults.set(vault_id, await findVaultById(db, tenantId, vault_id));
+    const vault = vaults.get(vault_id ?? '');
+    const isLive = vault !== undefined && vault.status !== 'deleted';
+    checked.push({
+      ...row,
+      name: environments.get(environment_id)?.name ?? row.name,
+      vault_id: isLive ? vault.vault_id : null,
+      vault: isLive ? vault.name : null,
+      log_reads: isLive ? vault.log_reads : null,
+      is_zero_knowledge: isLive ? vault.is_zero_knowledge : null,
+    });
   }
+  return checked;
 }
 
-interface CheckedBinding {
+async function checkBinding(db: Reader, tenantId: string, row: ReadRow): Promise<void> {
+  const { environment_id, key_name, bound_at, row_mac } = row;
+  if (key_name === null || bound_at === null) return;
+  const bound = { secret_id: row.bound_secret_id ?? '', secret_no: row.bound_secret_no ?? 0 };
+  await BINDINGS.checked(db, {
+    tenant_id: tenantId,
+    environment_id,
+    key_name,
+    ...bound,
+    bound_at,
+    row_mac,
+  } as BindingRow);
+}
+
+/** As it is read, without what is taken from the vault's own row. */
+type ReadRow = Omit<ComposedRow, 'vault' | 'log_reads' | 'is_zero_knowledge'> & {
   bound_secret_id: string | null;
   bound_secret_no: number | null;
   bound_at: number | null;
   row_mac: Uint8Array | null;
-}
+};
 
 /** The whole line, root first, with everything bound to it: one query, so that it is all of one moment. */
 export async function composition(
@@ -327,9 +338,6 @@ export async function composition(
       'b.bound_at',
       'b.row_mac',
       'v.vault_id',
-      'v.name as vault',
-      'v.log_reads',
-      'v.is_zero_knowledge',
       's.secret_id',
       's.secret_no',
       's.path',
@@ -341,6 +349,5 @@ export async function composition(
     .orderBy('line.height', 'desc')
     .orderBy('b.key_name')
     .execute();
-  await checkComposition(db, tenantId, rows);
-  return rows;
+  return checkedComposition(db, tenantId, rows);
 }

@@ -69,6 +69,10 @@ export class Anchor {
     return this.#heads.get(tenantId);
   }
 
+  tenantIds(): Iterable<string> {
+    return this.#heads.keys();
+  }
+
   /** A head that was committed. */
   note(tenantId: string, { seq, hash }: ChainHead): void {
     const known = this.#heads.get(tenantId);

@@ -10,9 +10,19 @@ export const PROBLEMS_TOLD_MAX = 100;
 
 /**
  * What is wrong with a row. `forged`: the service did not write it as it is. `rolled_back`: it did once, and has changed it since.
- * `resurrected`: it has deleted it since. `missing`: it was deleted by somebody else. `unrecorded`: the log never told of it.
+ * `resurrected`: it has deleted it since. `missing`: it was deleted by somebody else. `unrecorded`: the log never told of it. `replaced`: a change
+ * of it found another row than the log told of. `unlinked`: an entry of the log that has waited too long for its place in the chain.
  */
-export type RowProblemKind = 'forged' | 'rolled_back' | 'resurrected' | 'missing' | 'unrecorded';
+export const ROW_PROBLEMS = [
+  'forged',
+  'rolled_back',
+  'resurrected',
+  'missing',
+  'unrecorded',
+  'replaced',
+  'unlinked',
+] as const;
+export type RowProblemKind = (typeof ROW_PROBLEMS)[number];
 
 export interface RowProblem {
   table: string;
@@ -52,6 +62,16 @@ export class RowHistory {
     this.#take(name, next.digest, next.before);
   }
 
+  /** Rows with a change that found another row than the log told of: it was built on one that somebody had put there. */
+  unexplained(): { table: string; row: string }[] {
+    return [...this.#waiting]
+      .filter(([, waiting]) => waiting.length > 0)
+      .map(([name]) => {
+        const [table = '', ...key] = name.split(' ');
+        return { table, row: key.join(' ') };
+      });
+  }
+
   #noteMissing(text: string): void {
     const fields = JSON.parse(text) as string[];
     if (fields[ACTOR_KIND_FIELD] !== 'system' || fields[ACTION_FIELD] !== TAMPERING_ACTION) return;
@@ -73,6 +93,11 @@ export function recordsIn(text: string): readonly RowRecord[] {
   if (!text.endsWith(']]]')) return [];
   const fields = JSON.parse(text) as unknown[];
   return fields.length > ROWS_FIELD ? (fields[ROWS_FIELD] as RowRecord[]) : [];
+}
+
+/** What an entry says was done. */
+export function actionIn(text: string): string {
+  return String((JSON.parse(text) as unknown[])[ACTION_FIELD]);
 }
 
 export class RowFindings {

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import * as OTPAuth from 'otpauth';
+import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
+import { newId } from '../../server/src/kernel/ids.ts';
+import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
+import { addPerson, addTenant, ok, type Tenant, tryLogIn } from '../support/people.ts';
+import { newPostgresDatabase } from '../support/postgres.ts';
+import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { addPolicy, addSecret, addVault, auditOf } from '../support/vaults.ts';
+
+/** Whoever writes to the database, and puts everything back a moment later, must not gain by it, or must leave something to find. */
+onBothDatabases('rows that are edited for a moment', (kind) => {
+  let service: Service;
+  let attacker: Attacker;
+  let tenant: Tenant;
+  let token: string;
+
+  before(async () => {
+    const databaseUrl = kind === 'postgres' ? await newPostgresDatabase() : undefined;
+    service = await startService(kind, { ...(databaseUrl !== undefined && { databaseUrl }) });
+    attacker = await attackerOf(kind, service, databaseUrl);
+    tenant = await addTenant(service);
+    token = tenant.owner.token;
+  });
+  after(async () => {
+    await attacker.close();
+    await service.close();
+    rmSync(service.dataDir, { recursive: true, force: true });
+  });
+
+  const verified = () => ok(service.call('GET', '/v1/audit/verify', { token }));
+  const problemsIn = async (table: string) =>
+    (await verified()).rows.problems.filter((one: Row) => one['table'] === table).map((one: Row) => one['problem']);
+
+  test('do not let a member compose another vault’s secret under the name of their own', async () => {
+    service.expectErrorLogs(/a row was not written by the service/);
+    const member = await addPerson(service, { tenant });
+    const [others, own] = [await addVault(service, {}, token), await addVault(service, {}, token)];
+    await addSecret(service, others, 'k', { value: 'of another vault' }, token);
+    const statements = [
+      { action: ['environments:*'], resource: ['environment', 'environment/*'] },
+      { action: ['secrets:*'], resource: [`vault/${own}`, `vault/${own}/*`] },
+    ];
+    await addPolicy(service, { user: member.id }, statements as never, token);
+    const [secret] = await attacker.rows('secrets', { tenant_id: tenant.id });
+    const environment = await ok(
+      service.call('POST', '/environments', { token: member.token, body: { name: 'mine' } }),
+      201,
+    );
+    const body = { secret_id: Number(secret?.['secret_no']), key_name: 'KEY' };
+    const bind = () => service.call('POST', `/environments/${environment.id}/secrets`, { token: member.token, body });
+    assert.equal((await bind()).status, 404);
+
+    const where = { tenant_id: tenant.id };
+    await attacker.update('vaults', { ...where, name: own }, { name: 'between' });
+    await attacker.update('vaults', { ...where, name: others }, { name: own });
+    assert.notEqual((await bind()).status, 201);
+    await attacker.update('vaults', { ...where, name: own }, { name: others });
+    await attacker.update('vaults', { ...where, name: 'between' }, { name: own });
+
+    await ok(service.call('POST', `/environments/${environment.id}/secrets`, { token, body }), 201);
+    await attacker.update('vaults', { ...where, name: own }, { name: 'between' });
+    await attacker.update('vaults', { ...where, name: others }, { name: own });
+    const composed = await service.call('GET', `/environments/${environment.id}/compose?resolve=true`, {
+      token: member.token,
+    });
+    assert.ok(!composed.text.includes('of another vault'), 'the value was given');
+    await attacker.update('vaults', { ...where, name: own }, { name: others });
+    await attacker.update('vaults', { ...where, name: 'between' }, { name: own });
+  });
+
+  test('show no entry of the log that stands outside the chain', async () => {
+    service.expectErrorLogs(/the audit log was tampered with/);
+    const now = service.clock.now();
+    for (const [name, first_seq] of [
+      ['before', 0],
+      ['behind', 1_000_000_000],
+      ['waiting', null],
+    ] as const) {
+      const facts = { actorId: 'operator', action: 'secrets:read', status: 200, details: {}, now } as const;
+      const { tenant_id, rows: _, ...fields } = systemEntry({ tenantId: tenant.id, resource: name, ...facts });
+      const id = newId('audit', now);
+      const hashes = first_seq === null ? null : Buffer.alloc(32, 7);
+      const entries = JSON.stringify([Object.values(fields)]);
+      await attacker.insert('audit_segments', { tenant_id, id, entries, first_seq, hashes });
+      assert.deepEqual(await auditOf(service, `resource=${name}`, token), [], name);
+      assert.deepEqual(await problemsIn('audit_segments'), ['forged'], name);
+      await attacker.delete('audit_segments', { id });
+    }
+  });
+
+  test('do not make a spent recovery code good again without a trace', async () => {
+    const person = await addPerson(service, { tenant });
+    const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token: person.token }), 201);
+    const totp = new OTPAuth.TOTP({ secret: OTPAuth.Secret.fromBase32(secret) });
+    const body = { otp: totp.generate({ timestamp: service.clock.now() }) };
+    const { recovery_codes } = await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body }));
+    const before = await attacker.rows('user_recovery_codes', { user_id: person.id });
+    assert.equal((await tryLogIn(service, person, { otp: recovery_codes[0] })).status, 200);
+    const left = (await attacker.rows('user_recovery_codes', { user_id: person.id })).map(hashOf);
+    const [spent] = before.filter((row) => !left.includes(hashOf(row)));
+    assert.deepEqual(await problemsIn('user_recovery_codes'), []);
+    await attacker.insert('user_recovery_codes', spent as Row);
+    await tryLogIn(service, person, { otp: recovery_codes[0] });
+    assert.deepEqual(await problemsIn('user_recovery_codes'), ['replaced']);
+  });
+});
+
+function hashOf(row: Row): string {
+  return Buffer.from(row['code_hash'] as Uint8Array).toString('hex');
+}
