@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { TOKENS, type TokenRow } from '../../server/src/features/tokens/store.ts';
 import { headRow } from '../../server/src/kernel/audit/heads.ts';
-import { MINUTE_MS } from '../../server/src/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/clock.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';
 import { keyPlace, macKeyOf, tenantKeyPlace } from '../../server/src/kernel/crypto/key-wrapping.ts';
 import { type Place, UnsealError, unseal } from '../../server/src/kernel/crypto/sealing.ts';
@@ -88,8 +88,11 @@ onBothDatabases('with the root key from before a rekey and a copy of the databas
   let wrappedBefore: object;
   let rootBefore: string;
 
+  let place: { dataDir: string; databaseUrl?: string };
+  let isClosed = false;
+
   before(async () => {
-    const place = await newPlace(kind);
+    place = await newPlace(kind);
     dataDir = place.dataDir;
     const old = await startService(kind, { ...place, keepData: true });
     const db = old.app.kernel.database.read;
@@ -110,7 +113,16 @@ onBothDatabases('with the root key from before a rekey and a copy of the databas
     service = await startService(kind, { ...place, keepData: true });
     service.expectErrorLogs(REFUSED_ROW);
   });
-  after(() => service.close());
+  after(async () => {
+    if (!isClosed) await service.close();
+  });
+
+  /** Without what a running node remembers. */
+  const restart = async () => {
+    await service.close();
+    service = await startService(kind, { ...place, keepData: true });
+    service.expectErrorLogs(REFUSED_ROW);
+  };
 
   const db = () => service.app.kernel.database.read;
   const secretRow = async (path: string) =>
@@ -186,6 +198,23 @@ onBothDatabases('with the root key from before a rekey and a copy of the databas
     assert.ok(!now.startsWith(rootBefore.trim()), 'the newest one comes first');
   });
 
+  test('brings a key from before into use again by removing newer ones', async () => {
+    const { vault_id } = await db()
+      .selectFrom('vaults')
+      .selectAll()
+      .where('name', '=', 'old')
+      .executeTakeFirstOrThrow();
+    const purposes = thief.keys.map(({ purpose }) => purpose).filter((purpose) => purpose.includes(vault_id));
+    assert.equal(purposes.length, 1);
+    await behindItsBack(service.app.kernel.database, (tx) =>
+      tx.deleteFrom('keys').where('purpose', '=', purposes[0]).where('version', '>', 1).execute(),
+    );
+    await restart();
+    await made(service, 'POST', '/v1/vaults/old/secrets', { path: 'sealed-again', value: NEVER_AFTER });
+    assert.equal(await valueByThief('sealed-again'), null);
+    assert.equal(await valueByThief('before'), 'written before the rekey');
+  });
+
   test('can write a token again from its row, or forge one', async () => {
     assert.equal((await me(service.adminToken)).status, 200, 'the token from before is good');
     const signing = thief.signing.at(-1);
@@ -241,6 +270,19 @@ onBothDatabases('with the root key from before a rekey and a copy of the databas
     const { body } = await service.call('GET', '/v1/audit/verify');
     assert.equal(body.valid, false);
     await write(head);
+  });
+
+  test('lets the authority from before sign again by removing the newer one', async () => {
+    await behindItsBack(service.app.kernel.database, (tx) =>
+      tx.deleteFrom('certificate_authorities').where('tenant_id', '=', SYSTEM_TENANT).where('ca_no', '>', 1).execute(),
+    );
+    const not_after = service.clock.now() + 3000 * DAY_MS;
+    await behindItsBack(service.app.kernel.database, (tx) =>
+      tx.updateTable('certificate_authorities').set({ not_after }).where('tenant_id', '=', SYSTEM_TENANT).execute(),
+    );
+    await service.close();
+    isClosed = true;
+    await assert.rejects(startService(kind, { ...place, keepData: true }), UnsealError);
   });
 });
 

@@ -104,7 +104,9 @@ export class Authorities {
     const certificate = await certify(tenantId, keys, issuer, now);
     const der = new Uint8Array(certificate.rawData);
     const key = new Uint8Array(await crypto.subtle.exportKey('pkcs8', keys.privateKey));
-    const sealed_key = await this.#keyring.seal(CERTIFICATES_PURPOSE, placeOf(tenantId, caNo, der), key);
+    const not_after = certificate.notAfter.getTime();
+    const place = placeOf({ ca_no: caNo, certificate: der, not_after }, { notAfter: not_after });
+    const sealed_key = await this.#keyring.seal(CERTIFICATES_PURPOSE, { tenantId, ...place }, key);
     key.fill(0);
     const row: store.AuthorityRow = {
       tenant_id: tenantId,
@@ -112,7 +114,7 @@ export class Authorities {
       root_no: issuer?.caNo ?? null,
       certificate: der,
       sealed_key,
-      not_after: certificate.notAfter.getTime(),
+      not_after,
       created_at: now,
       revocations: 0,
       crl: null,
@@ -133,15 +135,12 @@ export class Authorities {
     const loaded = this.#loaded.get(slot);
     if (loaded !== undefined) return loaded;
     const der = new Uint8Array(row.certificate);
-    const key = await this.#keyring.unseal(
-      CERTIFICATES_PURPOSE,
-      placeOf(row.tenant_id, row.ca_no, der),
-      row.sealed_key,
-    );
-    const signingKey = await crypto.subtle.importKey('pkcs8', new Uint8Array(key), x509.KEY_ALGORITHM, false, ['sign']);
-    key.fill(0);
     const certificate = parseCertificate(der);
     if (certificate === null) throw new Error('a stored authority cannot be read');
+    const place = placeOf(row, certificate);
+    const key = await this.#keyring.unseal(CERTIFICATES_PURPOSE, { tenantId: row.tenant_id, ...place }, row.sealed_key);
+    const signingKey = await crypto.subtle.importKey('pkcs8', new Uint8Array(key), x509.KEY_ALGORITHM, false, ['sign']);
+    key.fill(0);
     const authority: Authority = {
       tenantId: row.tenant_id,
       caNo: row.ca_no,
@@ -169,12 +168,13 @@ export async function retireAuthorities(tx: Tx, keys: RekeyedTenant, now: number
   const { tenantId } = keys;
   const unopened: string[] = [];
   for (const row of await store.listAuthorities(tx, tenantId)) {
-    const place = placeOf(tenantId, row.ca_no, new Uint8Array(row.certificate));
+    const certificate = parseCertificate(new Uint8Array(row.certificate));
     try {
-      const key = keys.unseal(CERTIFICATES_PURPOSE, place, row.sealed_key);
-      const sealed_key = keys.seal(CERTIFICATES_PURPOSE, place, key);
-      key.fill(0);
+      if (certificate === null) throw new UnsealError();
+      const key = keys.unseal(CERTIFICATES_PURPOSE, placeOf(row, certificate), row.sealed_key);
       const not_after = Math.min(row.not_after, now + renewedBeforeMs(tenantId));
+      const sealed_key = keys.seal(CERTIFICATES_PURPOSE, placeOf({ ...row, not_after }, certificate), key);
+      key.fill(0);
       await store.retireAuthority(tx, row, { sealed_key, not_after });
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
@@ -222,6 +222,14 @@ function slotOf(tenantId: string, caNo: number): string {
   return `${tenantId} ${caNo}`;
 }
 
-function placeOf(tenantId: string, caNo: number, certificate: Uint8Array) {
-  return { tenantId, table: 'certificate_authorities', row: `${caNo} ${x509.thumbprintOf(certificate)}` };
+/** The key opens only beside its certificate, and, once its authority ends earlier than the certificate says, only beside that end: nobody can put it off. */
+function placeOf(
+  { ca_no, certificate, not_after }: Pick<store.AuthorityRow, 'ca_no' | 'certificate' | 'not_after'>,
+  { notAfter }: Pick<Parsed, 'notAfter'>,
+) {
+  const until = not_after === notAfter ? '' : ` until ${not_after}`;
+  return {
+    table: 'certificate_authorities',
+    row: `${ca_no} ${x509.thumbprintOf(new Uint8Array(certificate))}${until}`,
+  };
 }

@@ -129,24 +129,20 @@ export async function findCertificate(
   return CERTIFICATES.checked(db, await query.where('serial', '=', serial).executeTakeFirst());
 }
 
-export interface RevokedRow {
-  serial: string;
-  revoked_at: number;
-  reason: string;
-}
+export type RevokedRow = CertificateRow & { revoked_at: number };
 
 /** What a list must name: revoked, and not ended by itself. */
 export async function listRevoked(db: Reader, tenantId: string, caNo: number, now: number): Promise<RevokedRow[]> {
   const rows = await db
     .selectFrom('certificates')
-    .select(['serial', 'revoked_at', 'reason'])
+    .selectAll()
     .where('tenant_id', '=', tenantId)
     .where('ca_no', '=', caNo)
     .where('revoked_at', '<=', now)
     .where('not_after', '>', now)
     .orderBy('serial')
     .execute();
-  return rows as RevokedRow[];
+  return CERTIFICATES.checkedAll(db, rows as RevokedRow[]);
 }
 
 /** Whether a revocation that was set for later has come since. */

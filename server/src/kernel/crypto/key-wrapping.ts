@@ -3,7 +3,7 @@ import type { Tx } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import { macOf } from './digest.ts';
 import type { RootKey } from './root-key.ts';
-import { type Place, seal } from './sealing.ts';
+import { type Place, seal, UnsealError, unseal } from './sealing.ts';
 
 export const KEY_BYTES = 32;
 /** The purpose of the key that wraps a tenant's other keys. */
@@ -44,8 +44,9 @@ export function wrapByTenant(
   version: number,
   bytes: Uint8Array,
   now: number,
+  place: Place = keyPlace(tenantId, purpose, version),
 ): Tables['keys'] {
-  const wrapped = seal(wrapping.key, wrapping.version, keyPlace(tenantId, purpose, version), bytes);
+  const wrapped = seal(wrapping.key, wrapping.version, place, bytes);
   const wrapped_by = `${TENANT_PURPOSE}:${wrapping.version}`;
   return { tenant_id: tenantId, purpose, version, wrapped_by, wrapped, uses: 0, created_at: now };
 }
@@ -57,6 +58,27 @@ export function tenantKeyVersion({ wrapped_by }: Pick<Tables['keys'], 'wrapped_b
 
 export function keyPlace(tenantId: string, purpose: string, version: number): Place {
   return { tenantId, table: 'keys', row: purpose, version };
+}
+
+/**
+ * A key from before a rekey opens what it sealed, and seals nothing more: whoever had the old root key may know it. It is wrapped in a place of
+ * its own, so that removing newer versions does not bring it back into use.
+ */
+export function retiredKeyPlace(tenantId: string, purpose: string, version: number): Place {
+  return { tenantId, table: 'retired keys', row: purpose, version };
+}
+
+/** Opens a wrapped key of a purpose, in whichever of its two places it is. */
+export function unwrapByTenant(
+  by: KeyObject,
+  { tenant_id, purpose, version, wrapped }: Pick<Tables['keys'], 'tenant_id' | 'purpose' | 'version' | 'wrapped'>,
+): { bytes: Buffer; isRetired: boolean } {
+  try {
+    return { bytes: unseal(by, keyPlace(tenant_id, purpose, version), wrapped), isRetired: false };
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    return { bytes: unseal(by, retiredKeyPlace(tenant_id, purpose, version), wrapped), isRetired: true };
+  }
 }
 
 /**

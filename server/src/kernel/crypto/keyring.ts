@@ -16,6 +16,7 @@ import {
   TENANT_PURPOSE,
   tenantKeyPlace,
   tenantKeyVersion,
+  unwrapByTenant,
   type WrappingKey,
   wrapByRoot,
   wrapByTenant,
@@ -65,6 +66,8 @@ export class Keyring implements RowKeySource {
   readonly #clock: Clock;
   readonly #keys = new BoundedCache<string, KeyObject>(CACHE_CAPACITY);
   readonly #newest = new BoundedCache<string, Newest>(CACHE_CAPACITY);
+  /** Keys from before a rekey, which seal nothing more. */
+  readonly #retired = new WeakSet<KeyObject>();
   /** Reservations under way, so that many first seals at once reserve one block. */
   readonly #reserving = new Map<string, Promise<Newest>>();
 
@@ -226,7 +229,8 @@ export class Keyring implements RowKeySource {
     if (isFresh && isUsable && now - known.createdAt < maxAgeMs) return known;
 
     const row = await this.#newestRow(tenantId, purpose);
-    if (row === undefined || now - row.created_at >= maxAgeMs || row.uses >= usesMax) {
+    const isSpent = row === undefined || now - row.created_at >= maxAgeMs || row.uses >= usesMax;
+    if (isSpent || this.#retired.has(await this.#key(tenantId, purpose, row.version))) {
       await this.#addVersion(tenantId, purpose, (row?.version ?? 0) + 1);
       return this.#newestOf(tenantId, purpose, maxAgeMs, usesMax);
     }
@@ -306,17 +310,20 @@ export class Keyring implements RowKeySource {
       .where('version', '=', version)
       .executeTakeFirst();
     if (row === undefined) throw new UnsealError();
-    const key =
-      purpose === TENANT_PURPOSE
-        ? createSecretKey(unseal(this.#root.key, this.#tenantKeyPlace(tenantId, version), row.wrapped))
-        : createSecretKey(
-            unseal(
-              await this.#key(tenantId, TENANT_PURPOSE, tenantKeyVersion(row)),
-              keyPlace(tenantId, purpose, version),
-              row.wrapped,
-            ),
-          );
+    const key = await this.#unwrapped({ tenant_id: tenantId, purpose, version, ...row });
     this.#keys.set(slot, key);
+    return key;
+  }
+
+  async #unwrapped(row: Omit<Tables['keys'], 'uses' | 'created_at'>): Promise<KeyObject> {
+    const { tenant_id, purpose, version, wrapped } = row;
+    if (purpose === TENANT_PURPOSE) {
+      return createSecretKey(unseal(this.#root.key, this.#tenantKeyPlace(tenant_id, version), wrapped));
+    }
+    const by = await this.#key(tenant_id, TENANT_PURPOSE, tenantKeyVersion(row));
+    const { bytes, isRetired } = unwrapByTenant(by, row);
+    const key = createSecretKey(bytes);
+    if (isRetired) this.#retired.add(key);
     return key;
   }
 

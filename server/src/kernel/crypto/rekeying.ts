@@ -4,12 +4,13 @@ import type { Tx } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import {
   KEY_BYTES,
-  keyPlace,
   type MacKey,
   macKeyOf,
+  retiredKeyPlace,
   TENANT_PURPOSE,
   tenantKeyPlace,
   tenantKeyVersion,
+  unwrapByTenant,
   type WrappingKey,
   wrapByRoot,
   wrapByTenant,
@@ -135,7 +136,7 @@ export class RekeyedTenant {
 function openTenantKeys(rows: readonly Tables['keys'][], from: RootKey): ReadonlyMap<number, KeyObject> {
   const opened = new Map<number, KeyObject>();
   for (const { tenant_id, version, wrapped } of rows) {
-    const key = openedKey(from.key, tenantKeyPlace(tenant_id, version), wrapped);
+    const key = openedKey(() => unseal(from.key, tenantKeyPlace(tenant_id, version), wrapped));
     if (key !== null) opened.set(version, key);
   }
   const [first] = rows;
@@ -152,13 +153,13 @@ function openVersions(
   const opened = new Map<number, KeyObject>();
   for (const row of rows) {
     const by = unwrapping.get(tenantKeyVersion(row));
-    const key = by && openedKey(by, keyPlace(row.tenant_id, row.purpose, row.version), row.wrapped);
+    const key = by && openedKey(() => unwrapByTenant(by, row).bytes);
     if (key) opened.set(row.version, key);
   }
   return opened;
 }
 
-/** What does not open is left out: nobody can use it. */
+/** To open what it sealed, and for nothing else. What does not open is left out: nobody can use it. */
 function rewrapped(
   row: Tables['keys'],
   opened: ReadonlyMap<number, KeyObject>,
@@ -166,7 +167,9 @@ function rewrapped(
 ): Tables['keys'][] {
   const key = opened.get(row.version);
   if (key === undefined) return [];
-  const { wrapped, wrapped_by } = wrapByTenant(wrapping, row.tenant_id, row.purpose, row.version, key.export(), 0);
+  const { tenant_id, purpose, version } = row;
+  const place = retiredKeyPlace(tenant_id, purpose, version);
+  const { wrapped, wrapped_by } = wrapByTenant(wrapping, tenant_id, purpose, version, key.export(), 0, place);
   return [{ ...row, wrapped, wrapped_by }];
 }
 
@@ -180,9 +183,9 @@ async function replaceAll(tx: Tx, tenantId: string, rows: readonly Tables['keys'
   }
 }
 
-function openedKey(by: KeyObject, place: Place, wrapped: Uint8Array): KeyObject | null {
+function openedKey(unwrap: () => Uint8Array): KeyObject | null {
   try {
-    return createSecretKey(unseal(by, place, wrapped));
+    return createSecretKey(unwrap());
   } catch (error) {
     if (error instanceof UnsealError) return null;
     throw error;
