@@ -121,6 +121,31 @@ onBothDatabases('the audit log', (kind) => {
       await client.end();
     }
 
+    test('is not kept from being linked by what was written for nobody, or for a tenant whose key was edited', async () => {
+      const other = await addTenant(service);
+      const [key] = await attacker.rows('keys', { tenant_id: other.id, purpose: 'audit-head' });
+      await ok(service.call('GET', '/v1/groups', { token: other.owner.token }));
+      const wrapped = Buffer.from(key?.['wrapped'] as Uint8Array).fill(0, 20, 30);
+      await attacker.update('keys', { tenant_id: other.id, purpose: 'audit-head' }, { wrapped });
+      await attacker.insert('audit_segments', { ...forgedSegment(), tenant_id: 'a-tenant' });
+      await service.close();
+      service = await startService('postgres', {
+        databaseUrl: String(databaseUrl),
+        dataDir: service.dataDir,
+        keepData: true,
+      });
+      service.expectErrorLogs(/was tampered with|cut back|cannot be linked/);
+      await ok(service.call('GET', '/v1/groups', { token }));
+      await service.app.kernel.audit.seal();
+      const waiting = await attacker.rows('audit_segments', { tenant_id: tenant.id });
+      assert.deepEqual(
+        waiting.filter((row) => row['first_seq'] === null),
+        [],
+      );
+      await attacker.update('keys', { tenant_id: other.id, purpose: 'audit-head' }, { wrapped: key?.['wrapped'] });
+      await attacker.delete('audit_segments', { tenant_id: 'a-tenant' });
+    });
+
     test('goes on without a word after a transaction that was undone', async () => {
       tenant = await addTenant(service);
       token = tenant.owner.token;

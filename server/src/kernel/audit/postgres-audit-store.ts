@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
-import type { Clock } from '../clock.ts';
+import { type Clock, MINUTE_MS } from '../clock.ts';
 import type { Keyring, MacKey } from '../crypto/keyring.ts';
+import { CofferError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tx } from '../storage/database.ts';
@@ -53,6 +54,10 @@ const OWN_ENTRIES_MAX = 20_000;
 /** Tells which numbers are void and nothing else; it is deleted instead of being linked. */
 const EMPTY = '[]';
 const NAMED_MAX = 20;
+/** Nodes take turns within moments; who holds a head for longer is no node. */
+const STUCK_MS = MINUTE_MS;
+const STUCK =
+  'Find out who holds a lock on the row of this tenant in audit_heads, or has edited its rows in audit_heads or keys. Until it is linked, the end of the log can be removed unseen.';
 const TAMPERED =
   'Somebody wrote to the database without the service: entries that no node wrote were refused, or entries that a node wrote are gone. Find out who could write to it, and run "coffer server verify".';
 
@@ -80,6 +85,10 @@ export class PostgresAuditStore implements AuditStore {
   /** What this node inserted and will soon link, by tenant and segment: it need not be read back. */
   readonly #own = new Map<string, Waiting>();
   #ownEntries = 0;
+  /** Where the last look at the tenants ended. */
+  #lastTenant = '';
+  /** Tenants of whom nothing could be linked, since when, and whether that was said. */
+  readonly #stuck = new Map<string, { since: number; isTold: boolean }>();
 
   constructor(parts: {
     database: PostgresDatabase;
@@ -168,17 +177,54 @@ export class PostgresAuditStore implements AuditStore {
 
   async seal(): Promise<boolean> {
     await this.#tellVoids();
-    const tenants = await this.#database.read
-      .selectFrom('audit_segments')
-      .select('tenant_id')
-      .distinct()
-      .where('first_seq', 'is', null)
-      .limit(SEAL_TENANTS)
-      .execute();
+    const tenants = await this.#tenantsThatWait();
     const sealed: number[] = [];
-    for (const { tenant_id } of tenants) sealed.push(await this.#sealTenant(tenant_id));
+    for (const { tenant_id } of tenants) sealed.push(await this.#sealUnlessStuck(tenant_id));
     // Tenants whose head is not authentic are found again and again, and nothing of theirs is sealed: they alone are no reason to go on.
     return sealed.includes(SEAL_BATCH) || (tenants.length === SEAL_TENANTS && sealed.some((count) => count > 0));
+  }
+
+  /** The next ones in the order of their ids, so that those of whom nothing can be linked do not stand before others for ever. */
+  async #tenantsThatWait(): Promise<{ tenant_id: string }[]> {
+    const found = await this.#database.read
+      .selectFrom('audit_segments')
+      .innerJoin('tenants', 'tenants.tenant_id', 'audit_segments.tenant_id')
+      .select('audit_segments.tenant_id')
+      .distinct()
+      .where('first_seq', 'is', null)
+      .where('audit_segments.tenant_id', '>', this.#lastTenant)
+      .orderBy('audit_segments.tenant_id')
+      .limit(SEAL_TENANTS)
+      .execute();
+    this.#lastTenant = found.length === SEAL_TENANTS ? (found.at(-1)?.tenant_id ?? '') : '';
+    return found;
+  }
+
+  /** A tenant whose keys or head somebody has edited, or holds locked, does not keep others from being linked. */
+  async #sealUnlessStuck(tenantId: string): Promise<number> {
+    let problem = 'the head of the log is locked or gone';
+    try {
+      const linked = await this.#sealTenant(tenantId);
+      if (linked !== null) {
+        if (this.#stuck.delete(tenantId)) this.#metrics.logsStuck.set(this.#stuck.size);
+        return linked;
+      }
+    } catch (error) {
+      if (error instanceof CofferError) throw error;
+      problem = String(error);
+    }
+    this.#noteStuck(tenantId, problem);
+    return 0;
+  }
+
+  #noteStuck(tenantId: string, problem: string): void {
+    const now = performance.now();
+    const stuck = this.#stuck.get(tenantId) ?? { since: now, isTold: false };
+    this.#stuck.set(tenantId, stuck);
+    if (stuck.isTold || now - stuck.since < STUCK_MS) return;
+    stuck.isTold = true;
+    this.#metrics.logsStuck.set(this.#stuck.size);
+    this.#log.error({ tenant: tenantId, problem, what_to_do: STUCK }, 'entries of the audit log cannot be linked');
   }
 
   /** Numbers of transactions that were undone, where no other segment has told them: others would wait for them. */
@@ -195,10 +241,10 @@ export class PostgresAuditStore implements AuditStore {
     }
   }
 
-  /** The lock on the head makes nodes take turns; who finds it taken leaves the work to the one who has it. */
-  async #sealTenant(tenantId: string): Promise<number> {
+  /** The lock on the head makes nodes take turns; who finds it taken leaves the work to the one who has it, and answers with null. */
+  async #sealTenant(tenantId: string): Promise<number | null> {
     const key = await this.#heads.key(tenantId);
-    const outcome = await this.#database.transaction(async (tx): Promise<Outcome> => {
+    const outcome = await this.#database.transaction(async (tx): Promise<Outcome | null> => {
       const head = await tx
         .selectFrom('audit_heads')
         .selectAll()
@@ -206,8 +252,8 @@ export class PostgresAuditStore implements AuditStore {
         .forUpdate()
         .skipLocked()
         .executeTakeFirst();
-      const nothing = { linked: [], refused: [], missing: [] };
-      if (head === undefined || !(await this.#heads.isAuthentic(head))) return nothing;
+      if (head === undefined) return null;
+      if (!(await this.#heads.isAuthentic(head))) return { linked: [], refused: [], missing: [] };
       const { authentic, refused } = await this.#waiting(tx, tenantId);
       const before = await this.#linkedBefore(tx, tenantId, authentic, key);
       const sorted = sortSegments(authentic, before, this.#clock.now());
@@ -219,6 +265,7 @@ export class PostgresAuditStore implements AuditStore {
       for (const [node, no] of sorted.linkedNo) await writeNode(tx, nodeRow(tenantId, node, no, key));
       return { linked: sorted.linkable, refused: gone, missing: sorted.missing };
     });
+    if (outcome === null) return null;
     for (const { id } of outcome.linked) this.#forget(ownSlot(tenantId, id));
     await this.#report(tenantId, outcome);
     return outcome.linked.length;

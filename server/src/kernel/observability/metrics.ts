@@ -36,6 +36,11 @@ export class Metrics {
     help: 'Audit logs of which the database shows less than this node has seen.',
     registers: [this.registry],
   });
+  readonly logsStuck = new Gauge({
+    name: 'cv_audit_logs_stuck',
+    help: 'Audit logs to which nothing could be linked for a minute.',
+    registers: [this.registry],
+  });
   readonly forgedRows = new Counter({
     name: 'cv_forged_rows_total',
     help: 'Rows that were refused because the service did not write them as they are, by table.',
