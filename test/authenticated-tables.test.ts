@@ -18,7 +18,7 @@ const UNAUTHENTICATED: Record<string, string> = {
   audit_journal: 'has a MAC of its own',
   audit_checkpoints: 'signed by two algorithms',
   idempotency_keys: 'the answer is sealed, bound to its tenant, caller and key',
-  tokenized_values: 'sealed, bound to their vault and token',
+  tokenized_values: 'sealed, bound to their vault, token and end',
   rotations: 'the value that is brought in is sealed, bound to the secret; the rest is how far it has come',
   secret_tags: 'finds secrets by their tags; what is decided on are the tags of the secret’s own row',
   connection_sessions:

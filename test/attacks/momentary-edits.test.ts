@@ -91,6 +91,21 @@ onBothDatabases('rows that are edited for a moment', (kind) => {
     }
   });
 
+  test('do not make a tokenized value outlive its end', async () => {
+    service.expectErrorLogs(/a stored value does not open/);
+    const vault = await addVault(service, {}, token);
+    const of = (path: string) => `/v1/vaults/${vault}/${path}`;
+    const body = { value: 'for two days', ttl_days: 2 };
+    const made = await ok(service.call('POST', of('tokenize'), { token, body }), 201);
+    const detokenize = () => service.call('POST', of('detokenize'), { token, body: { token: made.token } });
+    assert.equal((await ok(detokenize())).value, 'for two days');
+    for (const expires_at of [service.clock.now() + 3 * 86_400_000, null]) {
+      await attacker.update('tokenized_values', { token_id: made.token }, { expires_at });
+      const opened = await detokenize();
+      assert.ok(opened.status >= 400 && !opened.text.includes('for two days'), String(opened.status));
+    }
+  });
+
   test('do not make a spent recovery code good again without a trace', async () => {
     const person = await addPerson(service, { tenant });
     const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token: person.token }), 201);

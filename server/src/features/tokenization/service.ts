@@ -1,5 +1,6 @@
 import { DAY_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
+import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import type { Body } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -21,7 +22,7 @@ export async function tokenize(ctx: Context, vaultName: string, body: Body<typeo
     tenant_id: ctx.tenantId,
     vault_id: vault.vault_id,
     token_id,
-    sealed: key.seal(place(token_id), value),
+    sealed: key.seal(place(token_id, expires_at), value),
     created_at: ctx.now,
     expires_at,
   };
@@ -47,11 +48,22 @@ export async function detokenize(ctx: Context, vaultName: string, token: string)
   const row = await store.findToken(db, ctx.tenantId, vault.vault_id, token);
   if (row === undefined || (row.expires_at !== null && row.expires_at <= ctx.now))
     throw notFound('token in this vault');
-  const at = { tenantId: ctx.tenantId, ...place(token) };
-  const value = await ctx.kernel.keyring.unseal(vaultKeyPurpose(vault.vault_id), at, row.sealed);
-  return { value: value.toString('utf8') };
+  return { value: (await opened(ctx, vaultKeyPurpose(vault.vault_id), row)).toString('utf8') };
 }
 
-function place(token: string) {
-  return { table: 'tokenized_values', row: token };
+async function opened(ctx: Context, purpose: string, row: store.TokenizedValueRow): Promise<Buffer> {
+  const { keyring } = ctx.kernel;
+  const { tenant_id: tenantId, token_id, expires_at, sealed } = row;
+  try {
+    return await keyring.unseal(purpose, { tenantId, ...place(token_id, expires_at) }, sealed);
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    // Up to 0.4.0 the end was no part of the seal.
+    return keyring.unseal(purpose, { tenantId, ...place(token_id, null) }, sealed);
+  }
+}
+
+/** The end is part of it: a token whose end was put off opens nothing. */
+function place(token: string, expiresAt: number | null) {
+  return { table: 'tokenized_values', row: expiresAt === null ? token : `${token} until ${expiresAt}` };
 }
