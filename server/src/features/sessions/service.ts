@@ -57,7 +57,7 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     if (!(await factor.spend(tx))) throw denied('wrong or spent one-time code');
     await succeeded(tx, subjects);
     if (raised !== null) await updateUser(tx, tenant.tenant_id, user.user_id, { password_hash: raised });
-    await insertToken(tx, issued.row);
+    await insertToken(tx, issued.row, current);
     const { token, row } = issued;
     return { token, token_id: row.token_id, expires_at: timestamp(row.expires_at), user_id: user.user_id };
   });

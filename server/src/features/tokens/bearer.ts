@@ -19,7 +19,7 @@ import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts'
 import { policiesOfUser } from '../policies/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
-import { findToken, type TokenRow } from './store.ts';
+import { findToken, isCurrentGeneration, type TokenRow } from './store.ts';
 
 const BEARER = 'Bearer ';
 /** For tokens that are bound to a key (RFC 9449): whoever sends one proves to hold the key. */
@@ -96,6 +96,7 @@ export class BearerScheme implements CredentialScheme {
     if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
     if (user === undefined || token.user_id !== sub) throw new RefusedCredential('the user is gone', owner);
     if (user.status !== 'active') throw new RefusedCredential('the user is disabled', owner);
+    if (!isCurrentGeneration(token, user)) throw new RefusedCredential('all tokens of the user were revoked', owner);
     if (tenant.status !== 'active') throw new RefusedCredential('the tenant is suspended', owner);
 
     const principal = principalOf(tenant, user, await policiesOfUser(read, user), {
