@@ -9,7 +9,16 @@ test('columns that were added later leave the text of older rows as it was', () 
 });
 
 test('each value of an added column has a text of its own, also beside one that is null', () => {
-  const rows = [[null, null], [0, null], [null, 0], [0, 0], ['', null], [null, ''], ['0', null], [1, null]];
+  const rows = [
+    [null, null],
+    [0, null],
+    [null, 0],
+    [0, 0],
+    ['', null],
+    [null, ''],
+    ['0', null],
+    [1, null],
+  ];
   assert.equal(new Set(rows.map(appendedText)).size, rows.length);
   assert.equal(appendedText([null, 5]), 'n;i5;');
 });
