@@ -1,3 +1,4 @@
+import { recheck } from '../../kernel/acceptance.ts';
 import { placesOf, type StoredEntry } from '../../kernel/audit/segment.ts';
 import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -54,6 +55,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
     }
     if (segments.length < wanted || position === null) return page(found, null);
     nextSegment = position.segment;
+    await recheck(ctx);
   }
 }
 
