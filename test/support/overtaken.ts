@@ -10,7 +10,7 @@ const WAITING_MAX_MS = 10_000;
 /** A row that the change needs, and what overtakes it does not. */
 export interface NeededRow {
   table: string;
-  where: Record<string, string | number>;
+  where: Record<string, string | number | Uint8Array>;
 }
 
 /**

@@ -347,7 +347,8 @@ export class Context {
   async acceptAgain(view: View): Promise<void> {
     const before = this.principal;
     const { principal, epoch, proofs } = await this.#surroundings.acceptAgain(this, view);
-    this.become(principal, epoch, proofs);
+    // Accepted only at the end: after a refusal, another change of this request must be refused too.
+    this.become(principal, NaN, proofs);
     if (this.#authorized !== null) {
       const { resource, attributes } = this.#authorized;
       const refusal = this.#refusal(this.declaration.permission, resource, attributes);
@@ -355,6 +356,7 @@ export class Context {
     }
     if (this.#decisions?.standFor(principal, before) === false) throw new RightsChanged();
     for (const other of this.alongside) await other.acceptAgain(view);
+    this.epoch = epoch;
   }
 
   async #commit<T>(status: number, headKey: MacKey, fn: (tx: Tx) => Promise<T>): Promise<T> {
