@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { findUser } from '../../server/src/features/users/index.ts';
 import { DAY_MS } from '../../server/src/kernel/clock.ts';
-import { addConnection, callAs } from '../support/machines.ts';
+import { addConnection, callAs, newDpopKey, proofBy } from '../support/machines.ts';
 import { type NeededRow, overtaken } from '../support/overtaken.ts';
 import { addPerson, addTenant, logIn, ok, type Person, refused, type Tenant } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
@@ -126,6 +126,24 @@ onBothDatabases('who is revoked', (kind) => {
       const change = write(thief.token);
       const overtake = () => send('PATCH', `/v1/users/${other.id}`, { status: 'disabled' });
       await ok(overtaken(service, databaseUrl, { needed: secretRow(), change, overtake }));
+      assert.equal(await value(), 'after');
+    });
+
+    test('counts the proof of a bound token once, though its change is decided on twice', async () => {
+      await begin();
+      const key = await newDpopKey();
+      const token = (await ok(send('POST', '/auth/tokens', { name: 'bound', dpop_jkt: key.jkt }, thief.token), 201))
+        .token;
+      const url = secretUrl(vault, 'db');
+      const claims = { htm: 'PUT', htu: `${service.url}${url}`, token, at: service.clock.now() };
+      const headers = { authorization: `DPoP ${token}`, dpop: await proofBy(key, claims) };
+      const other = await addPerson(service, { tenant });
+      const change = () => service.call('PUT', url, { token: null, headers, body: { value: 'after' } });
+      const overtake = () => send('PATCH', `/v1/users/${other.id}`, { status: 'disabled' });
+      if (kind === 'postgres') await ok(overtaken(service, databaseUrl, { needed: secretRow(), change, overtake }));
+      // On SQLite the proof itself waits for its turn, so the change is decided on once.
+      else await ok(change());
+      await refused(change(), 401, 'INVALID_DPOP_PROOF');
       assert.equal(await value(), 'after');
     });
 
