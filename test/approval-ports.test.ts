@@ -9,6 +9,7 @@ import { policiesOfUser } from '../server/src/features/policies/index.ts';
 import { principalOf } from '../server/src/features/tokens/index.ts';
 import { findUser } from '../server/src/features/users/index.ts';
 import { AwaitsApproval } from '../server/src/kernel/approval.ts';
+import { NO_PROOFS } from '../server/src/kernel/auth/authentication.ts';
 import { HOUR_MS } from '../server/src/kernel/clock.ts';
 import { Context } from '../server/src/kernel/context.ts';
 import { ANY_TOKEN, bind, type EndpointDeclaration, endpoint, NONE } from '../server/src/kernel/endpoint.ts';
@@ -123,6 +124,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
     const { read } = service.app.kernel.database;
     return (await read.selectFrom('groups').select('name').where('name', '=', name).execute()).length === 1;
   };
+  const epochNow = async () => Number(await service.app.kernel.epochs.current(tenant.id));
   const contextOf = async (userId: string, declaration: EndpointDeclaration, params: Record<string, string> = {}) => {
     const { kernel } = service.app;
     const { read } = kernel.database;
@@ -138,10 +140,12 @@ onBothDatabases('what other features connect to approvals', (database) => {
       address: '127.0.0.1',
       certificate: null,
     };
-    const ctx = new Context(kernel, declaration, call, { keepAnswer: async () => {}, approvals: desk });
     const credential = { credential: 'pat', credentialId: 'token_x', tokenRates: {}, ceilings: [] } as const;
     const times = { mfaAt: null, expiresAt: kernel.clock.now() + HOUR_MS };
-    ctx.become(principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...times }), 1);
+    const principal = principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...times });
+    const acceptAgain = async () => ({ principal, epoch: await epochNow(), proofs: NO_PROOFS });
+    const ctx = new Context(kernel, declaration, call, { keepAnswer: async () => {}, approvals: desk, acceptAgain });
+    ctx.become(principal, await epochNow());
     return ctx;
   };
   const ask = async (userId: string, name: string) => {

@@ -236,8 +236,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
     const features = featuresOf(kernel, { heads, state, approvals, certificates });
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),
-      kernel.epochs,
-      kernel.clock,
+      kernel,
     );
     const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
     for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);

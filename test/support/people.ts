@@ -125,7 +125,7 @@ export async function addColleague(
   const issued = await issueToken(kernel, { tenantId, userId: row.user_id, ...token, ...more });
   await recorded(kernel, tenantId, async (tx) => {
     await insertNew(tx, row);
-    await insertToken(tx, issued.row);
+    await insertToken(tx, issued.row, row);
   });
   return { id: row.user_id, email: row.email, token: issued.token };
 }

@@ -1,9 +1,11 @@
 import type { Basis } from './approval.ts';
+import { NO_PROOFS } from './auth/authentication.ts';
 import { type Call, Context, type Surroundings } from './context.ts';
 import { CofferError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
 import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant } from './pipeline.ts';
-import type { Tx } from './storage/database.ts';
+import type { Principal } from './principal.ts';
+import type { Reader, Tx } from './storage/database.ts';
 
 /** What was granted, and by whom. */
 export interface Grant {
@@ -13,8 +15,13 @@ export interface Grant {
   basis: Basis;
 }
 
-/** Runs `act` inside the one transaction of the request that grants. */
-export type Within = (act: (tx: Tx) => Promise<void>) => Promise<void>;
+/** What it takes from the request that grants. */
+export interface Around {
+  /** Runs `act` inside the one transaction of that request. */
+  within(act: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Who asked, with the rights they have now. */
+  requester(db: Reader): Promise<Principal>;
+}
 
 /**
  * A request that waited for approval, on its way at last: for who asked for it, with the rights they have now, through the code that would
@@ -23,10 +30,10 @@ export type Within = (act: (tx: Tx) => Promise<void>) => Promise<void>;
 export class CarryOut extends Context {
   readonly #endpoint: ReadyEndpoint;
   readonly #grant: Grant;
-  readonly #within: Within;
+  readonly #within: Around['within'];
 
-  constructor(kernel: Kernel, endpoint: ReadyEndpoint, call: Call, grant: Grant, within: Within) {
-    super(kernel, endpoint.declaration, call, INSIDE_ANOTHER);
+  constructor(kernel: Kernel, endpoint: ReadyEndpoint, call: Call, grant: Grant, { within, requester }: Around) {
+    super(kernel, endpoint.declaration, call, insideAnother(requester));
     this.#endpoint = endpoint;
     this.#grant = grant;
     this.#within = within;
@@ -70,10 +77,16 @@ export class CarryOut extends Context {
   }
 }
 
-const INSIDE_ANOTHER: Surroundings = {
-  keepAnswer: async () => {},
-  approvals: { standsAlone: neverAsked, prepare: neverAsked },
-};
+function insideAnother(requester: Around['requester']): Surroundings {
+  return {
+    keepAnswer: async () => {},
+    approvals: { standsAlone: neverAsked, prepare: neverAsked },
+    acceptAgain: async (ctx, { db, epochOf }) => {
+      const epoch = await epochOf(ctx.tenantId);
+      return { principal: await requester(db), epoch: epoch ?? NaN, proofs: NO_PROOFS };
+    },
+  };
+}
 
 async function neverAsked(): Promise<never> {
   throw new Error('what is carried out needs no further approval');

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { whileAccepted } from './acceptance.ts';
 import {
   type ApprovalDesk,
   ApprovalRequired,
@@ -9,7 +10,7 @@ import {
   ruleOf,
 } from './approval.ts';
 import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
-import { NO_PROOFS, type Proofs } from './auth/authentication.ts';
+import { type Authenticated, NO_PROOFS, type Proofs, type View } from './auth/authentication.ts';
 import { authorize, isAuthorized } from './authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
 import { isConceivable } from './authz/evaluate.ts';
@@ -17,6 +18,7 @@ import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts'
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault, vaultsByName } from './authz/reach.ts';
 import type { MacKey } from './crypto/keyring.ts';
+import { Decisions, RightsChanged } from './decisions.ts';
 import { type EndpointDeclaration, NONE } from './endpoint.ts';
 import { CofferError } from './errors.ts';
 import type { PeerCertificate } from './http/peer-certificate.ts';
@@ -54,6 +56,8 @@ export interface Surroundings {
   /** Keeps the answer, in the transaction of the change. */
   keepAnswer(tx: Tx, status: number, result: unknown): Promise<void>;
   approvals: ApprovalDesk;
+  /** Who asks, as the view shows them now; refuses by throwing. */
+  acceptAgain(ctx: Context, view: View): Promise<Authenticated>;
 }
 
 /** One request on its way through the pipeline: who asks, from where, and what will be recorded of it. */
@@ -90,6 +94,11 @@ export class Context {
   #details: Record<string, unknown> | undefined;
   readonly #surroundings: Surroundings;
   #tx: Tx | null = null;
+  /** What was decided on, if the caller was authorized for one resource. */
+  #authorized: { resource: string; attributes: ResourceAttributes } | null = null;
+  readonly #decisions: Decisions | null;
+  /** Requests of others that the change of this one carries out: their callers are decided on again with this one's. */
+  readonly alongside: Context[] = [];
 
   constructor(kernel: Kernel, declaration: EndpointDeclaration, call: Call, surroundings: Surroundings) {
     this.kernel = kernel;
@@ -100,6 +109,7 @@ export class Context {
     const query = call.url.indexOf('?');
     this.resource = query === -1 ? call.url : call.url.slice(0, query);
     this.#surroundings = surroundings;
+    this.#decisions = declaration.effect === 'change' ? new Decisions() : null;
   }
 
   get database(): Database {
@@ -186,10 +196,18 @@ export class Context {
     return mfaAt !== null && this.now - mfaAt < MFA_FRESH_MS;
   }
 
+  /** Asks about the caller's rights. A change remembers what it asked: see `acceptAgain`. */
+  decide<T>(decide: (principal: Principal) => T): T {
+    const outcome = decide(this.principal);
+    this.#decisions?.add(decide, outcome);
+    return outcome;
+  }
+
   /** For endpoints open to every accepted credential: only where it may be used from is still asked. */
   authorizeCredentialOnly(): void {
     const context = { ip: this.call.address, time: this.now };
-    const verdict = withinCeiling(this.principal.ceilings, { action: 'self:read', resource: 'self', context });
+    const request = { action: 'self:read', resource: 'self', context };
+    const verdict = this.decide(({ ceilings }) => withinCeiling(ceilings, request));
     if (verdict === 'ip') throw ipNotAllowed('ip_not_allowed');
     this.resource = 'self';
     this.isAuthorized = true;
@@ -201,8 +219,8 @@ export class Context {
    * ceiling that could do these would lift its own ceiling.
    */
   requireUnrestricted(): void {
-    const isRestricted = this.principal.ceilings.some(
-      (c) => c.vaults !== null || c.actions !== null || c.cidrs !== null || c.places !== null,
+    const isRestricted = this.decide(({ ceilings }) =>
+      ceilings.some((c) => c.vaults !== null || c.actions !== null || c.cidrs !== null || c.places !== null),
     );
     if (!isRestricted) return;
     const message = 'A token with a scope or an address list cannot do this: use a session, or a token without them.';
@@ -216,6 +234,7 @@ export class Context {
     const refusal = this.#refusal(this.declaration.permission, resource, attributes);
     if (refusal !== null) throw refusal;
     this.isAuthorized = true;
+    this.#authorized = { resource, attributes };
   }
 
   /**
@@ -223,7 +242,8 @@ export class Context {
    * locked for them, so not even the time it takes tells whether it exists.
    */
   refuseHopeless(resource: string): void {
-    if (!isConceivable(this.principal.policies, this.declaration.permission, resource)) this.authorize(resource);
+    const { permission } = this.declaration;
+    if (!this.decide(({ policies }) => isConceivable(policies, permission, resource))) this.authorize(resource);
   }
 
   /** Whether the caller may; for leaving things out of a list without refusing the list. */
@@ -246,12 +266,13 @@ export class Context {
 
   #isDenied(action: string, resource: string): boolean {
     const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
-    return authorize(this.principal, { action, resource, context }).reason === 'explicit_deny';
+    const request = { action, resource, context };
+    return this.decide((principal) => authorize(principal, request).reason === 'explicit_deny');
   }
 
   /** Whether the credential is for some paths of a vault only: what has no path lies in none of them. */
   isConfinedIn(vault: string): boolean {
-    const [all] = placesInVault(this.principal.ceilings, vault);
+    const [all] = this.decide(({ ceilings }) => placesInVault(ceilings, vault));
     return all?.from !== ALL_PATHS.from || all.to !== ALL_PATHS.to;
   }
 
@@ -259,18 +280,19 @@ export class Context {
   reach(action: string, vault: string): PathRange[] {
     const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
     const request = { action, resource: vaultResource(vault), context };
-    if (withinCeiling(this.principal.ceilings, request) !== 'ok') return [];
-    return intersection(
-      reachInVault(this.principal.policies, action, vault, context),
-      placesInVault(this.principal.ceilings, vault),
+    return this.decide(({ ceilings, policies }) =>
+      withinCeiling(ceilings, request) === 'ok'
+        ? intersection(reachInVault(policies, action, vault, context), placesInVault(ceilings, vault))
+        : [],
     );
   }
 
   /** The names of the vaults on which the caller may do this; null if it must be asked of each. */
   vaultsByName(action: string): PathRange[] | null {
-    const { ceilings, policies } = this.principal;
-    const isBound = ceilings.some(({ vaults, places }) => vaults !== null || places !== null);
-    return isBound ? null : vaultsByName(policies, action);
+    return this.decide(({ ceilings, policies }) => {
+      const isBound = ceilings.some(({ vaults, places }) => vaults !== null || places !== null);
+      return isBound ? null : vaultsByName(policies, action);
+    });
   }
 
   /** For what answers with as much as the caller may see: it is refused only to who may see nothing at all. */
@@ -282,7 +304,8 @@ export class Context {
 
   /** For a list that shows what the caller may see, be it nothing: only the credential itself can forbid to ask. */
   authorizeListing(resource: string): void {
-    const verdict = mayAsk(this.principal.ceilings, this.declaration.permission, this.call.address);
+    const { permission } = this.declaration;
+    const verdict = this.decide(({ ceilings }) => mayAsk(ceilings, permission, this.call.address));
     if (verdict === 'ip') throw ipNotAllowed('ip_not_allowed');
     if (verdict === 'scope')
       throw new CofferError('INSUFFICIENT_PRIVILEGE', OUT_OF_SCOPE, { auditReason: 'out_of_scope' });
@@ -294,7 +317,7 @@ export class Context {
     const { environment, tags } = attributes;
     const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now, environment, tags };
     const request = { action, resource, context };
-    if (isAuthorized(this.principal, request)) return null;
+    if (this.decide((principal) => isAuthorized(principal, request))) return null;
     const decision = authorize(this.principal, request);
     const auditReason = `${action}: ${decision.reason}`;
     if (decision.reason === 'ip_not_allowed') return ipNotAllowed(auditReason);
@@ -320,11 +343,27 @@ export class Context {
     }
   }
 
+  /** Resolves the caller anew, and decides again what was decided; refuses by throwing. */
+  async acceptAgain(view: View): Promise<void> {
+    const before = this.principal;
+    const { principal, epoch, proofs } = await this.#surroundings.acceptAgain(this, view);
+    // Accepted only at the end: after a refusal, another change of this request must be refused too.
+    this.become(principal, NaN, proofs);
+    if (this.#authorized !== null) {
+      const { resource, attributes } = this.#authorized;
+      const refusal = this.#refusal(this.declaration.permission, resource, attributes);
+      if (refusal !== null) throw refusal;
+    }
+    if (this.#decisions?.standFor(principal, before) === false) throw new RightsChanged();
+    for (const other of this.alongside) await other.acceptAgain(view);
+    this.epoch = epoch;
+  }
+
   async #commit<T>(status: number, headKey: MacKey, fn: (tx: Tx) => Promise<T>): Promise<T> {
     const result = await this.database.transaction(async (tx) => {
       this.#tx = tx;
       this.alsoRecorded.length = 0;
-      const outcome = await fn(tx);
+      const outcome = await whileAccepted(this, tx, () => fn(tx));
       this.refuseUndecided();
       await this.#surroundings.keepAnswer(tx, status, outcome);
       await this.kernel.audit.recordIn(tx, [this.entry('allow', status, ''), ...this.alsoRecorded], headKey);

@@ -1,6 +1,6 @@
 import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
 import { type Authenticated, type Authentication, RefusedCredential } from './auth/authentication.ts';
-import { type Call, Context } from './context.ts';
+import { type Call, Context, type Surroundings } from './context.ts';
 import { UnsealError } from './crypto/sealing.ts';
 import {
   type BoundEndpoint,
@@ -65,7 +65,11 @@ export class Pipeline {
       if (idempotent === null) return;
       await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, status, ctx, result));
     };
-    const ctx = new Context(this.#kernel, declaration, call, { keepAnswer, approvals: this.#approvals });
+    const acceptAgain: Surroundings['acceptAgain'] = (ctx, view) => {
+      if (declaration.credentials === 'public') throw new Error('a public endpoint accepts nobody');
+      return this.#authentication.again(ctx, declaration.credentials, view);
+    };
+    const ctx = new Context(this.#kernel, declaration, call, { keepAnswer, approvals: this.#approvals, acceptAgain });
     try {
       rate = limitByAddress(ctx);
       if (declaration.credentials !== 'public') {
@@ -88,9 +92,20 @@ export class Pipeline {
         await this.#recordRead(ctx, reply.status);
       }
       if (ctx.unlistedReads !== null) this.#countUnlisted(ctx, ctx.unlistedReads);
-      return { status: reply.status, body: reply.body || null, headers: replyHeaders(ctx, rate, isReplay) };
+      const body = isStream(reply.body) ? this.#untilRefused(endpoint, ctx, reply.body) : reply.body || null;
+      return { status: reply.status, body, headers: replyHeaders(ctx, rate, isReplay) };
     } catch (error) {
       return this.#refuse(endpoint, ctx, error, rate);
+    }
+  }
+
+  /** A caller who is revoked while the answer is written is refused the rest. That is recorded, and the answer is cut off. */
+  async *#untilRefused(endpoint: ReadyEndpoint, ctx: Context, pieces: AsyncIterable<string>): AsyncGenerator<string> {
+    try {
+      yield* pieces;
+    } catch (error) {
+      if (isRefusal(error)) await this.#refuse(endpoint, ctx, error, null);
+      throw error;
     }
   }
 
@@ -191,9 +206,18 @@ export class Pipeline {
 const NOT_OPENED =
   'A stored value was damaged or changed. Keep a copy of the database, check its disk, and bring the value back from a backup; other values are not touched by it.';
 
+export function isStream(body: Reply['body']): body is AsyncIterable<string> {
+  return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
+}
+
+/** Who asks is not, or no longer, allowed to: nothing went wrong. */
+export function isRefusal(error: unknown): error is CofferError {
+  return error instanceof CofferError && [401, 403].includes(error.status);
+}
+
 function refuseCaller(ctx: Context, error: unknown): never {
   if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
-  if (error instanceof CofferError && [401, 403].includes(error.status)) limitFailures(ctx, 'count');
+  if (isRefusal(error)) limitFailures(ctx, 'count');
   throw error;
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../bootstrap.ts';
 import { insertToken, issueToken } from '../features/tokens/index.ts';
-import { listActiveAdmins } from '../features/users/index.ts';
+import { listActiveAdmins, lockUser } from '../features/users/index.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
 import { DAY_MS, timestamp } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
@@ -47,7 +47,9 @@ export function newAdminToken(config: Config): Promise<string> {
     const pending = `${file}${PENDING_SUFFIX}`;
     replaceDurably(pending, `${token}\n`);
     await kernel.database.transaction(async (tx) => {
-      await insertToken(tx, row);
+      const current = await lockUser(tx, operator.tenant_id, owner.user_id);
+      if (current?.status !== 'active') throw new StartError(`${owner.email} was removed or disabled: run this again.`);
+      await insertToken(tx, row, current);
       await kernel.audit.recordIn(tx, [entry], headKey);
     });
     renameDurably(pending, file);

@@ -9,6 +9,7 @@ import {
   openedValues,
   prefixRange,
   reachOf,
+  type SummaryRow,
   secretResource,
   vaultWithin,
   visiblePage,
@@ -28,13 +29,14 @@ export async function aggregate(
   refuseOutOfScope(ctx, vaultName, within);
   const ranges = reachOf(ctx, vaultName, READABLE);
   const vault = await vaultWithin(ctx, vaultName, ranges);
+  const isReadable = (row: SummaryRow) => row.protection === 'standard' && isWithin(ctx, vaultName, row, READABLE);
   const page = await visiblePage(ctx, {
     vault,
     ranges: intersection(ranges, [within]),
     filter: {},
     cursor: query.cursor,
     limit: query.limit ?? LIST_LIMIT_DEFAULT,
-    isShown: (row) => row.protection === 'standard' && isWithin(ctx, vaultName, row, READABLE),
+    isShown: isReadable,
   });
   ctx.describe({ prefix: query.prefix ?? '', secrets: page.rows.length });
   if (vault.log_reads === 1) {
@@ -47,7 +49,7 @@ export async function aggregate(
   async function* pieces(): AsyncGenerator<string> {
     yield `{"vault":${JSON.stringify(vaultName)},"prefix":${JSON.stringify(query.prefix ?? '')},"secrets":[`;
     let separator = '';
-    for await (const { row, value } of openedValues(ctx, vault, page.rows)) {
+    for await (const { row, value } of openedValues(ctx, vault, page.rows, isReadable)) {
       const { path, type, version } = row;
       yield separator + JSON.stringify({ path, type, value, version });
       separator = ',';

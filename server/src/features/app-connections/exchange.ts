@@ -4,7 +4,7 @@ import type { Context } from '../../kernel/context.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import { OutsideRefusal } from '../../kernel/outside-identity/refusal.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { findTenant, isHeldActive } from '../../kernel/storage/tenant-rows.ts';
 import { allowlistOf } from './principal.ts';
 import { type ConnectionRow, lockConnection } from './store.ts';
 
@@ -66,6 +66,11 @@ export async function lockActive(tx: Tx, row: ConnectionRow): Promise<void> {
   const current = await lockConnection(tx, row.tenant_id, row.connection_no);
   if (current?.client_id !== row.client_id) throw loginDenied('the connection was deleted meanwhile');
   if (DECISIVE.some((field) => current[field] !== row[field])) throw loginDenied('the connection changed meanwhile');
+}
+
+/** The last that is asked before the token is stored, when all else is locked. */
+export async function refuseSuspended(tx: Tx, { tenant_id }: ConnectionRow): Promise<void> {
+  if (!(await isHeldActive(tx, tenant_id))) throw loginDenied('the tenant was suspended meanwhile');
 }
 
 /** What an exchange was decided on; anything else about a connection may change while one is under way. */

@@ -81,7 +81,7 @@ export function refuseDeniedScopes(
   const names = vaults.map(({ name }) => name);
   const places = placesIn(new Set(names), given.allowed_paths, '/allowed_paths');
   const isDenied = (action: string) =>
-    isDeniedWithin(ctx.principal.policies, compileActionPattern(action), names, places);
+    ctx.decide(({ policies }) => isDeniedWithin(policies, compileActionPattern(action), names, places));
   const scope = given.scopes.find((one) => isDenied(one) || (one.startsWith('eso:') && isDenied(ALSO_READS)));
   if (scope === undefined) return;
   throw new CofferError(

@@ -18,7 +18,15 @@ import * as connections from './service.ts';
 import { CONNECTION_TOKENS, expiredBefore } from './token-store.ts';
 
 export { APP_CONNECTION_ENDPOINTS } from './contract.ts';
-export { asLoginDenied, attributeTo, boundKey, lockActive, loginDenied, refuseInactive } from './exchange.ts';
+export {
+  asLoginDenied,
+  attributeTo,
+  boundKey,
+  lockActive,
+  loginDenied,
+  refuseInactive,
+  refuseSuspended,
+} from './exchange.ts';
 export type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 export { actingConnection, connectionPolicies } from './principal.ts';
 export {

@@ -4,7 +4,6 @@ import { placesIn } from '../../kernel/authz/places.ts';
 import { type CompiledPolicy, compileEach } from '../../kernel/authz/policy.ts';
 import type { Context } from '../../kernel/context.ts';
 import { notFound } from '../../kernel/errors.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
@@ -17,15 +16,14 @@ import { type ConnectionRow, findByClient } from './store.ts';
 export type ActingConnection = { principal: Principal; refusal: null } | { principal: null; refusal: string };
 
 export async function actingConnection(
-  kernel: Kernel,
+  db: Reader,
   row: ConnectionRow,
   credential: Pick<Principal, 'credential' | 'credentialId' | 'auditKey' | 'expiresAt'>,
 ): Promise<ActingConnection> {
-  const { read } = kernel.database;
-  const tenant = await findTenant(read, row.tenant_id);
+  const tenant = await findTenant(db, row.tenant_id);
   if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or gone' };
   if (row.status !== 'active') return { principal: null, refusal: 'the connection is disabled' };
-  const vaults = new Set(await vaultNames(read, row));
+  const vaults = new Set(await vaultNames(db, row));
   const places = placesIn(vaults, JSON.parse(row.allowed_paths) as string[], '/allowed_paths');
   const ceiling: Ceiling = {
     ...compileCeiling({ ip_allowlist: allowlistOf(row) ?? undefined }),
@@ -55,7 +53,7 @@ export async function actingConnection(
       role: null,
       tokenRates: {},
       ceilings: [ceiling],
-      policies: [own, ...(await policiesOfConnection(read, row.tenant_id, row.client_id))],
+      policies: [own, ...(await policiesOfConnection(db, row.tenant_id, row.client_id))],
       mfaAt: null,
       ...credential,
     },
@@ -64,10 +62,11 @@ export async function actingConnection(
 
 /** All that counts for a connection, for whoever wants to know what it could do. */
 export async function connectionPolicies(ctx: Context, clientId: string): Promise<CompiledPolicy[]> {
-  const row = await findByClient(ctx.database.read, ctx.tenantId, clientId);
+  const { read } = ctx.database;
+  const row = await findByClient(read, ctx.tenantId, clientId);
   if (row === undefined) throw notFound('connection');
   const credential = { credential: 'connection', credentialId: clientId, expiresAt: ctx.now } as const;
-  return [...((await actingConnection(ctx.kernel, row, credential)).principal?.policies ?? [])];
+  return [...((await actingConnection(read, row, credential)).principal?.policies ?? [])];
 }
 
 export function vaultIdsOf(row: ConnectionRow): string[] {

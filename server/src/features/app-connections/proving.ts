@@ -1,4 +1,4 @@
-import { NO_PROOFS, type ProofRequest, type Proofs, RefusedCredential } from '../../kernel/auth/authentication.ts';
+import { NO_PROOFS, type ProofRequest, type Prove, RefusedCredential } from '../../kernel/auth/authentication.ts';
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { addressIsIn, compileCidrs } from '../../kernel/authz/condition.ts';
 import type { CredentialKind } from '../../kernel/endpoint.ts';
@@ -29,11 +29,11 @@ export function proverOf(
   certificates: ConnectionCertificates,
   row: ConnectionRow,
   presented: Presented,
-): (request: ProofRequest) => Promise<Proofs> {
+): Prove {
   const allowlist = allowlistOf(row);
   const cidrs = allowlist === null ? null : compileCidrs(allowlist, '/ip_allowlist');
   const sessions = new SessionGate(kernel, row);
-  return async (request) => {
+  return async (request, isAgain = false) => {
     const { call, now } = request;
     const mtls = await certificateShown(certificates, row, presented, request);
     const key = await keyProven(kernel, row, presented, request, mtls);
@@ -43,7 +43,7 @@ export function proverOf(
       });
     }
     const session = mtls ? `certificate ${call.certificate?.thumbprint}` : key === null ? call.address : `key ${key}`;
-    await sessions.admit(session, now);
+    if (!isAgain) await sessions.admit(session, now);
     return key === null && !mtls ? NO_PROOFS : { mtls, dpop: key !== null };
   };
 }

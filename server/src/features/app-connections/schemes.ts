@@ -3,12 +3,14 @@ import {
   invalidToken,
   RefusedCredential,
   type Resolved,
+  type View,
 } from '../../kernel/auth/authentication.ts';
 import type { Call } from '../../kernel/context.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Principal } from '../../kernel/principal.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
 import { isClientSecret } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { actingConnection, ownerOf } from './principal.ts';
@@ -42,12 +44,12 @@ export class ConnectionScheme implements CredentialScheme {
     return `connection ${clientId} ${secret}`;
   }
 
-  async resolve(credential: string): Promise<Resolved> {
+  async resolve(credential: string, _call: Call, view: View): Promise<Resolved> {
     const [, clientId = '', secret = ''] = credential.split(' ');
-    const found = await findClient(this.#kernel.database.read, clientId);
+    const found = await findClient(view.db, clientId);
     // Read before the row that counts, which is therefore read again.
-    const epoch = found === undefined ? null : await this.#kernel.epochs.current(found.tenant_id);
-    const row = found && (await findClient(this.#kernel.database.read, clientId));
+    const epoch = found === undefined ? null : await view.epochOf(found.tenant_id);
+    const row = found && (await findClient(view.db, clientId));
     const hash = sha256(secret);
     const isCurrent = equalBytes(row?.secret_hash ?? NO_HASH, hash);
     const isFormer = equalBytes(row?.former_secret_hash ?? NO_HASH, hash);
@@ -57,7 +59,7 @@ export class ConnectionScheme implements CredentialScheme {
     if (expiresAt <= this.#kernel.clock.now()) {
       throw new RefusedCredential('the client secret was replaced', ownerOf(row));
     }
-    return resolved(this.#kernel, this.#certificates, row, epoch, {
+    return resolved({ kernel: this.#kernel, certificates: this.#certificates, db: view.db }, row, epoch, {
       credential: 'connection',
       expiresAt,
     });
@@ -87,13 +89,13 @@ export class CertificateScheme implements CredentialScheme {
   }
 
   /** Whether the certificate is this client's is checked with each request, like every proof: here it only says whom to look for. */
-  async resolve(credential: string): Promise<Resolved> {
+  async resolve(credential: string, _call: Call, view: View): Promise<Resolved> {
     const [kind, clientId = ''] = credential.split(' ');
-    const found = await findClient(this.#kernel.database.read, clientId);
-    const epoch = found === undefined ? null : await this.#kernel.epochs.current(found.tenant_id);
-    const row = found && (await findClient(this.#kernel.database.read, clientId));
+    const found = await findClient(view.db, clientId);
+    const epoch = found === undefined ? null : await view.epochOf(found.tenant_id);
+    const row = found && (await findClient(view.db, clientId));
     if (row === undefined || epoch === null) throw invalidToken('there is no such client');
-    return resolved(this.#kernel, this.#certificates, row, epoch, {
+    return resolved({ kernel: this.#kernel, certificates: this.#certificates, db: view.db }, row, epoch, {
       credential: kind as (typeof CERTIFICATE_KINDS)[number],
       expiresAt: NEVER,
     });
@@ -101,14 +103,13 @@ export class CertificateScheme implements CredentialScheme {
 }
 
 async function resolved(
-  kernel: Kernel,
-  certificates: ConnectionCertificates,
+  { kernel, certificates, db }: { kernel: Kernel; certificates: ConnectionCertificates; db: Reader },
   row: ConnectionRow,
   epoch: number,
   how: Pick<Principal, 'credential' | 'expiresAt'>,
 ): Promise<Resolved> {
   const { credential, expiresAt } = how;
-  const acting = await actingConnection(kernel, row, { credential, credentialId: row.client_id, expiresAt });
+  const acting = await actingConnection(db, row, { credential, credentialId: row.client_id, expiresAt });
   if (acting.principal === null) throw new RefusedCredential(acting.refusal, ownerOf(row));
   return {
     principal: acting.principal,

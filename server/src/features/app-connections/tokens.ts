@@ -1,4 +1,4 @@
-import { invalidToken, RefusedCredential } from '../../kernel/auth/authentication.ts';
+import { invalidToken, RefusedCredential, type View } from '../../kernel/auth/authentication.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -70,13 +70,13 @@ export class ConnectionTokens implements TokenResolver {
     this.#certificates = certificates;
   }
 
-  async resolve(text: string, claims: Parameters<TokenResolver['resolve']>[1]): Promise<ResolvedToken> {
+  async resolve(text: string, claims: Parameters<TokenResolver['resolve']>[1], view: View): Promise<ResolvedToken> {
     const { tenantId, tokenId, subject: clientId } = claims;
-    const { database, epochs, clock } = this.#kernel;
-    const epoch = await epochs.current(tenantId);
+    const { db } = view;
+    const epoch = await view.epochOf(tenantId);
     const [token, row] = await Promise.all([
-      findConnectionToken(database.read, tenantId, tokenId),
-      findByClient(database.read, tenantId, clientId),
+      findConnectionToken(db, tenantId, tokenId),
+      findByClient(db, tenantId, clientId),
     ]);
     if (epoch === null || token === undefined || !equalBytes(token.token_hash, sha256(text))) {
       throw invalidToken('the token is not known');
@@ -84,9 +84,9 @@ export class ConnectionTokens implements TokenResolver {
     if (row === undefined || row.connection_no !== token.connection_no) throw invalidToken('the connection is gone');
     const auditKey = `${token.source}: ${token.subject}`;
     const owner = ownerOf(row, auditKey);
-    if (token.expires_at <= clock.now()) throw new RefusedCredential('the token has expired', owner);
+    if (token.expires_at <= this.#kernel.clock.now()) throw new RefusedCredential('the token has expired', owner);
     if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
-    const acting = await actingConnection(this.#kernel, row, {
+    const acting = await actingConnection(db, row, {
       credential: this.kind,
       credentialId: tokenId,
       auditKey,

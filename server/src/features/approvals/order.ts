@@ -5,6 +5,7 @@ import type { CredentialKind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Principal } from '../../kernel/principal.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { principalOf } from '../tokens/index.ts';
@@ -87,16 +88,15 @@ export function callOf(order: Order, requestId: string): Call {
  * Who asked, with the rights they have now. The ceilings of the token they used were asked when they asked; a token is not needed any
  * more, and may be long gone.
  */
-export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Order): Promise<Principal> {
-  const { read } = kernel.database;
-  const tenant = await findTenant(read, row.tenant_id);
-  const user = await findUser(read, row.tenant_id, order.requester_id);
+export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Order, db: Reader): Promise<Principal> {
+  const tenant = await findTenant(db, row.tenant_id);
+  const user = await findUser(db, row.tenant_id, order.requester_id);
   if (tenant === undefined || user?.status !== 'active') {
     throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Who asked for this is no longer an active user.', {
       auditReason: 'the requester is gone or disabled',
     });
   }
-  return principalOf(tenant, user, await policiesOfUser(read, user), {
+  return principalOf(tenant, user, await policiesOfUser(db, user), {
     credential: order.credential,
     credentialId: row.requester_credential_id,
     tokenRates: {},

@@ -3,6 +3,7 @@ import { cleanText } from '../../kernel/audit/entry.ts';
 import { CarryOut } from '../../kernel/carry-out.ts';
 import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
+import { RightsChanged } from '../../kernel/decisions.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import { idForm } from '../../kernel/ids.ts';
@@ -121,7 +122,8 @@ export class Approvals {
     let answer: Approval | undefined;
     let ownRefusal: unknown;
     const grant = { approvalId, approvedBy: ctx.principal.id, basis: order.basis };
-    const operation = new CarryOut(kernel, endpoint, callOf(order, ctx.call.requestId), grant, async (act) => {
+    const requester = (db: Reader) => requesterNow(kernel, row, order, db);
+    const within = async (act: (tx: Tx) => Promise<void>) => {
       answer = await ctx.change(async (tx) => {
         const accepted = await this.#acceptLocked(ctx, tx, approvalId).catch((error) => {
           ownRefusal = error;
@@ -133,13 +135,17 @@ export class Approvals {
         ctx.describe({ outcome: 'completed' });
         return this.#wire(ctx, tx, approvalId);
       });
-    });
+    };
+    const call = callOf(order, ctx.call.requestId);
+    const operation = new CarryOut(kernel, endpoint, call, grant, { within, requester });
     const { requester_id: id, requester_name: name, requester_credential_id: key } = row;
     operation.identify(tenantId, { kind: 'user', id, name, key });
     try {
-      operation.become(await requesterNow(kernel, row, order), ctx.epoch);
+      operation.become(await requester(ctx.database.read), ctx.epoch);
+      ctx.alongside.push(operation);
       await operation.run();
     } catch (error) {
+      ctx.alongside.length = 0;
       if (error === ownRefusal || !isFinal(error)) throw error;
       return this.#fail(ctx, operation, approvalId, reason, error);
     }
@@ -246,7 +252,8 @@ function settled(ctx: Context, { isSelfApproved }: Accepted) {
 
 /** What will be no better when it is tried again. */
 function isFinal(error: unknown): error is CofferError {
-  return error instanceof CofferError && error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMIT_EXCEEDED';
+  if (!(error instanceof CofferError) || error instanceof RightsChanged) return false;
+  return error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMIT_EXCEEDED';
 }
 
 function statusNow(row: store.ApprovalFacts, now: number): Approval['status'] {

@@ -1,3 +1,4 @@
+import { recheck } from '../../kernel/acceptance.ts';
 import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
 import { segmentsOnward, windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { purgeIn } from '../../kernel/audit/purged-entries.ts';
@@ -5,7 +6,6 @@ import { hashAt, purgedBy, textsOf } from '../../kernel/audit/segment.ts';
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { notFound } from '../../kernel/errors.ts';
-import type { Reader } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { yielder } from '../../kernel/yielding.ts';
 import type { exportAudit } from './contract.ts';
@@ -37,27 +37,28 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
   async function* pieces(): AsyncIterable<string> {
     yield `${JSON.stringify(header)}\n`;
     const unexplained = new Set<string>();
-    yield* linesBetween(read, header.tenant_id, fromSeq, header.last_seq, unexplained);
+    yield* linesBetween(ctx, fromSeq, header.last_seq, unexplained);
     if (unexplained.size === 0) return;
     // Entries were purged while they were exported. The record of it comes after the last one, and has to be in the file too.
     await ctx.kernel.audit.seal();
     const newest = await store.findHead(read, header.tenant_id);
-    yield* linesBetween(read, header.tenant_id, header.last_seq + 1, newest?.seq ?? 0, unexplained);
+    yield* linesBetween(ctx, header.last_seq + 1, newest?.seq ?? 0, unexplained);
   }
   return new Streamed(pieces());
 }
 
 async function* linesBetween(
-  db: Reader,
-  tenantId: string,
+  ctx: Context,
   fromSeq: number,
   lastSeq: number,
   unexplained: Set<string>,
 ): AsyncIterable<string> {
   const yieldNow = yielder();
-  const start = await store.segmentHolding(db, tenantId, fromSeq);
+  const { tenantId, database } = ctx;
+  const start = await store.segmentHolding(database.read, tenantId, fromSeq);
   for (let seq = Number(start?.first_seq ?? fromSeq); seq <= lastSeq; ) {
-    const segments = await segmentsOnward(db, tenantId, seq);
+    await recheck(ctx);
+    const segments = await segmentsOnward(database.read, tenantId, seq);
     const last = segments.at(-1);
     if (last === undefined) return;
     for (const segment of segments) {

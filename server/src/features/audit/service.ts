@@ -1,3 +1,4 @@
+import { recheck } from '../../kernel/acceptance.ts';
 import { isOfNode } from '../../kernel/audit/node-segments.ts';
 import { placesOf, type StoredEntry } from '../../kernel/audit/segment.ts';
 import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
@@ -57,6 +58,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
     }
     if (segments.length < wanted || position === null) return page(found, null);
     nextSegment = position.segment;
+    await recheck(ctx);
   }
 }
 

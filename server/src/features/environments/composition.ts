@@ -62,7 +62,7 @@ async function* withValues(
   given: readonly Effective[],
 ): AsyncGenerator<ComposeEntry> {
   const rest = entries.values();
-  for await (const { row, value } of openedAcross(ctx, given)) {
+  for await (const { row, value } of openedAcross(ctx, given, (entry) => mayBeGiven(ctx, entry))) {
     for (const entry of rest) {
       if (entry !== row) yield toWire(entry);
       else {

@@ -20,6 +20,7 @@ import {
   lockActive,
   loginDenied,
   refuseInactive,
+  refuseSuspended,
 } from '../app-connections/index.ts';
 import type * as contract from './contract.ts';
 import { FEDERATIONS_MAX } from './contract.ts';
@@ -90,6 +91,7 @@ export async function exchange(
     // Asked again, and held: a federation that is changed or deleted while its issuer is asked lets nobody in.
     const current = await store.lockFederation(tx, federation);
     if (current?.revision !== federation.revision) throw loginDenied('the federation changed meanwhile');
+    await refuseSuspended(tx, connection);
     await certificates.insert(tx, prepared.row);
     await insertConnectionToken(tx, row);
     ctx.alsoRecord('cert_issued', ctx.resource, { client_id: connection.client_id, serial: prepared.row.serial });

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { recheck } from '../../kernel/acceptance.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
@@ -111,13 +112,17 @@ async function vaultNames(ctx: Context): Promise<Map<string, string>> {
 }
 
 function byPath(ctx: Context) {
-  return (after: PlacedRow | null, limit: number) =>
-    secretsByPath(ctx.database.read, ctx.tenantId, after?.path ?? '', limit);
+  return async (after: PlacedRow | null, limit: number) => {
+    await recheck(ctx);
+    return secretsByPath(ctx.database.read, ctx.tenantId, after?.path ?? '', limit);
+  };
 }
 
 function byValue(ctx: Context) {
-  return (after: (PlacedRow & Fingerprint) | null, limit: number) =>
-    secretsByFingerprint(ctx.database.read, ctx.tenantId, after ?? NO_FINGERPRINT, limit);
+  return async (after: (PlacedRow & Fingerprint) | null, limit: number) => {
+    await recheck(ctx);
+    return secretsByFingerprint(ctx.database.read, ctx.tenantId, after ?? NO_FINGERPRINT, limit);
+  };
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   prefixRange,
   reachOf,
   refuseInZeroKnowledge,
+  type SummaryRow,
   vaultWithin,
   visiblePage,
   type Wanted,
@@ -22,6 +23,7 @@ export async function search(ctx: Context, vaultName: string, body: Body<typeof 
   const ranges = reachOf(ctx, vaultName, SEARCHABLE);
   const vault = await vaultWithin(ctx, vaultName, ranges);
   refuseInZeroKnowledge(vault, 'Content search');
+  const isSearchable = (row: SummaryRow) => row.protection === 'standard' && isWithin(ctx, vaultName, row, SEARCHABLE);
   const page = await visiblePage(ctx, {
     vault,
     ranges: intersection(ranges, [prefixRange(body.prefix, '/body/prefix')]),
@@ -29,10 +31,10 @@ export async function search(ctx: Context, vaultName: string, body: Body<typeof 
     cursor: body.cursor,
     cursorAt: '/body/cursor',
     limit: OPENED_MAX,
-    isShown: (row) => row.protection === 'standard' && isWithin(ctx, vaultName, row, SEARCHABLE),
+    isShown: isSearchable,
   });
   const matches = [];
-  for await (const { row, value } of openedValues(ctx, vault, page.rows)) {
+  for await (const { row, value } of openedValues(ctx, vault, page.rows, isSearchable)) {
     if (!value.includes(body.query)) continue;
     matches.push({ id: row.secret_id, path: row.path, type: row.type, version: row.version });
   }

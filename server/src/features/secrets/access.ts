@@ -120,7 +120,7 @@ const SHOWING = ['secrets:read', 'eso:read'];
  * person, wherever and whenever they may ask: a token that cannot read at all would otherwise do it for the one that can.
  */
 export function refuseDisclosure(ctx: Context, before: Described, after: Described): void {
-  if (!couldDisclose(ctx.principal.policies, SHOWING, before, after)) return;
+  if (!ctx.decide(({ policies }) => couldDisclose(policies, SHOWING, before, after))) return;
   const message = 'You may not read this secret, and could if this were done: ask somebody who may.';
   throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'secrets:read only after the change' });
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { recheck } from '../../kernel/acceptance.ts';
 import { intersection, justAfter, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -114,6 +115,7 @@ export async function visiblePage(
       from = justAfter(last.path);
       // On SQLite nothing else here lets others have a turn.
       await nextTurn();
+      await recheck(ctx);
     }
   }
   return { rows, next_cursor: null };

@@ -1,4 +1,6 @@
+import { recheck } from '../../kernel/acceptance.ts';
 import type { Context } from '../../kernel/context.ts';
+import { CofferError } from '../../kernel/errors.ts';
 import { READ_WHOLE } from './read-store.ts';
 import { openValue } from './sealing.ts';
 import { findVersion, SECRETS, type SummaryRow } from './store.ts';
@@ -11,37 +13,50 @@ export type DecidedRow = Pick<SummaryRow, 'secret_id' | 'version' | 'protection'
 
 /**
  * The values of ordinary secrets, in the versions that were decided on: what the policy saw is what is read, whatever changed since. A
- * version that is gone by then, or moved elsewhere, is left out.
+ * version that is gone by then, or moved elsewhere, is left out. Who was revoked by then reads no more; of whose rights may have changed,
+ * `mayRead` says whether they still may.
  */
 export function openedValues<R extends DecidedRow>(
   ctx: Context,
   vault: { vault_id: string },
   rows: readonly R[],
+  mayRead: (row: R) => boolean,
 ): AsyncGenerator<{ row: R; value: string }> {
-  return openedIn(ctx, rows, () => vault.vault_id);
+  return openedIn(ctx, rows, { vaultIdOf: () => vault.vault_id, mayRead });
 }
 
 /** The same, of secrets in several vaults. */
 export function openedAcross<R extends DecidedRow & { vault_id: string }>(
   ctx: Context,
   rows: readonly R[],
+  mayRead: (row: R) => boolean,
 ): AsyncGenerator<{ row: R; value: string }> {
-  return openedIn(ctx, rows, (row) => row.vault_id);
+  return openedIn(ctx, rows, { vaultIdOf: (row) => row.vault_id, mayRead });
 }
 
 async function* openedIn<R extends DecidedRow>(
   ctx: Context,
   rows: readonly R[],
-  vaultIdOf: (row: R) => string,
+  { vaultIdOf, mayRead }: { vaultIdOf(row: R): string; mayRead(row: R): boolean },
 ): AsyncGenerator<{ row: R; value: string }> {
+  let hasMoved = false;
   for (let at = 0; at < rows.length; at += HELD_MAX) {
     const held = rows.slice(at, at + HELD_MAX);
+    // A reader may take minutes over it, or the caller may be revoked before the first value is read.
+    if (await recheck(ctx)) hasMoved = true;
+    if (hasMoved && !held.every(mayRead)) throw takenAway();
     const opened = await Promise.all(held.map((row) => openVersion(ctx, vaultIdOf(row), row)));
     for (const [i, value] of opened.entries()) {
       const row = held[i];
       if (row !== undefined && value !== null) yield { row, value };
     }
   }
+}
+
+function takenAway(): CofferError {
+  return new CofferError('INSUFFICIENT_PRIVILEGE', 'Your right to read these values was taken away meanwhile.', {
+    auditReason: 'secrets:read: taken away meanwhile',
+  });
 }
 
 /** What the decision rested on is held against the row as the service wrote it, before its value is opened. */

@@ -5,7 +5,12 @@ import { type Body, type Output, Worded } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findOperatorTenant, findTenantByName, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
+import {
+  findOperatorTenant,
+  findTenantByName,
+  isHeldActive,
+  type TenantRow,
+} from '../../kernel/storage/tenant-rows.ts';
 import { canonicalEmail } from '../../kernel/wire.ts';
 import { secondFactor } from '../mfa/index.ts';
 import { insertToken, issueToken, revokeOfUser, revokeTokens } from '../tokens/index.ts';
@@ -57,7 +62,8 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     if (!(await factor.spend(tx))) throw denied('wrong or spent one-time code');
     await succeeded(tx, subjects);
     if (raised !== null) await updateUser(tx, tenant.tenant_id, user.user_id, { password_hash: raised });
-    await insertToken(tx, issued.row);
+    if (!(await isHeldActive(tx, tenant.tenant_id))) throw denied('the tenant was suspended meanwhile');
+    await insertToken(tx, issued.row, current);
     const { token, row } = issued;
     return { token, token_id: row.token_id, expires_at: timestamp(row.expires_at), user_id: user.user_id };
   });

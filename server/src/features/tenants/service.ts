@@ -63,7 +63,7 @@ export async function prepareTenant(
     await store.insertTenant(tx, row);
     await kernel.audit.beginChain(tx, tenantId, headKey);
     await insertNew(tx, owner);
-    await insertToken(tx, issued.row);
+    await insertToken(tx, issued.row, owner);
     return { headKey };
   };
   return { row, owner, ownerToken: issued.token, insert };

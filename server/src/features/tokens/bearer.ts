@@ -5,6 +5,7 @@ import {
   type ProofRequest,
   RefusedCredential,
   type Resolved,
+  type View,
 } from '../../kernel/auth/authentication.ts';
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
@@ -19,7 +20,7 @@ import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts'
 import { policiesOfUser } from '../policies/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
-import { findToken, type TokenRow } from './store.ts';
+import { findToken, isCurrentGeneration, type TokenRow } from './store.ts';
 
 const BEARER = 'Bearer ';
 /** For tokens that are bound to a key (RFC 9449): whoever sends one proves to hold the key. */
@@ -49,10 +50,10 @@ export class BearerScheme implements CredentialScheme {
     throw invalidToken('the Authorization header is not a bearer token');
   }
 
-  async resolve(credential: string): Promise<Resolved> {
+  async resolve(credential: string, _call: Call, view: View): Promise<Resolved> {
     const isBound = credential.startsWith(DPOP);
     const text = isBound ? credential.slice(DPOP.length) : credential;
-    const { dpopKey, ...resolved } = await this.#resolveText(text);
+    const { dpopKey, ...resolved } = await this.#resolveText(text, view);
     const { principal } = resolved;
     if (dpopKey === null) {
       if (isBound) throw invalidToken('the token is bound to no key, and was sent as if it were', principal);
@@ -69,7 +70,7 @@ export class BearerScheme implements CredentialScheme {
     return { ...resolved, prove };
   }
 
-  async #resolveText(credential: string): Promise<ResolvedToken> {
+  async #resolveText(credential: string, view: View): Promise<ResolvedToken> {
     if (!TOKEN_FORM.test(credential)) throw invalidToken('the token has a form that no token has');
     const isPat = credential.startsWith(PAT_PREFIX);
     const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
@@ -78,15 +79,15 @@ export class BearerScheme implements CredentialScheme {
       throw invalidToken('not a valid token of this installation');
     }
     const other = isPat ? undefined : this.#others.find((resolver) => resolver.kind === kind);
-    if (other !== undefined) return other.resolve(credential, { tenantId: tid, tokenId: jti, subject: sub });
+    if (other !== undefined) return other.resolve(credential, { tenantId: tid, tokenId: jti, subject: sub }, view);
     if (kind !== (isPat ? 'pat' : 'session')) throw invalidToken('the token is of another kind than its prefix says');
 
-    const epoch = await this.#kernel.epochs.current(tid);
-    const { read } = this.#kernel.database;
+    const { db } = view;
+    const epoch = await view.epochOf(tid);
     const [tenant, token, user] = await Promise.all([
-      findTenant(read, tid),
-      findToken(read, tid, jti),
-      findUser(read, tid, sub),
+      findTenant(db, tid),
+      findToken(db, tid, jti),
+      findUser(db, tid, sub),
     ]);
     if (epoch === null || tenant === undefined) throw invalidToken('the tenant is gone');
     if (token === undefined || !equalBytes(token.token_hash, sha256(credential)))
@@ -96,9 +97,10 @@ export class BearerScheme implements CredentialScheme {
     if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
     if (user === undefined || token.user_id !== sub) throw new RefusedCredential('the user is gone', owner);
     if (user.status !== 'active') throw new RefusedCredential('the user is disabled', owner);
+    if (!isCurrentGeneration(token, user)) throw new RefusedCredential('all tokens of the user were revoked', owner);
     if (tenant.status !== 'active') throw new RefusedCredential('the tenant is suspended', owner);
 
-    const principal = principalOf(tenant, user, await policiesOfUser(read, user), {
+    const principal = principalOf(tenant, user, await policiesOfUser(db, user), {
       credential: token.kind,
       credentialId: jti,
       tokenRates: JSON.parse(token.rate_overrides) as RateOverrides,
@@ -119,7 +121,11 @@ export interface ResolvedToken extends Resolved {
 /** Resolves tokens of a kind, offered by the feature that issues them. The signature is checked; the rest is for it to check. */
 export interface TokenResolver {
   readonly kind: CredentialKind;
-  resolve(text: string, claims: { tenantId: string; tokenId: string; subject: string }): Promise<ResolvedToken>;
+  resolve(
+    text: string,
+    claims: { tenantId: string; tokenId: string; subject: string },
+    view: View,
+  ): Promise<ResolvedToken>;
 }
 
 type OfCredential = 'credential' | 'credentialId' | 'tokenRates' | 'ceilings' | 'mfaAt' | 'expiresAt';

@@ -59,6 +59,7 @@ export async function issueToken(kernel: Kernel, facts: TokenFacts): Promise<Iss
       created_at: now,
       expires_at: facts.expiresAt,
       revoked_at: null,
+      generation: null,
     },
   };
 }

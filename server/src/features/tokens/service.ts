@@ -12,7 +12,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { findUser } from '../users/index.ts';
+import { findUser, lockUser } from '../users/index.ts';
 import { ceilingsOf } from './bearer.ts';
 import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, readToken, type Token } from './contract.ts';
 import { issueToken } from './issuer.ts';
@@ -51,10 +51,14 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
   });
   ctx.describe({ token: issued.row.token_id, name: body.name, expires_at: timestamp(issued.row.expires_at) });
   return ctx.change(async (tx) => {
+    // The owner before the token, as in whatever revokes: in the other order the two would wait for each other.
+    const owner = await lockUser(tx, ctx.tenantId, principal.id);
+    if (owner?.status !== 'active') throw invalidToken('the user is gone or disabled', principal);
     // Asked again under a lock: a token made while its parent is being revoked would never be found by that revocation.
     const current = await store.lockToken(tx, ctx.tenantId, principal.credentialId);
-    if (current === undefined || current.revoked_at !== null) throw invalidToken('the token is revoked', principal);
-    await store.insertToken(tx, issued.row);
+    const isGood = current?.revoked_at === null && store.isCurrentGeneration(current, owner);
+    if (!isGood) throw invalidToken('the token is revoked', principal);
+    await store.insertToken(tx, issued.row, owner);
     return { ...toWire(issued.row, ctx.now), token: issued.token };
   });
 }

@@ -4,6 +4,7 @@ import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { lockUser, type UserRow, updateUser } from '../users/index.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -29,6 +30,8 @@ export interface TokenRow {
   created_at: number;
   expires_at: number;
   revoked_at: number | null;
+  /** The number that its owner's tokens of this kind had when it was made: see `isCurrentGeneration`. */
+  generation: number | null;
 }
 
 export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
@@ -47,10 +50,23 @@ export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
     'expires_at',
     'revoked_at',
   ],
+  appended: ['generation'],
 });
 
-export async function insertToken(tx: Tx, row: TokenRow): Promise<void> {
-  await TOKENS.insert(tx, row);
+const GENERATION = { session: 'session_generation', pat: 'pat_generation' } as const;
+
+/**
+ * Whether its owner's row still counts it. To revoke all of somebody's tokens is to count that number up: a list of rows would miss
+ * those that are inserted at the same moment.
+ */
+export function isCurrentGeneration(token: TokenRow, owner: UserRow): boolean {
+  return (token.generation ?? 0) === (owner[GENERATION[token.kind]] ?? 0);
+}
+
+/** `owner` is the row that was read in this transaction to decide that the token may be made. */
+export async function insertToken(tx: Tx, row: TokenRow, owner: UserRow): Promise<void> {
+  if (owner.user_id !== row.user_id) throw new Error('a token belongs to the user it is made for');
+  await TOKENS.insert(tx, { ...row, generation: owner[GENERATION[row.kind]] });
 }
 
 export async function findToken(db: Reader, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
@@ -107,8 +123,8 @@ export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]):
 }
 
 /**
- * Says how many it ended, as the log names them. Repeated until it finds none: a token that was made with one of them in that moment is not seen by the statement that waited for it, but by
- * the next. From then on none can be made, since the one it would be made with is revoked.
+ * Ends all of a person's sessions, or all tokens; says how many, as the log names them. The number in the person's row decides; the rows that
+ * are there are marked as well, for whoever lists them. `except` is the credential that asks, and goes on under the new number.
  */
 export async function revokeOfUser(
   tx: Tx,
@@ -118,24 +134,32 @@ export async function revokeOfUser(
   now: number,
   except: string,
 ): Promise<{ sessions_ended: number; tokens_ended: number }> {
-  const ended = { sessions_ended: 0, tokens_ended: 0 };
-  for (;;) {
-    const rows = await TOKENS.updateWhere(
-      tx,
-      (eb) =>
-        eb.and([
-          eb.and({ tenant_id: tenantId, user_id: userId }),
-          eb('token_id', '!=', except),
-          eb('revoked_at', 'is', null),
-          ...(kinds === 'sessions' ? [eb('kind', '=', 'session')] : []),
-        ]),
-      { revoked_at: now },
-    );
-    if (rows.length === 0) return ended;
-    for (const { kind, expires_at } of rows) {
-      if (expires_at > now) ended[kind === 'session' ? 'sessions_ended' : 'tokens_ended']++;
-    }
-  }
+  const owner = await nextGeneration(tx, tenantId, userId, kinds);
+  const rows = await TOKENS.updateWhere(
+    tx,
+    (eb) =>
+      eb.and([
+        eb.and({ tenant_id: tenantId, user_id: userId }),
+        eb('token_id', '!=', except),
+        eb('revoked_at', 'is', null),
+        ...(kinds === 'sessions' ? [eb('kind', '=', 'session')] : []),
+      ]),
+    { revoked_at: now },
+  );
+  const kept = except === '' ? undefined : await lockToken(tx, tenantId, except);
+  if (kept !== undefined) await TOKENS.update(tx, kept, { generation: owner[GENERATION[kept.kind]] });
+  const live = rows.filter(({ expires_at }) => expires_at > now);
+  const sessions = live.filter(({ kind }) => kind === 'session').length;
+  return { sessions_ended: sessions, tokens_ended: live.length - sessions };
+}
+
+async function nextGeneration(tx: Tx, tenantId: string, userId: string, kinds: 'all' | 'sessions'): Promise<UserRow> {
+  const owner = await lockUser(tx, tenantId, userId);
+  if (owner === undefined) throw new Error('the user whose tokens are revoked is gone');
+  const next: Partial<UserRow> = { session_generation: (owner.session_generation ?? 0) + 1 };
+  if (kinds === 'all') next.pat_generation = (owner.pat_generation ?? 0) + 1;
+  await updateUser(tx, tenantId, userId, next);
+  return { ...owner, ...next };
 }
 
 /** Which of these people have a token, even one that is revoked or has expired and is not forgotten yet. */

@@ -21,6 +21,7 @@ import { DOTENV_TYPE } from './contract.ts';
 import { DotenvError, formatDotenv } from './dotenv.ts';
 
 const EXPORTABLE: Wanted = { every: ['secrets:export'], some: ['secrets:read'] };
+type Opened = AsyncGenerator<{ row: SummaryRow; value: string }>;
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
 
@@ -48,8 +49,9 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   for (const { path, secret_id, version } of open) {
     ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
   }
+  const opened = () => openedValues(ctx, vault, open, isExportable);
   if (names !== null) ctx.replyHeaders['Content-Type'] = DOTENV_TYPE;
-  return new Streamed(names === null ? asJson(ctx, vault, open) : asDotenv(ctx, vault, open, names));
+  return new Streamed(names === null ? asJson(opened()) : asDotenv(opened(), names));
 }
 
 function notAll(): CofferError {
@@ -101,23 +103,18 @@ export function dotenvName(path: string): string {
   return /^\d/.test(name) ? `_${name}` : name;
 }
 
-async function* asJson(ctx: Context, vault: VaultRow, rows: readonly SummaryRow[]): AsyncGenerator<string> {
+async function* asJson(opened: Opened): AsyncGenerator<string> {
   yield '{';
   let separator = '\n';
-  for await (const { row, value } of openedValues(ctx, vault, rows)) {
+  for await (const { row, value } of opened) {
     yield `${separator}  ${JSON.stringify(row.path)}: ${JSON.stringify(value)}`;
     separator = ',\n';
   }
   yield '\n}\n';
 }
 
-async function* asDotenv(
-  ctx: Context,
-  vault: VaultRow,
-  rows: readonly SummaryRow[],
-  names: ReadonlyMap<string, string>,
-): AsyncGenerator<string> {
-  for await (const { row, value } of openedValues(ctx, vault, rows)) {
+async function* asDotenv(opened: Opened, names: ReadonlyMap<string, string>): AsyncGenerator<string> {
+  for await (const { row, value } of opened) {
     const key = names.get(row.path) ?? row.path;
     try {
       yield formatDotenv([{ key, value }]);

@@ -145,7 +145,16 @@ export function newUser(
   now: number,
 ): UserRow {
   const email = canonicalEmail(facts.email);
-  return { tenant_id: tenantId, user_id: newId('user', now), ...facts, email, status: 'active', created_at: now };
+  return {
+    tenant_id: tenantId,
+    user_id: newId('user', now),
+    ...facts,
+    email,
+    status: 'active',
+    created_at: now,
+    session_generation: null,
+    pat_generation: null,
+  };
 }
 
 export async function insertNew(tx: Tx, row: UserRow): Promise<void> {

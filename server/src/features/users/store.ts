@@ -21,11 +21,16 @@ export interface UserRow {
   /** Empty if the person has none and cannot log in with one. */
   password_hash: string;
   created_at: number;
+  /** How often all their sessions were revoked; null is never. A session made under another number is revoked. */
+  session_generation: number | null;
+  /** The same for their personal access tokens. */
+  pat_generation: number | null;
 }
 
 export const USERS = new AuthenticatedTable<'users', UserRow>('users', {
   key: ['user_id'],
   covered: ['email', 'name', 'role', 'status', 'password_hash', 'created_at'],
+  appended: ['session_generation', 'pat_generation'],
 });
 
 export async function insertUser(tx: Tx, row: UserRow): Promise<void> {

@@ -14,6 +14,7 @@ import {
   lockActive,
   loginDenied,
   refuseInactive,
+  refuseSuspended,
 } from '../app-connections/index.ts';
 import type * as contract from './contract.ts';
 import { type Credential, METHOD_TYPES, type MethodType } from './contract.ts';
@@ -65,6 +66,7 @@ export async function login(ctx: Context, outside: Outside, body: Body<typeof co
     // Asked again, and held: a method that is changed or deleted while the outside is asked lets nobody in, nor does one after that.
     const current = await store.lockMethod(tx, method.tenant_id, method_id);
     if (current?.revision !== method.revision) throw loginDenied('the method changed meanwhile');
+    await refuseSuspended(tx, connection);
     await insertConnectionToken(tx, row);
     return { cv_jwt: token, expires_at: timestamp(row.expires_at) };
   });

@@ -4,6 +4,7 @@ import type { Call } from '../context.ts';
 import type { CredentialKind, EndpointDeclaration } from '../endpoint.ts';
 import { CofferError } from '../errors.ts';
 import type { Actor, Principal } from '../principal.ts';
+import type { Database, Reader } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
 
 const CACHE_CAPACITY = 20_000;
@@ -24,13 +25,23 @@ export interface ProofRequest {
   readonly now: number;
 }
 
+/** What a credential is resolved from. */
+export interface View {
+  readonly db: Reader;
+  /** Asked before anything is read from `db` that the epoch stands for. */
+  epochOf(tenantId: string): Promise<number | null> | number | null;
+}
+
 export interface Resolved {
   principal: Principal;
   /** Read before the rows the principal was made from, so that it can only be too old, never too new. */
   epoch: number;
   /** What each request must show beside the credential, such as a certificate; refuses by throwing. */
-  prove?: (request: ProofRequest) => Promise<Proofs>;
+  prove?: Prove;
 }
+
+/** `isAgain`: the request was let in before, and is decided on once more. What admits it, such as a place among sessions, it has. */
+export type Prove = (request: ProofRequest, isAgain?: boolean) => Promise<Proofs>;
 
 /** One way to present a credential, offered by the feature that issues it. */
 export interface CredentialScheme {
@@ -40,7 +51,7 @@ export interface CredentialScheme {
    */
   detect(call: Call, declaration: EndpointDeclaration): string | null;
   /** `call` is for what a credential alone does not hold; what it resolves to must not depend on anything else of the request. */
-  resolve(credential: string, call: Call): Promise<Resolved>;
+  resolve(credential: string, call: Call, view: View): Promise<Resolved>;
 }
 
 export interface Authenticated {
@@ -62,14 +73,19 @@ export interface Gate {
 export class Authentication {
   readonly #schemes: readonly CredentialScheme[];
   readonly #epochs: Epochs;
+  readonly #committed: View;
   readonly #clock: Clock;
   readonly #cache = new BoundedCache<string, Resolved>(CACHE_CAPACITY);
   /** The highest epoch of each tenant that was seen: one that goes back was put back, and with it what was revoked since would count again. */
   readonly #highest = new BoundedCache<string, number>(CACHE_CAPACITY);
 
-  constructor(schemes: readonly CredentialScheme[], epochs: Epochs, clock: Clock) {
+  constructor(
+    schemes: readonly CredentialScheme[],
+    { database, epochs, clock }: { database: Database; epochs: Epochs; clock: Clock },
+  ) {
     this.#schemes = schemes;
     this.#epochs = epochs;
+    this.#committed = { db: database.read, epochOf: (tenantId) => epochs.current(tenantId) };
     this.#clock = clock;
   }
 
@@ -113,9 +129,20 @@ export class Authentication {
     gate: Gate,
   ): Promise<Authenticated> {
     this.#cache.delete(credential);
-    const resolved = await scheme.resolve(credential, request.call);
+    const resolved = await scheme.resolve(credential, request.call, this.#committed);
     this.#cache.set(credential, resolved);
     return this.#accept(resolved, request, accepted, gate);
+  }
+
+  /**
+   * Decides once more on a request that was let in before, as `view` shows its caller now. Nothing is cached: a transaction sees what may
+   * never be committed.
+   */
+  async again(request: ProofRequest, accepted: readonly CredentialKind[], view: View): Promise<Authenticated> {
+    const [scheme, credential] = this.#detect(request);
+    const { principal, epoch, prove } = await scheme.resolve(credential, request.call, view);
+    this.#refuseUnusable(principal, accepted);
+    return { principal, epoch, proofs: prove === undefined ? NO_PROOFS : await prove(request, true) };
   }
 
   #accept(
@@ -124,13 +151,17 @@ export class Authentication {
     accepted: readonly CredentialKind[],
     gate: Gate,
   ): Authenticated | Promise<Authenticated> {
+    this.#refuseUnusable(principal, accepted);
+    if (prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
+    gate.recognize(principal);
+    return prove(request).then((proofs) => ({ principal, epoch, proofs }));
+  }
+
+  #refuseUnusable(principal: Principal, accepted: readonly CredentialKind[]): void {
     if (principal.expiresAt <= this.#clock.now()) throw invalidToken('the token has expired', principal);
     if (!accepted.includes(principal.credential)) {
       throw invalidToken(`a ${principal.credential} is not accepted here`, principal);
     }
-    if (prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
-    gate.recognize(principal);
-    return prove(request).then((proofs) => ({ principal, epoch, proofs }));
   }
 
   /** One credential: with two, which of them counts would be for us to guess, and for others to make us guess. */

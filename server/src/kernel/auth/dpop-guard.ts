@@ -1,4 +1,5 @@
 import type { Addresses } from '../addresses.ts';
+import type { Call } from '../context.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { CofferError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';
@@ -16,6 +17,8 @@ export class DpopGuard {
   readonly #addresses: Addresses;
   readonly #nonces: DpopNonces;
   readonly #isNonceRequired: boolean;
+  /** By the request: what it proved, and for what. */
+  readonly #proven = new WeakMap<Call, { tenantId: string; token: string | null; key: string }>();
 
   constructor(parts: { database: Database; keyring: Keyring; addresses: Addresses; isNonceRequired: boolean }) {
     this.#database = parts.database;
@@ -25,10 +28,19 @@ export class DpopGuard {
   }
 
   /** The thumbprint of the key that the request proves to hold, or null if it has no proof. A bad one is refused. */
-  async provenKey({ call, declaration, now }: ProofRequest, tenantId: string, token: string | null) {
-    const header = call.headers['dpop'];
+  async provenKey(request: ProofRequest, tenantId: string, token: string | null): Promise<string | null> {
+    const header = request.call.headers['dpop'];
     if (header === undefined) return null;
-    const proof = await this.#verified(String(header), {
+    // A proof is good for one request, which may be decided on more than once.
+    const known = this.#proven.get(request.call);
+    if (known?.tenantId === tenantId && known.token === token) return known.key;
+    const key = await this.#spent(String(header), request, tenantId, token);
+    this.#proven.set(request.call, { tenantId, token, key });
+    return key;
+  }
+
+  async #spent(header: string, { call, declaration, now }: ProofRequest, tenantId: string, token: string | null) {
+    const proof = await this.#verified(header, {
       method: declaration.method,
       url: call.url,
       origins: this.#addresses.origins,

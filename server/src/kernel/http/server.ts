@@ -9,7 +9,7 @@ import { SECOND_MS } from '../clock.ts';
 import { CofferError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Kernel } from '../kernel.ts';
-import { errorReply, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
+import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
 import { JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
@@ -137,9 +137,9 @@ export function createHttpServer(
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     result.headers['X-Request-Id'] = requestId;
     send(reply, result, common, (error) => {
-      // A reader that leaves half-way is no failure of ours.
+      // A reader that leaves half-way is no failure of ours, nor is one who may read no more.
       const { code } = error as { code?: string };
-      if (code !== 'ERR_STREAM_PREMATURE_CLOSE')
+      if (code !== 'ERR_STREAM_PREMATURE_CLOSE' && !isRefusal(error))
         kernel.log.error({ err: error, request_id: requestId }, 'an answer was cut off');
     });
   };
@@ -333,10 +333,6 @@ function write(
   response.writeHead(status, flat);
   if (isStream(body)) stream(response, body, onFailure);
   else response.end(body ?? undefined);
-}
-
-function isStream(body: Reply['body']): body is AsyncIterable<string> {
-  return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
 /** At the pace of the reader. What fails half-way is cut off, so that nobody takes a part for the whole. */

@@ -3,7 +3,7 @@ import type { MacKey } from '../crypto/keyring.ts';
 import type { Reader, Tx } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import { isRowMac, rowMac } from './row-keys.ts';
-import { type ColumnValue, fieldText, rowDigest, sealedText } from './row-text.ts';
+import { appendedText, type ColumnValue, fieldText, rowDigest, sealedText } from './row-text.ts';
 
 /** Rows that are loaded at once when a whole table is walked. */
 export const WALK_CHUNK = 500;
@@ -18,8 +18,10 @@ type Column<R> = keyof R & string;
 interface Shape<R> {
   /** What names a row inside its tenant. The tenant's own row has no other name than the tenant. */
   key: readonly Column<R>[];
-  /** What the MAC covers beside tenant and key, in an order that never changes: columns added later are appended. */
+  /** What the MAC covers beside tenant and key, in an order that never changes. */
   covered: readonly Column<R>[];
+  /** Covered too, in the order in which later migrations added them. Each is null in rows from before it. */
+  appended?: readonly Column<R>[];
   /** Of these only the head is covered: they are sealed, and bound to the row by that. */
   sealed?: readonly Column<R>[];
   /** Columns that decide nothing, each with the reason. */
@@ -54,16 +56,18 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   readonly isRecorded: boolean;
   readonly isListedAtUpgrade: boolean;
   readonly #fields: readonly [column: Column<R>, isSealed: boolean][];
+  readonly #appended: readonly Column<R>[];
 
-  constructor(name: T, { key, covered, sealed = [], uncovered = {}, ...shape }: Shape<R>) {
+  constructor(name: T, { key, covered, appended = [], sealed = [], uncovered = {}, ...shape }: Shape<R>) {
     this.name = name;
     this.isRecorded = shape.isRecorded ?? true;
     this.isListedAtUpgrade = shape.isListedAtUpgrade ?? this.isRecorded;
     this.key = key;
     this.uncovered = uncovered;
     this.#fields = [...key, ...covered].map((column) => [column, sealed.includes(column)]);
+    this.#appended = appended;
     const plain = Object.keys(uncovered) as Column<R>[];
-    this.columns = ['tenant_id', ...this.#fields.map(([column]) => column), ...plain];
+    this.columns = ['tenant_id', ...this.#fields.map(([column]) => column), ...appended, ...plain];
   }
 
   /** How the audit log calls a row. */
@@ -78,7 +82,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
       const value = row[column] as ColumnValue;
       text += isSealed ? sealedText(value as Uint8Array | null) : fieldText(value);
     }
-    return text;
+    return text + appendedText(this.#appended.map((column) => row[column] as ColumnValue));
   }
 
   digest(row: R): string {

@@ -16,6 +16,18 @@ export function fieldText(value: ColumnValue | undefined): string {
   return `b${value.length}:${hexOf(value)};`;
 }
 
+/**
+ * Columns that a later migration added. Nulls at the end are left out, so that the text of a row from before the migration stays what it was;
+ * it is still the text of no other row, since every field that is there carries its type and length.
+ */
+export function appendedText(values: readonly (ColumnValue | undefined)[]): string {
+  const last = values.findLastIndex((value) => value !== null && value !== undefined);
+  return values
+    .slice(0, last + 1)
+    .map(fieldText)
+    .join('');
+}
+
 /** The head and the length of what is sealed. */
 export function sealedText(value: Uint8Array | null): string {
   if (value === null) return 'n;';

@@ -53,11 +53,33 @@ export async function raiseEpochTo(tx: Tx, tenantId: string, now: number): Promi
     .execute();
 }
 
+/** The epochs that a transaction found before it raised them. */
+const FOUND = new WeakMap<Tx, Map<string, number>>();
+
 /** Every change that matters to access calls this in its own transaction. */
 export async function raiseEpoch(tx: Tx, tenantId: string): Promise<void> {
-  await tx
+  const raised = await tx
     .updateTable('tenants')
     .set((eb) => ({ epoch: eb('epoch', '+', 1) }))
     .where('tenant_id', '=', tenantId)
-    .execute();
+    .returning('epoch')
+    .executeTakeFirst();
+  const found = FOUND.get(tx) ?? new Map<string, number>();
+  FOUND.set(tx, found);
+  if (raised !== undefined && !found.has(tenantId)) found.set(tenantId, raised.epoch - 1);
+}
+
+const HOLD_EPOCH = new PreparedQuery<{ tenantId: string }, { epoch: number }>((db, parameter) =>
+  db.selectFrom('tenants').select('epoch').where('tenant_id', '=', parameter('tenantId')).forShare(),
+);
+
+/**
+ * The tenant's epoch as others left it: what this transaction raised it by does not count. Nobody else raises it before this transaction
+ * ends. Changes that raise nothing hold it together. Locked after all else, since whoever raises it has locked other rows before.
+ */
+export async function heldEpoch(tx: Tx, tenantId: string): Promise<number | null> {
+  const found = FOUND.get(tx)?.get(tenantId);
+  if (found !== undefined) return found;
+  const [row] = await HOLD_EPOCH.run(tx, { tenantId });
+  return row?.epoch ?? null;
 }

@@ -1,5 +1,5 @@
 import { AuthenticatedTable } from '../integrity/authenticated-table.ts';
-import type { Reader } from './database.ts';
+import type { Reader, Tx } from './database.ts';
 import type { TenantsTable } from './tables.ts';
 
 export type TenantRow = TenantsTable;
@@ -18,6 +18,15 @@ export async function findTenant(db: Reader, tenantId: string): Promise<TenantRo
 
 export async function findTenantByName(db: Reader, name: string): Promise<TenantRow | undefined> {
   return TENANTS.checked(db, await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst());
+}
+
+/**
+ * Held until the transaction ends: nobody suspends the tenant before. Asked after all else is locked, since whoever changes the tenant's row has
+ * locked other rows before.
+ */
+export async function isHeldActive(tx: Tx, tenantId: string): Promise<boolean> {
+  const query = tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenantId).forShare();
+  return (await TENANTS.checked(tx, await query.executeTakeFirst()))?.status === 'active';
 }
 
 /** Only to say in whose log something is written: before rows are authenticated there is nothing to check it by. */

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import pg from 'pg';
+import type { Database } from '../../server/src/kernel/storage/database.ts';
+import { query } from './postgres.ts';
+import { pause } from './process.ts';
+import type { Answer, Service } from './service.ts';
+
+const WAITING_MAX_MS = 10_000;
+
+/** A row that the change needs, and what overtakes it does not. */
+export interface NeededRow {
+  table: string;
+  where: Record<string, string | number | Uint8Array>;
+}
+
+/**
+ * Answers what a change is answered whose caller was let in, and had to wait while `overtake` was done and answered. On PostgreSQL it waits for a
+ * row that somebody else holds; on SQLite for its turn behind what overtakes it.
+ */
+export async function overtaken(
+  service: Service,
+  databaseUrl: string | undefined,
+  { needed, change, overtake }: { needed: NeededRow; change(): Promise<Answer>; overtake(): Promise<Answer> },
+): Promise<Answer> {
+  return databaseUrl === undefined
+    ? inTurn(service, change, overtake)
+    : holdingRow(databaseUrl, needed, change, overtake);
+}
+
+async function inTurn(service: Service, change: () => Promise<Answer>, overtake: () => Promise<Answer>) {
+  const { database } = service.app.kernel;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const holding = database.transaction(() => held);
+  try {
+    const overtaking = await queued(database, overtake);
+    const changing = await queued(database, change);
+    release();
+    await holding;
+    assertDone(await overtaking());
+    return await changing();
+  } finally {
+    release();
+  }
+}
+
+/** Sends a request, and goes on when it has asked for its transaction. */
+async function queued(database: Database, send: () => Promise<Answer>): Promise<() => Promise<Answer>> {
+  const { promise: isQueued, resolve: tell } = Promise.withResolvers<void>();
+  const transaction = database.transaction.bind(database);
+  database.transaction = (fn) => {
+    tell();
+    return transaction(fn);
+  };
+  const sent = send();
+  await Promise.race([isQueued, pause(WAITING_MAX_MS)]);
+  database.transaction = transaction;
+  return () => sent;
+}
+
+async function holdingRow(
+  databaseUrl: string,
+  { table, where }: NeededRow,
+  change: () => Promise<Answer>,
+  overtake: () => Promise<Answer>,
+): Promise<Answer> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query('begin');
+    const conditions = Object.keys(where).map((column, i) => `${column} = $${i + 1}`);
+    const found = await client.query(
+      `select 1 from ${table} where ${conditions.join(' and ')} for update`,
+      Object.values(where),
+    );
+    assert.ok(found.rowCount === 1, `one row of ${table} is held`);
+    const changing = change();
+    await untilWaiting(databaseUrl);
+    assertDone(await overtake());
+    await client.query('rollback');
+    return await changing;
+  } finally {
+    await client.end();
+  }
+}
+
+async function untilWaiting(databaseUrl: string): Promise<void> {
+  const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  for (const deadline = Date.now() + WAITING_MAX_MS; Date.now() < deadline; await pause(10)) {
+    if ((await query(databaseUrl, sql)).length > 0) return;
+  }
+  assert.fail('the change does not wait for the row');
+}
+
+function assertDone({ status, text }: Answer): void {
+  assert.ok(status === 200 || status === 204, text);
+}
