@@ -18,8 +18,10 @@ type Column<R> = keyof R & string;
 interface Shape<R> {
   /** What names a row inside its tenant. The tenant's own row has no other name than the tenant. */
   key: readonly Column<R>[];
-  /** What the MAC covers beside tenant and key, in an order that never changes: columns added later are appended. */
+  /** What the MAC covers beside tenant and key, in an order that never changes. */
   covered: readonly Column<R>[];
+  /** Covered too, and added after rows were there: null counts as not there, so that the rows of before keep their MAC. */
+  later?: readonly Column<R>[];
   /** Of these only the head is covered: they are sealed, and bound to the row by that. */
   sealed?: readonly Column<R>[];
   /** Columns that decide nothing, each with the reason. */
@@ -54,8 +56,9 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   readonly isRecorded: boolean;
   readonly isListedAtUpgrade: boolean;
   readonly #fields: readonly [column: Column<R>, isSealed: boolean][];
+  readonly #later: readonly Column<R>[];
 
-  constructor(name: T, { key, covered, sealed = [], uncovered = {}, ...shape }: Shape<R>) {
+  constructor(name: T, { key, covered, later = [], sealed = [], uncovered = {}, ...shape }: Shape<R>) {
     this.name = name;
     this.isRecorded = shape.isRecorded ?? true;
     this.isListedAtUpgrade = shape.isListedAtUpgrade ?? this.isRecorded;
@@ -63,7 +66,8 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     this.uncovered = uncovered;
     this.#fields = [...key, ...covered].map((column) => [column, sealed.includes(column)]);
     const plain = Object.keys(uncovered) as Column<R>[];
-    this.columns = ['tenant_id', ...this.#fields.map(([column]) => column), ...plain];
+    this.#later = later;
+    this.columns = ['tenant_id', ...this.#fields.map(([column]) => column), ...later, ...plain];
   }
 
   /** How the audit log calls a row. */
@@ -77,6 +81,11 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     for (const [column, isSealed] of this.#fields) {
       const value = row[column] as ColumnValue;
       text += isSealed ? sealedText(value as Uint8Array | null) : fieldText(value);
+    }
+    for (const column of this.#later) {
+      const value = (row[column] ?? null) as ColumnValue;
+      // With its name: which of them are null must not be left open.
+      if (value !== null) text += fieldText(column) + fieldText(value);
     }
     return text;
   }
