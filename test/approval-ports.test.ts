@@ -92,6 +92,8 @@ onBothDatabases('what other features connect to approvals', (database) => {
   const ports: ApprovalPorts = {
     managedBy: async (_, tenantId, userId) => (resource) =>
       tenantId === tenant.id && resource.startsWith('thing/') && managers.includes(userId),
+    managersOf: async (_, tenantId, resource) =>
+      tenantId === tenant.id && resource.startsWith('thing/') ? [...managers] : [],
     hooks: { vault_delete: { requested: tell('requested'), released: tell('released') } },
     endpoint: (name) => (name === 'deleteThing' ? ready : undefined),
   };
@@ -139,7 +141,12 @@ onBothDatabases('what other features connect to approvals', (database) => {
       certificate: null,
     };
     const ctx = new Context(kernel, declaration, call, { keepAnswer: async () => {}, approvals: desk });
-    const credential = { credential: 'pat', credentialId: 'token_x', tokenRates: {}, ceilings: [] } as const;
+    const { token_id } = await read
+      .selectFrom('tokens')
+      .select('token_id')
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow();
+    const credential = { credential: 'pat', credentialId: token_id, tokenRates: {}, ceilings: [] } as const;
     const times = { mfaAt: null, expiresAt: kernel.clock.now() + HOUR_MS };
     ctx.become(principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...times }), 1);
     return ctx;
@@ -151,7 +158,10 @@ onBothDatabases('what other features connect to approvals', (database) => {
     assert.ok(ctx.pending !== null);
     return ctx.pending.approval_id;
   };
-  const approve = async (userId: string, id: string) => approvals.approve(await contextOf(userId, decide), id, '');
+  const approve = async (userId: string, id: string) => {
+    const { digest } = await approvals.read(await contextOf(userId, decide), id);
+    return approvals.approve(await contextOf(userId, decide), id, digest ?? '', '');
+  };
   const reject = async (userId: string, id: string) => approvals.reject(await contextOf(userId, decide), id, '');
   const isRefused = (code: string) => (error: unknown) => error instanceof CofferError && error.code === code;
 

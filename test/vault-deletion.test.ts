@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
-import { addPerson, addTenant, done, ok, type Person, refused, type Tenant, uniqueName } from './support/people.ts';
+import {
+  addPerson,
+  addTenant,
+  approve,
+  done,
+  ok,
+  type Person,
+  refused,
+  type Tenant,
+  uniqueName,
+} from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
 onBothDatabases('deleting a production vault', (database) => {
@@ -35,7 +45,9 @@ onBothDatabases('deleting a production vault', (database) => {
     return String(approval_id);
   };
   const decide = (token: string, id: string, verb: 'approve' | 'reject') =>
-    as(token, 'POST', `/approvals/${id}/${verb}`, { reason: 'as agreed' });
+    verb === 'approve'
+      ? approve(service, id, token, { reason: 'as agreed' })
+      : as(token, 'POST', `/approvals/${id}/reject`, { reason: 'as agreed' });
   const statusOf = async (name: string) => {
     const { vaults } = await ok(as(tenant.owner.token, 'GET', '/v1/vaults?limit=1000'));
     const deleted = await ok(as(tenant.owner.token, 'GET', '/v1/vaults?limit=1000&status=deleted'));

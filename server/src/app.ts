@@ -33,10 +33,10 @@ import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature, secondFactorSince } from './features/mfa/index.ts';
 import {
   forgetPrincipal,
-  hasPolicies,
   POLICY_ENDPOINTS,
   policiesFeature,
   policiesTouching,
+  policyNamesOf,
 } from './features/policies/index.ts';
 import { PQC_ENDPOINTS, PqcKeys, pqcFeature } from './features/pqc/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
@@ -52,6 +52,7 @@ import {
   auditRetentions,
   forgetMember,
   managedBy,
+  managersOf,
   markPending,
   membershipsOf,
   unmarkPending,
@@ -144,10 +145,11 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
         await forgetPrincipal(tx, tenantId, 'group', groupId);
         await forgetMember(tx, tenantId, 'group', groupId);
       },
-      hasRights: async (tx, tenantId, groupId) => {
-        const asGroup = [{ kind: 'group' as const, id: groupId }];
-        const isMember = (await membershipsOf(tx, tenantId, asGroup)).length > 0;
-        return isMember || hasPolicies(tx, tenantId, 'group', groupId);
+      rightsOf: async (tx, tenantId, groupId) => {
+        const memberships = await membershipsOf(tx, tenantId, [{ kind: 'group', id: groupId }]);
+        const policies = await policyNamesOf(tx, tenantId, 'group', groupId);
+        const inVaults = memberships.map(({ vault, role }) => `${role} of vault ${vault}`).sort();
+        return [...policies.map((name) => `policy ${name}`), ...inVaults];
       },
     }),
     policiesFeature({
@@ -226,6 +228,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
     const byName = new Map<string, ReadyEndpoint>();
     const approvals = approvalsFeature(kernel, {
       managedBy,
+      managersOf,
       hooks: {
         vault_delete: { requested: markPending, released: unmarkPending },
         eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },

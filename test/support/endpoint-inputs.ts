@@ -13,6 +13,7 @@ import {
   namedGroup,
   ownersToken,
   readSome,
+  seenApproval,
   someApproval,
   someEnvironment,
   someGroup,
@@ -223,7 +224,7 @@ export const INPUTS: Record<string, MakeInput> = {
   }),
   'GET /v1/vaults/{vault}/export': someSecretsVault,
   'GET /approvals/{approval_id}': someApproval,
-  'POST /approvals/{approval_id}/approve': async (world) => ({ ...(await someApproval(world)), body: {} }),
+  'POST /approvals/{approval_id}/approve': async (world) => seenApproval(world, await someApproval(world)),
   'POST /approvals/{approval_id}/reject': async (world) => ({ ...(await someApproval(world)), body: {} }),
   'POST /environments': async () => ({ body: { name: uniqueName('environment') } }),
   'GET /environments/{environment_id}': someEnvironment,
@@ -314,7 +315,7 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
   'POST /v1/vaults/{vault}/secrets/{path*}/move': [toAnotherVault, toUnlikeVault],
   'POST /v1/vaults/{vault}/secrets/{path*}/copy': [toAnotherVault, toUnlikeVault],
   'GET /approvals/{approval_id}': [someVaultDeletion],
-  'POST /approvals/{approval_id}/approve': [async (world) => ({ ...(await someVaultDeletion(world)), body: {} })],
+  'POST /approvals/{approval_id}/approve': [async (world) => seenApproval(world, await someVaultDeletion(world))],
   'POST /approvals/{approval_id}/reject': [async (world) => ({ ...(await someVaultDeletion(world)), body: {} })],
   'POST /environments': [
     async (world) => {

@@ -143,7 +143,7 @@ export async function done(
     return body;
   }
   for (const token of adminsOf(service, tenant)) {
-    const decided = await service.call('POST', `/approvals/${body.approval_id}/approve`, { token, body: {} });
+    const decided = await approve(service, body.approval_id, token);
     if (decided.status === 200) return completed(decided.body);
   }
   assert.fail(`nobody could approve ${text}`);
@@ -155,8 +155,11 @@ export async function approved(service: Service, answer: Promise<Answer>, by: st
   return completed(await ok(approve(service, approval_id, by)));
 }
 
-export function approve(service: Service, approvalId: string, by: string, body: object = {}): Promise<Answer> {
-  return service.call('POST', `/approvals/${approvalId}/approve`, { token: by, body });
+/** Reads it first, as whoever approves does, and says what was seen; whoever may not read it says nothing true. */
+export async function approve(service: Service, approvalId: string, by: string, body: object = {}): Promise<Answer> {
+  const seen = await service.call('GET', `/approvals/${approvalId}`, { token: by });
+  const digest = seen.body?.digest ?? 'nothing';
+  return service.call('POST', `/approvals/${approvalId}/approve`, { token: by, body: { digest, ...body } });
 }
 
 function completed(approval: Answer['body']): Answer['body'] {

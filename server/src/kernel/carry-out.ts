@@ -1,4 +1,4 @@
-import type { Basis } from './approval.ts';
+import type { Proposal } from './approval.ts';
 import { type Call, Context, type Surroundings } from './context.ts';
 import { CofferError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
@@ -10,7 +10,8 @@ export interface Grant {
   approvalId: string;
   /** The id of the user whose decision completed it. */
   approvedBy: string;
-  basis: Basis;
+  /** What the operation said of itself when it was asked for. */
+  proposal: Proposal;
 }
 
 /** Runs `act` inside the one transaction of the request that grants. */
@@ -46,8 +47,12 @@ export class CarryOut extends Context {
     return this.#grant.approvalId;
   }
 
-  override async needsApproval(_tx: Tx, basis: Basis = {}): Promise<void> {
-    if (JSON.stringify(basis) === JSON.stringify(this.#grant.basis)) return;
+  override async needsApproval(_tx: Tx, { basis = {}, differences = [] }: Proposal = {}): Promise<void> {
+    const approved = this.#grant.proposal;
+    const isSame = (now: unknown, then: unknown) => JSON.stringify(now) === JSON.stringify(then);
+    // Requests of 0.4 and before were stored without differences: those rely on the basis alone.
+    const isAsShown = approved.differences === undefined || isSame(differences, approved.differences);
+    if (isSame(basis, approved.basis ?? {}) && isAsShown) return;
     throw new CofferError('VERSION_CONFLICT', 'What it is about has changed since it was asked for: ask for it again.');
   }
 

@@ -3,9 +3,9 @@ import {
   type ApprovalDesk,
   ApprovalRequired,
   AwaitsApproval,
-  type Basis,
   PENDING_STATUS,
   type PendingApproval,
+  type Proposal,
   ruleOf,
 } from './approval.ts';
 import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
@@ -181,6 +181,12 @@ export class Context {
     return this.#details;
   }
 
+  /** Read only where it is declared: what an approval or a repeated request must keep is told by the declaration alone. */
+  get ifMatch(): string | undefined {
+    if (this.declaration.ifMatch !== true) throw new Error(`${this.declaration.name} declares no If-Match`);
+    return this.call.headers['if-match'];
+  }
+
   get isMfaFresh(): boolean {
     const mfaAt = this.#principal?.mfaAt ?? null;
     return mfaAt !== null && this.now - mfaAt < MFA_FRESH_MS;
@@ -314,7 +320,7 @@ export class Context {
       return await this.#commit(this.declaration.status, headKey, fn);
     } catch (error) {
       if (!(error instanceof ApprovalRequired)) throw error;
-      const store = await this.#surroundings.approvals.prepare(this, error.basis);
+      const store = await this.#surroundings.approvals.prepare(this, error.proposal);
       this.pending = await this.#commit(PENDING_STATUS, headKey, store);
       throw new AwaitsApproval();
     }
@@ -337,14 +343,14 @@ export class Context {
   /**
    * The last step of a change that takes two people, after everything is checked and written. If it must wait, all of it is undone, what
    * was asked is kept, and the answer is 202; it is done anew, by this same code, when it is approved. Where the caller is the only one
-   * who could approve, what is not destructive passes. `basis` is what must still be true then.
+   * who could approve, what is not destructive passes. What `proposal` says must still be true then.
    */
-  async needsApproval(tx: Tx, basis: Basis = {}): Promise<void> {
+  async needsApproval(tx: Tx, proposal: Proposal = {}): Promise<void> {
     const { approval, name } = this.declaration;
     if (approval === NONE) throw new Error(`${name} is declared to need no approval`);
     if (tx !== this.#tx) throw new Error('an approval is asked for inside ctx.change');
-    if (ruleOf(approval).isDestructive || !(await this.#surroundings.approvals.standsAlone(this))) {
-      throw new ApprovalRequired(basis);
+    if (ruleOf(approval).isDestructive || !(await this.#surroundings.approvals.standsAlone(this, proposal))) {
+      throw new ApprovalRequired(proposal);
     }
     this.describe({ self_approved: true });
   }

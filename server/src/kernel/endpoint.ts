@@ -72,6 +72,8 @@ export interface EndpointDeclaration {
   query: TObject | None;
   body: TObject | None;
   bodyBytesMax: number;
+  /** Whether `If-Match` is part of what is asked. No other header is: those that matter say who asks, not what. */
+  ifMatch?: true;
   status: 200 | 201 | 202 | 204;
   output: TSchema | None;
   /** The type of an answer that no schema describes. On a tested allow-list. */

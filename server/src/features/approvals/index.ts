@@ -5,7 +5,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import * as contract from './contract.ts';
 import { Desk } from './desk.ts';
-import { expireOverdue } from './expiry.ts';
+import { cancelEnded, expireOverdue } from './expiry.ts';
 import type { ApprovalPorts } from './ports.ts';
 import { Approvals } from './service.ts';
 
@@ -31,12 +31,18 @@ export function approvalsFeature(kernel: Kernel, ports: ApprovalPorts): Approval
         removes: { secondLookMs: 0, share: null },
         run: (signal, cutoff) => expireOverdue(kernel, ports, cutoff, signal),
       },
+      {
+        name: 'cancel-ended-requests',
+        intervalMs: MINUTE_MS,
+        removes: 'nothing',
+        run: (signal) => cancelEnded(kernel, ports, signal),
+      },
     ],
     endpoints: [
       bind(contract.listApprovals, (ctx, { query }) => approvals.list(ctx, query)),
       bind(contract.readApproval, (ctx, { params }) => approvals.read(ctx, params.approval_id)),
       bind(contract.approveApproval, (ctx, { params, body }) =>
-        approvals.approve(ctx, params.approval_id, body.reason ?? ''),
+        approvals.approve(ctx, params.approval_id, body.digest, body.reason ?? ''),
       ),
       bind(contract.rejectApproval, (ctx, { params, body }) =>
         approvals.reject(ctx, params.approval_id, body.reason ?? ''),

@@ -13,6 +13,7 @@ export {
   joinedBy,
   lockGroup,
   membershipOf,
+  membersOfGroups,
 } from './store.ts';
 
 export function groupsFeature(others: groups.GroupNeighbours): Feature {

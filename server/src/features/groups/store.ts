@@ -149,6 +149,17 @@ export async function findGroupByIdOrName(
   return GROUPS.checked(db, await query.executeTakeFirst());
 }
 
+/** Everybody in these groups, with the time each joined. A membership only ever allows, so one that is forged is left out. */
+export async function membersOfGroups(
+  db: Reader,
+  tenantId: string,
+  groupIds: readonly string[],
+): Promise<GroupMemberRow[]> {
+  if (groupIds.length === 0) return [];
+  const query = db.selectFrom('group_members').selectAll().where('tenant_id', '=', tenantId);
+  return GROUP_MEMBERS.authenticOf(db, await query.where('group_id', 'in', groupIds).orderBy('user_id').execute());
+}
+
 /** With the time each was joined. */
 export async function joinedBy(
   db: Reader,

@@ -88,7 +88,10 @@ async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<undefined
   const row = await store.lockTotp(tx, ctx.tenantId, userId);
   if (row === undefined) throw notFound('second factor');
   await store.forgetUser(tx, ctx.tenantId, userId);
-  if (row.confirmed_at !== null) await ctx.needsApproval(tx, { confirmed_at: row.confirmed_at });
+  if (row.confirmed_at !== null) {
+    const differences = [{ what: `second factor of ${userId}`, before: timestamp(row.confirmed_at), after: null }];
+    await ctx.needsApproval(tx, { basis: { confirmed_at: row.confirmed_at }, differences, subject: userId });
+  }
   return undefined;
 }
 

@@ -140,7 +140,7 @@ export function requireVersion(
   row: Pick<store.SecretRow, 'version'>,
   expected: number | undefined,
 ): void {
-  const header = ctx.call.headers['if-match'];
+  const header = ctx.ifMatch;
   const matched = header === undefined ? null : IF_MATCH.exec(header);
   if (header !== undefined && matched === null) {
     throw invalidField('/headers/if-match', 'must be a version in quotes, such as "v3"');

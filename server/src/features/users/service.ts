@@ -1,4 +1,4 @@
-import type { Basis } from '../../kernel/approval.ts';
+import type { Basis, Difference } from '../../kernel/approval.ts';
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -87,7 +87,9 @@ export class Users {
       const isCutOff = password_hash !== undefined || changed.status === 'disabled';
       const ended = isCutOff ? await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
-      if (changesRights(row, changed)) await ctx.needsApproval(tx, await this.#basisOn(ctx, tx, row));
+      if (changesRights(row, changed)) {
+        await ctx.needsApproval(tx, { basis: await this.#basisOn(ctx, tx, row), differences: between(row, changed) });
+      }
       ctx.describe(ended);
       return toWire(changed);
     });
@@ -112,7 +114,12 @@ export class Users {
       await this.#observers.forget(tx, ctx.tenantId, userId);
       await store.deleteUser(tx, ctx.tenantId, userId);
       await raiseEpoch(tx, ctx.tenantId);
-      if (isAdminRole(row.role)) await ctx.needsApproval(tx, { role: row.role });
+      if (isAdminRole(row.role)) {
+        const differences = [
+          { what: `account ${row.email}`, before: { role: row.role, status: row.status }, after: null },
+        ];
+        await ctx.needsApproval(tx, { basis: { role: row.role }, differences });
+      }
       ctx.describe(ended);
       return undefined;
     });
@@ -137,6 +144,15 @@ function changesRights(before: UserRow, after: UserRow): boolean {
   if (before.role !== after.role) return true;
   const isTouched = before.status !== after.status || before.password_hash !== after.password_hash;
   return isTouched && isAdminRole(before.role);
+}
+
+/** Of the fields that change. Of a password only that there is another. */
+function between(before: UserRow, after: UserRow): Difference[] {
+  const fields = (['name', 'role', 'status'] as const).filter((field) => before[field] !== after[field]);
+  const found = fields.map((what) => ({ what, before: before[what], after: after[what] }));
+  if (before.password_hash === after.password_hash) return found;
+  const set = before.password_hash === '' ? 'none' : 'theirs';
+  return [...found, { what: 'password', before: set, after: 'chosen by who asks' }];
 }
 
 export function newUser(

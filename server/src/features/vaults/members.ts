@@ -60,7 +60,7 @@ export async function change(ctx: Context, vault: string, memberId: string, role
   ctx.describe({ member: memberId, role });
   return ctx.change(async (tx) => {
     const { status, member } = await lockedMember(ctx, tx, vault, memberId);
-    if (status === 'pending_deletion' && role === 'manager' && member.role !== 'manager') throw wouldDecide();
+    if (status === 'pending_deletion' && (role === 'manager') !== (member.role === 'manager')) throw wouldDecide();
     const row = { ...member, role };
     await store.setMemberRole(tx, row);
     await raiseEpoch(tx, ctx.tenantId);
@@ -71,7 +71,8 @@ export async function change(ctx: Context, vault: string, memberId: string, role
 export async function remove(ctx: Context, vault: string, memberId: string): Promise<undefined> {
   ctx.describe({ member: memberId });
   return ctx.change(async (tx) => {
-    const { member } = await lockedMember(ctx, tx, vault, memberId);
+    const { status, member } = await lockedMember(ctx, tx, vault, memberId);
+    if (status === 'pending_deletion' && member.role === 'manager') throw wouldDecide();
     await store.deleteMember(tx, member);
     await raiseEpoch(tx, ctx.tenantId);
     return undefined;
@@ -91,7 +92,7 @@ export async function review(ctx: Context, vault: string) {
 function wouldDecide(): CofferError {
   return new CofferError(
     'IN_USE',
-    'The deletion of the vault waits for approval: nobody becomes its manager meanwhile.',
+    'The deletion of the vault waits for approval: its managers stay who they are until that is decided.',
   );
 }
 
