@@ -94,6 +94,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
       tenantId === tenant.id && resource.startsWith('thing/') && managers.includes(userId),
     managersOf: async (_, tenantId, resource) =>
       tenantId === tenant.id && resource.startsWith('thing/') ? [...managers] : [],
+    fortressVaults: async () => [],
     hooks: { vault_delete: { requested: tell('requested'), released: tell('released') } },
     endpoint: (name) => (name === 'deleteThing' ? ready : undefined),
   };
@@ -147,8 +148,9 @@ onBothDatabases('what other features connect to approvals', (database) => {
       .where('user_id', '=', userId)
       .executeTakeFirstOrThrow();
     const credential = { credential: 'pat', credentialId: token_id, tokenRates: {}, ceilings: [] } as const;
-    const times = { mfaAt: null, expiresAt: kernel.clock.now() + HOUR_MS };
-    ctx.become(principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...times }), 1);
+    const factor = { mfaAt: null, factorTrustedFrom: null, mustEnrol: false };
+    const times = { expiresAt: kernel.clock.now() + HOUR_MS };
+    ctx.become(principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...factor, ...times }), 1);
     return ctx;
   };
   const ask = async (userId: string, name: string) => {

@@ -641,7 +641,13 @@ onBothDatabases('approvals', (database) => {
       const { id } = await asked(there);
       // Own second factor: the one thing here that a member may ask for.
       const now = service.clock.now();
-      const factor = { sealed_secret: Buffer.from('x'), confirmed_at: now, last_step: 0, created_at: now };
+      const factor = {
+        sealed_secret: Buffer.from('x'),
+        confirmed_at: now,
+        last_step: 0,
+        created_at: now,
+        trusted_at: null,
+      };
       await asTheService(service.app.kernel.database, (tx) =>
         TOTP.insert(tx, { tenant_id: there.tenant.id, user_id: member.id, ...factor }),
       );

@@ -33,7 +33,12 @@ onBothDatabases('deleting a production vault', (database) => {
     const name = uniqueName('live');
     const { token } = tenant.owner;
     await ok(as(token, 'POST', '/v1/vaults', { name, environment: 'prd' }), 201);
-    await ok(as(token, 'POST', `/v1/vaults/${name}/members`, { user: manager.id, role: 'manager' }), 201);
+    await done(
+      service,
+      as(token, 'POST', `/v1/vaults/${name}/members`, { user: manager.id, role: 'manager' }),
+      201,
+      tenant,
+    );
     await ok(
       as(token, 'POST', `/v1/vaults/${name}/secrets`, { path: 'a', value: 'x', environment: 'production' }),
       201,
@@ -95,15 +100,15 @@ onBothDatabases('deleting a production vault', (database) => {
       done(service, as(token, 'POST', `/v1/groups/${group}/members`, { user_id: id }), 201, tenant);
     const [old, late] = [await newGroup(), await newGroup()];
     await join(old, early);
-    await ok(as(token, 'POST', members, { group: old, role: 'manager' }), 201);
-    await ok(as(token, 'POST', members, { user: raised.id, role: 'reader' }), 201);
+    await done(service, as(token, 'POST', members, { group: old, role: 'manager' }), 201, tenant);
+    await done(service, as(token, 'POST', members, { user: raised.id, role: 'reader' }), 201, tenant);
     service.clock.advance(1);
     const id = await ask(name);
     service.clock.advance(1);
 
-    await ok(as(token, 'POST', members, { user: added.id, role: 'manager' }), 201);
+    await done(service, as(token, 'POST', members, { user: added.id, role: 'manager' }), 201, tenant);
     await join(late, joined);
-    await ok(as(token, 'POST', members, { group: late, role: 'manager' }), 201);
+    await done(service, as(token, 'POST', members, { group: late, role: 'manager' }), 201, tenant);
     await join(old, added);
     await refused(as(token, 'PATCH', `${members}/${raised.id}`, { role: 'manager' }), 409, 'IN_USE');
     for (const person of [added, joined, raised]) {
@@ -114,7 +119,7 @@ onBothDatabases('deleting a production vault', (database) => {
     const { levels } = await ok(decide(early.token, id, 'approve'));
     assert.equal(levels[0].decided_by.id, early.id);
     await ok(decide(admin.token, id, 'reject'));
-    await ok(as(token, 'PATCH', `${members}/${raised.id}`, { role: 'manager' }));
+    await done(service, as(token, 'PATCH', `${members}/${raised.id}`, { role: 'manager' }), 200, tenant);
     service.clock.advance(1);
     const again = await ask(name);
     for (const person of [added, joined, raised]) await ok(as(person.token, 'GET', `/approvals/${again}`));

@@ -37,11 +37,19 @@ import {
   policiesFeature,
   policiesTouching,
   policyNamesOf,
+  touchedBy,
 } from './features/policies/index.ts';
 import { PQC_ENDPOINTS, PqcKeys, pqcFeature } from './features/pqc/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
-import { purgeSecrets, SECRET_ENDPOINTS, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
+import {
+  fortressVaults,
+  purgeSecrets,
+  SECRET_ENDPOINTS,
+  SecretReader,
+  secretIds,
+  secretsFeature,
+} from './features/secrets/index.ts';
 import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
 import { purgeTokens, TOKENIZATION_ENDPOINTS, tokenizationFeature } from './features/tokenization/index.ts';
@@ -151,6 +159,12 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
         const inVaults = memberships.map(({ vault, role }) => `${role} of vault ${vault}`).sort();
         return [...policies.map((name) => `policy ${name}`), ...inVaults];
       },
+      reachOf: async (tx, tenantId, groupId) => {
+        const asGroup = { kind: 'group' as const, id: groupId };
+        const memberships = await membershipsOf(tx, tenantId, [asGroup]);
+        const isTouched = await touchedBy(tx, tenantId, asGroup);
+        return (vault) => memberships.some((one) => one.vault === vault) || isTouched(vault);
+      },
     }),
     policiesFeature({
       clientIdOf: async (db, tenantId, text) => (await findConnection(db, tenantId, text))?.client_id,
@@ -229,6 +243,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
     const approvals = approvalsFeature(kernel, {
       managedBy,
       managersOf,
+      fortressVaults: (tenantId) => fortressVaults(kernel.database.read, tenantId),
       hooks: {
         vault_delete: { requested: markPending, released: unmarkPending },
         eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },

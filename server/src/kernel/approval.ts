@@ -71,6 +71,8 @@ export interface ApprovalDesk {
   standsAlone(ctx: Context, proposal: Proposal): Promise<boolean>;
   /** Seals what was asked, for which keys may have to be made: outside any transaction. */
   prepare(ctx: Context, proposal: Proposal): Promise<StoreApproval>;
+  /** Names of the vaults that hold a fortress secret, deleted ones too. */
+  fortressVaults(tenantId: string): Promise<readonly string[]>;
 }
 
 /** Ends the transaction of a change that is valid and must wait. It never leaves `Context.change`. */

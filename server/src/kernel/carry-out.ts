@@ -1,5 +1,5 @@
-import type { Proposal } from './approval.ts';
-import { type Call, Context, type Surroundings } from './context.ts';
+import type { ApprovalDesk, Proposal } from './approval.ts';
+import { type Call, Context } from './context.ts';
 import { CofferError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
 import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant } from './pipeline.ts';
@@ -26,8 +26,15 @@ export class CarryOut extends Context {
   readonly #grant: Grant;
   readonly #within: Within;
 
-  constructor(kernel: Kernel, endpoint: ReadyEndpoint, call: Call, grant: Grant, within: Within) {
-    super(kernel, endpoint.declaration, call, INSIDE_ANOTHER);
+  constructor(
+    kernel: Kernel,
+    endpoint: ReadyEndpoint,
+    call: Call,
+    grant: Grant,
+    { fortressVaults, within }: Pick<ApprovalDesk, 'fortressVaults'> & { within: Within },
+  ) {
+    const approvals = { standsAlone: neverAsked, prepare: neverAsked, fortressVaults };
+    super(kernel, endpoint.declaration, call, { keepAnswer: async () => {}, approvals });
     this.#endpoint = endpoint;
     this.#grant = grant;
     this.#within = within;
@@ -74,11 +81,6 @@ export class CarryOut extends Context {
     return result;
   }
 }
-
-const INSIDE_ANOTHER: Surroundings = {
-  keepAnswer: async () => {},
-  approvals: { standsAlone: neverAsked, prepare: neverAsked },
-};
 
 async function neverAsked(): Promise<never> {
   throw new Error('what is carried out needs no further approval');

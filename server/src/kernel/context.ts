@@ -16,6 +16,7 @@ import { isConceivable } from './authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault, vaultsByName } from './authz/reach.ts';
+import { DAY_MS } from './clock.ts';
 import type { MacKey } from './crypto/keyring.ts';
 import { type EndpointDeclaration, NONE } from './endpoint.ts';
 import { CofferError } from './errors.ts';
@@ -190,6 +191,22 @@ export class Context {
   get isMfaFresh(): boolean {
     const mfaAt = this.#principal?.mfaAt ?? null;
     return mfaAt !== null && this.now - mfaAt < MFA_FRESH_MS;
+  }
+
+  /** A second factor was shown just now, and it is not one that somebody enrolled since yesterday. */
+  get isFactorProven(): boolean {
+    const from = this.#principal?.factorTrustedFrom ?? null;
+    return this.isMfaFresh && from !== null && from <= this.now;
+  }
+
+  /**
+   * For what lets somebody into vaults: if there is a fortress secret in one of them, it takes the same proof as to read it. Else one stolen
+   * token could make a puppet that reads what the token itself cannot.
+   */
+  async requireProofToGrant(reaches: (vault: string) => boolean): Promise<void> {
+    if (this.isFactorProven) return;
+    const fortresses = await this.#surroundings.approvals.fortressVaults(this.tenantId);
+    if (fortresses.some(reaches)) throw proofRequired('This gives access to fortress secrets, which');
   }
 
   /** For endpoints open to every accepted credential: only where it may be used from is still asked. */
@@ -402,6 +419,16 @@ export class Context {
       details: detailsText(this.#details),
     };
   }
+}
+
+/** How long a second factor must have been there before it opens fortress secrets, unless an approval says so earlier. */
+export const FACTOR_TRUSTED_AFTER_MS = DAY_MS;
+
+export function proofRequired(what: string): CofferError {
+  return new CofferError(
+    'MFA_REQUIRED',
+    `${what} needs a second factor shown within 15 minutes (log in with a one-time code and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
+  );
 }
 
 const OUT_OF_SCOPE = 'The scope of your credential does not include this.';

@@ -57,6 +57,8 @@ export async function actingConnection(
       ceilings: [ceiling],
       policies: [own, ...(await policiesOfConnection(read, row.tenant_id, row.client_id))],
       mfaAt: null,
+      factorTrustedFrom: null,
+      mustEnrol: false,
       ...credential,
     },
   };

@@ -30,10 +30,16 @@ export class Desk implements ApprovalDesk {
    * Read as it is committed, not in the transaction of the change: that one may be adding the second admin, or taking the second one
    * away, and neither may decide whether there is one.
    */
-  async standsAlone(ctx: Context): Promise<boolean> {
+  async standsAlone(ctx: Context, { subject }: Proposal): Promise<boolean> {
     const { id, role } = ctx.principal;
     if (!isAdminRole(role)) return false;
-    return (await actingAdmins(ctx.database.read, ctx.tenantId)).every((admin) => admin === id);
+    const others = (await actingAdmins(ctx.database.read, ctx.tenantId)).filter((admin) => admin !== id);
+    // Whoever lost their second factor may be unable to approve that it is taken away: then the other one is enough, with a factor of their own.
+    return others.length === 0 || (ctx.isFactorProven && others.every((admin) => admin === subject));
+  }
+
+  fortressVaults(tenantId: string): Promise<readonly string[]> {
+    return this.#ports.fortressVaults(tenantId);
   }
 
   async prepare(ctx: Context, proposal: Proposal): Promise<StoreApproval> {

@@ -6,6 +6,7 @@ import { CofferError } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { factorTrustedFrom } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { principalOf } from '../tokens/index.ts';
 import { findUser } from '../users/index.ts';
@@ -105,6 +106,8 @@ export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Orde
     tokenRates: {},
     ceilings: [],
     mfaAt: order.is_mfa_fresh ? kernel.clock.now() : null,
+    factorTrustedFrom: order.is_mfa_fresh ? await factorTrustedFrom(read, row.tenant_id, user.user_id) : null,
+    mustEnrol: false,
     expiresAt: row.expires_at,
   });
 }

@@ -1,6 +1,6 @@
 import { ruleOf } from '../../kernel/approval.ts';
 import { cleanText } from '../../kernel/audit/entry.ts';
-import { CarryOut } from '../../kernel/carry-out.ts';
+import { CarryOut, type Within } from '../../kernel/carry-out.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
@@ -130,7 +130,7 @@ export class Approvals {
     let answer: ApprovalDetail | undefined;
     let ownRefusal: unknown;
     const grant = { approvalId, approvedBy: ctx.principal.id, proposal: order };
-    const operation = new CarryOut(kernel, endpoint, callOf(order, ctx.call.requestId), grant, async (act) => {
+    const within: Within = async (act) => {
       answer = await ctx.change(async (tx) => {
         const accepted = await this.#acceptLocked(ctx, tx, approvalId).catch((error) => {
           ownRefusal = error;
@@ -142,7 +142,9 @@ export class Approvals {
         ctx.describe({ outcome: 'completed' });
         return this.#wire(ctx, tx, approvalId, shown);
       });
-    });
+    };
+    const around = { fortressVaults: this.#ports.fortressVaults, within };
+    const operation = new CarryOut(kernel, endpoint, callOf(order, ctx.call.requestId), grant, around);
     const { requester_id: id, requester_name: name, requester_credential_id: key } = row;
     operation.identify(tenantId, { kind: 'user', id, name, key });
     try {

@@ -21,6 +21,8 @@ export interface GroupNeighbours {
   forget(tx: Tx, tenantId: string, groupId: string): Promise<void>;
   /** What to be in this group gives, or takes, in words for whoever has to approve it; empty if nothing. */
   rightsOf(tx: Tx, tenantId: string, groupId: string): Promise<string[]>;
+  /** Whether its members get at anything in a vault. */
+  reachOf(tx: Tx, tenantId: string, groupId: string): Promise<(vault: string) => boolean>;
 }
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
@@ -103,7 +105,10 @@ export async function addMember(
     await unlessExists(store.insertMember(tx, row), 'The user is a member already.');
     await raiseEpoch(tx, ctx.tenantId);
     const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
-    if (rights.length > 0) await ctx.needsApproval(tx, joining(userId, groupId, null, rights));
+    if (rights.length > 0) {
+      await ctx.requireProofToGrant(await others.reachOf(tx, ctx.tenantId, groupId));
+      await ctx.needsApproval(tx, joining(userId, groupId, null, rights));
+    }
     return { group_id: groupId, user_id: userId, added_at: timestamp(ctx.now) };
   });
 }

@@ -128,6 +128,16 @@ export async function membershipOf(
   return { members: Number(row.members), last_added_at: row.last_added_at };
 }
 
+/** More members than these nobody reads before approving. */
+const MEMBERS_SHOWN_MAX = 100;
+
+/** Who is in a group, for whoever has to approve what the group gets: how many, since when, and the first of them by id. */
+export async function shownGroup(tx: Tx, tenantId: string, groupId: string) {
+  const { members, last_added_at } = await membershipOf(tx, tenantId, groupId);
+  const first = await listMembers(tx, tenantId, groupId, '', MEMBERS_SHOWN_MAX);
+  return { members, last_added_at, shown: { count: members, members: first.rows.map((row) => row.user_id) } };
+}
+
 export async function deleteMember(tx: Tx, tenantId: string, groupId: string, userId: string): Promise<boolean> {
   const deleted = await GROUP_MEMBERS.deleteWhere(tx, (eb) =>
     eb.and({ tenant_id: tenantId, group_id: groupId, user_id: userId }),

@@ -15,7 +15,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
-import { findGroupByIdOrName, groupsOfUser, lockGroup, membershipOf, membersOfGroups } from '../groups/index.ts';
+import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
@@ -23,8 +23,8 @@ import { type Policy, type PolicyPrincipal, readPolicy } from './contract.ts';
 import * as store from './store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
-/** Of a group, or of those a policy is attached to: more than these nobody reads before approving. */
-const MEMBERS_SHOWN_MAX = 100;
+/** More of those whom a policy is attached to nobody reads before approving. */
+const ATTACHMENTS_SHOWN_MAX = 100;
 
 /** What this feature needs to know of machines. */
 export interface PolicyPorts {
@@ -88,7 +88,7 @@ export async function read(ctx: Context, name: string) {
 
 export async function update(ctx: Context, name: string, body: Body<typeof contract.updatePolicy>): Promise<Policy> {
   ctx.requireUnrestricted();
-  refuseBadDocument(name, body.document);
+  const compiled = refuseBadDocument(name, body.document);
   return ctx.change(async (tx) => {
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
@@ -108,6 +108,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     // Attached, it is rights people have: else one could attach a harmless one and change it afterwards.
     const isInUse = (await store.attachmentsOf(tx, ctx.tenantId, name)).length > 0;
     if (isInUse && changed.document !== row.document) {
+      await ctx.requireProofToGrant((vault) => touchesVault(compiled, vault));
       const differences = [
         { what: 'document', before: JSON.parse(row.document), after: body.document },
         { what: 'attached to', before: await principalsWith(tx, ctx.tenantId, name), after: 'the same' },
@@ -137,6 +138,7 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
     ctx.describe({ principal });
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
+    await ctx.requireProofToGrant((vault) => touchesVault(compileRow(row), vault));
     const proposal = await attachedTo(tx, ctx.tenantId, row, principal);
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
@@ -165,13 +167,8 @@ async function attachedTo(
   if (principal.kind !== 'group') return { basis, differences: [{ what, before: null, after }] };
   // Joining a group takes the same lock: one of the two sees the other.
   if ((await lockGroup(tx, tenantId, principal.id)) === undefined) throw notFound('group');
-  const { members, last_added_at } = await membershipOf(tx, tenantId, principal.id);
-  const people = await membersOfGroups(tx, tenantId, [principal.id]);
-  const shown = {
-    ...after,
-    members_count: members,
-    members: people.slice(0, MEMBERS_SHOWN_MAX).map((row) => row.user_id),
-  };
+  const { members, last_added_at, shown: group } = await shownGroup(tx, tenantId, principal.id);
+  const shown = { ...after, group };
   return { basis: { ...basis, members, last_added_at }, differences: [{ what, before: null, after: shown }] };
 }
 
@@ -179,7 +176,7 @@ async function attachedTo(
 async function principalsWith(tx: Tx, tenantId: string, name: string): Promise<FoundPrincipal[]> {
   const attachments = await store.attachmentsOf(tx, tenantId, name);
   return attachments
-    .slice(0, MEMBERS_SHOWN_MAX)
+    .slice(0, ATTACHMENTS_SHOWN_MAX)
     .map(({ principal_kind, principal_id }) => ({ kind: principal_kind, id: principal_id }));
 }
 
@@ -264,6 +261,16 @@ export async function policiesOfConnection(db: Reader, tenantId: string, clientI
 export async function policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]> {
   const rows = await store.attachedPolicies(db, tenantId);
   return rows.filter((row) => touchesVault(compileRow(row), vault)).map((row) => row.name);
+}
+
+/** Which vaults the policies attached to somebody say anything about. */
+export async function touchedBy(
+  db: Reader,
+  tenantId: string,
+  principal: { kind: store.PrincipalKind; id: string },
+): Promise<(vault: string) => boolean> {
+  const policies = (await store.policiesFor(db, tenantId, [principal])).map(compileRow);
+  return (vault) => policies.some((policy) => touchesVault(policy, vault));
 }
 
 function compileRow(row: store.PolicyRow): CompiledPolicy {

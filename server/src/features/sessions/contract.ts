@@ -64,6 +64,7 @@ export const login = endpoint({
 export const logout = endpoint({
   ...common,
   name: 'logout',
+  beforeEnrolment: true,
   method: 'POST',
   path: '/auth/logout',
   summary: 'End this session',
@@ -83,6 +84,7 @@ export const logout = endpoint({
 export const readMe = endpoint({
   ...common,
   name: 'readMe',
+  beforeEnrolment: true,
   method: 'GET',
   path: '/auth/me',
   summary: 'Who you are, and by which credential',

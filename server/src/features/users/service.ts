@@ -42,6 +42,7 @@ export class Users {
     const role = body.role ?? 'member';
     if (role !== 'member') ctx.requireUnrestricted();
     requireOwnerFor(ctx, role);
+    if (isAdminRole(role)) await ctx.requireProofToGrant(EVERY_VAULT);
     const password_hash = body.password === undefined ? '' : await hashPassword(body.password);
     const row = newUser(ctx.tenantId, { email: body.email, name: body.name ?? '', role, password_hash }, ctx.now);
     ctx.describe({ email: row.email, role, ...setsPassword(body) });
@@ -80,6 +81,9 @@ export class Users {
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
       if (body.role !== undefined && body.role !== row.role) requireOwnerFor(ctx, body.role);
+      // Whoever chooses somebody's password can be them.
+      const isGiven = body.password !== undefined || (isAdminRole(body.role ?? null) && !isAdminRole(row.role));
+      if (isGiven) await ctx.requireProofToGrant(EVERY_VAULT);
       const { password: _, ...plain } = body;
       const changed: UserRow = { ...row, ...plain, ...(password_hash !== undefined && { password_hash }) };
       if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
@@ -125,6 +129,9 @@ export class Users {
     });
   }
 }
+
+/** Admins may read what is in any of them. */
+const EVERY_VAULT = () => true;
 
 /** Who approves must know that who asks will know the password of the account. */
 function setsPassword({ password }: { password?: string | undefined }): { sets_password?: true } {
