@@ -10,7 +10,13 @@ import {
   connectionPolicies,
   findConnection,
 } from './features/app-connections/index.ts';
-import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
+import {
+  APPROVAL_ENDPOINTS,
+  type ApprovalPorts,
+  type ApprovalsFeature,
+  approvalsFeature,
+  breakGlassUsesOf,
+} from './features/approvals/index.ts';
 import { ATTESTATION_ENDPOINTS, attestationFeature } from './features/attestation/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import {
@@ -132,7 +138,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
   const keySets = new KeySets(http, kernel.clock);
   const pqcKeys = new PqcKeys(kernel);
   return [
-    sessionsFeature(kernel),
+    sessionsFeature(kernel, { breakGlassUsesOf }),
     tokensFeature(kernel, [
       new ConnectionTokens('federation', kernel, certificates),
       new ConnectionTokens('workload', kernel, certificates),
@@ -218,6 +224,27 @@ interface AppState {
   isStopping: boolean;
 }
 
+/** Every feature, connected with the others: what a process serves, and what an operator's command carries out. */
+export function assemble(kernel: Kernel, heads: Heads, state: AppState = { isStopping: false }) {
+  const byName = new Map<string, ReadyEndpoint>();
+  const approvalPorts: ApprovalPorts = {
+    managedBy,
+    managersOf,
+    fortressVaults: (tenantId) => fortressVaults(kernel.database.read, tenantId),
+    hooks: {
+      vault_delete: { requested: markPending, released: unmarkPending },
+      eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },
+    },
+    endpoint: (name) => byName.get(name),
+  };
+  const approvals = approvalsFeature(kernel, approvalPorts);
+  const certificates = new Certificates(kernel);
+  const features = featuresOf(kernel, { heads, state, approvals, certificates });
+  const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
+  for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
+  return { features, endpoints, approvals, approvalPorts, certificates };
+}
+
 export interface App {
   kernel: Kernel;
   baseUrl: string;
@@ -239,26 +266,12 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
     const { kernel, heads } = await openKernel({ config, time, log, database: storage.database });
     const { isFirstStart, tokenFile } = await bootstrap(kernel);
     const state: AppState = { isStopping: false };
-    const byName = new Map<string, ReadyEndpoint>();
-    const approvals = approvalsFeature(kernel, {
-      managedBy,
-      managersOf,
-      fortressVaults: (tenantId) => fortressVaults(kernel.database.read, tenantId),
-      hooks: {
-        vault_delete: { requested: markPending, released: unmarkPending },
-        eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },
-      },
-      endpoint: (name) => byName.get(name),
-    });
-    const certificates = new Certificates(kernel);
-    const features = featuresOf(kernel, { heads, state, approvals, certificates });
+    const { features, endpoints, approvals, certificates } = assemble(kernel, heads, state);
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),
       kernel.epochs,
       kernel.clock,
     );
-    const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
-    for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
     const pipeline = new Pipeline(kernel, authentication, approvals.desk);
     const identity = await openIdentity(kernel, certificates);
     const server = createHttpServer(kernel, endpoints, pipeline, identity);

@@ -174,6 +174,12 @@ export async function findWhole(db: Reader, tenantId: string, approvalId: string
   return APPROVALS.checked(db, await query.where('approval_id', '=', approvalId).executeTakeFirst());
 }
 
+/** Whose it is: for an operator, who has only the id. */
+export async function tenantOf(db: Reader, approvalId: string): Promise<string | undefined> {
+  const query = db.selectFrom('approvals').select('tenant_id').where('approval_id', '=', approvalId);
+  return (await query.executeTakeFirst())?.tenant_id;
+}
+
 /** Locked, so that of several decisions at once one is first and the others see what it decided. */
 export async function lockApproval(tx: Tx, tenantId: string, approvalId: string): Promise<ApprovalFacts | undefined> {
   const [row] = await APPROVALS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, approval_id: approvalId }));

@@ -106,6 +106,14 @@ export const readMe = endpoint({
       expires_at: timestampText,
       mfa_at: nullable(timestampText),
     }),
+    warnings: Type.Array(
+      object({
+        code: oneOf(['two_admins', 'break_glass']),
+        message: Type.String(),
+        at: nullable(timestampText),
+      }),
+      { description: 'For owners and admins: what they should know of their tenant. Empty for others.' },
+    ),
   }),
   errors: [],
 });

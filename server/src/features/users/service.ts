@@ -48,6 +48,8 @@ export class Users {
     ctx.describe({ email: row.email, role, ...setsPassword(body) });
     return ctx.change(async (tx) => {
       await insertNew(tx, row);
+      // Admins are told how many of them there are.
+      if (isAdminRole(role)) await raiseEpoch(tx, ctx.tenantId);
       if (role !== 'member') await ctx.needsApproval(tx);
       ctx.describe({ user: row.user_id });
       return toWire(row);
