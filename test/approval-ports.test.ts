@@ -93,6 +93,9 @@ onBothDatabases('what other features connect to approvals', (database) => {
   const ports: ApprovalPorts = {
     managedBy: async (_, tenantId, userId) => (resource) =>
       tenantId === tenant.id && resource.startsWith('thing/') && managers.includes(userId),
+    managersOf: async (_, tenantId, resource) =>
+      tenantId === tenant.id && resource.startsWith('thing/') ? [...managers] : [],
+    fortressVaults: async () => [],
     hooks: { vault_delete: { requested: tell('requested'), released: tell('released') } },
     endpoint: (name) => (name === 'deleteThing' ? ready : undefined),
   };
@@ -140,9 +143,15 @@ onBothDatabases('what other features connect to approvals', (database) => {
       address: '127.0.0.1',
       certificate: null,
     };
-    const credential = { credential: 'pat', credentialId: 'token_x', tokenRates: {}, ceilings: [] } as const;
-    const times = { mfaAt: null, expiresAt: kernel.clock.now() + HOUR_MS };
-    const principal = principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...times });
+    const { token_id } = await read
+      .selectFrom('tokens')
+      .select('token_id')
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow();
+    const credential = { credential: 'pat', credentialId: token_id, tokenRates: {}, ceilings: [] } as const;
+    const factor = { mfaAt: null, factorTrustedFrom: null, mustEnrol: false };
+    const times = { expiresAt: kernel.clock.now() + HOUR_MS };
+    const principal = principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...factor, ...times });
     const acceptAgain = async () => ({ principal, epoch: await epochNow(), proofs: NO_PROOFS });
     const ctx = new Context(kernel, declaration, call, { keepAnswer: async () => {}, approvals: desk, acceptAgain });
     ctx.become(principal, await epochNow());
@@ -155,7 +164,10 @@ onBothDatabases('what other features connect to approvals', (database) => {
     assert.ok(ctx.pending !== null);
     return ctx.pending.approval_id;
   };
-  const approve = async (userId: string, id: string) => approvals.approve(await contextOf(userId, decide), id, '');
+  const approve = async (userId: string, id: string) => {
+    const { digest } = await approvals.read(await contextOf(userId, decide), id);
+    return approvals.approve(await contextOf(userId, decide), id, digest ?? '', '');
+  };
   const reject = async (userId: string, id: string) => approvals.reject(await contextOf(userId, decide), id, '');
   const isRefused = (code: string) => (error: unknown) => error instanceof CofferError && error.code === code;
 

@@ -98,7 +98,8 @@ onBothDatabases('approvals', (database) => {
       assert.deepEqual(rest, { status: 'pending_approval', approval: 'rbac_change', resource: `policy/${name}` });
       assert.ok(Math.abs(Date.parse(expires_at) - service.clock.now() - 72 * HOUR_MS) < MINUTE_MS);
       assert.deepEqual(await attachments(name, there), []);
-      const { created_at: _, expires_at: __, ...approval } = await ok(read(approval_id, there.admin));
+      const { created_at: _, expires_at: __, digest, ...approval } = await ok(read(approval_id, there.admin));
+      assert.match(digest, /^[\w-]{43}$/);
       assert.deepEqual(approval, {
         id: approval_id,
         kind: 'rbac_change',
@@ -110,7 +111,23 @@ onBothDatabases('approvals', (database) => {
         decided_at: null,
         levels: [{ level: 'admin', decided_by: null, decision: null, reason: null, at: null }],
         self_approved: false,
+        single_approver: false,
+        cancelled_because: null,
         failure: null,
+        request: {
+          method: 'POST',
+          path: `/v1/policies/${name}/attach`,
+          query: '',
+          body: { principal: { user: there.member.email } },
+          differences: [
+            {
+              what: `attachment of ${name}`,
+              before: null,
+              after: { kind: 'user', id: there.member.id, document: DOCUMENT },
+            },
+          ],
+          names: { [there.member.id]: there.member.email },
+        },
       });
     });
 
@@ -434,9 +451,9 @@ onBothDatabases('approvals', (database) => {
         const asking = await addColleague(service, there.tenant.id, 'admin');
         const made = await asked(there, asking);
         await approved(service, leave(asking.id), there.admin.token);
-        await ok(approve(service, made.id, there.admin.token));
-        const { status, failure } = await ok(read(made.id, there.owner));
-        assert.deepEqual([status, failure.code], ['failed', 'INSUFFICIENT_PRIVILEGE']);
+        await refused(approve(service, made.id, there.admin.token), 409, 'VERSION_CONFLICT');
+        const { status, cancelled_because } = await ok(read(made.id, there.owner));
+        assert.deepEqual([status, cancelled_because], ['cancelled', 'account_ended']);
         assert.deepEqual(await attachments(made.name, there), []);
       }
     });
@@ -552,10 +569,11 @@ onBothDatabases('approvals', (database) => {
     test('an Idempotency-Key on the decision replays it and carries nothing out again', async () => {
       const there = await office();
       const { id, name } = await asked(there);
+      const { digest } = await ok(read(id, there.admin));
       const decide = () =>
         service.call('POST', `/approvals/${id}/approve`, {
           token: there.admin.token,
-          body: {},
+          body: { digest },
           headers: { 'idempotency-key': `decide ${id}`.replace(' ', '-') },
         });
       const first = await decide();
@@ -571,7 +589,9 @@ onBothDatabases('approvals', (database) => {
       await asTheService(service.app.kernel.database, async (tx) => {
         for (let i = 1; i < PENDING_MAX; i++) {
           const approval_id = newId('approval', template.created_at);
-          await APPROVALS.insert(tx, { ...template, approval_id, input_mac: Buffer.from(`${i}`) });
+          // Of one person there would not be so many.
+          const requester_id = `somebody-${i}`;
+          await APPROVALS.insert(tx, { ...template, approval_id, requester_id, input_mac: Buffer.from(`${i}`) });
         }
       });
       const name = await newPolicy(there);
@@ -603,7 +623,7 @@ onBothDatabases('approvals', (database) => {
       const before = await rowOf(id);
       for (const token of [null, 'cv_pat_nonsense', there.admin.token.slice(0, -3)]) {
         for (const verb of ['approve', 'reject']) {
-          const answer = service.call('POST', `/approvals/${id}/${verb}`, { token, body: {} });
+          const answer = service.call('POST', `/approvals/${id}/${verb}`, { token, body: { digest: 'x' } });
           await refused(answer, 401, 'INVALID_TOKEN');
         }
         await refused(service.call('GET', `/approvals/${id}`, { token }), 401, 'INVALID_TOKEN');
@@ -621,7 +641,13 @@ onBothDatabases('approvals', (database) => {
       const { id } = await asked(there);
       // Own second factor: the one thing here that a member may ask for.
       const now = service.clock.now();
-      const factor = { sealed_secret: Buffer.from('x'), confirmed_at: now, last_step: 0, created_at: now };
+      const factor = {
+        sealed_secret: Buffer.from('x'),
+        confirmed_at: now,
+        last_step: 0,
+        created_at: now,
+        trusted_at: null,
+      };
       await asTheService(service.app.kernel.database, (tx) =>
         TOTP.insert(tx, { tenant_id: there.tenant.id, user_id: member.id, ...factor }),
       );
@@ -678,7 +704,8 @@ onBothDatabases('approvals', (database) => {
       const { approval_id } = await ok(attach(name, there.member.id, asking.token, here), 202);
       service.clock.advance(HOUR_MS);
       await refused(attach(name, there.admin.id, asking.token, here), 403, 'INSUFFICIENT_PRIVILEGE');
-      const options = { token: there.admin.token, headers: elsewhere, body: {} };
+      const { digest } = await ok(read(approval_id, there.admin));
+      const options = { token: there.admin.token, headers: elsewhere, body: { digest } };
       const approval = await ok(service.call('POST', `/approvals/${approval_id}/approve`, options));
       assert.equal(approval.status, 'completed', JSON.stringify(approval.failure));
       const byApproval = (entry: Answer['body']) => entry.details.approval_id === approval_id && entry.status === 200;

@@ -28,6 +28,7 @@ const UNAUTHENTICATED: Record<string, string> = {
   job_leases: 'says when a job runs, not what it does',
   operator_words:
     'allows a job to remove what is over, or trusts a clock: whoever writes here can delete by themselves',
+  break_glass_uses: 'tells admins what the audit log tells as well',
   counters: 'gives out numbers; one that was given out before is refused by the key of its table',
   dpop_proofs: 'remembers proofs that were used; a proof that is sent again still needs the credential, within minutes',
   attestation_nonces: 'given out for attestations; a forged one lets its maker use a nonce of their own',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { USES_MAX } from '../server/src/features/eaas/key-cache.ts';
 import { addConnection, callAs } from './support/machines.ts';
-import { addColleague, addTenant, ok, uniqueName } from './support/people.ts';
+import { addColleague, addTenant, approve, ok, uniqueName } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { addVault, auditOf } from './support/vaults.ts';
@@ -202,8 +202,7 @@ onBothDatabases('encryption as a service', (database) => {
       assert.equal((await remove({ reason: 'for another reason' })).body.error.code, 'IN_USE');
       const { kernel } = service.app;
       const admin = await addColleague(service, kernel.operatorTenantId, 'admin');
-      const approve = { token: admin.token, body: { reason: 'seen' } };
-      await ok(service.call('POST', `/approvals/${pending.approval_id}/approve`, approve));
+      await ok(approve(service, pending.approval_id, admin.token, { reason: 'seen' }));
       assert.equal((await decrypt(key, envelope)).status, 404);
       const made = await ok(service.call('POST', '/eaas/keys', { body: { name: key } }), 201);
       assert.equal(made.latest_version, 1);
@@ -332,7 +331,7 @@ test('a rotation and a deletion hold on every node at once', async () => {
   await ok(first.call('POST', '/eaas/keys/shared/rotate', { body: {} }));
   assert.equal(await encrypt(second), 2);
   const pending = await ok(first.call('DELETE', '/eaas/keys/shared', { body: { reason: 'not needed any more' } }), 202);
-  await ok(first.call('POST', `/approvals/${pending.approval_id}/approve`, { body: { reason: 'alone' } }));
+  await ok(approve(first, pending.approval_id, first.adminToken, { reason: 'alone' }));
   const gone = await second.call('POST', '/eaas/keys/shared/encrypt', { body: { plaintext: 'x' } });
   assert.equal(gone.status, 404);
   await second.close();

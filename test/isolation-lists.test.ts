@@ -181,8 +181,11 @@ onBothDatabases('isolation of lists', (database) => {
       const id = String(params?.['approval_id']);
       for (const token of [theirs.token, neighbours.member.token, neighbours.elsewhere.token]) {
         await refused(service.call('GET', `/approvals/${id}`, { token }), 404, 'NOT_FOUND');
-        for (const verb of ['approve', 'reject']) {
-          await refused(service.call('POST', `/approvals/${id}/${verb}`, { token, body: {} }), 404, 'NOT_FOUND');
+        for (const [verb, body] of [
+          ['approve', { digest: 'x' }],
+          ['reject', {}],
+        ] as const) {
+          await refused(service.call('POST', `/approvals/${id}/${verb}`, { token, body }), 404, 'NOT_FOUND');
         }
         const seen = await allPages(service, '/approvals', 'approvals', { token });
         assert.ok(seen.every((approval) => approval.id !== id));

@@ -81,6 +81,8 @@ const EXPECTED: Record<string, number[]> = {
   'PATCH /v1/users/{user_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
   'DELETE /v1/users/{user_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
   'DELETE /v1/users/{user_id}/mfa': [401, 401, 401, 401, 404, 403, 403, 403, 202],
+  // Each of them shows a token, and it takes a second factor.
+  'POST /v1/users/{user_id}/mfa/trust': [401, 401, 401, 401, 403, 403, 403, 403, 403],
 
   'POST /v1/groups': [401, 401, 401, 401, 201, 403, 403, 201, 201],
   'GET /v1/groups': [401, 401, 401, 401, 200, 403, 200, 200, 200],
@@ -158,6 +160,8 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/tenants': [401, 401, 401, 401, 403, 403, 200, 200, 200],
   'GET /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
   'PATCH /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
+  'GET /v1/tenant/settings': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'PATCH /v1/tenant/settings': [401, 401, 401, 401, 200, 403, 403, 200, 200],
 
   'GET /v1/audit': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /v1/audit/verify': [401, 401, 401, 401, 200, 403, 200, 200, 200],
@@ -237,6 +241,12 @@ const APPROVED = [
   'PATCH /v1/users/{user_id}',
   'DELETE /v1/users/{user_id}',
   'DELETE /v1/users/{user_id}/mfa',
+  'POST /v1/users/{user_id}/mfa/trust',
+  'PATCH /v1/tenant/settings',
+  'POST /v1/app-connections',
+  'PATCH /v1/app-connections/{connection}',
+  'POST /v1/vaults/{vault}/members',
+  'PATCH /v1/vaults/{vault}/members/{member_id}',
   'POST /v1/vaults',
   'PATCH /v1/vaults/{vault}',
   'DELETE /v1/vaults/{vault}',

@@ -26,6 +26,7 @@ function tenant(name: string): TenantsTable {
     rate_overrides: '{}',
     epoch: 1,
     created_at: 1,
+    require_mfa: null,
   };
 }
 

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
-import { addPerson, addTenant, done, ok, type Person, refused, type Tenant, uniqueName } from './support/people.ts';
+import {
+  addPerson,
+  addTenant,
+  approve,
+  done,
+  ok,
+  type Person,
+  refused,
+  type Tenant,
+  uniqueName,
+} from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
 onBothDatabases('deleting a production vault', (database) => {
@@ -23,7 +33,12 @@ onBothDatabases('deleting a production vault', (database) => {
     const name = uniqueName('live');
     const { token } = tenant.owner;
     await ok(as(token, 'POST', '/v1/vaults', { name, environment: 'prd' }), 201);
-    await ok(as(token, 'POST', `/v1/vaults/${name}/members`, { user: manager.id, role: 'manager' }), 201);
+    await done(
+      service,
+      as(token, 'POST', `/v1/vaults/${name}/members`, { user: manager.id, role: 'manager' }),
+      201,
+      tenant,
+    );
     await ok(
       as(token, 'POST', `/v1/vaults/${name}/secrets`, { path: 'a', value: 'x', environment: 'production' }),
       201,
@@ -35,7 +50,9 @@ onBothDatabases('deleting a production vault', (database) => {
     return String(approval_id);
   };
   const decide = (token: string, id: string, verb: 'approve' | 'reject') =>
-    as(token, 'POST', `/approvals/${id}/${verb}`, { reason: 'as agreed' });
+    verb === 'approve'
+      ? approve(service, id, token, { reason: 'as agreed' })
+      : as(token, 'POST', `/approvals/${id}/reject`, { reason: 'as agreed' });
   const statusOf = async (name: string) => {
     const { vaults } = await ok(as(tenant.owner.token, 'GET', '/v1/vaults?limit=1000'));
     const deleted = await ok(as(tenant.owner.token, 'GET', '/v1/vaults?limit=1000&status=deleted'));
@@ -83,15 +100,15 @@ onBothDatabases('deleting a production vault', (database) => {
       done(service, as(token, 'POST', `/v1/groups/${group}/members`, { user_id: id }), 201, tenant);
     const [old, late] = [await newGroup(), await newGroup()];
     await join(old, early);
-    await ok(as(token, 'POST', members, { group: old, role: 'manager' }), 201);
-    await ok(as(token, 'POST', members, { user: raised.id, role: 'reader' }), 201);
+    await done(service, as(token, 'POST', members, { group: old, role: 'manager' }), 201, tenant);
+    await done(service, as(token, 'POST', members, { user: raised.id, role: 'reader' }), 201, tenant);
     service.clock.advance(1);
     const id = await ask(name);
     service.clock.advance(1);
 
-    await ok(as(token, 'POST', members, { user: added.id, role: 'manager' }), 201);
+    await done(service, as(token, 'POST', members, { user: added.id, role: 'manager' }), 201, tenant);
     await join(late, joined);
-    await ok(as(token, 'POST', members, { group: late, role: 'manager' }), 201);
+    await done(service, as(token, 'POST', members, { group: late, role: 'manager' }), 201, tenant);
     await join(old, added);
     await refused(as(token, 'PATCH', `${members}/${raised.id}`, { role: 'manager' }), 409, 'IN_USE');
     for (const person of [added, joined, raised]) {
@@ -102,7 +119,7 @@ onBothDatabases('deleting a production vault', (database) => {
     const { levels } = await ok(decide(early.token, id, 'approve'));
     assert.equal(levels[0].decided_by.id, early.id);
     await ok(decide(admin.token, id, 'reject'));
-    await ok(as(token, 'PATCH', `${members}/${raised.id}`, { role: 'manager' }));
+    await done(service, as(token, 'PATCH', `${members}/${raised.id}`, { role: 'manager' }), 200, tenant);
     service.clock.advance(1);
     const again = await ask(name);
     for (const person of [added, joined, raised]) await ok(as(person.token, 'GET', `/approvals/${again}`));

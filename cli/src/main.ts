@@ -5,6 +5,10 @@ import {
   acceptRows,
   allowPurge,
   backup,
+  breakGlassApprove,
+  breakGlassCancel,
+  breakGlassMakeOwner,
+  breakGlassResetMfa,
   bringUpToDate,
   explainFailure,
   loadConfig,
@@ -66,6 +70,26 @@ argumentCommand(
   'Trust the rows of a tenant whose audit log was changed before an upgrade',
   acceptRows,
 );
+const breakGlass = server
+  .command('break-glass')
+  .description('Do what nobody of a tenant can do any more, past its approvals')
+  .addHelpText(
+    'after',
+    `
+Each use is recorded in the audit log of the tenant, told to every admin of it in GET /auth/me, and counted in the metric
+cv_break_glass_uses. With SQLite stop the service first.`,
+  );
+argumentCommand('approve', '<approval>', 'Complete an approval that nobody can decide', breakGlassApprove, breakGlass);
+argumentCommand('cancel', '<approval>', 'Cancel an approval that nobody can decide', breakGlassCancel, breakGlass);
+argumentCommand(
+  'reset-mfa',
+  '<user>',
+  'Take away the second factor of somebody who lost it',
+  breakGlassResetMfa,
+  breakGlass,
+);
+argumentCommand('make-owner', '<user>', 'Make somebody an owner of their tenant', breakGlassMakeOwner, breakGlass);
+
 server
   .command('verify')
   .description('Check every audit log, and every row that decides access or is a secret')
@@ -96,8 +120,8 @@ server
 
 type ActWithArgument = (config: ReturnType<typeof loadConfig>, argument: string) => Promise<string>;
 
-function argumentCommand(name: string, argument: string, description: string, act: ActWithArgument) {
-  return server
+function argumentCommand(name: string, argument: string, description: string, act: ActWithArgument, of = server) {
+  return of
     .command(`${name} ${argument}`)
     .description(description)
     .action((given: string) => print(act(loadConfig(process.env), given)));

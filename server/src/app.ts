@@ -10,7 +10,13 @@ import {
   connectionPolicies,
   findConnection,
 } from './features/app-connections/index.ts';
-import { APPROVAL_ENDPOINTS, type ApprovalsFeature, approvalsFeature } from './features/approvals/index.ts';
+import {
+  APPROVAL_ENDPOINTS,
+  type ApprovalPorts,
+  type ApprovalsFeature,
+  approvalsFeature,
+  breakGlassUsesOf,
+} from './features/approvals/index.ts';
 import { ATTESTATION_ENDPOINTS, attestationFeature } from './features/attestation/index.ts';
 import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
 import {
@@ -33,15 +39,23 @@ import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
 import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature, secondFactorSince } from './features/mfa/index.ts';
 import {
   forgetPrincipal,
-  hasPolicies,
   POLICY_ENDPOINTS,
   policiesFeature,
   policiesTouching,
+  policyNamesOf,
+  touchedBy,
 } from './features/policies/index.ts';
 import { PQC_ENDPOINTS, PqcKeys, pqcFeature } from './features/pqc/index.ts';
 import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
 import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
-import { purgeSecrets, SECRET_ENDPOINTS, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
+import {
+  fortressVaults,
+  purgeSecrets,
+  SECRET_ENDPOINTS,
+  SecretReader,
+  secretIds,
+  secretsFeature,
+} from './features/secrets/index.ts';
 import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
 import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
 import { purgeTokens, TOKENIZATION_ENDPOINTS, tokenizationFeature } from './features/tokenization/index.ts';
@@ -52,6 +66,7 @@ import {
   auditRetentions,
   forgetMember,
   managedBy,
+  managersOf,
   markPending,
   membershipsOf,
   unmarkPending,
@@ -123,7 +138,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
   const keySets = new KeySets(http, kernel.clock);
   const pqcKeys = new PqcKeys(kernel);
   return [
-    sessionsFeature(kernel),
+    sessionsFeature(kernel, { breakGlassUsesOf }),
     tokensFeature(kernel, [
       new ConnectionTokens('federation', kernel, certificates),
       new ConnectionTokens('workload', kernel, certificates),
@@ -144,10 +159,17 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
         await forgetPrincipal(tx, tenantId, 'group', groupId);
         await forgetMember(tx, tenantId, 'group', groupId);
       },
-      hasRights: async (tx, tenantId, groupId) => {
-        const asGroup = [{ kind: 'group' as const, id: groupId }];
-        const isMember = (await membershipsOf(tx, tenantId, asGroup)).length > 0;
-        return isMember || hasPolicies(tx, tenantId, 'group', groupId);
+      rightsOf: async (tx, tenantId, groupId) => {
+        const memberships = await membershipsOf(tx, tenantId, [{ kind: 'group', id: groupId }]);
+        const policies = await policyNamesOf(tx, tenantId, 'group', groupId);
+        const inVaults = memberships.map(({ vault, role }) => `${role} of vault ${vault}`).sort();
+        return [...policies.map((name) => `policy ${name}`), ...inVaults];
+      },
+      reachOf: async (tx, tenantId, groupId) => {
+        const asGroup = { kind: 'group' as const, id: groupId };
+        const memberships = await membershipsOf(tx, tenantId, [asGroup]);
+        const isTouched = await touchedBy(tx, tenantId, asGroup);
+        return (vault) => memberships.some((one) => one.vault === vault) || isTouched(vault);
       },
     }),
     policiesFeature({
@@ -202,6 +224,27 @@ interface AppState {
   isStopping: boolean;
 }
 
+/** Every feature, connected with the others: what a process serves, and what an operator's command carries out. */
+export function assemble(kernel: Kernel, heads: Heads, state: AppState = { isStopping: false }) {
+  const byName = new Map<string, ReadyEndpoint>();
+  const approvalPorts: ApprovalPorts = {
+    managedBy,
+    managersOf,
+    fortressVaults: (tenantId) => fortressVaults(kernel.database.read, tenantId),
+    hooks: {
+      vault_delete: { requested: markPending, released: unmarkPending },
+      eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },
+    },
+    endpoint: (name) => byName.get(name),
+  };
+  const approvals = approvalsFeature(kernel, approvalPorts);
+  const certificates = new Certificates(kernel);
+  const features = featuresOf(kernel, { heads, state, approvals, certificates });
+  const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
+  for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
+  return { features, endpoints, approvals, approvalPorts, certificates };
+}
+
 export interface App {
   kernel: Kernel;
   baseUrl: string;
@@ -223,23 +266,11 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
     const { kernel, heads } = await openKernel({ config, time, log, database: storage.database });
     const { isFirstStart, tokenFile } = await bootstrap(kernel);
     const state: AppState = { isStopping: false };
-    const byName = new Map<string, ReadyEndpoint>();
-    const approvals = approvalsFeature(kernel, {
-      managedBy,
-      hooks: {
-        vault_delete: { requested: markPending, released: unmarkPending },
-        eaas_key_delete: { requested: markKeyPending, released: unmarkKeyPending },
-      },
-      endpoint: (name) => byName.get(name),
-    });
-    const certificates = new Certificates(kernel);
-    const features = featuresOf(kernel, { heads, state, approvals, certificates });
+    const { features, endpoints, approvals, certificates } = assemble(kernel, heads, state);
     const authentication = new Authentication(
       features.flatMap((feature) => feature.credentialSchemes ?? []),
       kernel,
     );
-    const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
-    for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
     const pipeline = new Pipeline(kernel, authentication, approvals.desk);
     const identity = await openIdentity(kernel, certificates);
     const server = createHttpServer(kernel, endpoints, pipeline, identity);

@@ -330,7 +330,10 @@ onBothDatabases('whoever writes to the database', (kind) => {
       const row = { tenant_id: tenant.id, approval_id: waiting.approval_id, ...decided, reason: '', decided_at: 1 };
       await attacker.insert('approval_decisions', { ...row, row_mac: randomBytes(36) });
       isRefused(
-        await service.call('POST', `/approvals/${waiting.approval_id}/approve`, { token: admin.token, body: {} }),
+        await service.call('POST', `/approvals/${waiting.approval_id}/approve`, {
+          token: admin.token,
+          body: { digest: 'whatever it is' },
+        }),
       );
       await assertNamed('approval_decisions', `${waiting.approval_id} 0`, 'forged');
     });

@@ -13,6 +13,7 @@ import {
   namedGroup,
   ownersToken,
   readSome,
+  seenApproval,
   someApproval,
   someEnvironment,
   someGroup,
@@ -67,6 +68,13 @@ export function pathOf(declaration: EndpointDeclaration, input: Input, pattern =
   return query === undefined ? path : `${path}?${new URLSearchParams(query)}`;
 }
 
+/** Somebody's second factor, just enrolled. */
+const someFactor: MakeInput = async ({ service, owner }) => {
+  await forgetSecondFactor(service, owner.id);
+  await confirmFactor(service, owner);
+  return { params: { user_id: owner.id } };
+};
+
 /**
  * Valid input for each endpoint that needs any, made afresh for each call, in the tenant of the owner. A list has two rows at least, so
  * that it has a second page.
@@ -104,11 +112,8 @@ export const INPUTS: Record<string, MakeInput> = {
   'GET /v1/users/{user_id}': someUser,
   'PATCH /v1/users/{user_id}': async (world) => ({ ...(await someUser(world)), body: { name: 'Changed' } }),
   'DELETE /v1/users/{user_id}': someUser,
-  'DELETE /v1/users/{user_id}/mfa': async ({ service, owner }) => {
-    await forgetSecondFactor(service, owner.id);
-    await confirmFactor(service, owner);
-    return { params: { user_id: owner.id } };
-  },
+  'DELETE /v1/users/{user_id}/mfa': someFactor,
+  'POST /v1/users/{user_id}/mfa/trust': someFactor,
   'POST /v1/groups': async () => ({ body: { name: uniqueName('group') } }),
   'GET /v1/groups/{group_id}': someGroup,
   'PATCH /v1/groups/{group_id}': async (world) => ({ ...(await someGroup(world)), body: { description: 'Changed' } }),
@@ -223,7 +228,7 @@ export const INPUTS: Record<string, MakeInput> = {
   }),
   'GET /v1/vaults/{vault}/export': someSecretsVault,
   'GET /approvals/{approval_id}': someApproval,
-  'POST /approvals/{approval_id}/approve': async (world) => ({ ...(await someApproval(world)), body: {} }),
+  'POST /approvals/{approval_id}/approve': async (world) => seenApproval(world, await someApproval(world)),
   'POST /approvals/{approval_id}/reject': async (world) => ({ ...(await someApproval(world)), body: {} }),
   'POST /environments': async () => ({ body: { name: uniqueName('environment') } }),
   'GET /environments/{environment_id}': someEnvironment,
@@ -250,6 +255,7 @@ export const INPUTS: Record<string, MakeInput> = {
   'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
   'GET /pki/{tenant_id}/ca.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'GET /pki/{tenant_id}/crl.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
+  'PATCH /v1/tenant/settings': async () => ({ body: {} }),
   'GET /v1/tenants/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'PATCH /v1/tenants/{tenant_id}': async ({ tenant }) => ({
     params: { tenant_id: tenant.id },
@@ -314,7 +320,7 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
   'POST /v1/vaults/{vault}/secrets/{path*}/move': [toAnotherVault, toUnlikeVault],
   'POST /v1/vaults/{vault}/secrets/{path*}/copy': [toAnotherVault, toUnlikeVault],
   'GET /approvals/{approval_id}': [someVaultDeletion],
-  'POST /approvals/{approval_id}/approve': [async (world) => ({ ...(await someVaultDeletion(world)), body: {} })],
+  'POST /approvals/{approval_id}/approve': [async (world) => seenApproval(world, await someVaultDeletion(world))],
   'POST /approvals/{approval_id}/reject': [async (world) => ({ ...(await someVaultDeletion(world)), body: {} })],
   'POST /environments': [
     async (world) => {

@@ -84,6 +84,12 @@ export async function someApproval(world: World) {
   return { params: { approval_id: String(approval_id) } };
 }
 
+/** What whoever approves it says they saw. */
+export async function seenApproval({ service }: World, made: { params: { approval_id: string } }) {
+  const { digest } = await ok(service.call('GET', `/approvals/${made.params.approval_id}`));
+  return { ...made, body: { digest: String(digest) } };
+}
+
 /** Begins an enrolment; answers the code that confirms it. */
 export async function enrol(service: Service, { token }: Person): Promise<string> {
   const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token }), 201);

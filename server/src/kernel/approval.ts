@@ -46,24 +46,42 @@ export type PendingApproval = Static<typeof PendingApproval>;
  */
 export type Basis = Readonly<Record<string, string | number | null>>;
 
+/** What is different afterwards. Ids in it are shown with their names. */
+export interface Difference {
+  what: string;
+  before: unknown;
+  after: unknown;
+}
+
+/** What an operation that must wait says of itself, beside the request. All of it must still be so when it is carried out. */
+export interface Proposal {
+  basis?: Basis;
+  /** Shown to whoever decides: for a change of something that is there, what it is and what it will be. */
+  differences?: readonly Difference[];
+  /** Whom it is about, if they may be unable to decide on it: who lost their second factor. */
+  subject?: string;
+}
+
 /** Stores an approval in the transaction it is given. */
 export type StoreApproval = (tx: Tx) => Promise<PendingApproval>;
 
 /** Where requests wait for somebody else. The kernel only knows that there is such a place. */
 export interface ApprovalDesk {
-  /** Whether the caller is the one person of the tenant who could approve anything. */
-  standsAlone(ctx: Context): Promise<boolean>;
+  /** Whether the caller is the one person of the tenant who could approve this. */
+  standsAlone(ctx: Context, proposal: Proposal): Promise<boolean>;
   /** Seals what was asked, for which keys may have to be made: outside any transaction. */
-  prepare(ctx: Context, basis: Basis): Promise<StoreApproval>;
+  prepare(ctx: Context, proposal: Proposal): Promise<StoreApproval>;
+  /** Names of the vaults that hold a fortress secret, deleted ones too. */
+  fortressVaults(tenantId: string): Promise<readonly string[]>;
 }
 
 /** Ends the transaction of a change that is valid and must wait. It never leaves `Context.change`. */
 export class ApprovalRequired extends Error {
-  readonly basis: Basis;
+  readonly proposal: Proposal;
 
-  constructor(basis: Basis) {
+  constructor(proposal: Proposal) {
     super('an approval is required');
-    this.basis = basis;
+    this.proposal = proposal;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Basis } from './approval.ts';
+import type { ApprovalDesk, Proposal } from './approval.ts';
 import { NO_PROOFS } from './auth/authentication.ts';
 import { type Call, Context, type Surroundings } from './context.ts';
 import { CofferError } from './errors.ts';
@@ -12,11 +12,12 @@ export interface Grant {
   approvalId: string;
   /** The id of the user whose decision completed it. */
   approvedBy: string;
-  basis: Basis;
+  /** What the operation said of itself when it was asked for. */
+  proposal: Proposal;
 }
 
 /** What it takes from the request that grants. */
-export interface Around {
+export interface Around extends Pick<ApprovalDesk, 'fortressVaults'> {
   /** Runs `act` inside the one transaction of that request. */
   within(act: (tx: Tx) => Promise<void>): Promise<void>;
   /** Who asked, with the rights they have now. */
@@ -32,11 +33,11 @@ export class CarryOut extends Context {
   readonly #grant: Grant;
   readonly #within: Around['within'];
 
-  constructor(kernel: Kernel, endpoint: ReadyEndpoint, call: Call, grant: Grant, { within, requester }: Around) {
-    super(kernel, endpoint.declaration, call, insideAnother(requester));
+  constructor(kernel: Kernel, endpoint: ReadyEndpoint, call: Call, grant: Grant, around: Around) {
+    super(kernel, endpoint.declaration, call, insideAnother(around));
     this.#endpoint = endpoint;
     this.#grant = grant;
-    this.#within = within;
+    this.#within = around.within;
     this.describe({ approval_id: grant.approvalId, approved_by: grant.approvedBy });
   }
 
@@ -53,8 +54,12 @@ export class CarryOut extends Context {
     return this.#grant.approvalId;
   }
 
-  override async needsApproval(_tx: Tx, basis: Basis = {}): Promise<void> {
-    if (JSON.stringify(basis) === JSON.stringify(this.#grant.basis)) return;
+  override async needsApproval(_tx: Tx, { basis = {}, differences = [] }: Proposal = {}): Promise<void> {
+    const approved = this.#grant.proposal;
+    const isSame = (now: unknown, then: unknown) => JSON.stringify(now) === JSON.stringify(then);
+    // Requests of 0.4 and before were stored without differences: those rely on the basis alone.
+    const isAsShown = approved.differences === undefined || isSame(differences, approved.differences);
+    if (isSame(basis, approved.basis ?? {}) && isAsShown) return;
     throw new CofferError('VERSION_CONFLICT', 'What it is about has changed since it was asked for: ask for it again.');
   }
 
@@ -77,10 +82,10 @@ export class CarryOut extends Context {
   }
 }
 
-function insideAnother(requester: Around['requester']): Surroundings {
+function insideAnother({ requester, fortressVaults }: Around): Surroundings {
   return {
     keepAnswer: async () => {},
-    approvals: { standsAlone: neverAsked, prepare: neverAsked },
+    approvals: { standsAlone: neverAsked, prepare: neverAsked, fortressVaults },
     acceptAgain: async (ctx, { db, epochOf }) => {
       const epoch = await epochOf(ctx.tenantId);
       return { principal: await requester(db), epoch: epoch ?? NaN, proofs: NO_PROOFS };

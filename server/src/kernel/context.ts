@@ -4,9 +4,9 @@ import {
   type ApprovalDesk,
   ApprovalRequired,
   AwaitsApproval,
-  type Basis,
   PENDING_STATUS,
   type PendingApproval,
+  type Proposal,
   ruleOf,
 } from './approval.ts';
 import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
@@ -17,6 +17,7 @@ import { isConceivable } from './authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault, vaultsByName } from './authz/reach.ts';
+import { DAY_MS } from './clock.ts';
 import type { MacKey } from './crypto/keyring.ts';
 import { Decisions, RightsChanged } from './decisions.ts';
 import { type EndpointDeclaration, NONE } from './endpoint.ts';
@@ -191,6 +192,12 @@ export class Context {
     return this.#details;
   }
 
+  /** Read only where it is declared: what an approval or a repeated request must keep is told by the declaration alone. */
+  get ifMatch(): string | undefined {
+    if (this.declaration.ifMatch !== true) throw new Error(`${this.declaration.name} declares no If-Match`);
+    return this.call.headers['if-match'];
+  }
+
   get isMfaFresh(): boolean {
     const mfaAt = this.#principal?.mfaAt ?? null;
     return mfaAt !== null && this.now - mfaAt < MFA_FRESH_MS;
@@ -201,6 +208,22 @@ export class Context {
     const outcome = decide(this.principal);
     this.#decisions?.add(decide, outcome);
     return outcome;
+  }
+
+  /** A second factor was shown just now, and it is not one that somebody enrolled since yesterday. */
+  get isFactorProven(): boolean {
+    const from = this.#principal?.factorTrustedFrom ?? null;
+    return this.isMfaFresh && from !== null && from <= this.now;
+  }
+
+  /**
+   * For what lets somebody into vaults: if there is a fortress secret in one of them, it takes the same proof as to read it. Else one stolen
+   * token could make a puppet that reads what the token itself cannot.
+   */
+  async requireProofToGrant(reaches: (vault: string) => boolean): Promise<void> {
+    if (this.isFactorProven) return;
+    const fortresses = await this.#surroundings.approvals.fortressVaults(this.tenantId);
+    if (fortresses.some(reaches)) throw proofRequired('This gives access to fortress secrets, which');
   }
 
   /** For endpoints open to every accepted credential: only where it may be used from is still asked. */
@@ -337,7 +360,7 @@ export class Context {
       return await this.#commit(this.declaration.status, headKey, fn);
     } catch (error) {
       if (!(error instanceof ApprovalRequired)) throw error;
-      const store = await this.#surroundings.approvals.prepare(this, error.basis);
+      const store = await this.#surroundings.approvals.prepare(this, error.proposal);
       this.pending = await this.#commit(PENDING_STATUS, headKey, store);
       throw new AwaitsApproval();
     }
@@ -376,14 +399,14 @@ export class Context {
   /**
    * The last step of a change that takes two people, after everything is checked and written. If it must wait, all of it is undone, what
    * was asked is kept, and the answer is 202; it is done anew, by this same code, when it is approved. Where the caller is the only one
-   * who could approve, what is not destructive passes. `basis` is what must still be true then.
+   * who could approve, what is not destructive passes. What `proposal` says must still be true then.
    */
-  async needsApproval(tx: Tx, basis: Basis = {}): Promise<void> {
+  async needsApproval(tx: Tx, proposal: Proposal = {}): Promise<void> {
     const { approval, name } = this.declaration;
     if (approval === NONE) throw new Error(`${name} is declared to need no approval`);
     if (tx !== this.#tx) throw new Error('an approval is asked for inside ctx.change');
-    if (ruleOf(approval).isDestructive || !(await this.#surroundings.approvals.standsAlone(this))) {
-      throw new ApprovalRequired(basis);
+    if (ruleOf(approval).isDestructive || !(await this.#surroundings.approvals.standsAlone(this, proposal))) {
+      throw new ApprovalRequired(proposal);
     }
     this.describe({ self_approved: true });
   }
@@ -435,6 +458,16 @@ export class Context {
       details: detailsText(this.#details),
     };
   }
+}
+
+/** How long a second factor must have been there before it opens fortress secrets, unless an approval says so earlier. */
+export const FACTOR_TRUSTED_AFTER_MS = DAY_MS;
+
+export function proofRequired(what: string): CofferError {
+  return new CofferError(
+    'MFA_REQUIRED',
+    `${what} needs a second factor shown within 15 minutes (log in with a one-time code and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
+  );
 }
 
 const OUT_OF_SCOPE = 'The scope of your credential does not include this.';

@@ -21,6 +21,8 @@ const CALLER: Principal = {
   ceilings: [],
   policies: [],
   mfaAt: null,
+  factorTrustedFrom: null,
+  mustEnrol: false,
   expiresAt: Number.MAX_SAFE_INTEGER,
 };
 

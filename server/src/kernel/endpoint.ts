@@ -51,6 +51,8 @@ export interface EndpointDeclaration {
   credentials: readonly CredentialKind[] | 'public';
   /** `own`: acts inside the caller's tenant. `operator`: only for the tenant that runs the installation. */
   tenant: 'own' | 'operator' | None;
+  /** Open to who still has to enrol the second factor that their tenant requires: what is needed to do so. */
+  beforeEnrolment?: true;
   /** The action a policy must allow. `none`: every caller with an accepted credential. */
   permission: string | None;
   /** What it is asked on: a template over the path's parameters, or `loaded` if the handler decides with `ctx.authorize`. */
@@ -72,6 +74,8 @@ export interface EndpointDeclaration {
   query: TObject | None;
   body: TObject | None;
   bodyBytesMax: number;
+  /** Whether `If-Match` is part of what is asked. No other header is: those that matter say who asks, not what. */
+  ifMatch?: true;
   status: 200 | 201 | 202 | 204;
   output: TSchema | None;
   /** The type of an answer that no schema describes. On a tested allow-list. */
@@ -150,6 +154,7 @@ export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   const codes = new Set<ErrorCode>(['INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL_ERROR', ...e.errors]);
   if (e.credentials !== 'public') codes.add('INVALID_TOKEN').add('IP_NOT_ALLOWED').add('RATE_LIMIT_EXCEEDED');
   if (e.credentials !== 'public') codes.add('INVALID_DPOP_PROOF');
+  if (isForPeople(e) && e.beforeEnrolment !== true) codes.add('MFA_REQUIRED');
   if (e.credentials !== 'public' && e.credentials.some((kind) => MACHINE_KINDS.has(kind))) {
     codes.add('CERTIFICATE_REQUIRED').add('DPOP_REQUIRED').add('SESSION_LIMIT');
   }
@@ -161,6 +166,10 @@ export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   if (e.method !== 'GET') codes.add('PAYLOAD_TOO_LARGE');
   if (e.effect === 'change') codes.add('IN_USE');
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code));
+}
+
+function isForPeople({ credentials }: EndpointDeclaration): boolean {
+  return credentials !== 'public' && credentials.some((kind) => ANY_TOKEN.includes(kind));
 }
 
 /** What the declaration says twice must agree. */

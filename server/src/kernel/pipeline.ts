@@ -78,6 +78,7 @@ export class Pipeline {
         rate = limitByTenant(ctx);
       }
       requireOwnTenant(ctx);
+      requireEnrolment(ctx);
       const input = endpoint.validate(call);
       authorizeDeclared(ctx);
       if (call.headers['idempotency-key'] !== undefined) idempotent = await this.#idempotentRequest(ctx);
@@ -235,6 +236,16 @@ export function requireOwnTenant(ctx: Context): void {
   throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the tenant that runs this installation may do this.', {
     auditReason: 'not the operator tenant',
   });
+}
+
+/** Where the tenant requires a second factor, who has none can do nothing but enrol it. */
+function requireEnrolment({ declaration, principalOrNull }: Context): void {
+  if (principalOrNull?.mustEnrol !== true || declaration.beforeEnrolment === true) return;
+  throw new CofferError(
+    'MFA_REQUIRED',
+    'Your organization requires a second factor: enrol one with POST /auth/mfa/totp, confirm it with POST /auth/mfa/totp/confirm, and log in with a code.',
+    { auditReason: 'the tenant requires a second factor' },
+  );
 }
 
 export function authorizeDeclared(ctx: Context): void {

@@ -32,6 +32,10 @@ export interface Principal {
   policies: readonly CompiledPolicy[];
   /** When a second factor was last shown with this credential. */
   mfaAt: number | null;
+  /** From when on their second factor opens fortress secrets; null without one, and for machines. */
+  factorTrustedFrom: number | null;
+  /** The tenant requires a second factor, and this credential has none behind it. */
+  mustEnrol: boolean;
   expiresAt: number;
 }
 

@@ -89,4 +89,9 @@ export function canonicalEmail(email: string): string {
 
 export const PASSWORD_LENGTH_MIN = 12;
 export const PASSWORD_LENGTH_MAX = 256;
-export const newPassword = Type.String({ minLength: PASSWORD_LENGTH_MIN, maxLength: PASSWORD_LENGTH_MAX });
+/** `writeOnly`: it is shown to nobody, whoever has to approve what it is part of. */
+export const newPassword = Type.String({
+  minLength: PASSWORD_LENGTH_MIN,
+  maxLength: PASSWORD_LENGTH_MAX,
+  writeOnly: true,
+});

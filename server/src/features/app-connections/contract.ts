@@ -132,12 +132,13 @@ const asked = {
 export const createConnection = endpoint({
   ...common,
   name: 'createConnection',
+  approval: 'rbac_change',
   method: 'POST',
   path: '/v1/app-connections',
   summary: 'Make an AppConnection: a machine’s identity',
   description:
     'The client secret, and the private key if the service makes it, are shown in this answer and never again. It takes the right to add ' +
-    'members to each vault it is given.',
+    'members to each vault it is given. With a production vault it needs approval; nobody is shown its credentials then, and `rotate` makes new ones.',
   permission: 'app_connections:create',
   resource: 'app-connection',
   rate: 'write',
@@ -222,11 +223,12 @@ export const updateConnection = endpoint({
   ...common,
   ...ofOne,
   name: 'updateConnection',
+  approval: 'rbac_change',
   method: 'PATCH',
   path: '/v1/app-connections/{connection}',
   summary: 'Change an AppConnection',
   description:
-    'Takes effect on its next request, on every node. Giving it more takes the right to add members to its vaults.',
+    'Takes effect on its next request, on every node. Giving it more takes the right to add members to its vaults, and needs approval if it reaches a production vault.',
   permission: 'app_connections:update',
   rate: 'write',
   audit: 'connection_updated',

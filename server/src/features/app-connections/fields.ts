@@ -49,6 +49,7 @@ export async function vaultsToShare(
     const row = await findVaultById(read, ctx.tenantId, vaultId);
     if (!found.some((one) => one.vault_id === vaultId)) found.push(shareable(ctx, row?.name ?? vaultId, row));
   }
+  await ctx.requireProofToGrant((name) => found.some((vault) => vault.name === name));
   return found;
 }
 

@@ -55,6 +55,8 @@ export async function actingConnection(
       ceilings: [ceiling],
       policies: [own, ...(await policiesOfConnection(db, row.tenant_id, row.client_id))],
       mfaAt: null,
+      factorTrustedFrom: null,
+      mustEnrol: false,
       ...credential,
     },
   };

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Difference } from '../../kernel/approval.ts';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -114,16 +115,36 @@ export async function create(
     updated_at: ctx.now,
   };
   refuseUnusable(row);
-  ctx.resource = `app-connection/${connectionNo}`;
-  ctx.describe({ client_id: clientId, name: row.name, vaults: vaults.map((vault) => vault.name) });
+  ctx.describe({ name: row.name, vaults: vaults.map((vault) => vault.name) });
   return ctx.change(async (tx) => {
     await unlessTaken(store.insertConnection(tx, row));
+    if (prepared !== null) await certificates.insert(tx, prepared.row);
+    if (vaults.some(isProduction)) await ctx.needsApproval(tx, { differences: [givenVaults(vaults)] });
+    ctx.resource = `app-connection/${connectionNo}`;
+    ctx.describe({ client_id: clientId });
     if (prepared !== null) {
-      await certificates.insert(tx, prepared.row);
       ctx.alsoRecord('cert_issued', ctx.resource, { client_id: clientId });
     }
     return { ...toWire(row, vaults[0]?.name ?? null), client_secret: secret, ...shownCertificate(prepared) };
   });
+}
+
+function isProduction({ environment }: VaultRow): boolean {
+  return environment === 'production';
+}
+
+/** Named by name, and each with what it is: of vaults given by id nobody could tell. */
+function givenVaults(vaults: readonly VaultRow[]) {
+  return {
+    what: 'vaults it reaches',
+    before: null,
+    after: vaults.map(({ name, environment }) => ({ name, environment })),
+  };
+}
+
+/** Whether anything of production can be read by acting as this connection. */
+export async function reachesProduction(db: Reader, row: store.ConnectionRow): Promise<boolean> {
+  return (await keptVaults(db, row)).some(isProduction);
 }
 
 /** With client headers alone, a proof by any key would prove nothing. */
@@ -200,6 +221,9 @@ export async function update(
     recordChanges(ctx, row, changed);
     await unlessTaken(store.updateConnection(tx, changed));
     await raiseEpoch(tx, ctx.tenantId);
+    if (mayGiveMore(body) && (await reachesProduction(tx, changed))) {
+      await ctx.needsApproval(tx, { basis: { connection: row.client_id }, differences: between(row, changed) });
+    }
     return described(tx, changed);
   });
 }
@@ -233,6 +257,7 @@ export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow):
   const { read } = ctx.database;
   const vaults = await keptVaults(read, row);
   for (const vault of vaults) refuseUnshareableVault(ctx, vault.name, vault);
+  await ctx.requireProofToGrant((name) => vaults.some((vault) => vault.name === name));
   refuseDeniedScopes(ctx, vaults, givenTo(row));
   const attached = await policiesOfConnection(read, row.tenant_id, row.client_id);
   if (attached.every(({ name }) => ctx.may('policies:attach', `policy/${name}`))) return;
@@ -272,6 +297,14 @@ function changedRow(
     session_ttl_seconds: body.concurrent_session_ttl_seconds ?? row.session_ttl_seconds,
     updated_at: now,
   };
+}
+
+/** Of the fields that change, as the wire has them; none of them is a credential. */
+function between(before: store.ConnectionRow, after: store.ConnectionRow): Difference[] {
+  const [was, is]: Record<string, unknown>[] = [toWire(before, null), toWire(after, null)];
+  return Object.keys(was ?? {})
+    .filter((what) => what !== 'updated_at' && JSON.stringify(was?.[what]) !== JSON.stringify(is?.[what]))
+    .map((what) => ({ what, before: was?.[what], after: is?.[what] }));
 }
 
 function listOrNull(list: readonly string[] | undefined, kept: string | null): string | null {

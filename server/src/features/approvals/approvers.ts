@@ -3,53 +3,44 @@ import { isAdminRole } from '../../kernel/authz/roles.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { holdersAmong } from '../tokens/index.ts';
-import { findUser, listActiveAdmins } from '../users/index.ts';
-import type { Person, Standing } from './levels.ts';
+import { findActiveUsers, listActiveAdmins, type UserRow } from '../users/index.ts';
+import type { Standing } from './levels.ts';
 import type { ApprovalPorts } from './ports.ts';
 import type { ApprovalFacts, DecisionRow } from './store.ts';
 
 /** Nobody needs to know more of them to find one who could decide. */
 const ADMINS_MAX = 1000;
 
-/**
- * The active owners and admins who could ever act. An account that never had a password or a token is nobody yet: if it counted, a tenant's
- * first admin who adds a second one without a password could change nothing from then on, not even that.
- */
+/** The active owners and admins who could ever act. */
 export async function actingAdmins(db: Reader, tenantId: string): Promise<string[]> {
-  const admins = await listActiveAdmins(db, tenantId, ADMINS_MAX);
-  const without = admins.filter((row) => row.password_hash === '').map((row) => row.user_id);
-  const holders = new Set(await holdersAmong(db, tenantId, without));
-  return admins.filter((row) => row.password_hash !== '' || holders.has(row.user_id)).map((row) => row.user_id);
+  return acting(db, tenantId, await listActiveAdmins(db, tenantId, ADMINS_MAX));
 }
 
+/**
+ * An account that never had a password or a token is nobody yet: if it counted, a tenant's first admin who adds a second one without a
+ * password could change nothing from then on, not even that.
+ */
+async function acting(db: Reader, tenantId: string, users: readonly UserRow[]): Promise<string[]> {
+  const without = users.filter((row) => row.password_hash === '').map((row) => row.user_id);
+  const holders = new Set(await holdersAmong(db, tenantId, without));
+  return users.filter((row) => row.password_hash !== '' || holders.has(row.user_id)).map((row) => row.user_id);
+}
+
+/** Everybody as they are now: a role that was taken away a moment ago decides nothing. */
 export async function standingOf(
   db: Reader,
   approval: ApprovalFacts,
   decisions: readonly DecisionRow[],
+  ports: ApprovalPorts,
 ): Promise<Standing> {
+  const { tenant_id: tenantId, resource, created_at, requester_id } = approval;
+  const managers = isForManagers(approval) ? await ports.managersOf(db, tenantId, resource, created_at) : [];
   return {
     levels: ruleOf(approval.kind).levels,
-    requesterId: approval.requester_id,
+    requesterId: requester_id,
     approvedBy: decisions.map((row) => row.approver_id),
-    admins: await actingAdmins(db, approval.tenant_id),
-  };
-}
-
-/** The caller as they are now: a role that was taken away a moment ago decides nothing. */
-export async function callerAs(
-  ctx: Context,
-  db: Reader,
-  approval: ApprovalFacts,
-  ports: ApprovalPorts,
-): Promise<Person> {
-  const { id } = ctx.principal;
-  const user = await findUser(db, ctx.tenantId, id);
-  const isActive = user?.status === 'active';
-  const isManaged = await ports.managedBy(db, ctx.tenantId, id);
-  return {
-    id,
-    isAdmin: isActive && isAdminRole(user.role),
-    isVaultManager: isActive && isForManagers(approval) && isManaged(approval.resource, approval.created_at),
+    admins: await actingAdmins(db, tenantId),
+    managers: await acting(db, tenantId, await findActiveUsers(db, tenantId, managers)),
   };
 }
 

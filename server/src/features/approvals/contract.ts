@@ -12,9 +12,11 @@ import {
   pageQuery,
   timestampText,
 } from '../../kernel/wire.ts';
+import { CANCEL_REASONS } from './store.ts';
 
-const STATUSES = ['pending', 'completed', 'rejected', 'expired', 'failed'] as const;
+const STATUSES = ['pending', 'completed', 'rejected', 'expired', 'failed', 'cancelled'] as const;
 const REASON_LENGTH_MAX = 512;
+const DIGEST_LENGTH_MAX = 64;
 
 const Who = object({ id: Type.String(), name: Type.String() });
 
@@ -34,16 +36,44 @@ export const Approval = object({
   details: Type.Record(Type.String(), Type.Unknown(), {
     description: 'What is asked for, in names, ids and counts, as the audit log has it.',
   }),
-  status: oneOf(STATUSES, '`failed`: it was approved and could not be carried out; nothing of it remains.'),
+  status: oneOf(
+    STATUSES,
+    '`failed`: it was approved and could not be carried out; nothing of it remains. `cancelled`: see `cancelled_because`.',
+  ),
   requested_by: Who,
   created_at: timestampText,
   expires_at: timestampText,
   decided_at: nullable(timestampText),
   levels: Type.Array(Level),
   self_approved: Type.Boolean({ description: 'Approved by who asked, since there was nobody else.' }),
+  single_approver: Type.Boolean({ description: 'One person decided every level, since there was nobody else.' }),
+  cancelled_because: nullable(
+    oneOf(
+      CANCEL_REASONS,
+      'The token or session it was asked for with was revoked, the account disabled or deleted, or whoever runs the service cancelled it.',
+    ),
+  ),
   failure: nullable(object({ code: Type.String(), message: Type.String() })),
 });
 export type Approval = Static<typeof Approval>;
+
+const ShownRequest = object({
+  method: Type.String(),
+  path: Type.String(),
+  query: Type.String(),
+  body: Type.Unknown({ description: 'As it was sent, with `[redacted]` in the place of credentials.' }),
+  names: Type.Record(Type.String(), Type.String(), { description: 'The name of each id that is in it.' }),
+  differences: Type.Array(object({ what: Type.String(), before: Type.Unknown(), after: Type.Unknown() }), {
+    description: 'What it would change, as it is and as it would be.',
+  }),
+});
+
+export const ApprovalDetail = object({
+  ...Approval.properties,
+  request: nullable(ShownRequest),
+  digest: nullable(Type.String({ description: 'Names what is shown here. To approve, send it.' })),
+});
+export type ApprovalDetail = Static<typeof ApprovalDetail>;
 
 const common = {
   noun: 'approvals',
@@ -91,9 +121,11 @@ export const readApproval = endpoint({
   params: object({ approval_id: idParam }),
   query: NONE,
   body: NONE,
-  output: Approval,
+  output: ApprovalDetail,
   errors: ['NOT_FOUND'],
 });
+
+const reason = Type.Optional(lineOfText({ maxLength: REASON_LENGTH_MAX }, 'Why.'));
 
 const decision = {
   ...common,
@@ -103,8 +135,7 @@ const decision = {
   effect: 'change',
   params: object({ approval_id: idParam }),
   query: NONE,
-  body: object({ reason: Type.Optional(lineOfText({ maxLength: REASON_LENGTH_MAX }, 'Why.')) }),
-  output: Approval,
+  output: ApprovalDetail,
   errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
 } as const;
 
@@ -114,7 +145,15 @@ export const approveApproval = endpoint({
   path: '/approvals/{approval_id}/approve',
   summary: 'Approve what somebody else asked for',
   description:
-    'The decision that completes an approval carries the operation out, once, in the same transaction, with the rights that who asked has now. If that fails, the answer is the approval with the status `failed`.',
+    '`digest` says what you saw: it is in the answer of `GET /approvals/{approval_id}`, beside the request that it names. The decision that completes an approval carries the operation out, once, in the same transaction, with the rights that who asked has now. If that fails, the answer is the approval with the status `failed`.',
+  body: object({
+    digest: Type.String({
+      minLength: 1,
+      maxLength: DIGEST_LENGTH_MAX,
+      description: 'Of the approval as you read it. If it is not the one you saw, the answer is 409.',
+    }),
+    reason,
+  }),
   audit: 'approvals:approve',
 });
 
@@ -123,6 +162,7 @@ export const rejectApproval = endpoint({
   name: 'rejectApproval',
   path: '/approvals/{approval_id}/reject',
   summary: 'Reject what somebody asked for, or withdraw what you asked for',
+  body: object({ reason }),
   audit: 'approvals:reject',
 });
 

@@ -1,4 +1,4 @@
-import type { ApprovalDesk, Basis, PendingApproval, StoreApproval } from '../../kernel/approval.ts';
+import type { ApprovalDesk, PendingApproval, Proposal, StoreApproval } from '../../kernel/approval.ts';
 import { detailsText } from '../../kernel/audit/entry.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { HOUR_MS, timestamp } from '../../kernel/clock.ts';
@@ -9,11 +9,14 @@ import { newId } from '../../kernel/ids.ts';
 import { actingAdmins } from './approvers.ts';
 import { MAC_PURPOSE, macOf, orderOf, PURPOSE, sealOrder } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
+import { namesIn, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
 
 export const APPROVAL_TTL_MS = 72 * HOUR_MS;
 /** In a tenant, at a time: beyond it nobody reads them any more. */
 export const PENDING_MAX = 1000;
+/** By one person: nobody else's requests may drown in theirs. */
+export const PENDING_BY_REQUESTER_MAX = 20;
 
 /** Where requests are left that must wait. */
 export class Desk implements ApprovalDesk {
@@ -27,20 +30,28 @@ export class Desk implements ApprovalDesk {
    * Read as it is committed, not in the transaction of the change: that one may be adding the second admin, or taking the second one
    * away, and neither may decide whether there is one.
    */
-  async standsAlone(ctx: Context): Promise<boolean> {
+  async standsAlone(ctx: Context, { subject }: Proposal): Promise<boolean> {
     const { id, role } = ctx.principal;
     if (!isAdminRole(role)) return false;
-    return (await actingAdmins(ctx.database.read, ctx.tenantId)).every((admin) => admin === id);
+    const others = (await actingAdmins(ctx.database.read, ctx.tenantId)).filter((admin) => admin !== id);
+    // Whoever lost their second factor may be unable to approve that it is taken away: then the other one is enough, with a factor of their own.
+    return others.length === 0 || (ctx.isFactorProven && others.every((admin) => admin === subject));
   }
 
-  async prepare(ctx: Context, basis: Basis): Promise<StoreApproval> {
+  fortressVaults(tenantId: string): Promise<readonly string[]> {
+    return this.#ports.fortressVaults(tenantId);
+  }
+
+  async prepare(ctx: Context, proposal: Proposal): Promise<StoreApproval> {
     const sealingKey = await ctx.kernel.keyring.sealingKey(ctx.tenantId, PURPOSE);
     const macKey = await ctx.kernel.keyring.macKey(ctx.tenantId, MAC_PURPOSE);
     const row = newApproval(ctx);
-    const order = orderOf(ctx, basis);
+    const order = orderOf(ctx, proposal);
+    const request = shownRequest(ctx.declaration, order);
+    const names = await namesIn(ctx.database.read, ctx.tenantId, request);
     const sealed: store.ApprovalRow = {
       ...row,
-      requester_credential_id: ctx.principal.credentialId,
+      shown: JSON.stringify({ ...request, names }),
       input_mac: macOf(macKey, order),
       sealed_input: sealOrder(sealingKey, row.approval_id, order),
     };
@@ -48,7 +59,7 @@ export class Desk implements ApprovalDesk {
       await store.lockTenant(tx, ctx.tenantId);
       const same = await store.findSame(tx, sealed, ctx.now);
       if (same === undefined) {
-        if ((await store.countPending(tx, ctx.tenantId, ctx.now)) >= PENDING_MAX) throw tooMany();
+        refuseTooMany(await store.countPending(tx, ctx.tenantId, row.requester_id, ctx.now));
         await store.insertApproval(tx, sealed);
         await this.#ports.hooks[row.kind]?.requested?.(tx, ctx.tenantId, row);
       }
@@ -71,12 +82,15 @@ function newApproval(ctx: Context): store.ApprovalFacts {
     status: 'pending',
     requester_id: principal.id,
     requester_name: principal.name,
+    requester_credential_id: principal.credentialId,
     self_approved: 0,
     failure_code: '',
     failure_message: '',
     created_at: now,
     expires_at: now + APPROVAL_TTL_MS,
     decided_at: null,
+    single_approver: null,
+    cancel_reason: null,
   };
 }
 
@@ -90,9 +104,11 @@ function toPending(row: store.ApprovalFacts): PendingApproval {
   };
 }
 
-function tooMany(): CofferError {
-  return new CofferError(
-    'IN_USE',
-    `${PENDING_MAX} requests wait for approval already: have some of them decided first.`,
-  );
+function refuseTooMany({ inTenant, ofRequester }: store.Waiting): void {
+  if (ofRequester >= PENDING_BY_REQUESTER_MAX) {
+    const message = `${PENDING_BY_REQUESTER_MAX} of your requests wait for approval: have some decided, or withdraw some with POST /approvals/<id>/reject.`;
+    throw new CofferError('IN_USE', message);
+  }
+  if (inTenant < PENDING_MAX) return;
+  throw new CofferError('IN_USE', `${PENDING_MAX} requests wait for approval: have some of them decided first.`);
 }

@@ -1,6 +1,7 @@
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { endedRequests } from './ended-requests.ts';
 import type { ApprovalPorts } from './ports.ts';
 import * as store from './store.ts';
 
@@ -22,33 +23,81 @@ export async function expireOverdue(
     for (const { tenant_id, approval_id } of overdue) {
       if (signal.aborted) return;
       // One that cannot be ended must not keep those of other tenants waiting.
-      await expire(kernel, ports, tenant_id, approval_id, cutoff).catch((error) => failures.push(error));
+      await end(kernel, ports, tenant_id, approval_id, expiry(cutoff)).catch((error) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
     if (overdue.length < BATCH) return;
   }
 }
 
-async function expire(
+/** The same for what was asked by who is gone since, or with a token that was revoked: it is shown as cancelled from that moment on. */
+export async function cancelEnded(kernel: Kernel, ports: ApprovalPorts, signal: AbortSignal): Promise<void> {
+  const failures: unknown[] = [];
+  for (let after: readonly [string, string] = ['', '']; ; ) {
+    const waiting = await store.pendingAfter(kernel.database.read, after, BATCH);
+    for (const [tenantId, rows] of Map.groupBy(waiting, (row) => row.tenant_id)) {
+      const ended = await endedRequests(kernel.database.read, tenantId, rows);
+      for (const approvalId of ended.keys()) {
+        if (signal.aborted) return;
+        await end(kernel, ports, tenantId, approvalId, CANCELLATION).catch((error) => failures.push(error));
+      }
+    }
+    const last = waiting.at(-1);
+    if (last === undefined || waiting.length < BATCH) break;
+    after = [last.tenant_id, last.approval_id];
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+interface Ending {
+  job: `job:${string}`;
+  action: string;
+  /** What becomes of it, asked again while it is locked; null if it is to wait on. */
+  outcome(
+    tx: Parameters<typeof store.settle>[0],
+    row: store.ApprovalFacts,
+  ): Promise<Parameters<typeof store.settle>[2] | null>;
+}
+
+const expiry = (cutoff: Cutoff): Ending => ({
+  job: 'job:expire-approvals',
+  action: 'approvals:expire',
+  outcome: async (_, row) => (row.expires_at > cutoff ? null : { status: 'expired' }),
+});
+
+const CANCELLATION: Ending = {
+  job: 'job:cancel-ended-requests',
+  action: 'approvals:cancel',
+  outcome: async (tx, row) => {
+    const cancel_reason = (await endedRequests(tx, row.tenant_id, [row])).get(row.approval_id);
+    return cancel_reason === undefined ? null : { status: 'cancelled', cancel_reason };
+  },
+};
+
+async function end(
   kernel: Kernel,
   ports: ApprovalPorts,
   tenantId: string,
   approvalId: string,
-  cutoff: Cutoff,
+  { job, action, outcome }: Ending,
 ): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
   await kernel.database.transaction(async (tx) => {
     const row = await store.lockApproval(tx, tenantId, approvalId);
-    if (row?.status !== 'pending' || row.expires_at > cutoff) return;
-    await store.settle(tx, row, { status: 'expired' });
+    if (row?.status !== 'pending') return;
+    const settled = await outcome(tx, row);
+    if (settled === null) return;
+    await store.settle(tx, row, settled);
     await ports.hooks[row.kind]?.released?.(tx, tenantId, row);
+    const { kind, operation, resource, requester_id: requested_by } = row;
+    const because = settled.cancel_reason;
     const entry = systemEntry({
       tenantId,
-      actorId: 'job:expire-approvals',
-      action: 'approvals:expire',
+      actorId: job,
+      action,
       resource: `approval/${approvalId}`,
       status: 200,
-      details: { kind: row.kind, operation: row.operation, resource: row.resource, requested_by: row.requester_id },
+      details: { kind, operation, resource, requested_by, ...(because && { because }) },
       now: kernel.clock.now(),
     });
     await kernel.audit.recordIn(tx, [entry], headKey);

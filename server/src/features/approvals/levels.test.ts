@@ -1,37 +1,36 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { APPROVAL_RULES } from '../../kernel/approval.ts';
-import { mayReject, type Person, type Standing, type Verdict, verdictOn } from './levels.ts';
-
-const admin = (id: string): Person => ({ id, isAdmin: true, isVaultManager: false });
-const manager = (id: string): Person => ({ id, isAdmin: false, isVaultManager: true });
-const member = (id: string): Person => ({ id, isAdmin: false, isVaultManager: false });
+import { mayReject, type Standing, type Verdict, verdictOn } from './levels.ts';
 
 const standing = (kind: keyof typeof APPROVAL_RULES, more: Partial<Standing>): Standing => ({
   levels: APPROVAL_RULES[kind].levels,
   requesterId: 'ann',
   approvedBy: [],
   admins: [],
+  managers: [],
   ...more,
 });
 
 /** `refused: why`, or how many levels it counts for and what follows. */
 function said(verdict: Verdict): string {
   if (verdict.refusal !== null) return `refused: ${verdict.refusal}`;
-  const { covers, isComplete, isSelfApproved } = verdict;
-  return `${covers}${isComplete ? ' complete' : ''}${isSelfApproved ? ' self-approved' : ''}`;
+  const { covers, isComplete, isSelfApproved, isSingleApprover } = verdict;
+  return [covers, isComplete && 'complete', isSelfApproved && 'self-approved', isSingleApprover && 'single']
+    .filter((word) => word !== false)
+    .join(' ');
 }
 
 describe('one other admin', () => {
-  const rows: [string, Partial<Standing>, Person, string][] = [
-    ['the requester does not count', { admins: ['ann', 'bob'] }, admin('ann'), 'refused: requester'],
-    ['another admin does', { admins: ['ann', 'bob'] }, admin('bob'), '1 complete'],
-    ['nobody else does', { admins: ['ann', 'bob'] }, member('eve'), 'refused: not_eligible'],
-    ['a vault manager is no admin', { admins: ['ann', 'bob'] }, manager('eve'), 'refused: not_eligible'],
-    ['the only admin may, having asked', { admins: ['ann'] }, admin('ann'), '1 complete self-approved'],
-    ['who asked and is no admin may not', { admins: ['bob'] }, member('ann'), 'refused: requester'],
-    ['not even where there is no admin', { admins: [] }, member('ann'), 'refused: requester'],
-    ['the only admin approves what a member asked', { admins: ['bob'] }, admin('bob'), '1 complete'],
+  const rows: [string, Partial<Standing>, string, string][] = [
+    ['the requester does not count', { admins: ['ann', 'bob'] }, 'ann', 'refused: requester'],
+    ['another admin does', { admins: ['ann', 'bob'] }, 'bob', '1 complete'],
+    ['nobody else does', { admins: ['ann', 'bob'] }, 'eve', 'refused: not_eligible'],
+    ['a vault manager is no admin', { admins: ['ann', 'bob'], managers: ['eve'] }, 'eve', 'refused: not_eligible'],
+    ['the only admin may, having asked', { admins: ['ann'] }, 'ann', '1 complete self-approved'],
+    ['who asked and is no admin may not', { admins: ['bob'] }, 'ann', 'refused: requester'],
+    ['not even where there is no admin', { admins: [] }, 'ann', 'refused: requester'],
+    ['the only admin approves what a member asked', { admins: ['bob'] }, 'bob', '1 complete'],
   ];
   for (const [name, more, person, expected] of rows) {
     test(name, () => assert.equal(said(verdictOn(standing('eaas_key_delete', more), person)), expected));
@@ -39,45 +38,47 @@ describe('one other admin', () => {
 });
 
 describe('a vault manager, then an admin', () => {
-  const three = ['ann', 'bob', 'cid'];
-  const rows: [string, Partial<Standing>, Person, string][] = [
-    ['a manager decides the first level', { admins: three }, manager('mia'), '1'],
-    ['an admin can stand in for a manager', { admins: three }, admin('bob'), '1'],
-    ['a member decides nothing', { admins: three }, member('eve'), 'refused: not_eligible'],
-    ['the requester does not count', { admins: three }, admin('ann'), 'refused: requester'],
-    ['nor as a manager', { admins: three, requesterId: 'mia' }, manager('mia'), 'refused: requester'],
-    ['an admin decides the second level', { admins: three, approvedBy: ['mia'] }, admin('bob'), '1 complete'],
-    ['a manager does not', { admins: three, approvedBy: ['mia'] }, manager('max'), 'refused: not_eligible'],
-    ['not twice by the same', { admins: three, approvedBy: ['bob'] }, admin('bob'), 'refused: decided_before'],
-    ['but by another', { admins: three, approvedBy: ['bob'] }, admin('cid'), '1 complete'],
+  const three = { admins: ['ann', 'bob', 'cid'], managers: ['mia'] };
+  const two = { admins: ['ann', 'bob'], managers: ['mia'] };
+  const rows: [string, Partial<Standing>, string, string][] = [
+    ['a manager decides the first level', three, 'mia', '1'],
+    ['an admin can stand in for a manager while another is left for the second', three, 'bob', '1'],
+    ['a member decides nothing', three, 'eve', 'refused: not_eligible'],
+    ['the requester does not count', three, 'ann', 'refused: requester'],
+    ['nor as a manager', { ...three, requesterId: 'mia' }, 'mia', 'refused: requester'],
+    ['an admin decides the second level', { ...three, approvedBy: ['mia'] }, 'bob', '1 complete'],
+    ['a manager does not', { ...three, managers: ['mia', 'max'], approvedBy: ['mia'] }, 'max', 'refused: not_eligible'],
+    ['not twice by the same', { ...three, approvedBy: ['bob'] }, 'bob', 'refused: decided_before'],
+    ['but by another', { ...three, approvedBy: ['bob'] }, 'cid', '1 complete'],
+    ['the requester does not count there either', { ...three, approvedBy: ['mia'] }, 'ann', 'refused: requester'],
+    ['the only other admin is kept for the second level', two, 'bob', 'refused: other_first'],
+    ['which they decide once the manager has decided', { ...two, approvedBy: ['mia'] }, 'bob', '1 complete'],
+    ['two admins and no manager: the other one, alone', { admins: ['ann', 'bob'] }, 'bob', '2 complete single'],
     [
-      'the requester does not count there either',
-      { admins: three, approvedBy: ['mia'] },
-      admin('ann'),
-      'refused: requester',
+      'where the only manager asked: the only admin, alone',
+      { admins: ['bob'], managers: ['ann'] },
+      'bob',
+      '2 complete single',
     ],
-    ['of two admins the other one decides both levels', { admins: ['ann', 'bob'] }, admin('bob'), '2 complete'],
+    ['a member asked: two admins are two people', { admins: ['bob', 'cid'] }, 'bob', '1'],
     [
       'the other one left, and the first may go on',
       { admins: ['ann', 'bob'], approvedBy: ['bob'] },
-      admin('bob'),
-      '1 complete',
+      'bob',
+      '1 complete single',
     ],
-    ['the only admin decides both levels', { admins: ['ann'] }, admin('ann'), '2 complete self-approved'],
-    ['a manager and the admin who asked are two people', { admins: ['ann'] }, manager('mia'), '2 complete'],
+    ['the only admin decides both levels', { admins: ['ann'] }, 'ann', '2 complete self-approved single'],
+    ['but not the first where there is a manager', { admins: ['ann'], managers: ['mia'] }, 'ann', 'refused: requester'],
+    ['who decides the first', { admins: ['ann'], managers: ['mia'] }, 'mia', '1'],
     [
-      'a manager asked: the only admin decides both',
-      { admins: ['bob'], requesterId: 'mia' },
-      admin('bob'),
-      '2 complete',
+      'and leaves the second to the only admin',
+      { admins: ['ann'], managers: ['mia'], approvedBy: ['mia'] },
+      'ann',
+      '1 complete self-approved',
     ],
-    [
-      'a manager asked, another agreed: the admin is still asked',
-      { admins: ['bob'], requesterId: 'mia' },
-      manager('max'),
-      '1',
-    ],
-    ['nothing is left to decide', { admins: three, approvedBy: ['bob', 'cid'] }, admin('dan'), 'refused: not_eligible'],
+    ['another manager and the admin', { admins: ['bob'], managers: ['ann', 'max'] }, 'bob', 'refused: other_first'],
+    ['an admin who is a manager too is one person', { admins: ['bob'], managers: ['bob'] }, 'bob', '2 complete single'],
+    ['nothing is left to decide', { ...three, approvedBy: ['bob', 'cid'] }, 'dan', 'refused: not_eligible'],
   ];
   for (const [name, more, person, expected] of rows) {
     test(name, () => assert.equal(said(verdictOn(standing('vault_delete', more), person)), expected));
@@ -85,28 +86,48 @@ describe('a vault manager, then an admin', () => {
 });
 
 test('rejecting is for who could decide, who asked, and who approved a level and thought again', () => {
-  const open = standing('vault_delete', { admins: ['ann', 'bob', 'cid'] });
+  const open = standing('vault_delete', { admins: ['ann', 'bob', 'cid'], managers: ['mia'] });
   const half = { ...open, approvedBy: ['bob'] };
+  const people = ['ann', 'bob', 'cid', 'mia', 'eve'];
   assert.deepEqual(
-    [admin('ann'), admin('bob'), manager('mia'), member('eve')].map((person) => mayReject(open, person)),
-    [true, true, true, false],
+    people.map((person) => mayReject(open, person)),
+    [true, true, true, true, false],
   );
   assert.deepEqual(
-    [member('ann'), admin('bob'), admin('cid'), manager('mia'), member('eve')].map((person) => mayReject(half, person)),
+    people.map((person) => mayReject(half, person)),
     [true, true, true, false, false],
   );
 });
 
-test('whoever decides: nobody who asked is ever the only one to say yes while another admin exists', () => {
-  const people = [admin('ann'), admin('bob'), admin('cid'), manager('mia'), member('eve')];
-  for (const kind of ['vault_delete', 'eaas_key_delete'] as const) {
-    for (const admins of [['ann'], ['ann', 'bob'], ['ann', 'bob', 'cid']]) {
-      for (const approvedBy of kind === 'vault_delete' ? [[], ['bob'], ['mia']] : [[]]) {
-        for (const person of people.filter((p) => !p.isAdmin || admins.includes(p.id))) {
-          const verdict = verdictOn(standing(kind, { admins, approvedBy }), person);
-          if (verdict.refusal !== null || person.id !== 'ann') continue;
-          assert.deepEqual(admins, ['ann'], `${kind} ${admins} ${approvedBy}`);
-        }
+/** Every way in which people can go on deciding until it is complete. */
+function* completions(at: Standing, people: readonly string[]): Generator<{ by: string[]; isSingle: boolean }> {
+  for (const person of people) {
+    const verdict = verdictOn(at, person);
+    if (verdict.refusal !== null) continue;
+    const by = [...at.approvedBy, ...Array<string>(verdict.covers).fill(person)];
+    if (verdict.isComplete) yield { by, isSingle: verdict.isSingleApprover };
+    else yield* completions({ ...at, approvedBy: by }, people);
+  }
+}
+
+test('whoever is there: it can always be completed, by two people if two can, and nobody who asked while another could', () => {
+  const people = ['ann', 'bob', 'cid', 'mia', 'max'];
+  const subsets = (of: readonly string[]) =>
+    Array.from({ length: 2 ** of.length }, (_, bits) => of.filter((_, i) => (bits >> i) & 1));
+  for (const admins of subsets(['ann', 'bob', 'cid'])) {
+    for (const managers of subsets(['ann', 'bob', 'mia', 'max'])) {
+      const at = standing('vault_delete', { admins, managers });
+      const where = `admins ${admins}, managers ${managers}`;
+      const others = { admins: admins.filter((id) => id !== 'ann'), managers: managers.filter((id) => id !== 'ann') };
+      const first = [...others.admins, ...others.managers];
+      const canBeTwo = others.admins.some((second) => first.some((id) => id !== second));
+      const ways = [...completions(at, people)];
+      assert.equal(ways.length > 0, admins.length > 0, where);
+      for (const { by, isSingle } of ways) {
+        assert.equal(by.length, 2, where);
+        assert.equal(isSingle, by[0] === by[1], where);
+        if (canBeTwo) assert.notEqual(by[0], by[1], `${where}: one person decided both levels`);
+        if (others.admins.length > 0) assert.ok(!by.includes('ann'), `${where}: who asked decided`);
       }
     }
   }

@@ -6,17 +6,13 @@ export interface Standing {
   requesterId: string;
   /** Who approved, level by level, so far. */
   approvedBy: readonly string[];
-  /** Every admin of the tenant who can act. An admin can decide every level. */
+  /** Every admin of the tenant who can act. An admin can stand in for a vault manager. */
   admins: readonly string[];
+  /** Every manager of the vault who can act, and managed it when it was asked for. */
+  managers: readonly string[];
 }
 
-export interface Person {
-  id: string;
-  isAdmin: boolean;
-  isVaultManager: boolean;
-}
-
-export type Refusal = 'requester' | 'not_eligible' | 'decided_before';
+export type Refusal = 'requester' | 'not_eligible' | 'decided_before' | 'other_first';
 
 export type Verdict =
   | { refusal: Refusal }
@@ -26,41 +22,62 @@ export type Verdict =
       covers: number;
       isComplete: boolean;
       isSelfApproved: boolean;
+      /** One person decided more than one level, since there was nobody else. */
+      isSingleApprover: boolean;
     };
 
 /**
- * Whether this person may approve now, and how far that goes. Nobody approves their own request, and nobody two levels, while there is
- * somebody else who could; a decision also counts for every following level for which there is nobody else. So in a tenant with one
- * admin nothing waits for a person who does not exist.
+ * Whether this person may approve now, and how far that goes. Each level is decided by another person as long as there are people enough,
+ * and nobody decides now who is needed for a later level. Only where there is nobody else does one decision count for the levels that
+ * follow, or the only admin approve what they asked for.
  */
-export function verdictOn(standing: Standing, person: Person): Verdict {
+export function verdictOn(standing: Standing, person: string): Verdict {
   const { levels, requesterId, approvedBy } = standing;
-  const current = approvedBy.length;
-  const level = levels[current];
-  const isRequester = person.id === requesterId;
-  if (isRequester && !isOnlyAdmin(standing, person)) return { refusal: 'requester' };
-  if (level === undefined || !isEligible(person, level)) return { refusal: 'not_eligible' };
-  const isAnybodyElse = hasOtherThan(standing, person);
-  if (approvedBy.includes(person.id) && isAnybodyElse) return { refusal: 'decided_before' };
-  const covers = isAnybodyElse ? 1 : levels.length - current;
-  return { refusal: null, covers, isComplete: current + covers === levels.length, isSelfApproved: isRequester };
+  const [current, ...following] = levels.slice(approvedBy.length).map((level) => eligibleFor(standing, level));
+  if (current === undefined || !current.includes(person)) {
+    return { refusal: person === requesterId ? 'requester' : 'not_eligible' };
+  }
+  const others = current.filter((id) => id !== person && !approvedBy.includes(id));
+  const isRepeated = approvedBy.includes(person);
+  if (isRepeated && others.length > 0) return { refusal: 'decided_before' };
+  const canBeOthers = canFill(following, [...approvedBy, person]);
+  if (!canBeOthers && others.some((id) => canFill(following, [...approvedBy, id]))) return { refusal: 'other_first' };
+  const covers = canBeOthers ? 1 : 1 + leftAlone(following, person, approvedBy);
+  return {
+    refusal: null,
+    covers,
+    isComplete: approvedBy.length + covers === levels.length,
+    isSelfApproved: person === requesterId,
+    isSingleApprover: isRepeated || covers > 1,
+  };
 }
 
 /** To stop is always safe: who asked may withdraw, and who approved a level may think again. */
-export function mayReject(standing: Standing, person: Person): boolean {
+export function mayReject(standing: Standing, person: string): boolean {
   const level = standing.levels[standing.approvedBy.length];
-  return person.id === standing.requesterId || (level !== undefined && isEligible(person, level));
+  if (person === standing.requesterId) return true;
+  return level !== undefined && eligibleFor(standing, level).includes(person);
 }
 
-function isEligible(person: Person, level: ApprovalLevel): boolean {
-  return person.isAdmin || (level === 'vault_manager' && person.isVaultManager);
+/** Who asked counts only as the one admin there is, and only for a level that nobody else could decide. */
+function eligibleFor({ admins, managers, requesterId }: Standing, level: ApprovalLevel): string[] {
+  const able = new Set(level === 'vault_manager' ? [...managers, ...admins] : admins);
+  const isOnlyAdmin = admins.length === 1 && admins[0] === requesterId;
+  able.delete(requesterId);
+  return able.size === 0 && isOnlyAdmin ? [requesterId] : [...able];
 }
 
-function isOnlyAdmin({ admins }: Pick<Standing, 'admins'>, person: Person): boolean {
-  return person.isAdmin && admins.every((id) => id === person.id);
+/** Whether each of these levels can be decided by somebody who has decided no other. */
+function canFill(levels: readonly (readonly string[])[], used: readonly string[]): boolean {
+  const [first, ...rest] = levels;
+  if (first === undefined) return true;
+  return first.some((id) => !used.includes(id) && canFill(rest, [...used, id]));
 }
 
-/** Somebody who is neither the requester nor has had a say: an admin, who can decide any level that is left. */
-function hasOtherThan({ admins, requesterId, approvedBy }: Standing, person: Person): boolean {
-  return admins.some((id) => id !== person.id && id !== requesterId && !approvedBy.includes(id));
+/** How many of the next levels are this person's or nobody's. */
+function leftAlone(levels: readonly (readonly string[])[], person: string, approvedBy: readonly string[]): number {
+  const isTheirs = (able: readonly string[]) =>
+    able.includes(person) && able.every((id) => id === person || approvedBy.includes(id));
+  const end = levels.findIndex((able) => !isTheirs(able));
+  return end === -1 ? levels.length : end;
 }

@@ -1,4 +1,4 @@
-import type { Basis } from '../../kernel/approval.ts';
+import type { Basis, Difference, Proposal } from '../../kernel/approval.ts';
 import type { Call, Context } from '../../kernel/context.ts';
 import type { MacKey, SealingKey } from '../../kernel/crypto/keyring.ts';
 import type { CredentialKind } from '../../kernel/endpoint.ts';
@@ -7,6 +7,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { factorTrustedFrom } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { principalOf } from '../tokens/index.ts';
 import { findUser } from '../users/index.ts';
@@ -24,31 +25,34 @@ export interface Order {
   url: string;
   params: Readonly<Record<string, string>>;
   body?: unknown;
-  /** The only header that says what is asked. */
+  /** The only header that can say what is asked, where the endpoint declares it. */
   if_match?: string | undefined;
   /** From where, and whether with a second factor: what policies ask about the request, not about the person. */
   address: string;
   is_mfa_fresh: boolean;
   basis: Basis;
+  /** Not there in requests of 0.4 and before. */
+  differences?: readonly Difference[];
 }
 
-export function orderOf(ctx: Context, basis: Basis): Order {
-  const { call, principal } = ctx;
+export function orderOf(ctx: Context, { basis = {}, differences = [] }: Proposal): Order {
+  const { call, principal, declaration } = ctx;
   return {
-    operation: ctx.declaration.name,
+    operation: declaration.name,
     requester_id: principal.id,
     credential: principal.credential,
     url: call.url,
     params: call.params,
     body: call.body,
-    if_match: call.headers['if-match'],
+    ...(declaration.ifMatch === true && { if_match: ctx.ifMatch }),
     address: call.address,
     is_mfa_fresh: ctx.isMfaFresh,
     basis,
+    differences,
   };
 }
 
-/** What makes two requests the same: neither the spelling of the path nor where it came from. */
+/** What makes two requests the same: neither the spelling of the path, nor where it came from, nor a header that says nothing here. */
 export function macOf(key: MacKey, { operation, params, url, body, if_match, basis }: Order): Buffer {
   const query = url.split('?', 2)[1] ?? '';
   const asked = [operation, params, query, body ?? null, if_match ?? null, basis];
@@ -102,6 +106,8 @@ export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Orde
     tokenRates: {},
     ceilings: [],
     mfaAt: order.is_mfa_fresh ? kernel.clock.now() : null,
+    factorTrustedFrom: order.is_mfa_fresh ? await factorTrustedFrom(db, row.tenant_id, user.user_id) : null,
+    mustEnrol: false,
     expiresAt: row.expires_at,
   });
 }

@@ -15,6 +15,10 @@ export interface ApprovalHooks {
 export interface ApprovalPorts {
   /** Which resources this person manages, and managed at that time already. */
   managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string, at: number) => boolean>;
+  /** Everybody who manages this resource, and managed it at that time already. */
+  managersOf(db: Reader, tenantId: string, resource: string, at: number): Promise<string[]>;
+  /** Names of the vaults of a tenant that hold a fortress secret, deleted ones too. */
+  fortressVaults(tenantId: string): Promise<readonly string[]>;
   hooks: Partial<Record<ApprovalKind, ApprovalHooks>>;
   /** The endpoint of this name, to carry out what was asked of it. */
   endpoint(name: string): ReadyEndpoint | undefined;

@@ -1,21 +1,24 @@
 import { ruleOf } from '../../kernel/approval.ts';
 import { cleanText } from '../../kernel/audit/entry.ts';
 import { CarryOut } from '../../kernel/carry-out.ts';
-import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { RightsChanged } from '../../kernel/decisions.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import { idForm } from '../../kernel/ids.ts';
+import type { ReadyEndpoint } from '../../kernel/pipeline.ts';
 import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/sealed-cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { callerAs, sightOf, standingOf } from './approvers.ts';
-import { type Approval, type listApprovals, readApproval } from './contract.ts';
+import { sightOf, standingOf } from './approvers.ts';
+import { type Approval, type ApprovalDetail, type listApprovals, readApproval } from './contract.ts';
+import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
 import { callOf, openOrder, requesterNow } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
+import { digestOf, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
+import { type Current, statusOf, toDetail, toWire } from './wire.ts';
 
 /** Approvals one request may look at to find those the caller may see. */
 const SCAN_MAX = 2000;
@@ -29,6 +32,7 @@ interface Accepted {
   covers: number;
   isComplete: boolean;
   isSelfApproved: boolean;
+  isSingleApprover: boolean;
 }
 
 export class Approvals {
@@ -44,9 +48,10 @@ export class Approvals {
     let before = await openedCursor(ctx, APPROVALS, query.cursor);
     if (!ctx.may(readApproval.permission, readApproval.resource)) return { approvals: [], next_cursor: null };
     const isVisible = await sightOf(ctx, this.#ports);
-    const found: store.ApprovalFacts[] = [];
+    const found: Current[] = [];
     for (let looked = 0; ; ) {
       const rows = await store.approvalsBack(ctx.database.read, ctx.tenantId, indexed, before, BATCH);
+      const ended = await endedRequests(ctx.database.read, ctx.tenantId, rows);
       for (const row of rows) {
         if (before !== null && found.length === limit) return this.#page(ctx, found, cursorAt(before));
         if (before !== null && looked === SCAN_MAX) {
@@ -54,55 +59,61 @@ export class Approvals {
         }
         looked++;
         before = row.approval_id;
-        const isWanted = query.status === undefined || query.status === statusNow(row, ctx.now);
-        if (isWanted && isVisible(row)) found.push(row);
+        const current = { row, decisions: [], endedBy: ended.get(row.approval_id), now: ctx.now };
+        const isWanted = query.status === undefined || query.status === statusOf(current);
+        if (isWanted && isVisible(row)) found.push(current);
       }
       if (rows.length < BATCH) return this.#page(ctx, found, null);
     }
   }
 
-  async #page(ctx: Context, rows: store.ApprovalFacts[], next_cursor: string | null) {
-    const ids = rows.map((row) => row.approval_id);
+  async #page(ctx: Context, found: Current[], next_cursor: string | null) {
+    const ids = found.map(({ row }) => row.approval_id);
     const decisions = await store.decisionsOn(ctx.database.read, ctx.tenantId, ids);
     const byApproval = Map.groupBy(decisions, (row) => row.approval_id);
-    return {
-      approvals: rows.map((row) => toWire(row, byApproval.get(row.approval_id) ?? [], ctx.now)),
-      next_cursor,
-    };
+    const approvals = found.map((one) => toWire({ ...one, decisions: byApproval.get(one.row.approval_id) ?? [] }));
+    return { approvals, next_cursor };
   }
 
-  async read(ctx: Context, approvalId: string): Promise<Approval> {
+  async read(ctx: Context, approvalId: string): Promise<ApprovalDetail> {
     const row = await this.#visible(ctx, approvalId);
-    return toWire(row, await store.decisionsOn(ctx.database.read, ctx.tenantId, [approvalId]), ctx.now);
+    const shown = await this.#shown(ctx, await this.#whole(ctx, approvalId));
+    return toDetail(await this.#current(ctx, ctx.database.read, row), shown);
   }
 
-  async approve(ctx: Context, approvalId: string, reason: string): Promise<Approval> {
+  async approve(ctx: Context, approvalId: string, digest: string, reason: string): Promise<ApprovalDetail> {
     ctx.requireUnrestricted();
     const row = await this.#visible(ctx, approvalId);
     describeReason(ctx, reason);
+    const whole = await this.#whole(ctx, approvalId);
     const { isComplete } = await this.#accept(ctx, ctx.database.read, row);
-    if (isComplete) return this.#complete(ctx, approvalId, reason);
+    const shown = await this.#shown(ctx, whole);
+    // What is shown never changes while it waits, so it is compared once, before anything is locked.
+    if (shown === null || digestOf(whole, shown) !== digest) throw notWhatWasSeen();
+    ctx.describe({ digest });
+    if (isComplete) return this.#complete(ctx, whole, shown, reason);
     return ctx.change(async (tx) => {
       const accepted = await this.#acceptLocked(ctx, tx, approvalId);
       if (accepted.isComplete) throw changedMeanwhile();
       await this.#record(ctx, tx, accepted, reason);
-      return this.#wire(ctx, tx, approvalId);
+      return this.#wire(ctx, tx, approvalId, shown);
     });
   }
 
-  async reject(ctx: Context, approvalId: string, reason: string): Promise<Approval> {
+  async reject(ctx: Context, approvalId: string, reason: string): Promise<ApprovalDetail> {
     ctx.requireUnrestricted();
     await this.#visible(ctx, approvalId);
+    const shown = await this.#shown(ctx, await this.#whole(ctx, approvalId));
     describeReason(ctx, reason);
     return ctx.change(async (tx) => {
       const approval = await this.#lockPending(ctx, tx, approvalId);
       const decisions = await store.decisionsOn(tx, ctx.tenantId, [approvalId]);
-      const standing = await standingOf(tx, approval, decisions);
-      if (!mayReject(standing, await callerAs(ctx, tx, approval, this.#ports))) throw refusal('not_eligible');
+      const standing = await standingOf(tx, approval, decisions, this.#ports);
+      if (!mayReject(standing, ctx.principal.id)) throw refusal('not_eligible');
       await store.insertDecisions(tx, [decisionRow(ctx, approval, decisions.length, 'rejected', reason)]);
       await store.settle(tx, approval, { status: 'rejected', decided_at: ctx.now });
       await this.#ports.hooks[approval.kind]?.released?.(tx, ctx.tenantId, approval);
-      return this.#wire(ctx, tx, approvalId);
+      return this.#wire(ctx, tx, approvalId, shown);
     });
   }
 
@@ -110,18 +121,16 @@ export class Approvals {
    * Carries out what was asked, inside the one change of this request: the approval is locked and asked about again, the operation done,
    * the decision recorded, with an audit entry for each of the two. A kill at any instant leaves all of it or nothing.
    */
-  async #complete(ctx: Context, approvalId: string, reason: string): Promise<Approval> {
+  async #complete(ctx: Context, row: store.ApprovalRow, shown: string, reason: string): Promise<ApprovalDetail> {
     const { kernel, tenantId } = ctx;
-    const row = await store.findWhole(ctx.database.read, tenantId, approvalId);
-    if (row === undefined) throw notFound('approval');
+    const { approval_id: approvalId } = row;
     if (row.sealed_input === null) throw changedMeanwhile();
     const order = await openOrder(kernel, row);
-    const endpoint = this.#ports.endpoint(row.operation);
-    if (endpoint === undefined) throw new Error(`no endpoint is called ${row.operation}`);
+    const endpoint = this.#endpoint(row);
 
-    let answer: Approval | undefined;
+    let answer: ApprovalDetail | undefined;
     let ownRefusal: unknown;
-    const grant = { approvalId, approvedBy: ctx.principal.id, basis: order.basis };
+    const grant = { approvalId, approvedBy: ctx.principal.id, proposal: order };
     const requester = (db: Reader) => requesterNow(kernel, row, order, db);
     const within = async (act: (tx: Tx) => Promise<void>) => {
       answer = await ctx.change(async (tx) => {
@@ -133,11 +142,12 @@ export class Approvals {
         await this.#record(ctx, tx, accepted, reason);
         await store.settle(tx, accepted.approval, { ...settled(ctx, accepted), status: 'completed' });
         ctx.describe({ outcome: 'completed' });
-        return this.#wire(ctx, tx, approvalId);
+        return this.#wire(ctx, tx, approvalId, shown);
       });
     };
     const call = callOf(order, ctx.call.requestId);
-    const operation = new CarryOut(kernel, endpoint, call, grant, { within, requester });
+    const around = { fortressVaults: this.#ports.fortressVaults, within, requester };
+    const operation = new CarryOut(kernel, endpoint, call, grant, around);
     const { requester_id: id, requester_name: name, requester_credential_id: key } = row;
     operation.identify(tenantId, { kind: 'user', id, name, key });
     try {
@@ -147,14 +157,21 @@ export class Approvals {
     } catch (error) {
       ctx.alongside.length = 0;
       if (error === ownRefusal || !isFinal(error)) throw error;
-      return this.#fail(ctx, operation, approvalId, reason, error);
+      return this.#fail(ctx, operation, row, shown, reason, error);
     }
     if (answer === undefined) throw new Error(`${row.operation} was carried out outside its approval`);
     return answer;
   }
 
   /** It was approved, and cannot be: nothing of it remains but that. */
-  async #fail(ctx: Context, operation: CarryOut, approvalId: string, reason: string, error: CofferError) {
+  async #fail(
+    ctx: Context,
+    operation: CarryOut,
+    { approval_id: approvalId }: store.ApprovalRow,
+    shown: string,
+    reason: string,
+    error: CofferError,
+  ): Promise<ApprovalDetail> {
     const headKey = await ctx.kernel.audit.headKey(ctx.tenantId);
     return ctx.change(async (tx) => {
       const accepted = await this.#acceptLocked(ctx, tx, approvalId);
@@ -171,7 +188,7 @@ export class Approvals {
       const entry = operation.entry(decision, error.status, error.auditReason ?? error.code);
       await ctx.kernel.audit.recordIn(tx, [entry], headKey);
       ctx.describe({ outcome: 'failed', failure: error.code });
-      return this.#wire(ctx, tx, approvalId);
+      return this.#wire(ctx, tx, approvalId, shown);
     });
   }
 
@@ -185,10 +202,35 @@ export class Approvals {
     return row;
   }
 
+  #endpoint({ operation }: Pick<store.ApprovalRow, 'operation'>): ReadyEndpoint {
+    const endpoint = this.#ports.endpoint(operation);
+    if (endpoint === undefined) throw new Error(`no endpoint is called ${operation}`);
+    return endpoint;
+  }
+
+  async #whole(ctx: Context, approvalId: string): Promise<store.ApprovalRow> {
+    const row = await store.findWhole(ctx.database.read, ctx.tenantId, approvalId);
+    if (row === undefined) throw notFound('approval');
+    return row;
+  }
+
+  /** Requests of 0.4 and before were stored without it: of those it is made from the request itself, while that is there. */
+  async #shown(ctx: Context, row: store.ApprovalRow): Promise<string | null> {
+    if (row.shown !== null || row.sealed_input === null) return row.shown;
+    const request = shownRequest(this.#endpoint(row).declaration, await openOrder(ctx.kernel, row));
+    return JSON.stringify({ ...request, names: {} });
+  }
+
+  async #current(ctx: Context, db: Reader, row: store.ApprovalFacts): Promise<Current> {
+    const decisions = await store.decisionsOn(db, ctx.tenantId, [row.approval_id]);
+    const ended = await endedRequests(db, ctx.tenantId, [row]);
+    return { row, decisions, endedBy: ended.get(row.approval_id), now: ctx.now };
+  }
+
   async #lockPending(ctx: Context, tx: Tx, approvalId: string): Promise<store.ApprovalFacts> {
     const row = await store.lockApproval(tx, ctx.tenantId, approvalId);
     if (row === undefined) throw notFound('approval');
-    refuseDecided(row, ctx.now);
+    refuseDecided(await this.#current(ctx, tx, row));
     return row;
   }
 
@@ -197,25 +239,29 @@ export class Approvals {
   }
 
   async #accept(ctx: Context, db: Reader, approval: store.ApprovalFacts): Promise<Accepted> {
-    refuseDecided(approval, ctx.now);
-    const decisions = await store.decisionsOn(db, ctx.tenantId, [approval.approval_id]);
-    const standing = await standingOf(db, approval, decisions);
-    const verdict = verdictOn(standing, await callerAs(ctx, db, approval, this.#ports));
+    const current = await this.#current(ctx, db, approval);
+    refuseDecided(current);
+    const { decisions } = current;
+    const verdict = verdictOn(await standingOf(db, approval, decisions, this.#ports), ctx.principal.id);
     if (verdict.refusal !== null) throw refusal(verdict.refusal);
     return { approval, decided: decisions.length, ...verdict };
   }
 
-  async #record(ctx: Context, tx: Tx, { approval, decided, covers, isSelfApproved }: Accepted, reason: string) {
+  async #record(ctx: Context, tx: Tx, { approval, decided, covers, ...how }: Accepted, reason: string) {
     const indexes = Array.from({ length: covers }, (_, i) => decided + i);
     const rows = indexes.map((index) => decisionRow(ctx, approval, index, 'approved', reason));
     await store.insertDecisions(tx, rows);
-    ctx.describe({ levels: rows.map((row) => row.level), ...(isSelfApproved && { self_approved: true }) });
+    ctx.describe({
+      levels: rows.map((row) => row.level),
+      ...(how.isSelfApproved && { self_approved: true }),
+      ...(how.isSingleApprover && { single_approver: true }),
+    });
   }
 
-  async #wire(ctx: Context, tx: Tx, approvalId: string): Promise<Approval> {
+  async #wire(ctx: Context, tx: Tx, approvalId: string, shown: string | null): Promise<ApprovalDetail> {
     const row = await store.findApproval(tx, ctx.tenantId, approvalId);
     if (row === undefined) throw notFound('approval');
-    return toWire(row, await store.decisionsOn(tx, ctx.tenantId, [approvalId]), ctx.now);
+    return toDetail(await this.#current(ctx, tx, row), shown);
   }
 }
 
@@ -246,8 +292,12 @@ function decisionRow(
   };
 }
 
-function settled(ctx: Context, { isSelfApproved }: Accepted) {
-  return { decided_at: ctx.now, self_approved: isSelfApproved ? 1 : 0 };
+function settled(ctx: Context, { isSelfApproved, isSingleApprover }: Accepted) {
+  return {
+    decided_at: ctx.now,
+    self_approved: isSelfApproved ? 1 : 0,
+    ...(isSingleApprover && { single_approver: 1 }),
+  };
 }
 
 /** What will be no better when it is tried again. */
@@ -256,19 +306,16 @@ function isFinal(error: unknown): error is CofferError {
   return error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMIT_EXCEEDED';
 }
 
-function statusNow(row: store.ApprovalFacts, now: number): Approval['status'] {
-  return row.status === 'pending' && row.expires_at <= now ? 'expired' : row.status;
-}
-
 const OUTCOMES: Record<Exclude<Approval['status'], 'pending'>, string> = {
   completed: 'It was approved and carried out already.',
   rejected: 'It was rejected or withdrawn.',
   expired: 'It expired: ask for it again.',
   failed: 'It was approved and could not be carried out: ask for it again.',
+  cancelled: 'It was cancelled, since the token, session or account it was asked for with has ended: ask for it again.',
 };
 
-function refuseDecided(row: store.ApprovalFacts, now: number): void {
-  const status = statusNow(row, now);
+function refuseDecided(current: Current): void {
+  const status = statusOf(current);
   if (status !== 'pending') throw new CofferError('VERSION_CONFLICT', OUTCOMES[status]);
 }
 
@@ -276,39 +323,18 @@ function changedMeanwhile(): CofferError {
   return new CofferError('VERSION_CONFLICT', 'Somebody else decided meanwhile: read the approval again.');
 }
 
+function notWhatWasSeen(): CofferError {
+  const message = 'The digest is not that of this approval: read it with GET /approvals/<id> and send its `digest`.';
+  return new CofferError('VERSION_CONFLICT', message);
+}
+
 const REFUSALS: Record<Refusal, string> = {
   requester: 'You asked for this: somebody else has to approve it.',
   not_eligible: 'You cannot decide this: it takes an owner or an admin, or a manager of the vault.',
   decided_before: 'You approved one level already: the next one is for somebody else.',
+  other_first: 'A manager of the vault, or another admin, has to approve first: only you are left for the level after.',
 };
 
 function refusal(why: Refusal): CofferError {
   return new CofferError('INSUFFICIENT_PRIVILEGE', REFUSALS[why], { auditReason: `approvals:decide: ${why}` });
-}
-
-function toWire(row: store.ApprovalFacts, decisions: readonly store.DecisionRow[], now: number): Approval {
-  return {
-    id: row.approval_id,
-    kind: row.kind,
-    operation: row.operation,
-    resource: row.resource,
-    details: JSON.parse(row.details) as Record<string, unknown>,
-    status: statusNow(row, now),
-    requested_by: { id: row.requester_id, name: row.requester_name },
-    created_at: timestamp(row.created_at),
-    expires_at: timestamp(row.expires_at),
-    decided_at: timestampOrNull(row.decided_at),
-    levels: ruleOf(row.kind).levels.map((level, i) => levelToWire(level, decisions[i])),
-    self_approved: row.self_approved === 1,
-    failure: row.failure_code === '' ? null : { code: row.failure_code, message: row.failure_message },
-  };
-}
-
-function levelToWire(
-  level: Approval['levels'][number]['level'],
-  row: store.DecisionRow | undefined,
-): Approval['levels'][number] {
-  if (row === undefined) return { level, decided_by: null, decision: null, reason: null, at: null };
-  const decided_by = { id: row.approver_id, name: row.approver_name };
-  return { level, decided_by, decision: row.decision, reason: row.reason || null, at: timestamp(row.decided_at) };
 }

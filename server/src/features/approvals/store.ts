@@ -20,7 +20,7 @@ export interface ApprovalRow {
   resource: string;
   /** JSON, as in the audit log: names, ids and counts. */
   details: string;
-  status: 'pending' | 'completed' | 'rejected' | 'expired' | 'failed';
+  status: 'pending' | 'completed' | 'rejected' | 'expired' | 'failed' | 'cancelled';
   requester_id: string;
   requester_name: string;
   requester_credential_id: string;
@@ -35,10 +35,20 @@ export interface ApprovalRow {
   created_at: number;
   expires_at: number;
   decided_at: number | null;
+  /** JSON, without credentials: what whoever decides is shown. Stays when the input is gone; null in rows of 0.4 and before. */
+  shown: string | null;
+  /** 1 if one person decided more than one level. */
+  single_approver: number | null;
+  /** Null unless the status is cancelled. */
+  cancel_reason: CancelReason | null;
 }
 
+/** Why a request is not carried out although nobody decided against it. */
+export const CANCEL_REASONS = ['credential_revoked', 'account_ended', 'operator'] as const;
+export type CancelReason = (typeof CANCEL_REASONS)[number];
+
 /** What lists and rules look at; the input is fetched only to carry it out. */
-export type ApprovalFacts = Omit<ApprovalRow, 'input_mac' | 'sealed_input' | 'requester_credential_id'>;
+export type ApprovalFacts = Omit<ApprovalRow, 'input_mac' | 'sealed_input' | 'shown'>;
 
 export interface DecisionRow {
   tenant_id: string;
@@ -73,6 +83,7 @@ export const APPROVALS = new AuthenticatedTable<'approvals', ApprovalRow>('appro
     'expires_at',
     'decided_at',
   ],
+  appended: ['shown', 'single_approver', 'cancel_reason'],
   sealed: ['sealed_input'],
 });
 
@@ -91,12 +102,15 @@ const FACTS = [
   'status',
   'requester_id',
   'requester_name',
+  'requester_credential_id',
   'self_approved',
   'failure_code',
   'failure_message',
   'created_at',
   'expires_at',
   'decided_at',
+  'single_approver',
+  'cancel_reason',
 ] as const satisfies readonly (keyof ApprovalFacts)[];
 
 /** Requests of a tenant take turns, so that none slips past the bound, and no two of the same kind past each other. */
@@ -125,15 +139,24 @@ export function findSame(
     .executeTakeFirst();
 }
 
-export async function countPending(tx: Tx, tenantId: string, now: number): Promise<number> {
-  const { n } = await tx
+export interface Waiting {
+  inTenant: number;
+  ofRequester: number;
+}
+
+export async function countPending(tx: Tx, tenantId: string, requesterId: string, now: number): Promise<Waiting> {
+  const rows = await tx
     .selectFrom('approvals')
-    .select((eb) => eb.fn.countAll<number>().as('n'))
+    .select((eb) => ['requester_id', eb.fn.countAll<number>().as('n')])
     .where('tenant_id', '=', tenantId)
     .where('status', '=', 'pending')
     .where('expires_at', '>', now)
-    .executeTakeFirstOrThrow();
-  return Number(n);
+    .groupBy('requester_id')
+    .execute();
+  return {
+    inTenant: rows.reduce((sum, { n }) => sum + Number(n), 0),
+    ofRequester: Number(rows.find(({ requester_id }) => requester_id === requesterId)?.n ?? 0),
+  };
 }
 
 export function findApproval(db: Reader, tenantId: string, approvalId: string): Promise<ApprovalFacts | undefined> {
@@ -149,6 +172,12 @@ export function findApproval(db: Reader, tenantId: string, approvalId: string): 
 export async function findWhole(db: Reader, tenantId: string, approvalId: string): Promise<ApprovalRow | undefined> {
   const query = db.selectFrom('approvals').selectAll().where('tenant_id', '=', tenantId);
   return APPROVALS.checked(db, await query.where('approval_id', '=', approvalId).executeTakeFirst());
+}
+
+/** Whose it is: for an operator, who has only the id. */
+export async function tenantOf(db: Reader, approvalId: string): Promise<string | undefined> {
+  const query = db.selectFrom('approvals').select('tenant_id').where('approval_id', '=', approvalId);
+  return (await query.executeTakeFirst())?.tenant_id;
 }
 
 /** Locked, so that of several decisions at once one is first and the others see what it decided. */
@@ -176,11 +205,22 @@ export function approvalsBack(
   return query.execute();
 }
 
-/** Whatever the outcome, what was asked is forgotten with it. */
+/** Whatever the outcome, the input is deleted with it; what was shown stays. */
 export async function settle(
   tx: Tx,
   { tenant_id, approval_id }: Pick<ApprovalFacts, 'tenant_id' | 'approval_id'>,
-  outcome: Partial<Pick<ApprovalRow, 'status' | 'self_approved' | 'failure_code' | 'failure_message' | 'decided_at'>>,
+  outcome: Partial<
+    Pick<
+      ApprovalRow,
+      | 'status'
+      | 'self_approved'
+      | 'single_approver'
+      | 'failure_code'
+      | 'failure_message'
+      | 'decided_at'
+      | 'cancel_reason'
+    >
+  >,
 ): Promise<void> {
   await APPROVALS.updateWhere(tx, (eb) => eb.and({ tenant_id, approval_id }), { ...outcome, sealed_input: null });
 }
@@ -219,6 +259,28 @@ export function findOverdue(
     .where('status', '=', 'pending')
     .where('expires_at', '<=', time)
     .orderBy('expires_at')
+    .limit(limit)
+    .execute();
+}
+
+/** Of every tenant, in the order of their ids: what still waits, for the job that looks whether who asked may still ask. */
+export function pendingAfter(
+  db: Reader,
+  [tenantId, approvalId]: readonly [string, string],
+  limit: number,
+): Promise<ApprovalFacts[]> {
+  return db
+    .selectFrom('approvals')
+    .select(FACTS)
+    .where('status', '=', 'pending')
+    .where((eb) =>
+      eb.or([
+        eb('tenant_id', '>', tenantId),
+        eb.and([eb('tenant_id', '=', tenantId), eb('approval_id', '>', approvalId)]),
+      ]),
+    )
+    .orderBy('tenant_id')
+    .orderBy('approval_id')
     .limit(limit)
     .execute();
 }

@@ -133,7 +133,10 @@ export async function remove(ctx: Context, name: string, reason: string): Promis
     await destroyKeys(tx, ctx.tenantId, purposeOf(row.key_id));
     await store.deleteKey(tx, ctx.tenantId, name);
     await raiseEpoch(tx, ctx.tenantId);
-    if (ctx.principal.plan === 'enterprise') await ctx.needsApproval(tx, { key: row.key_id });
+    if (ctx.principal.plan === 'enterprise') {
+      const differences = [{ what: `encryption key ${name}`, before: { versions: row.latest_version }, after: null }];
+      await ctx.needsApproval(tx, { basis: { key: row.key_id }, differences });
+    }
     ctx.database.leaveNoTrace();
     return undefined;
   });

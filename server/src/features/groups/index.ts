@@ -12,7 +12,8 @@ export {
   groupsOfUser,
   joinedBy,
   lockGroup,
-  membershipOf,
+  membersOfGroups,
+  shownGroup,
 } from './store.ts';
 
 export function groupsFeature(others: groups.GroupNeighbours): Feature {

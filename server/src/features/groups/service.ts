@@ -1,3 +1,4 @@
+import type { Proposal } from '../../kernel/approval.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
@@ -18,8 +19,10 @@ import * as store from './store.ts';
 export interface GroupNeighbours {
   /** A group is removed. */
   forget(tx: Tx, tenantId: string, groupId: string): Promise<void>;
-  /** Whether to be in this group gives, or takes, any right. */
-  hasRights(tx: Tx, tenantId: string, groupId: string): Promise<boolean>;
+  /** What to be in this group gives, or takes, in words for whoever has to approve it; empty if nothing. */
+  rightsOf(tx: Tx, tenantId: string, groupId: string): Promise<string[]>;
+  /** Whether its members get at anything in a vault. */
+  reachOf(tx: Tx, tenantId: string, groupId: string): Promise<(vault: string) => boolean>;
 }
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
@@ -76,11 +79,13 @@ export async function remove(ctx: Context, groupId: string, others: GroupNeighbo
   return ctx.change(async (tx) => {
     const row = await lockedGroup(ctx, tx, groupId);
     ctx.describe({ name: row.name });
-    const givesRights = await others.hasRights(tx, ctx.tenantId, groupId);
+    const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
     await others.forget(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
     await raiseEpoch(tx, ctx.tenantId);
-    if (givesRights) await ctx.needsApproval(tx);
+    if (rights.length > 0) {
+      await ctx.needsApproval(tx, { differences: [{ what: `group ${row.name}`, before: { rights }, after: null }] });
+    }
     return undefined;
   });
 }
@@ -99,7 +104,11 @@ export async function addMember(
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
     await unlessExists(store.insertMember(tx, row), 'The user is a member already.');
     await raiseEpoch(tx, ctx.tenantId);
-    if (await others.hasRights(tx, ctx.tenantId, groupId)) await ctx.needsApproval(tx);
+    const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
+    if (rights.length > 0) {
+      await ctx.requireProofToGrant(await others.reachOf(tx, ctx.tenantId, groupId));
+      await ctx.needsApproval(tx, joining(userId, groupId, null, rights));
+    }
     return { group_id: groupId, user_id: userId, added_at: timestamp(ctx.now) };
   });
 }
@@ -125,9 +134,15 @@ export async function removeMember(
     await lockedGroup(ctx, tx, groupId);
     if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
     await raiseEpoch(tx, ctx.tenantId);
-    if (await others.hasRights(tx, ctx.tenantId, groupId)) await ctx.needsApproval(tx);
+    const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
+    if (rights.length > 0) await ctx.needsApproval(tx, joining(userId, groupId, rights, null));
     return undefined;
   });
+}
+
+/** What a person has, or will have, by being in a group. */
+function joining(userId: string, groupId: string, before: string[] | null, after: string[] | null): Proposal {
+  return { differences: [{ what: `what ${userId} may do as a member of ${groupId}`, before, after }] };
 }
 
 async function lockedGroup(ctx: Context, tx: Tx, groupId: string): Promise<store.GroupRow> {

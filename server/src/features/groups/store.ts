@@ -128,6 +128,16 @@ export async function membershipOf(
   return { members: Number(row.members), last_added_at: row.last_added_at };
 }
 
+/** More members than these nobody reads before approving. */
+const MEMBERS_SHOWN_MAX = 100;
+
+/** Who is in a group, for whoever has to approve what the group gets: how many, since when, and the first of them by id. */
+export async function shownGroup(tx: Tx, tenantId: string, groupId: string) {
+  const { members, last_added_at } = await membershipOf(tx, tenantId, groupId);
+  const first = await listMembers(tx, tenantId, groupId, '', MEMBERS_SHOWN_MAX);
+  return { members, last_added_at, shown: { count: members, members: first.rows.map((row) => row.user_id) } };
+}
+
 export async function deleteMember(tx: Tx, tenantId: string, groupId: string, userId: string): Promise<boolean> {
   const deleted = await GROUP_MEMBERS.deleteWhere(tx, (eb) =>
     eb.and({ tenant_id: tenantId, group_id: groupId, user_id: userId }),
@@ -147,6 +157,17 @@ export async function findGroupByIdOrName(
     .where('tenant_id', '=', tenantId)
     .where(isId('group', idOrName) ? 'group_id' : 'name', '=', idOrName);
   return GROUPS.checked(db, await query.executeTakeFirst());
+}
+
+/** Everybody in these groups, with the time each joined. A membership only ever allows, so one that is forged is left out. */
+export async function membersOfGroups(
+  db: Reader,
+  tenantId: string,
+  groupIds: readonly string[],
+): Promise<GroupMemberRow[]> {
+  if (groupIds.length === 0) return [];
+  const query = db.selectFrom('group_members').selectAll().where('tenant_id', '=', tenantId);
+  return GROUP_MEMBERS.authenticOf(db, await query.where('group_id', 'in', groupIds).orderBy('user_id').execute());
 }
 
 /** With the time each was joined. */

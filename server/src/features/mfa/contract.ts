@@ -27,6 +27,7 @@ const common = {
 export const readMfa = endpoint({
   ...common,
   name: 'readMfa',
+  beforeEnrolment: true,
   method: 'GET',
   path: '/auth/mfa',
   summary: 'Whether you have a second factor',
@@ -47,6 +48,7 @@ export const readMfa = endpoint({
 export const enrolTotp = endpoint({
   ...common,
   name: 'enrolTotp',
+  beforeEnrolment: true,
   method: 'POST',
   path: '/auth/mfa/totp',
   summary: 'Begin to enrol an authenticator app',
@@ -65,6 +67,7 @@ export const enrolTotp = endpoint({
 export const confirmTotp = endpoint({
   ...common,
   name: 'confirmTotp',
+  beforeEnrolment: true,
   method: 'POST',
   path: '/auth/mfa/totp/confirm',
   summary: 'Finish enrolling with a code from the app',
@@ -121,4 +124,25 @@ export const resetMfa = endpoint({
   errors: ['NOT_FOUND'],
 });
 
-export const MFA_ENDPOINTS = [readMfa, enrolTotp, confirmTotp, disableTotp, resetMfa];
+export const trustMfa = endpoint({
+  ...common,
+  name: 'trustMfa',
+  method: 'POST',
+  path: '/v1/users/{user_id}/mfa/trust',
+  summary: 'Let somebody’s new second factor open fortress secrets before its first day is over',
+  description: 'Takes a second factor of your own, shown just now, and needs approval.',
+  region: 'forward',
+  permission: 'users:trust_mfa',
+  resource: 'user/{user_id}',
+  rate: 'write',
+  approval: 'rbac_change',
+  audit: 'mfa:trust',
+  effect: 'change',
+  params: object({ user_id: idParam }),
+  body: NONE,
+  status: 200,
+  output: object({ trusted_at: timestampText }),
+  errors: ['NOT_FOUND', 'MFA_REQUIRED'],
+});
+
+export const MFA_ENDPOINTS = [readMfa, enrolTotp, confirmTotp, disableTotp, resetMfa, trustMfa];

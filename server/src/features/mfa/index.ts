@@ -7,6 +7,7 @@ export { MFA_ENDPOINTS, otpText } from './contract.ts';
 export { type SecondFactor, secondFactor } from './service.ts';
 export {
   confirmedSince as secondFactorSince,
+  factorTrustedFrom,
   forgetUser as forgetSecondFactor,
   RECOVERY_CODES,
   TOTP,
@@ -21,6 +22,7 @@ export function mfaFeature(): Feature {
       bind(contract.confirmTotp, (ctx, { body }) => mfa.confirm(ctx, body.otp)),
       bind(contract.disableTotp, (ctx) => mfa.disable(ctx)),
       bind(contract.resetMfa, (ctx, { params }) => mfa.reset(ctx, params.user_id)),
+      bind(contract.trustMfa, (ctx, { params }) => mfa.trust(ctx, params.user_id)),
     ],
   };
 }

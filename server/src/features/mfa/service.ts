@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import * as OTPAuth from 'otpauth';
 import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
+import { type Context, FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { lockChangeable, lockUser } from '../users/index.ts';
 import * as store from './store.ts';
 
@@ -44,6 +45,7 @@ export async function enrol(ctx: Context) {
       confirmed_at: null,
       last_step: 0,
       created_at: ctx.now,
+      trusted_at: null,
     });
     if (!isPending) throw alreadyEnrolled();
     return { secret: secret.base32, otpauth_uri: totpOf(secret, principal.name).toString() };
@@ -64,6 +66,8 @@ export async function confirm(ctx: Context, otp: string) {
       throw new CofferError('LOGIN_DENIED', 'The code is not right, or was used before: take the next one.');
     }
     await store.replaceRecoveryCodes(tx, tenantId, principal.id, codes.map(hashOfCode));
+    // What their tokens may do can depend on it.
+    await raiseEpoch(tx, tenantId);
     return { confirmed_at: timestamp(ctx.now), recovery_codes: codes };
   });
 }
@@ -83,12 +87,39 @@ export async function reset(ctx: Context, userId: string): Promise<undefined> {
   });
 }
 
+/**
+ * For who cannot wait a day: somebody who could open fortress secrets themselves says, and another admin approves, that this factor is the
+ * person's own.
+ */
+export async function trust(ctx: Context, userId: string) {
+  ctx.requireUnrestricted();
+  ctx.describe({ user: userId });
+  if (!ctx.isFactorProven) throw proofRequired('To vouch for a second factor');
+  return ctx.change(async (tx) => {
+    await lockChangeable(ctx, tx, userId);
+    const row = await store.lockTotp(tx, ctx.tenantId, userId);
+    if (row === undefined || row.confirmed_at === null) throw notFound('second factor');
+    await store.trustTotp(tx, row, ctx.now);
+    await raiseEpoch(tx, ctx.tenantId);
+    const before = timestamp(row.trusted_at ?? row.confirmed_at + FACTOR_TRUSTED_AFTER_MS);
+    const differences = [
+      { what: `when the second factor of ${userId} opens fortress secrets`, before, after: 'at once' },
+    ];
+    await ctx.needsApproval(tx, { basis: { confirmed_at: row.confirmed_at }, differences });
+    return { trusted_at: timestamp(ctx.now) };
+  });
+}
+
 /** A factor enrolled anew while it waits for approval is another one, and stays. */
 async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<undefined> {
   const row = await store.lockTotp(tx, ctx.tenantId, userId);
   if (row === undefined) throw notFound('second factor');
   await store.forgetUser(tx, ctx.tenantId, userId);
-  if (row.confirmed_at !== null) await ctx.needsApproval(tx, { confirmed_at: row.confirmed_at });
+  await raiseEpoch(tx, ctx.tenantId);
+  if (row.confirmed_at !== null) {
+    const differences = [{ what: `second factor of ${userId}`, before: timestamp(row.confirmed_at), after: null }];
+    await ctx.needsApproval(tx, { basis: { confirmed_at: row.confirmed_at }, differences, subject: userId });
+  }
   return undefined;
 }
 

@@ -1,3 +1,4 @@
+import { FACTOR_TRUSTED_AFTER_MS } from '../../kernel/context.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
@@ -18,6 +19,8 @@ export interface TotpRow {
   /** The time step of the last code accepted: that code and every earlier one are spent. */
   last_step: number;
   created_at: number;
+  /** When an approval said that it opens fortress secrets, before its first day was over. */
+  trusted_at: number | null;
 }
 
 export interface RecoveryCodeRow {
@@ -29,6 +32,7 @@ export interface RecoveryCodeRow {
 export const TOTP = new AuthenticatedTable<'user_totp', TotpRow>('user_totp', {
   key: ['user_id'],
   covered: ['sealed_secret', 'confirmed_at', 'last_step', 'created_at'],
+  appended: ['trusted_at'],
 });
 
 export const RECOVERY_CODES = new AuthenticatedTable<'user_recovery_codes', RecoveryCodeRow>('user_recovery_codes', {
@@ -44,6 +48,16 @@ export async function findTotp(db: Reader, tenantId: string, userId: string): Pr
 /** Null as long as there is none that protects anything. */
 export async function confirmedSince(db: Reader, tenantId: string, userId: string): Promise<number | null> {
   return (await findTotp(db, tenantId, userId))?.confirmed_at ?? null;
+}
+
+/** From when on it opens fortress secrets; null as long as there is none that protects anything. */
+export async function factorTrustedFrom(db: Reader, tenantId: string, userId: string): Promise<number | null> {
+  const { confirmed_at = null, trusted_at = null } = (await findTotp(db, tenantId, userId)) ?? {};
+  return confirmed_at === null ? null : (trusted_at ?? confirmed_at + FACTOR_TRUSTED_AFTER_MS);
+}
+
+export async function trustTotp(tx: Tx, row: TotpRow, now: number): Promise<void> {
+  await TOTP.update(tx, row, { trusted_at: now });
 }
 
 /** Locked, so that an enrolment is not confirmed between being looked at and being taken away. */

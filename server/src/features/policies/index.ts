@@ -4,8 +4,8 @@ import * as contract from './contract.ts';
 import * as policies from './service.ts';
 
 export { POLICY_ENDPOINTS } from './contract.ts';
-export { policiesOfConnection, policiesOfUser, policiesTouching } from './service.ts';
-export { ATTACHMENTS, forgetPrincipal, hasPolicies, POLICIES } from './store.ts';
+export { policiesOfConnection, policiesOfUser, policiesTouching, touchedBy } from './service.ts';
+export { ATTACHMENTS, forgetPrincipal, POLICIES, policyNamesOf } from './store.ts';
 
 export function policiesFeature(ports: policies.PolicyPorts): Feature {
   return {

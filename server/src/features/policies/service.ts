@@ -1,4 +1,4 @@
-import type { Basis } from '../../kernel/approval.ts';
+import type { Proposal } from '../../kernel/approval.ts';
 import { evaluate } from '../../kernel/authz/evaluate.ts';
 import { type CompiledPolicy, compilePolicy, type PolicyDocument, PolicyError } from '../../kernel/authz/policy.ts';
 import { touchesVault } from '../../kernel/authz/reach.ts';
@@ -15,7 +15,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
-import { findGroupByIdOrName, groupsOfUser, lockGroup, membershipOf } from '../groups/index.ts';
+import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
@@ -23,6 +23,8 @@ import { type Policy, type PolicyPrincipal, readPolicy } from './contract.ts';
 import * as store from './store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
+/** More of those whom a policy is attached to nobody reads before approving. */
+const ATTACHMENTS_SHOWN_MAX = 100;
 
 /** What this feature needs to know of machines. */
 export interface PolicyPorts {
@@ -86,7 +88,7 @@ export async function read(ctx: Context, name: string) {
 
 export async function update(ctx: Context, name: string, body: Body<typeof contract.updatePolicy>): Promise<Policy> {
   ctx.requireUnrestricted();
-  refuseBadDocument(name, body.document);
+  const compiled = refuseBadDocument(name, body.document);
   return ctx.change(async (tx) => {
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
@@ -105,7 +107,14 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     await raiseEpoch(tx, ctx.tenantId);
     // Attached, it is rights people have: else one could attach a harmless one and change it afterwards.
     const isInUse = (await store.attachmentsOf(tx, ctx.tenantId, name)).length > 0;
-    if (isInUse && changed.document !== row.document) await ctx.needsApproval(tx, { version: row.version });
+    if (isInUse && changed.document !== row.document) {
+      await ctx.requireProofToGrant((vault) => touchesVault(compiled, vault));
+      const differences = [
+        { what: 'document', before: JSON.parse(row.document), after: body.document },
+        { what: 'attached to', before: await principalsWith(tx, ctx.tenantId, name), after: 'the same' },
+      ];
+      await ctx.needsApproval(tx, { basis: { version: row.version }, differences });
+    }
     return toWire(changed);
   });
 }
@@ -129,14 +138,15 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
     ctx.describe({ principal });
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
-    const basis = await attachedTo(tx, ctx.tenantId, row, principal);
+    await ctx.requireProofToGrant((vault) => touchesVault(compileRow(row), vault));
+    const proposal = await attachedTo(tx, ctx.tenantId, row, principal);
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
     } catch (error) {
       throw error instanceof UniqueViolation ? new CofferError('ALREADY_EXISTS', 'It is attached already.') : error;
     }
     await raiseEpoch(tx, ctx.tenantId);
-    await ctx.needsApproval(tx, basis);
+    await ctx.needsApproval(tx, proposal);
     return { policy: name, principal, attached_at: timestamp(ctx.now) };
   });
 }
@@ -150,13 +160,24 @@ async function attachedTo(
   tenantId: string,
   policy: store.PolicyRow,
   principal: FoundPrincipal,
-): Promise<Basis> {
+): Promise<Proposal> {
   const basis = { policy: policy.policy_id, version: policy.version, kind: principal.kind, principal: principal.id };
-  if (principal.kind !== 'group') return basis;
+  const after = { ...principal, document: JSON.parse(policy.document) };
+  const what = `attachment of ${policy.name}`;
+  if (principal.kind !== 'group') return { basis, differences: [{ what, before: null, after }] };
   // Joining a group takes the same lock: one of the two sees the other.
   if ((await lockGroup(tx, tenantId, principal.id)) === undefined) throw notFound('group');
-  const { members, last_added_at } = await membershipOf(tx, tenantId, principal.id);
-  return { ...basis, members, last_added_at };
+  const { members, last_added_at, shown: group } = await shownGroup(tx, tenantId, principal.id);
+  const shown = { ...after, group };
+  return { basis: { ...basis, members, last_added_at }, differences: [{ what, before: null, after: shown }] };
+}
+
+/** To whom a policy is attached, as far as anybody would read it. */
+async function principalsWith(tx: Tx, tenantId: string, name: string): Promise<FoundPrincipal[]> {
+  const attachments = await store.attachmentsOf(tx, tenantId, name);
+  return attachments
+    .slice(0, ATTACHMENTS_SHOWN_MAX)
+    .map(({ principal_kind, principal_id }) => ({ kind: principal_kind, id: principal_id }));
 }
 
 /** What it took away by a deny comes back: the same holds as for attaching. */
@@ -165,9 +186,14 @@ export async function detach(ctx: Context, ports: PolicyPorts, name: string, wan
   return ctx.change(async (tx) => {
     const principal = await principalOf(tx, ports, ctx.tenantId, wanted);
     ctx.describe({ principal });
-    if (!(await store.deleteAttachment(tx, attachmentKey(ctx.tenantId, principal, name)))) throw notFound('attachment');
+    const row = await store.findPolicy(tx, ctx.tenantId, name);
+    if (row === undefined || !(await store.deleteAttachment(tx, attachmentKey(ctx.tenantId, principal, name)))) {
+      throw notFound('attachment');
+    }
     await raiseEpoch(tx, ctx.tenantId);
-    await ctx.needsApproval(tx, { kind: principal.kind, principal: principal.id });
+    const before = { ...principal, document: JSON.parse(row.document) };
+    const differences = [{ what: `attachment of ${name}`, before, after: null }];
+    await ctx.needsApproval(tx, { basis: { kind: principal.kind, principal: principal.id }, differences });
     return { policy: name, principal };
   });
 }
@@ -235,6 +261,16 @@ export async function policiesOfConnection(db: Reader, tenantId: string, clientI
 export async function policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]> {
   const rows = await store.attachedPolicies(db, tenantId);
   return rows.filter((row) => touchesVault(compileRow(row), vault)).map((row) => row.name);
+}
+
+/** Which vaults the policies attached to somebody say anything about. */
+export async function touchedBy(
+  db: Reader,
+  tenantId: string,
+  principal: { kind: store.PrincipalKind; id: string },
+): Promise<(vault: string) => boolean> {
+  const policies = (await store.policiesFor(db, tenantId, [principal])).map(compileRow);
+  return (vault) => policies.some((policy) => touchesVault(policy, vault));
 }
 
 function compileRow(row: store.PolicyRow): CompiledPolicy {

@@ -150,16 +150,16 @@ export function attachedPolicies(db: Reader, tenantId: string): Promise<PolicyRo
     .execute();
 }
 
-export async function hasPolicies(db: Reader, tenantId: string, kind: PrincipalKind, id: string): Promise<boolean> {
-  const row = await db
+export async function policyNamesOf(db: Reader, tenantId: string, kind: PrincipalKind, id: string): Promise<string[]> {
+  const rows = await db
     .selectFrom('policy_attachments')
     .select('policy_name')
     .where('tenant_id', '=', tenantId)
     .where('principal_kind', '=', kind)
     .where('principal_id', '=', id)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
+    .orderBy('policy_name')
+    .execute();
+  return rows.map((row) => row.policy_name);
 }
 
 /** A principal that is gone keeps nothing: a later one could not be mistaken for it, but the list would be. */

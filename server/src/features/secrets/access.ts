@@ -1,5 +1,5 @@
 import { couldDisclose, type Described } from '../../kernel/authz/disclosure.ts';
-import type { Context, ResourceAttributes } from '../../kernel/context.ts';
+import { type Context, proofRequired, type ResourceAttributes } from '../../kernel/context.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { parseSecretPath } from '../../kernel/http/secret-path.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
@@ -101,11 +101,8 @@ function authorizeSecret(
 
 /** A fortress secret is used only by who has just shown a second factor, or by a machine that shows its certificate and a proof of its key. */
 export function requireProof(ctx: Context, row: Pick<store.SecretRow, 'protection'>): void {
-  if (row.protection !== 'fortress' || ctx.isMfaFresh || (ctx.proofs.mtls && ctx.proofs.dpop)) return;
-  throw new CofferError(
-    'MFA_REQUIRED',
-    'This secret needs a second factor shown within 15 minutes (log in with a one-time code and use that session), or a connection with mTLS and DPoP.',
-  );
+  if (row.protection !== 'fortress' || ctx.isFactorProven || (ctx.proofs.mtls && ctx.proofs.dpop)) return;
+  throw proofRequired('Without a connection that shows mTLS and DPoP this secret');
 }
 
 export function describedAs(vault: string, row: Pick<store.SecretRow, 'path' | 'environment' | 'tags'>): Described {
@@ -140,7 +137,7 @@ export function requireVersion(
   row: Pick<store.SecretRow, 'version'>,
   expected: number | undefined,
 ): void {
-  const header = ctx.call.headers['if-match'];
+  const header = ctx.ifMatch;
   const matched = header === undefined ? null : IF_MATCH.exec(header);
   if (header !== undefined && matched === null) {
     throw invalidField('/headers/if-match', 'must be a version in quotes, such as "v3"');

@@ -215,6 +215,7 @@ export const readSecret = endpoint({
 export const updateSecret = endpoint({
   ...changing,
   name: 'updateSecret',
+  ifMatch: true,
   method: 'PUT',
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Change a secret’s value, metadata or rotation; each change is a new version',
@@ -243,6 +244,7 @@ export const updateSecret = endpoint({
 export const deleteSecret = endpoint({
   ...changing,
   name: 'deleteSecret',
+  ifMatch: true,
   method: 'DELETE',
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Delete a secret; it can be restored while the plan keeps it',
@@ -294,6 +296,7 @@ export const listVersions = endpoint({
 export const rotateSecret = endpoint({
   ...changing,
   name: 'rotateSecret',
+  ifMatch: true,
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/rotate',
   summary: 'Replace the value now',
@@ -330,6 +333,7 @@ export const rotateSecret = endpoint({
 export const rollbackSecret = endpoint({
   ...changing,
   name: 'rollbackSecret',
+  ifMatch: true,
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/rollback',
   summary: 'Make an older version the basis again, as a new version',
@@ -365,6 +369,7 @@ const relocation = {
 export const moveSecret = endpoint({
   ...relocation,
   name: 'moveSecret',
+  ifMatch: true,
   path: '/v1/vaults/{vault}/secrets/{path*}/move',
   summary: 'Move a secret with its history, without reading it',
   description:

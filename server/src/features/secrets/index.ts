@@ -48,7 +48,7 @@ export { purgeSecrets } from './retention.ts';
 export { FINGERPRINT_PURPOSE, fingerprintKey, sealerFor } from './sealing.ts';
 export { lockLive, read as readValue, readRecorded } from './service.ts';
 export { findSecretById, SECRETS, type SummaryRow, VERSIONS } from './store.ts';
-export { type PlacedRow, secretsByPath } from './tenant-wide-store.ts';
+export { fortressVaults, type PlacedRow, secretsByPath } from './tenant-wide-store.ts';
 export { refuseInZeroKnowledge } from './values.ts';
 
 export function secretsFeature(kernel: Kernel, observers: SecretObservers, reader: SecretReader): Feature {

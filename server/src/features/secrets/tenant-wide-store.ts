@@ -15,3 +15,20 @@ export function everywhere(db: Reader, tenantId: string) {
     .where('tenant_id', '=', tenantId)
     .where('deleted_no', '=', 0);
 }
+
+/** Names of the vaults that hold a fortress secret. Those that are deleted count too: they can be restored. */
+export async function fortressVaults(db: Reader, tenantId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('vaults')
+    .select('name')
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', 'in', (eb) =>
+      eb
+        .selectFrom('secrets')
+        .select('vault_id')
+        .where('tenant_id', '=', tenantId)
+        .where('protection', '=', 'fortress'),
+    )
+    .execute();
+  return rows.map((row) => row.name);
+}

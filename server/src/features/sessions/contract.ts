@@ -64,6 +64,7 @@ export const login = endpoint({
 export const logout = endpoint({
   ...common,
   name: 'logout',
+  beforeEnrolment: true,
   method: 'POST',
   path: '/auth/logout',
   summary: 'End this session',
@@ -83,6 +84,7 @@ export const logout = endpoint({
 export const readMe = endpoint({
   ...common,
   name: 'readMe',
+  beforeEnrolment: true,
   method: 'GET',
   path: '/auth/me',
   summary: 'Who you are, and by which credential',
@@ -104,6 +106,14 @@ export const readMe = endpoint({
       expires_at: timestampText,
       mfa_at: nullable(timestampText),
     }),
+    warnings: Type.Array(
+      object({
+        code: oneOf(['two_admins', 'break_glass']),
+        message: Type.String(),
+        at: nullable(timestampText),
+      }),
+      { description: 'For owners and admins: what they should know of their tenant. Empty for others.' },
+    ),
   }),
   errors: [],
 });

@@ -6,10 +6,11 @@ import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
 import * as contract from './contract.ts';
 import * as sessions from './service.ts';
 import { forgetFailuresBefore } from './store.ts';
+import type { WarningPorts } from './warnings.ts';
 
 export { SESSION_ENDPOINTS } from './contract.ts';
 
-export function sessionsFeature(kernel: Kernel): Feature {
+export function sessionsFeature(kernel: Kernel, ports: WarningPorts): Feature {
   return {
     name: 'sessions',
     jobs: [
@@ -24,7 +25,7 @@ export function sessionsFeature(kernel: Kernel): Feature {
     endpoints: [
       bind(contract.login, (ctx, { body }) => sessions.login(ctx, body)),
       bind(contract.logout, (ctx) => sessions.logout(ctx)),
-      bind(contract.readMe, (ctx) => sessions.me(ctx)),
+      bind(contract.readMe, (ctx) => sessions.me(ctx, ports)),
       bind(contract.changePassword, (ctx, { body }) => sessions.changePassword(ctx, body)),
     ],
   };

@@ -1,3 +1,4 @@
+import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { hashPassword, isCheaperThanToday, verifyPassword } from '../../kernel/crypto/passwords.ts';
@@ -17,6 +18,7 @@ import { insertToken, issueToken, revokeOfUser, revokeTokens } from '../tokens/i
 import { findUser, findUserByEmail, lockUser, updateUser } from '../users/index.ts';
 import { beginTry, forgiveAddress, subjectsOf, succeeded, takeBack } from './back-off.ts';
 import type * as contract from './contract.ts';
+import { type Warning, type WarningPorts, warningsFor } from './warnings.ts';
 
 export const SESSION_TTL_MS = 12 * HOUR_MS;
 
@@ -90,17 +92,18 @@ export async function logout(ctx: Context): Promise<undefined> {
 type Me = Output<typeof contract.readMe>;
 const answers = new WeakMap<Principal, Worded>();
 
-/** Needs nothing but the principal, which is as fresh as the tenant's epoch: it is put into words once for each. */
-export async function me({ principal }: Context): Promise<Worded> {
+/** Follows from what the tenant's epoch covers, and the principal is as fresh as that: it is serialized once for each. */
+export async function me({ principal, database }: Context, ports: WarningPorts): Promise<Worded> {
   let answer = answers.get(principal);
   if (answer === undefined) {
-    answer = new Worded(JSON.stringify(describePrincipal(principal)));
+    const warnings = isAdminRole(principal.role) ? await warningsFor(database.read, principal.tenantId, ports) : [];
+    answer = new Worded(JSON.stringify(describePrincipal(principal, warnings)));
     answers.set(principal, answer);
   }
   return answer;
 }
 
-function describePrincipal(p: Principal): Me {
+function describePrincipal(p: Principal, warnings: Warning[]): Me {
   if (p.role === null) throw new Error('only people are asked who they are here');
   return {
     user: { id: p.id, email: p.name, name: p.displayName, role: p.role },
@@ -111,6 +114,7 @@ function describePrincipal(p: Principal): Me {
       expires_at: timestamp(p.expiresAt),
       mfa_at: timestampOrNull(p.mfaAt),
     },
+    warnings,
   };
 }
 

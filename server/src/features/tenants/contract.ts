@@ -126,4 +126,53 @@ export const updateTenant = endpoint({
   errors: ['NOT_FOUND'],
 });
 
-export const TENANT_ENDPOINTS = [createTenant, listTenants, readTenant, updateTenant];
+export const TenantSettings = object({
+  require_mfa: Type.Boolean({
+    description:
+      'Whoever has no second factor can only enrol one; sessions that showed none, and tokens of people who have none, do nothing else.',
+  }),
+});
+export type TenantSettings = Static<typeof TenantSettings>;
+
+const own = {
+  ...common,
+  tenant: 'own',
+  region: 'forward',
+  path: '/v1/tenant/settings',
+  resource: 'tenant-settings',
+  params: NONE,
+  query: NONE,
+  status: 200,
+  output: TenantSettings,
+} as const;
+
+export const readSettings = endpoint({
+  ...own,
+  name: 'readTenantSettings',
+  method: 'GET',
+  summary: 'Read the settings of your tenant',
+  permission: 'tenant_settings:read',
+  rate: 'read',
+  audit: 'tenant_settings:read',
+  effect: 'read',
+  body: NONE,
+  errors: [],
+});
+
+export const updateSettings = endpoint({
+  ...own,
+  name: 'updateTenantSettings',
+  method: 'PATCH',
+  summary: 'Change the settings of your tenant',
+  description:
+    'To require a second factor takes one of your own, shown just now. To require it no longer needs approval, like giving one up.',
+  permission: 'tenant_settings:update',
+  rate: 'write',
+  approval: 'mfa_disable',
+  audit: 'tenant_settings:update',
+  effect: 'change',
+  body: object({ require_mfa: Type.Optional(Type.Boolean()) }),
+  errors: ['MFA_REQUIRED'],
+});
+
+export const TENANT_ENDPOINTS = [createTenant, listTenants, readTenant, updateTenant, readSettings, updateSettings];

@@ -14,6 +14,8 @@ export function tenantsFeature(): Feature {
       bind(contract.listTenants, (ctx, { query }) => tenants.list(ctx, query)),
       bind(contract.readTenant, (ctx, { params }) => tenants.read(ctx, params.tenant_id)),
       bind(contract.updateTenant, (ctx, { params, body }) => tenants.update(ctx, params.tenant_id, body)),
+      bind(contract.readSettings, (ctx) => tenants.readSettings(ctx)),
+      bind(contract.updateSettings, (ctx, { body }) => tenants.updateSettings(ctx, body)),
     ],
   };
 }

@@ -18,7 +18,7 @@ import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { insertToken, issueToken } from '../tokens/index.ts';
 import { insertNew, newUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
-import { listTenants, readTenant, type Tenant } from './contract.ts';
+import { listTenants, readTenant, type Tenant, type TenantSettings } from './contract.ts';
 import * as store from './store.ts';
 
 const OWNER_TOKEN_TTL_MS = 365 * DAY_MS;
@@ -55,6 +55,7 @@ export async function prepareTenant(
     rate_overrides: JSON.stringify(facts.rates),
     epoch: 1,
     created_at: now,
+    require_mfa: null,
   };
   const insert = async (tx: Tx) => {
     const [headKey, rowKey] = await kernel.keyring.createTenantKey(tx, tenantId, HEAD_PURPOSE, ROW_PURPOSE);
@@ -138,6 +139,41 @@ export async function update(
     if (tenantId !== ctx.tenantId) await ctx.kernel.audit.recordIn(tx, [ctx.entryFor(tenantId)], headKey);
     return toWire(changed);
   });
+}
+
+export async function readSettings(ctx: Context): Promise<TenantSettings> {
+  const row = await findTenant(ctx.database.read, ctx.tenantId);
+  if (row === undefined) throw new Error('the tenant of the caller is gone');
+  return settingsOf(row);
+}
+
+export async function updateSettings(
+  ctx: Context,
+  { require_mfa }: Body<typeof contract.updateSettings>,
+): Promise<TenantSettings> {
+  ctx.requireUnrestricted();
+  // Whoever turns it on without a factor of their own would shut themselves out.
+  if (require_mfa === true && !ctx.isMfaFresh) {
+    throw new CofferError(
+      'MFA_REQUIRED',
+      'Enrol a second factor yourself first, log in with a code, and use that session.',
+    );
+  }
+  return ctx.change(async (tx) => {
+    const row = await store.lockTenant(tx, ctx.tenantId);
+    if (row === undefined) throw new Error('the tenant of the caller is gone');
+    const before = row.require_mfa === 1;
+    const after = require_mfa ?? before;
+    ctx.describe({ require_mfa: { before, after } });
+    await store.updateTenant(tx, ctx.tenantId, { require_mfa: after ? 1 : null });
+    await raiseEpoch(tx, ctx.tenantId);
+    if (before && !after) await ctx.needsApproval(tx, { differences: [{ what: 'require_mfa', before, after }] });
+    return { require_mfa: after };
+  });
+}
+
+function settingsOf({ require_mfa }: TenantRow): TenantSettings {
+  return { require_mfa: require_mfa === 1 };
 }
 
 function toWire(row: TenantRow): Tenant {

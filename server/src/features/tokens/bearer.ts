@@ -16,7 +16,9 @@ import type { CredentialKind } from '../../kernel/endpoint.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Principal } from '../../kernel/principal.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { factorTrustedFrom } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
@@ -106,6 +108,7 @@ export class BearerScheme implements CredentialScheme {
       tokenRates: JSON.parse(token.rate_overrides) as RateOverrides,
       ceilings: ceilingsOf(token).map(compileCeiling),
       mfaAt: token.mfa_at,
+      ...(await secondFactorOf(db, tenant, user, token)),
       expiresAt: token.expires_at,
     });
     return { principal, epoch, dpopKey: token.dpop_jkt };
@@ -128,7 +131,32 @@ export interface TokenResolver {
   ): Promise<ResolvedToken>;
 }
 
-type OfCredential = 'credential' | 'credentialId' | 'tokenRates' | 'ceilings' | 'mfaAt' | 'expiresAt';
+/**
+ * What is known of the second factor behind a token. Where the tenant requires one, a session must have shown it, and a personal access
+ * token must be of somebody who has one.
+ */
+async function secondFactorOf(
+  db: Reader,
+  { require_mfa }: TenantRow,
+  { tenant_id, user_id }: UserRow,
+  { kind, mfa_at }: TokenRow,
+): Promise<Pick<Principal, 'factorTrustedFrom' | 'mustEnrol'>> {
+  const isRequired = require_mfa === 1;
+  if (mfa_at === null && !isRequired) return { factorTrustedFrom: null, mustEnrol: false };
+  const trustedFrom = await factorTrustedFrom(db, tenant_id, user_id);
+  const isBehind = kind === 'session' ? mfa_at !== null : trustedFrom !== null;
+  return { factorTrustedFrom: mfa_at === null ? null : trustedFrom, mustEnrol: isRequired && !isBehind };
+}
+
+type OfCredential =
+  | 'credential'
+  | 'credentialId'
+  | 'tokenRates'
+  | 'ceilings'
+  | 'mfaAt'
+  | 'factorTrustedFrom'
+  | 'mustEnrol'
+  | 'expiresAt';
 
 /** A person with the rights they have now, within what the credential they use permits. */
 export function principalOf(

@@ -13,7 +13,7 @@ import { countExpiredBefore, countTokens, expiredBefore, TOKENS } from './store.
 export { findTokenByText, principalOf, type ResolvedToken, type TokenResolver } from './bearer.ts';
 export { TOKEN_ENDPOINTS } from './contract.ts';
 export { type IssuedToken, issueToken, TOKEN_LENGTH_MAX } from './issuer.ts';
-export { holdersAmong, insertToken, revoke as revokeTokens, revokeOfUser, TOKENS } from './store.ts';
+export { holdersAmong, insertToken, revoke as revokeTokens, revokeOfUser, TOKENS, usableTokens } from './store.ts';
 
 /** How long the description of an expired token is kept, for whoever wonders what stopped working. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS;

@@ -175,6 +175,19 @@ export async function holdersAmong(db: Reader, tenantId: string, userIds: readon
   return rows.map((row) => row.user_id);
 }
 
+/** Those of these tokens that are there and not revoked. One that has expired was not revoked. */
+export async function usableTokens(db: Reader, tenantId: string, tokenIds: readonly string[]): Promise<Set<string>> {
+  if (tokenIds.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('token_id', 'in', tokenIds)
+    .where('revoked_at', 'is', null)
+    .execute();
+  return new Set((await TOKENS.authenticOf(db, rows)).map((row) => row.token_id));
+}
+
 export async function countExpiredBefore(db: Reader, time: Cutoff): Promise<number> {
   return countRows(db.selectFrom('tokens').where('expires_at', '<', time));
 }

@@ -5,7 +5,16 @@ import { type UserObservers, Users } from './service.ts';
 
 export { USER_ENDPOINTS } from './contract.ts';
 export { insertNew, lockChangeable, newUser } from './service.ts';
-export { findUser, findUserByEmail, listActiveAdmins, lockUser, USERS, type UserRow, updateUser } from './store.ts';
+export {
+  findActiveUsers,
+  findUser,
+  findUserByEmail,
+  listActiveAdmins,
+  lockUser,
+  USERS,
+  type UserRow,
+  updateUser,
+} from './store.ts';
 
 export function usersFeature(observers: UserObservers): Feature {
   const users = new Users(observers);

@@ -1,4 +1,4 @@
-import type { Basis } from '../../kernel/approval.ts';
+import type { Basis, Difference } from '../../kernel/approval.ts';
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -42,11 +42,14 @@ export class Users {
     const role = body.role ?? 'member';
     if (role !== 'member') ctx.requireUnrestricted();
     requireOwnerFor(ctx, role);
+    if (isAdminRole(role)) await ctx.requireProofToGrant(EVERY_VAULT);
     const password_hash = body.password === undefined ? '' : await hashPassword(body.password);
     const row = newUser(ctx.tenantId, { email: body.email, name: body.name ?? '', role, password_hash }, ctx.now);
     ctx.describe({ email: row.email, role, ...setsPassword(body) });
     return ctx.change(async (tx) => {
       await insertNew(tx, row);
+      // Admins are told how many of them there are.
+      if (isAdminRole(role)) await raiseEpoch(tx, ctx.tenantId);
       if (role !== 'member') await ctx.needsApproval(tx);
       ctx.describe({ user: row.user_id });
       return toWire(row);
@@ -80,6 +83,9 @@ export class Users {
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
       if (body.role !== undefined && body.role !== row.role) requireOwnerFor(ctx, body.role);
+      // Whoever chooses somebody's password can be them.
+      const isGiven = body.password !== undefined || (isAdminRole(body.role ?? null) && !isAdminRole(row.role));
+      if (isGiven) await ctx.requireProofToGrant(EVERY_VAULT);
       const { password: _, ...plain } = body;
       const changed: UserRow = { ...row, ...plain, ...(password_hash !== undefined && { password_hash }) };
       if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
@@ -87,7 +93,9 @@ export class Users {
       const isCutOff = password_hash !== undefined || changed.status === 'disabled';
       const ended = isCutOff ? await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
-      if (changesRights(row, changed)) await ctx.needsApproval(tx, await this.#basisOn(ctx, tx, row));
+      if (changesRights(row, changed)) {
+        await ctx.needsApproval(tx, { basis: await this.#basisOn(ctx, tx, row), differences: between(row, changed) });
+      }
       ctx.describe(ended);
       return toWire(changed);
     });
@@ -112,12 +120,20 @@ export class Users {
       await this.#observers.forget(tx, ctx.tenantId, userId);
       await store.deleteUser(tx, ctx.tenantId, userId);
       await raiseEpoch(tx, ctx.tenantId);
-      if (isAdminRole(row.role)) await ctx.needsApproval(tx, { role: row.role });
+      if (isAdminRole(row.role)) {
+        const differences = [
+          { what: `account ${row.email}`, before: { role: row.role, status: row.status }, after: null },
+        ];
+        await ctx.needsApproval(tx, { basis: { role: row.role }, differences });
+      }
       ctx.describe(ended);
       return undefined;
     });
   }
 }
+
+/** Admins may read what is in any of them. */
+const EVERY_VAULT = () => true;
 
 /** Who approves must know that who asks will know the password of the account. */
 function setsPassword({ password }: { password?: string | undefined }): { sets_password?: true } {
@@ -137,6 +153,15 @@ function changesRights(before: UserRow, after: UserRow): boolean {
   if (before.role !== after.role) return true;
   const isTouched = before.status !== after.status || before.password_hash !== after.password_hash;
   return isTouched && isAdminRole(before.role);
+}
+
+/** Of the fields that change. Of a password only that there is another. */
+function between(before: UserRow, after: UserRow): Difference[] {
+  const fields = (['name', 'role', 'status'] as const).filter((field) => before[field] !== after[field]);
+  const found = fields.map((what) => ({ what, before: before[what], after: after[what] }));
+  if (before.password_hash === after.password_hash) return found;
+  const set = before.password_hash === '' ? 'none' : 'theirs';
+  return [...found, { what: 'password', before: set, after: 'chosen by who asks' }];
 }
 
 export function newUser(

@@ -88,6 +88,19 @@ export async function listActiveAdmins(db: Reader, tenantId: string, limit: numb
   return USERS.checkedAll(db, rows);
 }
 
+/** Those of these people who are there and not disabled. */
+export async function findActiveUsers(db: Reader, tenantId: string, userIds: readonly string[]): Promise<UserRow[]> {
+  if (userIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('users')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', 'in', userIds)
+    .where('status', '=', 'active')
+    .execute();
+  return USERS.checkedAll(db, rows);
+}
+
 /** Locks the owners, so that two requests cannot each remove what they think is the last but one. */
 export async function lockActiveOwners(tx: Tx, tenantId: string): Promise<string[]> {
   const rows = await USERS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, role: 'owner', status: 'active' }));

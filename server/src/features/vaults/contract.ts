@@ -291,6 +291,9 @@ export const addMember = endpoint({
   method: 'POST',
   path: '/v1/vaults/{vault}/members',
   summary: 'Let a user or group into a vault',
+  description:
+    'Into a production vault needs approval: the answer is 202 then. Into one with fortress secrets takes a second factor shown just now.',
+  approval: 'rbac_change',
   permission: 'members:add',
   resource: 'loaded',
   rate: 'write',
@@ -313,7 +316,9 @@ export const changeMember = endpoint({
   method: 'PATCH',
   path: '/v1/vaults/{vault}/members/{member_id}',
   summary: 'Change the role of a member',
-  description: 'While the deletion of the vault waits for approval, nobody is made its manager.',
+  description:
+    'More rights in a production vault need approval: the answer is 202 then. While the deletion of the vault waits for approval, its managers stay who they are.',
+  approval: 'rbac_change',
   permission: 'members:update',
   resource: 'loaded',
   rate: 'write',

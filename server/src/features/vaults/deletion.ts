@@ -1,6 +1,6 @@
 import { CofferError } from '../../kernel/errors.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { joinedBy } from '../groups/index.ts';
+import { joinedBy, membersOfGroups } from '../groups/index.ts';
 import * as store from './store.ts';
 
 /** What the deletion of a production vault waits for, and what it does to the vault meanwhile. */
@@ -31,6 +31,17 @@ export async function managedBy(
     since.set(vault, Math.min(from, since.get(vault) ?? Infinity));
   }
   return (resource, at) => (since.get(vaultNameOf(resource) ?? '') ?? Infinity) <= at;
+}
+
+/** The other way round: everybody who manages this vault, and managed it at that time already. */
+export async function managersOf(db: Reader, tenantId: string, resource: string, at: number): Promise<string[]> {
+  const vault = await store.findVault(db, tenantId, vaultNameOf(resource) ?? '');
+  if (vault === undefined) return [];
+  const managers = await store.managersSince(db, tenantId, vault.vault_id, at);
+  const groups = managers.filter((row) => row.principal_kind === 'group').map((row) => row.principal_id);
+  const joined = (await membersOfGroups(db, tenantId, groups)).filter((row) => row.added_at <= at);
+  const own = managers.filter((row) => row.principal_kind === 'user').map((row) => row.principal_id);
+  return [...new Set([...own, ...joined.map((row) => row.user_id)])];
 }
 
 export async function markPending(

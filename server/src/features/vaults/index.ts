@@ -8,7 +8,7 @@ import * as vaults from './service.ts';
 
 export { authorizedVault, isLive, vaultAttributes, vaultNotFound, whatChanged } from './access.ts';
 export { SECRET_IDS_MAX, Tags, tagText, VAULT_ENDPOINTS, vaultName } from './contract.ts';
-export { managedBy, markPending, unmarkPending } from './deletion.ts';
+export { managedBy, managersOf, markPending, unmarkPending } from './deletion.ts';
 export { vaultKeyPurpose } from './retention.ts';
 export {
   type AuditRetention,

@@ -1,4 +1,5 @@
-import type { VaultRole } from '../../kernel/authz/vault-roles.ts';
+import type { Proposal } from '../../kernel/approval.ts';
+import { VAULT_ROLES, type VaultRole } from '../../kernel/authz/vault-roles.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
@@ -7,7 +8,7 @@ import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { findGroupByIdOrName, lockGroup } from '../groups/index.ts';
+import { findGroupByIdOrName, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUser, findUserByEmail, lockUser } from '../users/index.ts';
 import { authorizedVault } from './access.ts';
 import type * as contract from './contract.ts';
@@ -30,8 +31,9 @@ export async function list(ctx: Context, vault: string, query: Query<typeof cont
 /** Membership outlives the credential that granted it, so one with limits cannot grant it: it would lift them. */
 export async function add(ctx: Context, vault: string, body: Body<typeof contract.addMember>): Promise<Member> {
   return ctx.change(async (tx) => {
-    const { vault_id } = await lockedVault(ctx, tx, vault);
+    const { vault_id, environment } = await lockedVault(ctx, tx, vault);
     ctx.requireUnrestricted();
+    await ctx.requireProofToGrant((name) => name === vault);
     const principal = await principalOf(tx, ctx.tenantId, body);
     ctx.describe({ member: principal.id, role: body.role });
     const row: store.VaultMemberRow = {
@@ -52,6 +54,7 @@ export async function add(ctx: Context, vault: string, body: Body<typeof contrac
         : error;
     }
     await raiseEpoch(tx, ctx.tenantId);
+    if (environment === 'production') await ctx.needsApproval(tx, await roleOf(tx, row, vault, null));
     return toWire(row);
   });
 }
@@ -59,11 +62,16 @@ export async function add(ctx: Context, vault: string, body: Body<typeof contrac
 export async function change(ctx: Context, vault: string, memberId: string, role: VaultRole): Promise<Member> {
   ctx.describe({ member: memberId, role });
   return ctx.change(async (tx) => {
-    const { status, member } = await lockedMember(ctx, tx, vault, memberId);
-    if (status === 'pending_deletion' && role === 'manager' && member.role !== 'manager') throw wouldDecide();
+    const { status, environment, member } = await lockedMember(ctx, tx, vault, memberId);
+    const isMore = VAULT_ROLES.indexOf(role) > VAULT_ROLES.indexOf(member.role);
+    if (isMore) await ctx.requireProofToGrant((name) => name === vault);
+    if (status === 'pending_deletion' && (role === 'manager') !== (member.role === 'manager')) throw wouldDecide();
     const row = { ...member, role };
     await store.setMemberRole(tx, row);
     await raiseEpoch(tx, ctx.tenantId);
+    if (isMore && environment === 'production') {
+      await ctx.needsApproval(tx, await roleOf(tx, row, vault, member.role));
+    }
     return toWire(row);
   });
 }
@@ -71,7 +79,8 @@ export async function change(ctx: Context, vault: string, memberId: string, role
 export async function remove(ctx: Context, vault: string, memberId: string): Promise<undefined> {
   ctx.describe({ member: memberId });
   return ctx.change(async (tx) => {
-    const { member } = await lockedMember(ctx, tx, vault, memberId);
+    const { status, member } = await lockedMember(ctx, tx, vault, memberId);
+    if (status === 'pending_deletion' && member.role === 'manager') throw wouldDecide();
     await store.deleteMember(tx, member);
     await raiseEpoch(tx, ctx.tenantId);
     return undefined;
@@ -87,20 +96,35 @@ export async function review(ctx: Context, vault: string) {
   });
 }
 
+/** What whoever approves relies on. A group is who is in it: as long as it gives nothing, one person could fill it while this waits. */
+async function roleOf(
+  tx: Tx,
+  { tenant_id, vault_id, principal_kind, principal_id, role }: store.VaultMemberRow,
+  vault: string,
+  before: VaultRole | null,
+): Promise<Proposal> {
+  const basis = { vault: vault_id, member: principal_id };
+  const changed = { what: `role of ${principal_id} in vault ${vault}`, before, after: role };
+  if (principal_kind === 'user') return { basis, differences: [changed] };
+  const { members, last_added_at, shown } = await shownGroup(tx, tenant_id, principal_id);
+  const who = { what: `members of ${principal_id}`, before: shown, after: shown };
+  return { basis: { ...basis, members, last_added_at }, differences: [changed, who] };
+}
+
 /** Managers decide on the deletion: those there were when it was asked for. */
 function wouldDecide(): CofferError {
   return new CofferError(
     'IN_USE',
-    'The deletion of the vault waits for approval: nobody becomes its manager meanwhile.',
+    'The deletion of the vault waits for approval: its managers stay who they are until that is decided.',
   );
 }
 
 async function lockedMember(ctx: Context, tx: Tx, vault: string, memberId: string) {
-  const { vault_id, status } = await lockedVault(ctx, tx, vault);
+  const { vault_id, status, environment } = await lockedVault(ctx, tx, vault);
   ctx.requireUnrestricted();
   const member = await store.lockMember(tx, ctx.tenantId, vault_id, memberId);
   if (member === undefined) throw notFound('member');
-  return { status, member };
+  return { status, environment, member };
 }
 
 async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeof contract.addMember>) {

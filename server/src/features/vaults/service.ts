@@ -1,3 +1,4 @@
+import type { Difference } from '../../kernel/approval.ts';
 import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/environment.ts';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
@@ -83,7 +84,8 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
       reviewed_by: null,
     });
     await raiseEpoch(tx, ctx.tenantId);
-    if (row.log_reads === 0) await ctx.needsApproval(tx);
+    // What lists less, or forgets sooner, takes two people also from the start.
+    if (row.log_reads === 0 || row.audit_retention_days !== null) await ctx.needsApproval(tx);
     ctx.describe({ vault: row.vault_id });
     return toWire(row);
   });
@@ -206,9 +208,27 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     await store.updateVault(tx, ctx.tenantId, name, columns);
     // Who reads without a trace, or did something, must not be the one who decides that the log does not list it, or forgets it sooner.
     const isLess = changed.log_reads < row.log_reads || keptDays(changed) < keptDays(row);
-    if (isLess) await ctx.needsApproval(tx, { vault: row.vault_id });
+    if (isLess) await ctx.needsApproval(tx, { basis: { vault: row.vault_id }, differences: between(row, changed) });
     return toWire(changed);
   });
+}
+
+/** Of the settings that change, as the wire names them. */
+function between(before: store.VaultRow, after: store.VaultRow): Difference[] {
+  const [was, is] = [settingsOf(before), settingsOf(after)];
+  return Object.keys(was)
+    .filter((what) => JSON.stringify(was[what]) !== JSON.stringify(is[what]))
+    .map((what) => ({ what, before: was[what], after: is[what] }));
+}
+
+function settingsOf(row: store.VaultRow): Record<string, unknown> {
+  return {
+    'audit.log_reads': row.log_reads === 1,
+    'audit.retention_days': row.audit_retention_days,
+    description: row.description,
+    tags: tagsOf(row),
+    'encryption.rotation_days': row.rotation_days,
+  };
 }
 
 function keptDays({ audit_retention_days }: store.VaultRow): number {
@@ -229,7 +249,11 @@ export async function remove(ctx: Context, name: string): Promise<Vault> {
     };
     await store.updateVault(tx, ctx.tenantId, name, change);
     ctx.describe({ vault: row.vault_id, purge_at: timestamp(purge_at) });
-    if (row.environment === 'production') await ctx.needsApproval(tx, { vault: row.vault_id });
+    if (row.environment === 'production') {
+      const before = { id: row.vault_id, environment: row.environment, description: row.description };
+      const differences = [{ what: `vault ${name}`, before, after: null }];
+      await ctx.needsApproval(tx, { basis: { vault: row.vault_id }, differences });
+    }
     await raiseEpoch(tx, ctx.tenantId);
     return toWire({ ...row, ...change });
   });

@@ -243,6 +243,24 @@ export async function listMembers(
   return pageOf(rows, limit, (row) => [row.principal_kind, row.principal_id]);
 }
 
+/** Users and groups that manage a vault and did so at that time. A forged membership is left out. */
+export async function managersSince(
+  db: Reader,
+  tenantId: string,
+  vaultId: string,
+  at: number,
+): Promise<VaultMemberRow[]> {
+  const rows = await db
+    .selectFrom('vault_members')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('vault_id', '=', vaultId)
+    .where('role', '=', 'manager')
+    .where('added_at', '<=', at)
+    .execute();
+  return VAULT_MEMBERS.authenticOf(db, rows);
+}
+
 export async function lockMember(
   tx: Tx,
   tenantId: string,

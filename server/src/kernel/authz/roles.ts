@@ -45,6 +45,7 @@ const AUDIT_AND_METADATA: PolicyStatement = {
     'users:read',
     'groups:read',
     'policies:read',
+    'tenant_settings:read',
     'tokens:read',
     'workload_methods:read',
   ],

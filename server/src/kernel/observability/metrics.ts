@@ -77,6 +77,14 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry, prefix: 'cv_' });
   }
 
+  /** A number that a feature looks up whenever somebody asks for the metrics. */
+  collect(name: string, help: string, count: () => Promise<number>): void {
+    const collect = async function (this: Gauge) {
+      this.set(await count());
+    };
+    new Gauge({ name, help, collect, registers: [this.registry] });
+  }
+
   observeRequest(endpoint: string, status: number, seconds: number): void {
     this.#requests.observe(endpoint, status, seconds);
   }

@@ -51,6 +51,8 @@ export interface TenantsTable {
   /** Raised by every change that matters to access. */
   epoch: number;
   created_at: number;
+  /** 1: whoever has no second factor can only enrol one. */
+  require_mfa: number | null;
 }
 
 export interface KeysTable {

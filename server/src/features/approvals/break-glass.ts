@@ -1,0 +1,133 @@
+import { ruleOf } from '../../kernel/approval.ts';
+import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { CarryOut } from '../../kernel/carry-out.ts';
+import { CofferError, notFound } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Kernel } from '../../kernel/kernel.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { type BreakGlassAction, insertUse } from './break-glass-store.ts';
+import { endedRequests } from './ended-requests.ts';
+import { callOf, openOrder, requesterNow } from './order.ts';
+import type { ApprovalPorts } from './ports.ts';
+import * as store from './store.ts';
+
+/** How the log and an approval name who decided on the machine itself. */
+const OPERATOR = 'operator';
+const REASON = 'break-glass';
+
+/** Something an operator does past the approvals of a tenant. */
+export interface BreakGlass {
+  tenantId: string;
+  action: BreakGlassAction;
+  resource: string;
+  details: Record<string, unknown>;
+}
+
+/**
+ * Does it in one transaction with what makes it known: an entry in the tenant's own log, and a row that every admin is shown. The epoch is
+ * raised, so that whoever asks next is told.
+ */
+export async function breakGlass(kernel: Kernel, use: BreakGlass, act: (tx: Tx) => Promise<void>): Promise<void> {
+  const { tenantId, action, resource, details } = use;
+  const now = kernel.clock.now();
+  const headKey = await kernel.audit.headKey(tenantId);
+  const entry = systemEntry({
+    tenantId,
+    actorId: OPERATOR,
+    action: `break_glass:${action}`,
+    resource,
+    status: 200,
+    details,
+    now,
+  });
+  await kernel.database.transaction(async (tx) => {
+    await act(tx);
+    await insertUse(tx, { tenant_id: tenantId, use_id: newId('audit', now), action, resource, at: now });
+    await raiseEpoch(tx, tenantId);
+    await kernel.audit.recordIn(tx, [entry], headKey);
+  });
+}
+
+/** Completes what waits, in place of everybody who still would have to decide. It is carried out as it was asked, for who asked. */
+export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, approvalId: string): Promise<void> {
+  const row = await waiting(kernel, approvalId);
+  const { tenant_id: tenantId, requester_id: id, requester_name: name, requester_credential_id: key } = row;
+  const order = await openOrder(kernel, row);
+  const endpoint = ports.endpoint(row.operation);
+  if (endpoint === undefined) throw new Error(`no endpoint is called ${row.operation}`);
+  const requester = (db: Reader) => requesterNow(kernel, row, order, db);
+  const within = (act: (tx: Tx) => Promise<void>) =>
+    breakGlass(kernel, useOf(row, 'approve'), async (tx) => {
+      const locked = await lockWaiting(tx, row);
+      await act(tx);
+      await store.insertDecisions(tx, await decisionsLeft(kernel, tx, locked));
+      await store.settle(tx, locked, { status: 'completed', decided_at: kernel.clock.now() });
+    });
+  const grant = { approvalId, approvedBy: OPERATOR, proposal: order };
+  const around = { fortressVaults: ports.fortressVaults, within, requester };
+  const operation = new CarryOut(kernel, endpoint, callOf(order, newId('req')), grant, around);
+  operation.identify(tenantId, { kind: 'user', id, name, key });
+  const epoch = await kernel.epochs.current(tenantId);
+  operation.become(await requester(kernel.database.read), epoch ?? Number.NaN);
+  await operation.run();
+}
+
+export async function cancelByOperator(kernel: Kernel, ports: ApprovalPorts, approvalId: string): Promise<void> {
+  const row = await waiting(kernel, approvalId);
+  await breakGlass(kernel, useOf(row, 'cancel'), async (tx) => {
+    const locked = await lockWaiting(tx, row);
+    await store.settle(tx, locked, {
+      status: 'cancelled',
+      cancel_reason: 'operator',
+      decided_at: kernel.clock.now(),
+    });
+    await ports.hooks[locked.kind]?.released?.(tx, locked.tenant_id, locked);
+  });
+}
+
+function useOf(row: store.ApprovalRow, action: 'approve' | 'cancel'): BreakGlass {
+  const { tenant_id, approval_id, kind, operation, resource, requester_id } = row;
+  const details = { kind, operation, resource, requested_by: requester_id };
+  return { tenantId: tenant_id, action, resource: `approval/${approval_id}`, details };
+}
+
+async function waiting(kernel: Kernel, approvalId: string): Promise<store.ApprovalRow> {
+  const { read } = kernel.database;
+  const tenantId = await store.tenantOf(read, approvalId);
+  const row = tenantId === undefined ? undefined : await store.findWhole(read, tenantId, approvalId);
+  if (row === undefined) throw notFound('approval');
+  const ended = await endedRequests(read, row.tenant_id, [row]);
+  if (row.status !== 'pending' || row.expires_at <= kernel.clock.now() || ended.size > 0) throw notWaiting();
+  return row;
+}
+
+async function lockWaiting(tx: Tx, row: store.ApprovalRow): Promise<store.ApprovalFacts> {
+  const locked = await store.lockApproval(tx, row.tenant_id, row.approval_id);
+  if (locked?.status !== 'pending') throw notWaiting();
+  return locked;
+}
+
+function notWaiting(): CofferError {
+  return new CofferError(
+    'VERSION_CONFLICT',
+    'This approval does not wait any more: it was decided, cancelled or expired.',
+  );
+}
+
+/** One for each level that nobody decided. */
+async function decisionsLeft(kernel: Kernel, tx: Tx, row: store.ApprovalFacts): Promise<store.DecisionRow[]> {
+  const { tenant_id, approval_id, kind } = row;
+  const made = await store.decisionsOn(tx, tenant_id, [approval_id]);
+  const decided = { approver_id: OPERATOR, approver_name: OPERATOR, decision: 'approved', reason: REASON } as const;
+  return ruleOf(kind)
+    .levels.map((level, level_index) => ({
+      tenant_id,
+      approval_id,
+      level_index,
+      level,
+      ...decided,
+      decided_at: kernel.clock.now(),
+    }))
+    .slice(made.length);
+}

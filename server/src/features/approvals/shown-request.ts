@@ -1,0 +1,57 @@
+import type { Difference } from '../../kernel/approval.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { type EndpointDeclaration, NONE } from '../../kernel/endpoint.ts';
+import { redacted } from '../../kernel/http/redaction.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { findGroupByIdOrName } from '../groups/index.ts';
+import { findUser } from '../users/index.ts';
+import { findVaultById } from '../vaults/index.ts';
+import type { Order } from './order.ts';
+import type { ApprovalRow } from './store.ts';
+
+/** What whoever decides is shown: the request, the names of what it names by id, and what will be different. */
+export interface ShownRequest {
+  method: string;
+  path: string;
+  query: string;
+  body: unknown;
+  names: Record<string, string>;
+  differences: Difference[];
+}
+
+/** As it is declared, without credentials; `body` was checked against its schema, so nothing in it is unknown. */
+export function shownRequest(
+  { method, path, body }: EndpointDeclaration,
+  order: Pick<Order, 'url' | 'params' | 'body' | 'differences'>,
+): Omit<ShownRequest, 'names'> {
+  return {
+    method,
+    path: path.replace(/\{([a-z_]+)\*?\}/g, (_, name: string) => order.params[name] ?? ''),
+    query: order.url.split('?', 2)[1] ?? '',
+    body: body === NONE || order.body === undefined ? null : redacted(body, order.body),
+    differences: [...(order.differences ?? [])],
+  };
+}
+
+/** What people cannot tell apart by looking at it. */
+const ID = /\b(?:user|group|vault)_[0-9a-z]{26}\b/g;
+
+/** Names of everything that a request names by id; of another tenant, or of nothing, there is none. */
+export async function namesIn(db: Reader, tenantId: string, shown: unknown): Promise<Record<string, string>> {
+  const ids = [...new Set(JSON.stringify(shown).match(ID) ?? [])].sort();
+  const found = await Promise.all(ids.map(async (id) => [id, await nameOf(db, tenantId, id)] as const));
+  return Object.fromEntries(found.filter((pair): pair is [string, string] => pair[1] !== undefined));
+}
+
+async function nameOf(db: Reader, tenantId: string, id: string): Promise<string | undefined> {
+  if (id.startsWith('user_')) return (await findUser(db, tenantId, id))?.email;
+  if (id.startsWith('group_')) return (await findGroupByIdOrName(db, tenantId, id))?.name;
+  return (await findVaultById(db, tenantId, id))?.name;
+}
+
+type Identity = Pick<ApprovalRow, 'approval_id' | 'kind' | 'operation' | 'resource' | 'requester_id'>;
+
+/** Names what was shown, of this approval and no other. Whoever approves sends it, and so says what they saw. */
+export function digestOf({ approval_id, kind, operation, resource, requester_id }: Identity, shown: string): string {
+  return sha256(JSON.stringify([approval_id, kind, operation, resource, requester_id, shown])).toString('base64url');
+}

@@ -1,0 +1,57 @@
+import { ruleOf } from '../../kernel/approval.ts';
+import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
+import type { Approval, ApprovalDetail } from './contract.ts';
+import { digestOf, type ShownRequest } from './shown-request.ts';
+import type { ApprovalFacts, CancelReason, DecisionRow } from './store.ts';
+
+/** An approval as it is at this moment: its time may be over, or who asked may be gone, before a job has written that down. */
+export interface Current {
+  row: ApprovalFacts;
+  decisions: readonly DecisionRow[];
+  endedBy: CancelReason | undefined;
+  now: number;
+}
+
+export function statusOf({ row, endedBy, now }: Omit<Current, 'decisions'>): Approval['status'] {
+  if (row.status !== 'pending') return row.status;
+  if (row.expires_at <= now) return 'expired';
+  return endedBy === undefined ? 'pending' : 'cancelled';
+}
+
+export function toWire(current: Current): Approval {
+  const { row, decisions, endedBy } = current;
+  const status = statusOf(current);
+  return {
+    id: row.approval_id,
+    kind: row.kind,
+    operation: row.operation,
+    resource: row.resource,
+    details: JSON.parse(row.details) as Record<string, unknown>,
+    status,
+    requested_by: { id: row.requester_id, name: row.requester_name },
+    created_at: timestamp(row.created_at),
+    expires_at: timestamp(row.expires_at),
+    decided_at: timestampOrNull(row.decided_at),
+    levels: ruleOf(row.kind).levels.map((level, i) => levelToWire(level, decisions[i])),
+    self_approved: row.self_approved === 1,
+    single_approver: row.single_approver === 1,
+    cancelled_because: status === 'cancelled' ? (row.cancel_reason ?? endedBy ?? null) : null,
+    failure: row.failure_code === '' ? null : { code: row.failure_code, message: row.failure_message },
+  };
+}
+
+/** With what whoever decides must have seen; of what was decided under 0.4 and before, nothing of it is left. */
+export function toDetail(current: Current, shown: string | null): ApprovalDetail {
+  const approval = toWire(current);
+  if (shown === null) return { ...approval, request: null, digest: null };
+  return { ...approval, request: JSON.parse(shown) as ShownRequest, digest: digestOf(current.row, shown) };
+}
+
+function levelToWire(
+  level: Approval['levels'][number]['level'],
+  row: DecisionRow | undefined,
+): Approval['levels'][number] {
+  if (row === undefined) return { level, decided_by: null, decision: null, reason: null, at: null };
+  const decided_by = { id: row.approver_id, name: row.approver_name };
+  return { level, decided_by, decision: row.decision, reason: row.reason || null, at: timestamp(row.decided_at) };
+}

@@ -1,0 +1,40 @@
+import { timestamp } from '../../kernel/clock.ts';
+import type { Output } from '../../kernel/endpoint.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { listActiveAdmins } from '../users/index.ts';
+import type { readMe } from './contract.ts';
+
+export type Warning = Output<typeof readMe>['warnings'][number];
+
+/** What sessions need of approvals. */
+export interface WarningPorts {
+  /** What an operator did past the approvals of a tenant, newest first. */
+  breakGlassUsesOf(
+    db: Reader,
+    tenantId: string,
+    limit: number,
+  ): Promise<{ action: string; resource: string; at: number }[]>;
+}
+
+/** The rest is in the audit log. */
+const USES_SHOWN_MAX = 10;
+const TWO = 2;
+
+/** What admins should know of their tenant. Whatever changes it raises the epoch. */
+export async function warningsFor(db: Reader, tenantId: string, ports: WarningPorts): Promise<Warning[]> {
+  const admins = await listActiveAdmins(db, tenantId, TWO + 1);
+  const uses = await ports.breakGlassUsesOf(db, tenantId, USES_SHOWN_MAX);
+  return [...(admins.length === TWO ? [TWO_ADMINS] : []), ...uses.map(useWarning)];
+}
+
+const TWO_ADMINS: Warning = {
+  code: 'two_admins',
+  message:
+    'Your tenant has two owners and admins: if one is away or loses access, nobody can approve what the other asks for. Make a third.',
+  at: null,
+};
+
+function useWarning({ action, resource, at }: { action: string; resource: string; at: number }): Warning {
+  const message = `Whoever runs the service did break-glass ${action} on ${resource}; the audit log has break_glass:${action}.`;
+  return { code: 'break_glass', message, at: timestamp(at) };
+}

@@ -1,0 +1,80 @@
+import { assemble } from '../app.ts';
+import { approveByOperator, breakGlass, cancelByOperator } from '../features/approvals/index.ts';
+import { forgetSecondFactor } from '../features/mfa/index.ts';
+import { lockUser, updateUser } from '../features/users/index.ts';
+import type { Config } from '../kernel/config.ts';
+import { CofferError } from '../kernel/errors.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import { type Opened, withKernel } from './opened.ts';
+
+/**
+ * For what nobody of a tenant can do any more. Whoever has the machine and the root key could do all of it anyway; this way it is in the
+ * tenant's audit log, and every admin of it is told.
+ */
+export function breakGlassApprove(config: Config, approvalId: string): Promise<string> {
+  return withKernel(config, async ({ kernel, heads }) => {
+    await explained(approveByOperator(kernel, assemble(kernel, heads).approvalPorts, approvalId));
+    return `${approvalId} is approved and carried out. ${KNOWN}`;
+  });
+}
+
+export function breakGlassCancel(config: Config, approvalId: string): Promise<string> {
+  return withKernel(config, async ({ kernel, heads }) => {
+    await explained(cancelByOperator(kernel, assemble(kernel, heads).approvalPorts, approvalId));
+    return `${approvalId} is cancelled. ${KNOWN}`;
+  });
+}
+
+export function breakGlassResetMfa(config: Config, userId: string): Promise<string> {
+  return withKernel(config, async (opened) => {
+    const { email, tenantId } = await person(opened, userId);
+    const use = {
+      tenantId,
+      action: 'reset_mfa',
+      resource: `user/${userId}`,
+      details: { user: userId, email },
+    } as const;
+    await breakGlass(opened.kernel, use, (tx) => forgetSecondFactor(tx, tenantId, userId));
+    return `${email} has no second factor any more, and can log in with the password and enrol another. ${KNOWN}`;
+  });
+}
+
+export function breakGlassMakeOwner(config: Config, userId: string): Promise<string> {
+  return withKernel(config, async (opened) => {
+    const { email, tenantId } = await person(opened, userId);
+    const use = {
+      tenantId,
+      action: 'make_owner',
+      resource: `user/${userId}`,
+      details: { user: userId, email },
+    } as const;
+    await breakGlass(opened.kernel, use, async (tx) => {
+      const row = await lockUser(tx, tenantId, userId);
+      if (row?.status !== 'active') throw new StartError('The account is disabled or gone: choose another.');
+      await updateUser(tx, tenantId, userId, { role: 'owner' });
+    });
+    return `${email} is an owner now. ${KNOWN}`;
+  });
+}
+
+const KNOWN = 'It is in the audit log of the tenant, and every admin is told in GET /auth/me.';
+
+async function person({ kernel }: Opened, userId: string): Promise<{ email: string; tenantId: string }> {
+  const row = await kernel.database.read
+    .selectFrom('users')
+    .select(['tenant_id', 'email'])
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  if (row === undefined) throw new StartError(`There is no user ${JSON.stringify(userId)}. Give the id, user_….`);
+  return { email: row.email, tenantId: row.tenant_id };
+}
+
+/** A refusal of the service is a sentence here. */
+async function explained(done: Promise<void>): Promise<void> {
+  try {
+    await done;
+  } catch (error) {
+    if (error instanceof CofferError) throw new StartError(`Nothing was done. ${error.message}`);
+    throw error;
+  }
+}
