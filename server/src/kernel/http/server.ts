@@ -12,7 +12,7 @@ import type { Kernel } from '../kernel.ts';
 import { errorReply, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
-import { JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
+import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { JsonError, parseJson } from './json.ts';
 import { clientCertificate } from './peer-certificate.ts';
 import { writePlain } from './plain-answer.ts';
@@ -95,6 +95,13 @@ export function createHttpServer(
     refusal.headers['X-Request-Id'] = requestIdOf(request);
     send(reply, refusal, common);
   };
+  const refuseHost = (request: FastifyRequest, reply: FastifyReply): boolean => {
+    const problem = hostProblem(request.raw);
+    if (problem !== null) {
+      refuse(request, reply, errorReply(new CofferError('INVALID_REQUEST', problem), requestIdOf(request)));
+    }
+    return problem !== null;
+  };
 
   acceptOnlyJson(fastify);
   fastify.setErrorHandler((error, request, reply) => {
@@ -104,16 +111,13 @@ export function createHttpServer(
     refuse(request, reply, refusalOf(error, requestIdOf(request)));
   });
   fastify.setNotFoundHandler((request, reply) => {
+    if (refuseHost(request, reply)) return;
     const error = new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
     refuse(request, reply, errorReply(error, requestIdOf(request)));
   });
 
   const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      const error = new CofferError('INVALID_REQUEST', 'Send a Host header.');
-      refuse(request, reply, errorReply(error, requestIdOf(request)));
-      return;
-    }
+    if (refuseHost(request, reply)) return;
     const method = request.method === 'HEAD' && answersHead(route) ? 'GET' : request.method;
     const found = match(route, method, request.params as Record<string, string>);
     if (found.endpoint === null) {
