@@ -112,7 +112,6 @@ export class Pipeline {
     accepted: Exclude<EndpointDeclaration['credentials'], 'public'>,
   ): Promise<void> | undefined {
     const gate = {
-      admit: () => limitFailures(ctx, 'peek'),
       foresee: (known: Principal) => foresee?.(ctx, known) ?? null,
       recognize: (principal: Principal) => ctx.recognize(principal),
     };
@@ -193,7 +192,7 @@ const NOT_OPENED =
 
 function refuseCaller(ctx: Context, error: unknown): never {
   if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
-  if (error instanceof CofferError && [401, 403].includes(error.status)) limitFailures(ctx, 'count');
+  if (error instanceof CofferError && [401, 403].includes(error.status)) limitFailures(ctx);
   throw error;
 }
 

@@ -50,8 +50,6 @@ export interface Authenticated {
 }
 
 export interface Gate {
-  /** Asked before a credential never seen before is examined: the place to slow guessers down. */
-  admit(): void;
   /** Asked when the epoch is wanted for a principal known from before; null leaves the question to us. */
   foresee(known: Principal): Promise<number | null> | null;
   /** The credential is good; whether the rest of the request is remains to be seen. */
@@ -81,10 +79,7 @@ export class Authentication {
   ): Authenticated | Promise<Authenticated> {
     const [scheme, credential] = this.#detect(request);
     const known = this.#cache.get(credential);
-    if (known === undefined) {
-      gate.admit();
-      return this.#resolve(scheme, credential, request, accepted, gate);
-    }
+    if (known === undefined) return this.#resolve(scheme, credential, request, accepted, gate);
     const { tenantId } = known.principal;
     const current = gate.foresee(known.principal) ?? this.#epochs.current(tenantId);
     if (!(current instanceof Promise)) {
