@@ -143,6 +143,18 @@ onBothDatabases('hostile input', (database) => {
       await refused(service.call('POST', '/auth/mfa/totp', { body: large }), 413, 'PAYLOAD_TOO_LARGE');
     });
 
+    test('many unknown fields do not hide each other, nor a field that is wrong', async () => {
+      for (const count of [8, 9, 100]) {
+        const many = Object.fromEntries(Array.from({ length: count }, (_, i) => [`u${i}`, 1]));
+        for (const wrong of [{}, { email: { x: 1 } }, { role: 'root' }]) {
+          const body = { ...many, email: 'a@example.com', ...wrong };
+          await refused(service.call('POST', '/v1/users', { body }), 422, 'VALIDATION_FAILED');
+        }
+        const query = Object.keys(many).map((name) => `${name}=1`);
+        if (count < 50) await refused(get(`/v1/users?${query.join('&')}`), 422, 'VALIDATION_FAILED');
+      }
+    });
+
     test('unknown fields are pointed at, but only told back if they are plain names', async () => {
       await invalid(
         service.call('POST', '/v1/users', { body: { email: 'a@example.com', is_admin: true } }),
