@@ -51,3 +51,20 @@ test('a field that is no plain name is not told back', () => {
   const problems = found({ email: 'a@example.com', 'hunter2 is my password': 1, 'a/b': 2 });
   assert.deepEqual(problems, [{ pointer: '/body/?', reason: 'is not a known field' }]);
 });
+
+test('more members than a schema allows are one problem, found before each of them is looked at', () => {
+  const tags = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`${'a'.repeat(500)}${i}`, 0]));
+  assert.deepEqual(found({ email: 'a@example.com', tags }), [
+    { pointer: '/body/tags', reason: 'must not have more than 3 properties' },
+  ]);
+  const Lists = object({
+    rows: Type.Array(object({ cells: Type.Array(Type.Integer(), { maxItems: 2 }) }), { maxItems: 2 }),
+  });
+  const row = { cells: [1, 2] };
+  assert.deepEqual(problemsIn(Lists, { rows: [row, row, row] }, ''), [
+    { pointer: '/rows', reason: 'must not have more than 2 items' },
+  ]);
+  assert.deepEqual(problemsIn(Lists, { rows: [row, { cells: [1, 2, 3] }] }, ''), [
+    { pointer: '/rows/1/cells', reason: 'must not have more than 2 items' },
+  ]);
+});

@@ -61,6 +61,11 @@ function checker(schema: TSchema, at: string): (value: unknown, problems: FieldP
   return (value, problems) => {
     compiled ??= Compile(schema);
     if (compiled.Check(value)) return;
+    const surplus = surplusMembers(schema, value, at);
+    if (surplus !== null) {
+      problems.push(surplus);
+      return;
+    }
     // What does not pass is refused, whatever the list says: it ends after a few problems.
     const known = problems.length;
     for (const { keyword, instancePath, params, message } of compiled.Errors(value)) {
@@ -73,6 +78,34 @@ function checker(schema: TSchema, at: string): (value: unknown, problems: FieldP
     }
     if (problems.length === known) problems.push({ pointer: at, reason: 'is not valid' });
   };
+}
+
+/** What of a schema bounds how many members a value has. */
+interface CountingSchema {
+  maxItems?: number;
+  maxProperties?: number;
+  properties?: Record<string, CountingSchema>;
+  items?: CountingSchema;
+}
+
+/** Counts come before everything else: to find each problem of 20,000 members takes half a second, in which nobody else is answered. */
+function surplusMembers(schema: CountingSchema, value: unknown, at: string): FieldProblem | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const [members, most, noun] = Array.isArray(value)
+    ? [value.length, schema.maxItems, 'items']
+    : [Object.keys(value).length, schema.maxProperties, 'properties'];
+  if (most !== undefined && members > most) {
+    return { pointer: at, reason: `must not have more than ${most} ${noun}` };
+  }
+  const { items, properties } = schema;
+  const parts: [CountingSchema, unknown, string][] = Array.isArray(value)
+    ? value.map((item, i) => [items ?? {}, item, `${at}/${i}`])
+    : Object.entries(properties ?? {}).map(([name, part]) => [part, Reflect.get(value, name), `${at}/${name}`]);
+  for (const [part, member, where] of parts) {
+    const problem = surplusMembers(part, member, where);
+    if (problem !== null) return problem;
+  }
+  return null;
 }
 
 const REASONS: Record<string, string> = {
