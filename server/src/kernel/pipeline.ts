@@ -15,6 +15,7 @@ import { CofferError, type ErrorCode } from './errors.ts';
 import { type InputValidator, inputValidator } from './http/validation.ts';
 import { ForgedRowError } from './integrity/row-keys.ts';
 import type { Kernel } from './kernel.ts';
+import { addressGroup } from './limits/address-group.ts';
 import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
 import type { RateState } from './limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
@@ -26,6 +27,15 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: string | Uint8Array | AsyncIterable<string> | null;
+}
+
+/** Whose share of the bytes in flight a body takes. */
+export type Payer = { tenantId: string } | { address: string };
+
+/** The body of a request, which is read only once it is known who sends it. */
+export interface UnreadBody {
+  /** What its JSON says; undefined if it is empty. */
+  read(payer: Payer, bytesMax: number): Promise<unknown>;
 }
 
 /** An endpoint with everything that can be worked out before the first request. */
@@ -57,7 +67,8 @@ export class Pipeline {
     this.#approvals = approvals;
   }
 
-  async answer(endpoint: ReadyEndpoint, call: Call): Promise<Reply> {
+  /** `body` is null if the request has none. */
+  async answer(endpoint: ReadyEndpoint, call: Call, body: UnreadBody | null): Promise<Reply> {
     const { declaration } = endpoint;
     let idempotent: IdempotentRequest | null = null;
     let rate: RateState | null = null;
@@ -74,6 +85,7 @@ export class Pipeline {
         rate = limitByTenant(ctx);
       }
       requireOwnTenant(ctx);
+      if (body !== null) await this.#receive(ctx, body);
       const input = endpoint.validate(call);
       authorizeDeclared(ctx);
       if (call.headers['idempotency-key'] !== undefined) idempotent = await this.#idempotentRequest(ctx);
@@ -121,6 +133,22 @@ export class Pipeline {
       if (authenticated instanceof Promise)
         return authenticated.then(become).catch((error) => refuseCaller(ctx, error));
       become(authenticated);
+    } catch (error) {
+      refuseCaller(ctx, error);
+    }
+  }
+
+  async #receive(ctx: Context, unread: UnreadBody): Promise<void> {
+    const { credentials, bodyBytesMax, body } = ctx.declaration;
+    const { principalOrNull: principal, epoch, proofs } = ctx;
+    const payer = principal === null ? { address: addressGroup(ctx.call.address) } : { tenantId: principal.tenantId };
+    const started = performance.now();
+    const value = await unread.read(payer, bodyBytesMax);
+    ctx.receive(body === NONE && isEmptyObject(value) ? undefined : value);
+    if (principal === null || credentials === 'public' || performance.now() - started < PROMPT_BODY_MS) return;
+    try {
+      const confirmed = await this.#authentication.confirm(ctx, credentials, { principal, epoch, proofs });
+      ctx.become(confirmed.principal, confirmed.epoch, confirmed.proofs);
     } catch (error) {
       refuseCaller(ctx, error);
     }
@@ -187,8 +215,16 @@ export class Pipeline {
   }
 }
 
+/** A body that takes longer than this is a wait in which the caller's rights may have ended. */
+const PROMPT_BODY_MS = 100;
+
 const NOT_OPENED =
   'A stored value was damaged or changed. Keep a copy of the database, check its disk, and bring the value back from a backup; other values are not touched by it.';
+
+/** Some clients always send an object. */
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
 
 function refuseCaller(ctx: Context, error: unknown): never {
   if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);

@@ -2,7 +2,7 @@ import { BoundedCache } from '../bounded-cache.ts';
 import type { Clock } from '../clock.ts';
 import type { Call } from '../context.ts';
 import type { CredentialKind, EndpointDeclaration } from '../endpoint.ts';
-import { CofferError } from '../errors.ts';
+import { CofferError, unavailable } from '../errors.ts';
 import type { Actor, Principal } from '../principal.ts';
 import type { Epochs } from '../storage/epochs.ts';
 
@@ -93,7 +93,10 @@ export class Authentication {
     );
   }
 
-  #isCurrent({ principal: { tenantId }, epoch: known }: Resolved, epoch: number | null): boolean {
+  #isCurrent(
+    { principal: { tenantId }, epoch: known }: Pick<Resolved, 'principal' | 'epoch'>,
+    epoch: number | null,
+  ): boolean {
     if (epoch === null) return false;
     const highest = this.#highest.get(tenantId) ?? 0;
     if (epoch > highest) this.#highest.set(tenantId, epoch);
@@ -113,19 +116,47 @@ export class Authentication {
     return this.#accept(resolved, request, accepted, gate);
   }
 
+  /**
+   * Looks again at a caller who was accepted a while ago. A proof belongs to its request and cannot be asked for twice, so who had to show one
+   * sends the request again if anything of the tenant has changed.
+   */
+  async confirm(
+    request: ProofRequest,
+    accepted: readonly CredentialKind[],
+    known: Authenticated,
+  ): Promise<Authenticated> {
+    if (this.#isCurrent(known, await this.#epochs.current(known.principal.tenantId))) {
+      this.#refuseUnfit(known.principal, accepted);
+      return known;
+    }
+    const [scheme, credential] = this.#detect(request);
+    this.#cache.delete(credential);
+    const resolved = await scheme.resolve(credential, request.call);
+    this.#cache.set(credential, resolved);
+    this.#refuseUnfit(resolved.principal, accepted);
+    if (resolved.prove !== undefined) {
+      throw unavailable('Rights were changed while the body was being sent: send the request again.');
+    }
+    return { principal: resolved.principal, epoch: resolved.epoch, proofs: known.proofs };
+  }
+
   #accept(
     { principal, epoch, prove }: Resolved,
     request: ProofRequest,
     accepted: readonly CredentialKind[],
     gate: Gate,
   ): Authenticated | Promise<Authenticated> {
+    this.#refuseUnfit(principal, accepted);
+    if (prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
+    gate.recognize(principal);
+    return prove(request).then((proofs) => ({ principal, epoch, proofs }));
+  }
+
+  #refuseUnfit(principal: Principal, accepted: readonly CredentialKind[]): void {
     if (principal.expiresAt <= this.#clock.now()) throw invalidToken('the token has expired', principal);
     if (!accepted.includes(principal.credential)) {
       throw invalidToken(`a ${principal.credential} is not accepted here`, principal);
     }
-    if (prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
-    gate.recognize(principal);
-    return prove(request).then((proofs) => ({ principal, epoch, proofs }));
   }
 
   /** One credential: with two, which of them counts would be for us to guess, and for others to make us guess. */
