@@ -11,7 +11,7 @@ import { onBothDatabases, type Service, startService } from '../support/service.
 
 const MIB = 1024 * 1024;
 const MEMORY_MIB = 64;
-/** Of all that is not a tenant's yet, one address gets this much; of a tenant, this much. */
+/** As many of 64 KiB as one address may have on their way without a credential. */
 const ADDRESS_BODIES = MEMORY_MIB / 64 / (64 / 1024);
 const CONNECTIONS_PER_ADDRESS = 40;
 const OTHER_ADDRESS = '127.0.0.3';

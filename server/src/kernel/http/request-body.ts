@@ -59,8 +59,9 @@ export class RequestBody implements UnreadBody {
     if ((announcedLength(this.#request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
     if (awaitsContinue(this.#request)) this.#response.writeContinue();
     const started = performance.now();
-    const bytes = await this.#collect(payer, bytesMax);
-    this.waitedMs = performance.now() - started;
+    const bytes = await this.#collect(payer, bytesMax).finally(() => {
+      this.waitedMs = performance.now() - started;
+    });
     if (bytes.length === 0) return undefined;
     try {
       return await this.#reading.json.parse(bytes);
