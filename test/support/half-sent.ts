@@ -11,6 +11,8 @@ export interface HalfSent {
   send(bytes: string | Buffer): void;
   /** Waits until there is an answer, or the connection has ended. */
   answered(): Promise<number>;
+  /** Waits until the service has ended the connection, if it has not yet. */
+  ended: Promise<void>;
   close(): void;
 }
 
@@ -34,8 +36,11 @@ export async function halfSend(baseUrl: string, options: HalfSentOptions): Promi
   });
   // A connection that the service resets is one that has ended.
   socket.on('error', () => {});
-  socket.on('close', () => {
-    isEnded = true;
+  const ended = new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      isEnded = true;
+      resolve();
+    });
   });
   await once(socket, 'connect');
   const lines = {
@@ -51,6 +56,7 @@ export async function halfSend(baseUrl: string, options: HalfSentOptions): Promi
     socket,
     text: () => text,
     status,
+    ended,
     send: (bytes) => void socket.write(bytes),
     async answered() {
       while (status() === 0 && !isEnded) await new Promise((resolve) => setTimeout(resolve, 10));
