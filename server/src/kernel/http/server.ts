@@ -148,7 +148,8 @@ export function createHttpServer(
       certificate: clientCertificate(request.raw, trusted, config.clientCertHeader),
     };
     const body = hasBody(request.raw) ? new RequestBody(request.raw, reply.raw, reading) : null;
-    const result = await pipeline.answer(endpoint, call, body).finally(() => body?.release());
+    const answering = pipeline.answer(endpoint, call, body);
+    const result = await (body === null ? answering : answering.finally(() => body.release()));
     observe(kernel, endpoint, result.status, started + (body?.waitedMs ?? 0));
     if (endpoint.declaration.raw.startsWith('text/html'))
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
