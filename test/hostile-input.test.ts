@@ -143,6 +143,18 @@ onBothDatabases('hostile input', (database) => {
       await refused(service.call('POST', '/auth/mfa/totp', { body: large }), 413, 'PAYLOAD_TOO_LARGE');
     });
 
+    test('many unknown fields do not hide each other, nor a field that is wrong', async () => {
+      for (const count of [8, 9, 100]) {
+        const many = Object.fromEntries(Array.from({ length: count }, (_, i) => [`u${i}`, 1]));
+        for (const wrong of [{}, { email: { x: 1 } }, { role: 'root' }]) {
+          const body = { ...many, email: 'a@example.com', ...wrong };
+          await refused(service.call('POST', '/v1/users', { body }), 422, 'VALIDATION_FAILED');
+        }
+        const query = Object.keys(many).map((name) => `${name}=1`);
+        if (count < 50) await refused(get(`/v1/users?${query.join('&')}`), 422, 'VALIDATION_FAILED');
+      }
+    });
+
     test('unknown fields are pointed at, but only told back if they are plain names', async () => {
       await invalid(
         service.call('POST', '/v1/users', { body: { email: 'a@example.com', is_admin: true } }),
@@ -416,6 +428,13 @@ onBothDatabases('hostile input', (database) => {
       'an unknown transfer coding': 'POST /auth/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: rot13\r\n\r\n',
       'TLS on a plain port': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
       'no Host header': 'GET /health HTTP/1.1\r\n\r\n',
+      'no Host header, and no such route': 'GET /nothing HTTP/1.1\r\n\r\n',
+      'two Host headers': 'GET /health HTTP/1.1\r\nHost: a.example\r\nHost: b.example\r\n\r\n',
+      'the same Host header twice': 'GET /health HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n',
+      'two empty Host headers': 'GET /health HTTP/1.1\r\nHost:\r\nHost:\r\n\r\n',
+      'two Host headers in HTTP/1.0': 'GET /health HTTP/1.0\r\nHost: a.example\r\nHost: b.example\r\n\r\n',
+      'two Host headers, and no such route': 'GET /nothing HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n',
+      'a Host header that is no host': 'GET /health HTTP/1.1\r\nHost: a.example/path\r\n\r\n',
       'an expectation that is not known': 'GET /health HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\n\r\n',
     };
     for (const [name, bytes] of Object.entries(NOT_HTTP)) {

@@ -34,6 +34,8 @@ test('an empty environment is a complete configuration', () => {
     hasBaseUrl: false,
     isDpopNonceRequired: false,
     trustedProxies: [],
+    connectionsPerAddress: 1000,
+    bodyMemoryMib: 128,
     clientCertHeader: null,
     logLevel: 'info',
     logFormat: 'auto',

@@ -37,6 +37,8 @@ export interface Config {
   /** The listener for TLS beside the main one. Not chosen: the usual port, which may be another program's. */
   readonly tlsPort: { readonly port: number; readonly isChosen: boolean } | null;
   readonly trustedProxies: readonly string[];
+  readonly connectionsPerAddress: number;
+  readonly bodyMemoryMib: number;
   readonly clientCertHeader: CertificateHeader | null;
   readonly isDpopNonceRequired: boolean;
   readonly logLevel: LogLevel;
@@ -138,6 +140,8 @@ function build(values: Values): Config {
       tls: tls && Object.freeze(tls),
       tlsPort: tlsPortOf(values),
       trustedProxies: Object.freeze(values.CV_TRUSTED_PROXIES ?? []),
+      connectionsPerAddress: values.CV_CONNECTIONS_PER_ADDRESS,
+      bodyMemoryMib: values.CV_BODY_MEMORY_MIB,
       clientCertHeader: values.CV_CLIENT_CERT_HEADER === 'none' ? null : values.CV_CLIENT_CERT_HEADER,
       isDpopNonceRequired: values.CV_DPOP_NONCE === 'required',
       logLevel: values.CV_LOG_LEVEL,

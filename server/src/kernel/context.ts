@@ -66,7 +66,8 @@ export class Context {
   readonly kernel: Kernel;
   readonly declaration: EndpointDeclaration;
   readonly call: Call;
-  readonly now: number;
+  /** When the request was made: when its body was there, if it has one. */
+  now: number;
   /** The resource last decided on, or being asked for. */
   resource: string;
   /** What it was decided on with. */
@@ -133,6 +134,11 @@ export class Context {
 
   get tenantIdOrNull(): string | null {
     return this.#tenantId;
+  }
+
+  receive(body: unknown): void {
+    this.call.body = body;
+    this.now = this.kernel.clock.now();
   }
 
   become(principal: Principal, epoch: number, proofs: Proofs = NO_PROOFS): void {

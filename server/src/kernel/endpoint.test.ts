@@ -40,6 +40,10 @@ test('a declaration that contradicts itself is refused when it is made', () => {
     ['params do not fit the path', { params: NONE }],
     ['params are in another order', { path: '/v1/{b}/{a}', params: object({ a: Type.String(), b: Type.String() }) }],
     ['public, but with a permission', { credentials: 'public', tenant: NONE }],
+    [
+      'public, but with a large body',
+      { credentials: 'public', tenant: NONE, permission: NONE, resource: NONE, bodyBytesMax: 64 * 1024 + 1 },
+    ],
     ['public, but with a tenant', { credentials: 'public', permission: NONE, resource: NONE }],
     ['a permission on nothing', { resource: NONE }],
     ['a resource without a permission', { permission: NONE }],

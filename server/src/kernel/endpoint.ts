@@ -88,6 +88,8 @@ export interface EndpointDeclaration {
 
 /** Bodies are small unless an endpoint says otherwise. */
 export const BODY_BYTES_DEFAULT = 64 * 1024;
+/** Of callers that are not known: what is read for them costs memory that anyone can ask for. */
+export const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
 
 export function endpoint<const E extends EndpointDeclaration>(declaration: E): E {
   const problem = inconsistency(declaration);
@@ -180,6 +182,8 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (!/^\/[A-Za-z0-9/{}_.*-]+$/.test(e.path)) return 'malformed path';
   if (templated.join() !== declared.join()) return `path names (${templated}) but params declare (${declared})`;
   if (isPublic !== (e.tenant === NONE)) return 'a public endpoint, and only that, has no tenant';
+  if (isPublic && e.bodyBytesMax > PUBLIC_BODY_BYTES_MAX)
+    return `a public body has at most ${PUBLIC_BODY_BYTES_MAX} bytes`;
   if (isPublic && e.permission !== NONE) return 'a public endpoint cannot demand a permission';
   if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource go together';
   if (!isPublic && e.audit === NONE) return 'what needs a credential is audited';

@@ -1,3 +1,4 @@
+import { recheck } from './acceptance.ts';
 import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
 import { type Authenticated, type Authentication, RefusedCredential } from './auth/authentication.ts';
 import { type Call, Context, type Surroundings } from './context.ts';
@@ -15,6 +16,7 @@ import { CofferError, type ErrorCode } from './errors.ts';
 import { type InputValidator, inputValidator } from './http/validation.ts';
 import { ForgedRowError } from './integrity/row-keys.ts';
 import type { Kernel } from './kernel.ts';
+import { addressGroup } from './limits/address-group.ts';
 import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
 import type { RateState } from './limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
@@ -26,6 +28,15 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: string | Uint8Array | AsyncIterable<string> | null;
+}
+
+/** Whose share of the bytes in flight a body takes. */
+export type Payer = { tenantId: string } | { address: string };
+
+/** The body of a request, which is read only once it is known who sends it. */
+export interface UnreadBody {
+  /** What its JSON says; undefined if it is empty. */
+  read(payer: Payer, bytesMax: number): Promise<unknown>;
 }
 
 /** An endpoint with everything that can be worked out before the first request. */
@@ -57,7 +68,8 @@ export class Pipeline {
     this.#approvals = approvals;
   }
 
-  async answer(endpoint: ReadyEndpoint, call: Call): Promise<Reply> {
+  /** `unread` is null if the request has no body. */
+  async answer(endpoint: ReadyEndpoint, call: Call, unread: UnreadBody | null): Promise<Reply> {
     const { declaration } = endpoint;
     let idempotent: IdempotentRequest | null = null;
     let rate: RateState | null = null;
@@ -79,6 +91,7 @@ export class Pipeline {
       }
       requireOwnTenant(ctx);
       requireEnrolment(ctx);
+      if (unread !== null) await this.#receive(ctx, unread);
       const input = endpoint.validate(call);
       authorizeDeclared(ctx);
       if (call.headers['idempotency-key'] !== undefined) idempotent = await this.#idempotentRequest(ctx);
@@ -128,7 +141,6 @@ export class Pipeline {
     accepted: Exclude<EndpointDeclaration['credentials'], 'public'>,
   ): Promise<void> | undefined {
     const gate = {
-      admit: () => limitFailures(ctx, 'peek'),
       foresee: (known: Principal) => foresee?.(ctx, known) ?? null,
       recognize: (principal: Principal) => ctx.recognize(principal),
     };
@@ -141,6 +153,17 @@ export class Pipeline {
     } catch (error) {
       refuseCaller(ctx, error);
     }
+  }
+
+  async #receive(ctx: Context, unread: UnreadBody): Promise<void> {
+    const { bodyBytesMax, body } = ctx.declaration;
+    const { principalOrNull: principal } = ctx;
+    const payer = principal === null ? { address: addressGroup(ctx.call.address) } : { tenantId: principal.tenantId };
+    const started = performance.now();
+    const value = await unread.read(payer, bodyBytesMax);
+    ctx.receive(body === NONE && isEmptyObject(value) ? undefined : value);
+    if (performance.now() - started < PROMPT_BODY_MS) return;
+    await recheck(ctx).catch((error) => refuseCaller(ctx, error));
   }
 
   async #idempotentRequest(ctx: Context): Promise<IdempotentRequest | null> {
@@ -204,6 +227,9 @@ export class Pipeline {
   }
 }
 
+/** A body that takes longer than this is a wait in which the caller's rights may have ended. */
+const PROMPT_BODY_MS = 100;
+
 const NOT_OPENED =
   'A stored value was damaged or changed. Keep a copy of the database, check its disk, and bring the value back from a backup; other values are not touched by it.';
 
@@ -216,9 +242,14 @@ export function isRefusal(error: unknown): error is CofferError {
   return error instanceof CofferError && [401, 403].includes(error.status);
 }
 
+/** Some clients always send an object. */
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
+}
+
 function refuseCaller(ctx: Context, error: unknown): never {
   if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
-  if (isRefusal(error)) limitFailures(ctx, 'count');
+  if (isRefusal(error)) limitFailures(ctx);
   throw error;
 }
 

@@ -140,6 +140,20 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'CV_CONNECTIONS_PER_ADDRESS',
+    kind: whole(1, 20_000),
+    default: '1000',
+    doc: 'Connections that one address (of IPv6, one /64 network) may have open at a time; proxies in `CV_TRUSTED_PROXIES` may have more.',
+    secret: false,
+  },
+  {
+    name: 'CV_BODY_MEMORY_MIB',
+    kind: whole(64, 65_536),
+    default: '128',
+    doc: 'MiB of request bodies held at a time, over all requests; one tenant gets a quarter of it. Beyond it requests are answered with 503.',
+    secret: false,
+  },
+  {
     name: 'CV_CLIENT_CERT_HEADER',
     kind: choice('none', ...CERTIFICATE_HEADERS),
     default: 'none',

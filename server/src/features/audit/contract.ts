@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { ROW_PROBLEMS } from '../../kernel/integrity/row-verification.ts';
 import { id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
 
@@ -185,6 +185,7 @@ export const createCheckpoint = endpoint({
   rate: 'write',
   audit: 'audit:sign',
   effect: 'change',
+  bodyBytesMax: BODY_BYTES_DEFAULT,
   query: NONE,
   status: 201,
   output: Checkpoint,

@@ -61,8 +61,6 @@ export interface Authenticated {
 }
 
 export interface Gate {
-  /** Asked before a credential never seen before is examined: the place to slow guessers down. */
-  admit(): void;
   /** Asked when the epoch is wanted for a principal known from before; null leaves the question to us. */
   foresee(known: Principal): Promise<number | null> | null;
   /** The credential is good; whether the rest of the request is remains to be seen. */
@@ -97,10 +95,7 @@ export class Authentication {
   ): Authenticated | Promise<Authenticated> {
     const [scheme, credential] = this.#detect(request);
     const known = this.#cache.get(credential);
-    if (known === undefined) {
-      gate.admit();
-      return this.#resolve(scheme, credential, request, accepted, gate);
-    }
+    if (known === undefined) return this.#resolve(scheme, credential, request, accepted, gate);
     const { tenantId } = known.principal;
     const current = gate.foresee(known.principal) ?? this.#epochs.current(tenantId);
     if (!(current instanceof Promise)) {
@@ -114,7 +109,10 @@ export class Authentication {
     );
   }
 
-  #isCurrent({ principal: { tenantId }, epoch: known }: Resolved, epoch: number | null): boolean {
+  #isCurrent(
+    { principal: { tenantId }, epoch: known }: Pick<Resolved, 'principal' | 'epoch'>,
+    epoch: number | null,
+  ): boolean {
     if (epoch === null) return false;
     const highest = this.#highest.get(tenantId) ?? 0;
     if (epoch > highest) this.#highest.set(tenantId, epoch);

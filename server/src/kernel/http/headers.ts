@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
 /** Answers are never cached, framed, sniffed or used as a page. */
@@ -22,3 +24,12 @@ export const PAGE_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ');
+
+/** RFC 3986, 3.2, without the comma, which joins a header that was sent twice. */
+const HOST = /^[\w.~%!$&'()*+;=:[\]-]*$/;
+
+/** Why the Host of a request is refused (RFC 9112, 3.2). Two proxies that take different ones of two would disagree about where it goes. */
+export function hostProblem({ headers: { host }, httpVersion }: IncomingMessage): string | null {
+  if (host === undefined) return httpVersion === '1.1' ? 'Send a Host header.' : null;
+  return HOST.test(host) ? null : 'Send one Host header, with a host name or address and perhaps a port.';
+}

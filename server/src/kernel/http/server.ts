@@ -6,32 +6,33 @@ import { type Duplex, Readable } from 'node:stream';
 import { pipeline as pipe } from 'node:stream/promises';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { SECOND_MS } from '../clock.ts';
+import type { Call } from '../context.ts';
 import { CofferError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Kernel } from '../kernel.ts';
 import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
-import { JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
-import { JsonError, parseJson } from './json.ts';
+import { ConnectionLimit } from './connection-limit.ts';
+import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { clientCertificate } from './peer-certificate.ts';
 import { writePlain } from './plain-answer.ts';
+import { bodyReading, RequestBody } from './request-body.ts';
 import { endpointsOf, METHODS, match, type Route, routesOf } from './routes.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
+import { endAfterDraining, hasBody, hasRestOfBody } from './unread-body.ts';
 
 /** Bounds of what a connection may cost before anything is known about it. */
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10 * SECOND_MS;
 const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
 const KEEP_ALIVE_TIMEOUT_MS = 65 * SECOND_MS;
-const CONNECTIONS_MAX = 20_000;
 const CLOSE_SWEEP_MS = 50;
 /** Whoever has not sent their request, or taken their answer, by then would hold up the end for everyone. */
 const CLOSE_GRACE_MS = 10 * SECOND_MS;
 /** Longer than the longest secret path (1,024 bytes), each byte of which may be written as three. */
 const PARAMETER_LENGTH_MAX = 4096;
-const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
 
 export interface HttpServer {
   listen(): Promise<{ port: number; tlsPort: number | null }>;
@@ -80,23 +81,40 @@ export function createHttpServer(
     tlsListener.on('clientError', refuseUnread);
     listeners.push(tlsListener);
   }
+  const trusted = trustProxies(config.trustedProxies);
+  const connections = new ConnectionLimit({
+    perAddress: config.connectionsPerAddress,
+    trusted,
+    onRefused: (reason) => kernel.metrics.connectionsRefused.labels(reason).inc(),
+  });
   for (const listener of listeners) {
-    listener.maxConnections = CONNECTIONS_MAX;
+    connections.guard(listener);
     listener.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
       const error = new CofferError('INVALID_REQUEST', 'This service meets no expectation but "100-continue".');
       const requestId = newId('req');
       write(response, errorReply(error, requestId, { 'X-Request-Id': requestId, Connection: 'close' }), common);
       request.destroy();
     });
+    // The client is told to go on when its body is wanted.
+    listener.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
+      fastify.routing(request, response),
+    );
   }
   const cutters = listeners.map(connectionCutter);
-  const trusted = trustProxies(config.trustedProxies);
+  const reading = bodyReading(kernel);
   const refuse = (request: FastifyRequest, reply: FastifyReply, refusal: Reply) => {
     refusal.headers['X-Request-Id'] = requestIdOf(request);
     send(reply, refusal, common);
   };
+  const refuseHost = (request: FastifyRequest, reply: FastifyReply): boolean => {
+    const problem = hostProblem(request.raw);
+    if (problem !== null) {
+      refuse(request, reply, errorReply(new CofferError('INVALID_REQUEST', problem), requestIdOf(request)));
+    }
+    return problem !== null;
+  };
 
-  acceptOnlyJson(fastify);
+  leaveBodiesUnread(fastify);
   fastify.setErrorHandler((error, request, reply) => {
     if (!(error instanceof CofferError) && !isParserError(error)) {
       kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'unexpected error outside the pipeline');
@@ -104,16 +122,13 @@ export function createHttpServer(
     refuse(request, reply, refusalOf(error, requestIdOf(request)));
   });
   fastify.setNotFoundHandler((request, reply) => {
+    if (refuseHost(request, reply)) return;
     const error = new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
     refuse(request, reply, errorReply(error, requestIdOf(request)));
   });
 
   const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      const error = new CofferError('INVALID_REQUEST', 'Send a Host header.');
-      refuse(request, reply, errorReply(error, requestIdOf(request)));
-      return;
-    }
+    if (refuseHost(request, reply)) return;
     const method = request.method === 'HEAD' && answersHead(route) ? 'GET' : request.method;
     const found = match(route, method, request.params as Record<string, string>);
     if (found.endpoint === null) {
@@ -123,16 +138,19 @@ export function createHttpServer(
     const { endpoint, params } = found;
     const requestId = requestIdOf(request);
     const started = performance.now();
-    const result = await pipeline.answer(endpoint, {
+    const call: Call = {
       requestId,
       url: request.raw.url ?? '/',
       headers: request.headers,
       params,
-      body: request.body,
+      body: undefined,
       address: clientAddress(request.raw.socket.remoteAddress ?? '', request.headers['x-forwarded-for'], trusted),
       certificate: clientCertificate(request.raw, trusted, config.clientCertHeader),
-    });
-    observe(kernel, endpoint, result.status, started);
+    };
+    const body = hasBody(request.raw) ? new RequestBody(request.raw, reply.raw, reading) : null;
+    const answering = pipeline.answer(endpoint, call, body);
+    const result = await (body === null ? answering : answering.finally(() => body.release()));
+    observe(kernel, endpoint, result.status, started + (body?.waitedMs ?? 0));
     if (endpoint.declaration.raw.startsWith('text/html'))
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     result.headers['X-Request-Id'] = requestId;
@@ -145,12 +163,9 @@ export function createHttpServer(
   };
 
   for (const route of routesOf(endpoints)) {
-    const declared = endpointsOf(route).map((endpoint) => endpoint.declaration);
-    const bodyLimit = Math.max(1, ...declared.map((d) => d.bodyBytesMax));
     fastify.route({
       method: [...METHODS, 'HEAD', 'OPTIONS'],
       url: route.url,
-      bodyLimit,
       // What it returns is no promise: the framework would wait for one, only to find that it was answered.
       handler: (request, reply) => {
         answer(route, request, reply).catch((error: unknown) => {
@@ -180,6 +195,7 @@ export function createHttpServer(
         for (const cut of cutters) cut();
       }, CLOSE_GRACE_MS);
       await Promise.all([fastify.close(), closed(tlsListener)]);
+      await reading.json.close();
       clearInterval(sweep);
       clearTimeout(cutOff);
     },
@@ -243,43 +259,17 @@ function requestIdOf(request: FastifyRequest): string {
   return carrier[REQUEST_ID] as string;
 }
 
-function acceptOnlyJson(fastify: FastifyInstance): void {
+/** Leaves every body where it is: the pipeline reads it, once it is known who sends it. */
+function leaveBodiesUnread(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (body.length === 0) return done(null, undefined);
-    if ((request.headers['content-encoding'] ?? 'identity') !== 'identity') {
-      return done(new CofferError('INVALID_REQUEST', 'Send the body as it is, without Content-Encoding.'));
-    }
-    if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) {
-      return done(new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".'));
-    }
-    try {
-      done(null, parseJson(body));
-    } catch (error) {
-      if (!(error instanceof JsonError)) throw error;
-      done(new CofferError('INVALID_REQUEST', error.message));
-    }
-  });
+  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-/** What the HTTP library refuses itself: too large, too odd, or cut off. Its messages may quote the request; ours do not. */
+/** What the HTTP library refuses itself. Its messages may quote the request; ours do not. */
 function refusalOf(error: unknown, requestId: string): Reply {
   if (error instanceof CofferError) return errorReply(error, requestId);
-  const { code } = error as { code?: string };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return errorReply(
-      new CofferError('PAYLOAD_TOO_LARGE', 'The body is larger than this endpoint accepts.'),
-      requestId,
-      {
-        Connection: 'close',
-      },
-    );
-  }
   if (isParserError(error)) {
-    return errorReply(
-      new CofferError('INVALID_REQUEST', 'The request line, headers or body could not be read.'),
-      requestId,
-    );
+    return errorReply(new CofferError('INVALID_REQUEST', 'The request line or headers could not be read.'), requestId);
   }
   return errorReply(
     new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.'),
@@ -320,6 +310,8 @@ function write(
   more: Record<string, string>,
   onFailure: (error: unknown) => void = () => {},
 ): void {
+  const isCutShort = hasRestOfBody(response.req);
+  if (isCutShort) headers['Connection'] = 'close';
   if (typeof body === 'string' && writePlain(response, status, headers, more, body)) return;
   // A flat list, which Node writes without looking at each name again.
   const flat: string[] = [];
@@ -332,7 +324,12 @@ function write(
   }
   response.writeHead(status, flat);
   if (isStream(body)) stream(response, body, onFailure);
-  else response.end(body ?? undefined);
+  else if (!isCutShort) response.end(body ?? undefined);
+  else {
+    if (body !== null) response.write(body);
+    response.flushHeaders();
+    endAfterDraining(response.req, response);
+  }
 }
 
 /** At the pace of the reader. What fails half-way is cut off, so that nobody takes a part for the whole. */

@@ -21,7 +21,7 @@ export const PLAN_LIMITS: Record<Plan, Record<LimitedClass, number>> = {
 
 /** Login and other public exchanges, a minute and address. */
 export const AUTH_LIMIT_PER_ADDRESS = 60;
-/** Failed authentications a minute and address, after which unknown tokens are refused unread. */
+/** Failed authentications a minute and address, after which further ones answer 429. */
 export const FAILED_AUTH_LIMIT_PER_ADDRESS = 300;
 
 export type RateOverrides = Partial<Record<LimitedClass, number>>;

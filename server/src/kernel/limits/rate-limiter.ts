@@ -41,12 +41,6 @@ export class RateLimiter {
     return this.#state(counter, now);
   }
 
-  /** The state without counting this request. */
-  peek(key: string, limit: number, now: number): RateState {
-    this.#openWindow(now);
-    return this.#state(this.#counters.get(key) ?? { used: 0, usedElsewhere: 0, limit }, now);
-  }
-
   #counter(key: string, limit: number, now: number): Counter {
     this.#openWindow(now);
     let counter = this.#counters.get(key);

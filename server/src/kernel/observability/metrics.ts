@@ -70,6 +70,19 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly bodiesRefused = new Counter({
+    name: 'cv_http_bodies_refused_total',
+    help: 'Bodies refused with 503 because of the bytes in flight: `share`, of their tenant or address; `total`, of all.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  readonly connectionsRefused = new Counter({
+    name: 'cv_http_connections_refused_total',
+    help: 'Connections closed unread because there were too many: `address`, from where they came; `total`, in all.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+
   readonly #requests = new RequestMetrics();
 
   constructor() {

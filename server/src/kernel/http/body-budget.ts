@@ -1,0 +1,43 @@
+/** Bytes that may be held at a time. One payer, a tenant or an address, gets a share, so that it cannot hold all of it. */
+export interface BodyBudgetLimits {
+  totalBytes: number;
+  shareBytes: number;
+}
+
+export type BodyRefusal = 'total' | 'share';
+
+/** Counts the bytes of request bodies that are in memory. */
+export class BodyBudget {
+  readonly #limits: BodyBudgetLimits;
+  readonly #byPayer = new Map<string, number>();
+  #held = 0;
+
+  constructor(limits: BodyBudgetLimits) {
+    this.#limits = limits;
+  }
+
+  /** Null if the bytes may be held; otherwise nothing is counted, and the answer says which limit stands against it. */
+  take(payer: string, bytes: number): BodyRefusal | null {
+    const held = this.#byPayer.get(payer) ?? 0;
+    if (held + bytes > this.#limits.shareBytes) return 'share';
+    if (this.#held + bytes > this.#limits.totalBytes) return 'total';
+    this.#byPayer.set(payer, held + bytes);
+    this.#held += bytes;
+    return null;
+  }
+
+  release(payer: string, bytes: number): void {
+    const left = (this.#byPayer.get(payer) ?? 0) - bytes;
+    if (left > 0) this.#byPayer.set(payer, left);
+    else this.#byPayer.delete(payer);
+    this.#held -= bytes;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  get payers(): number {
+    return this.#byPayer.size;
+  }
+}

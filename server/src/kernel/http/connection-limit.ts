@@ -1,0 +1,50 @@
+import type { Server as NetServer, Socket } from 'node:net';
+import { addressGroup } from '../limits/address-group.ts';
+import { clientAddress, isTrustedPeer, type TrustedProxies } from './address.ts';
+
+/** In all, on each listener. */
+const CONNECTIONS_MAX = 20_000;
+
+export interface ConnectionLimitOptions {
+  perAddress: number;
+  /** Everybody's connections come from them, so what one of them may have cannot be limited. */
+  trusted: TrustedProxies;
+  onRefused(reason: 'address' | 'total'): void;
+}
+
+/** Closes connections beyond so many from one address, over all listeners, and beyond so many in all. */
+export class ConnectionLimit {
+  readonly #options: ConnectionLimitOptions;
+  readonly #open = new Map<string, number>();
+
+  constructor(options: ConnectionLimitOptions) {
+    this.#options = options;
+  }
+
+  guard(listener: NetServer): void {
+    listener.maxConnections = CONNECTIONS_MAX;
+    listener.on('drop', () => this.#options.onRefused('total'));
+    listener.on('connection', (socket: Socket) => this.#count(socket));
+  }
+
+  #count(socket: Socket): void {
+    const { perAddress, trusted, onRefused } = this.#options;
+    const remote = socket.remoteAddress ?? '';
+    if (isTrustedPeer(remote, trusted)) return;
+    const address = addressGroup(clientAddress(remote, undefined, trusted));
+    const open = this.#open.get(address) ?? 0;
+    if (open >= perAddress) {
+      onRefused('address');
+      socket.destroy();
+      return;
+    }
+    this.#open.set(address, open + 1);
+    socket.once('close', () => this.#forget(address));
+  }
+
+  #forget(address: string): void {
+    const left = (this.#open.get(address) ?? 0) - 1;
+    if (left > 0) this.#open.set(address, left);
+    else this.#open.delete(address);
+  }
+}

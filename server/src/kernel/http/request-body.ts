@@ -1,0 +1,184 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CofferError, unavailable } from '../errors.ts';
+import type { Kernel } from '../kernel.ts';
+import type { Payer, UnreadBody } from '../pipeline.ts';
+import { BodyBudget, type BodyRefusal } from './body-budget.ts';
+import { JsonError } from './json.ts';
+import { JsonThread } from './json-thread.ts';
+import { announcedLength, awaitsContinue } from './unread-body.ts';
+
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
+/** Allocated at first, or less if less was announced: to announce a length gets nobody memory. */
+const FIRST_BYTES = 64 * 1024;
+/** Each piece costs some microseconds, whatever its size, so they are few or not small on average. */
+const PIECES_MAX = 4096;
+const PIECE_BYTES = 64;
+
+/** What all requests share to read their bodies with. */
+export interface BodyReading {
+  /** For callers that are not known, by address, and for the others, by tenant: strangers cannot take what belongs to those. */
+  readonly budgets: { readonly strangers: BodyBudget; readonly tenants: BodyBudget };
+  readonly json: JsonThread;
+  onRefused(reason: BodyRefusal): void;
+}
+
+const MIB = 1024 * 1024;
+/** Parts of `CV_BODY_MEMORY_MIB`: of one tenant, of all callers that are not known yet, and of those at one address. */
+export const TENANT_PART = 1 / 4;
+const STRANGERS_PART = 1 / 8;
+const ADDRESS_PART = 1 / 64;
+
+export function bodyReading({ config, metrics }: Pick<Kernel, 'config' | 'metrics'>): BodyReading {
+  const bytes = config.bodyMemoryMib * MIB;
+  return {
+    budgets: {
+      strangers: new BodyBudget({ totalBytes: bytes * STRANGERS_PART, shareBytes: bytes * ADDRESS_PART }),
+      tenants: new BodyBudget({ totalBytes: bytes, shareBytes: bytes * TENANT_PART }),
+    },
+    json: new JsonThread(),
+    onRefused: (reason) => metrics.bodiesRefused.labels(reason).inc(),
+  };
+}
+
+/** The body of one request. Nothing of it is read before the pipeline asks for it. */
+export class RequestBody implements UnreadBody {
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  readonly #reading: BodyReading;
+  #release: () => void = () => {};
+  /** How long the client took to send it. */
+  waitedMs = 0;
+
+  constructor(request: IncomingMessage, response: ServerResponse, reading: BodyReading) {
+    this.#request = request;
+    this.#response = response;
+    this.#reading = reading;
+  }
+
+  async read(payer: Payer, bytesMax: number): Promise<unknown> {
+    if ((announcedLength(this.#request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
+    if (awaitsContinue(this.#request)) this.#response.writeContinue();
+    const started = performance.now();
+    const bytes = await this.#collect(payer, bytesMax).finally(() => {
+      this.waitedMs = performance.now() - started;
+    });
+    if (bytes.length === 0) return undefined;
+    try {
+      return await this.#reading.json.parse(bytes);
+    } catch (error) {
+      if (error instanceof JsonError) throw new CofferError('INVALID_REQUEST', error.message);
+      throw error;
+    }
+  }
+
+  /**
+   * The bytes count as held until the request is decided: until then what they were parsed to is in memory. What was not read is thrown
+   * away, or the next request on the connection would wait behind it.
+   */
+  release(): void {
+    this.#request.resume();
+    this.#release();
+    this.#release = () => {};
+  }
+
+  #collect(payer: Payer, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
+    const request = this.#request;
+    const lengthMax = Math.min(announcedLength(request) ?? bytesMax, bytesMax);
+    const collected = new Collected(lengthMax, (bytes) => this.#take(payer, bytes));
+    return new Promise((resolve, reject) => {
+      const stop = () => request.off('data', add).off('end', finish).off('close', fail).off('error', fail).pause();
+      const finish = () => {
+        stop();
+        resolve(collected.bytes);
+      };
+      const fail = () => {
+        stop();
+        reject(new CofferError('INVALID_REQUEST', 'The body ended before it was whole.'));
+      };
+      const add = (piece: Buffer) => {
+        try {
+          if (collected.isEmpty) checkType(request);
+          collected.add(piece);
+        } catch (error) {
+          stop();
+          reject(error);
+        }
+      };
+      // A client that has left meanwhile would send no event any more.
+      if (request.destroyed) fail();
+      else request.on('data', add).once('end', finish).once('close', fail).once('error', fail);
+    });
+  }
+
+  #take(payer: Payer, bytes: number): void {
+    const { budgets, onRefused } = this.#reading;
+    const [budget, name] = 'tenantId' in payer ? [budgets.tenants, payer.tenantId] : [budgets.strangers, payer.address];
+    const refusal = budget.take(name, bytes);
+    if (refusal !== null) {
+      onRefused(refusal);
+      throw unavailable('Too much is being sent at once: send this again shortly, or less at a time.');
+    }
+    const before = this.#release;
+    this.#release = () => {
+      before();
+      budget.release(name, bytes);
+    };
+  }
+}
+
+/** One buffer that grows: a list of pieces would cost a hundred times their size if each is a byte long. */
+class Collected {
+  readonly #bytesMax: number;
+  readonly #take: (bytes: number) => void;
+  #buffer: Buffer<ArrayBuffer> = Buffer.alloc(0);
+  #length = 0;
+  #pieces = 0;
+
+  constructor(bytesMax: number, take: (bytes: number) => void) {
+    this.#bytesMax = bytesMax;
+    this.#take = take;
+  }
+
+  get isEmpty(): boolean {
+    return this.#length === 0;
+  }
+
+  get bytes(): Buffer<ArrayBuffer> {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  add(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (length > this.#bytesMax) throw tooLarge(this.#bytesMax);
+    if (++this.#pieces > PIECES_MAX + length / PIECE_BYTES) {
+      throw new CofferError('INVALID_REQUEST', 'The body comes in too many small pieces: send larger ones.');
+    }
+    if (length > this.#buffer.length) this.#grow(length);
+    piece.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+
+  #grow(needed: number): void {
+    const capacity = Math.min(this.#bytesMax, Math.max(needed, FIRST_BYTES, 2 * this.#buffer.length));
+    this.#take(capacity - this.#buffer.length);
+    const grown = Buffer.allocUnsafeSlow(capacity);
+    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer = grown;
+  }
+}
+
+function checkType({ headers }: IncomingMessage): void {
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+    throw new CofferError('INVALID_REQUEST', 'Send the body as it is, without Content-Encoding.');
+  }
+  if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
+    throw new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".');
+  }
+}
+
+function tooLarge(bytesMax: number): CofferError {
+  return new CofferError(
+    'PAYLOAD_TOO_LARGE',
+    `The body is larger than this endpoint accepts: send at most ${bytesMax} bytes.`,
+  );
+}
