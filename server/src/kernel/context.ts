@@ -23,7 +23,7 @@ import type { PeerCertificate } from './http/peer-certificate.ts';
 import { newId } from './ids.ts';
 import type { Kernel } from './kernel.ts';
 import type { Actor, Principal } from './principal.ts';
-import type { Database, Tx } from './storage/database.ts';
+import type { Database, Tx, Work } from './storage/database.ts';
 
 /** A request as it came, free of the HTTP library. */
 export interface Call {
@@ -86,6 +86,7 @@ export class Context {
   pending: PendingApproval | null = null;
   #principal: Principal | null = null;
   #tenantId: string | null = null;
+  #database: Database | null = null;
   #actor: Actor = ANONYMOUS;
   #details: Record<string, unknown> | undefined;
   readonly #surroundings: Surroundings;
@@ -102,8 +103,12 @@ export class Context {
     this.#surroundings = surroundings;
   }
 
+  /** As this request may use it: in turn with what other tenants do. */
   get database(): Database {
-    return this.kernel.database;
+    const { kernel, declaration } = this;
+    if (this.#tenantId === null) return kernel.database;
+    this.#database ??= kernel.database.forTenant(this.#tenantId, workOf(declaration));
+    return this.#database;
   }
 
   get principal(): Principal {
@@ -139,6 +144,7 @@ export class Context {
 
   /** Who a request of a public endpoint turned out to come from, or whose account it is about. */
   identify(tenantId: string, actor: Actor): void {
+    if (this.#tenantId !== tenantId) this.#database = null;
     this.#tenantId = tenantId;
     this.#actor = actor;
   }
@@ -396,6 +402,11 @@ export class Context {
       details: detailsText(this.#details),
     };
   }
+}
+
+function workOf({ bulk, credentials }: EndpointDeclaration): Work {
+  if (bulk === true) return 'bulk';
+  return credentials === 'public' ? 'authentication' : 'request';
 }
 
 const OUT_OF_SCOPE = 'The scope of your credential does not include this.';

@@ -65,6 +65,8 @@ export interface EndpointDeclaration {
   plaintext: boolean;
   /** The action the audit log names. `none` only for answers that tell nothing about a tenant. */
   audit: string | None;
+  /** Reads or changes much: such requests of a tenant wait for each other, and never stand before ordinary ones of others. */
+  bulk?: true;
   /** Whether it changes anything; only such an endpoint gets a transaction and accepts an Idempotency-Key. */
   effect: 'read' | 'change';
 

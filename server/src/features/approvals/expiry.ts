@@ -37,7 +37,7 @@ async function expire(
   cutoff: Cutoff,
 ): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
-  await kernel.database.transaction(async (tx) => {
+  await kernel.database.forTenant(tenantId).transaction(async (tx) => {
     const row = await store.lockApproval(tx, tenantId, approvalId);
     if (row?.status !== 'pending' || row.expires_at > cutoff) return;
     await store.settle(tx, row, { status: 'expired' });

@@ -54,7 +54,7 @@ async function* linesBetween(
   lastSeq: number,
   unexplained: Set<string>,
 ): AsyncIterable<string> {
-  const yieldNow = yielder();
+  const yieldNow = yielder(tenantId);
   const start = await store.segmentHolding(db, tenantId, fromSeq);
   for (let seq = Number(start?.first_seq ?? fromSeq); seq <= lastSeq; ) {
     const segments = await segmentsOnward(db, tenantId, seq);

@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { intersection, justAfter, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { invalidField } from '../../kernel/errors.ts';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/sealed-cursor.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
@@ -113,7 +113,7 @@ export async function visiblePage(
       if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, pathsOf(vault), last.path) };
       from = justAfter(last.path);
       // On SQLite nothing else here lets others have a turn.
-      await nextTurn();
+      await nextTurn(ctx.tenantId);
     }
   }
   return { rows, next_cursor: null };
