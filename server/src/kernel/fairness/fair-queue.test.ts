@@ -5,7 +5,15 @@ import { CofferError } from '../errors.ts';
 import { FairQueue, type FairQueueLimits, SERVICE } from './fair-queue.ts';
 
 function queueOf(limits: Partial<FairQueueLimits> = {}): FairQueue {
-  return new FairQueue({ of: 'tests', slots: 2, perTenant: 1, waitingPerTenant: 10, waitMs: 1000, ...limits });
+  return new FairQueue({
+    of: 'tests',
+    slots: 2,
+    perTenant: 1,
+    waitingPerTenant: 10,
+    waitingMax: 20,
+    waitMs: 1000,
+    ...limits,
+  });
 }
 
 /** Runs until it is told to end, and notes when it began. */
@@ -64,6 +72,15 @@ test('so many wait and no more', async () => {
   const quiet = task(queue, 'quiet', begun);
   for (const one of [first, second, quiet]) one.end();
   await Promise.all([first.done, second.done, quiet.done]);
+});
+
+test('so many wait of all tenants together', async () => {
+  const queue = queueOf({ slots: 1, waitingMax: 2 });
+  const begun: string[] = [];
+  const tasks = ['a', 'b', 'c'].map((tenant) => task(queue, tenant, begun));
+  await assert.rejects(task(queue, 'd', begun).done, isRefused('UNAVAILABLE'));
+  for (const one of tasks) one.end();
+  await Promise.all(tasks.map(({ done }) => done));
 });
 
 test('a task that fails gives its slot back', async () => {

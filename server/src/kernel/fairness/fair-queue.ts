@@ -1,4 +1,3 @@
-import { SECOND_MS } from '../clock.ts';
 import { CofferError, unavailable } from '../errors.ts';
 import { RoundRobin } from './round-robin.ts';
 
@@ -13,6 +12,8 @@ export interface FairQueueLimits {
   /** At once, for one tenant: the rest is always there for others. */
   perTenant: number;
   waitingPerTenant: number;
+  /** Of all tenants together. */
+  waitingMax: number;
   waitMs: number;
 }
 
@@ -85,8 +86,9 @@ export class FairQueue {
   }
 
   #wait(tenantId: string): Promise<void> {
-    const { waitingPerTenant, waitMs } = this.#limits;
-    if (this.#waiting.sizeOf(tenantId) >= waitingPerTenant) return Promise.reject(this.#refusal(tenantId));
+    const { waitingPerTenant, waitingMax, waitMs } = this.#limits;
+    const isFull = this.#waiting.size >= waitingMax || this.#waiting.sizeOf(tenantId) >= waitingPerTenant;
+    if (isFull) return Promise.reject(this.#refusal(tenantId));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter: Waiter = {
       admit: () => {
@@ -104,9 +106,9 @@ export class FairQueue {
   }
 
   #refusal(tenantId: string): CofferError {
-    const { of, waitMs } = this.#limits;
+    const { of } = this.#limits;
     if (tenantId === SERVICE || this.#mayRun(tenantId)) {
-      return unavailable(`The service is busy with other ${of}, for more than ${waitMs / SECOND_MS} s: try again.`);
+      return unavailable(`The service is busy with ${of}: try again shortly.`);
     }
     const message = `Your tenant has too many ${of} at once: wait for some to end, and send fewer at a time.`;
     const auditReason = `too many ${of} at once`;

@@ -27,8 +27,7 @@ const INT8 = 20;
 /** Statements sent ahead on one pipelined connection, and of them for one tenant: what comes after waits for them. */
 const SENT_AHEAD_MAX = 32;
 const SENT_AHEAD_PER_TENANT = 16;
-const WAITING_PER_TENANT = 2000;
-const WAIT_MS = 10_000;
+const WAITING = { waitingPerTenant: 2000, waitingMax: 50_000, waitMs: 10_000 };
 /** A bulk transaction takes seconds, and waits for others like it. */
 const BULK_WAIT_MS = 30_000;
 
@@ -173,22 +172,20 @@ function readLimits(of: string, connections: number) {
     of,
     slots: connections * SENT_AHEAD_MAX,
     perTenant: SENT_AHEAD_PER_TENANT,
-    waitingPerTenant: WAITING_PER_TENANT,
-    waitMs: WAIT_MS,
+    ...WAITING,
   };
 }
 
 function transactionSlots(shares: ConnectionShares): Record<Work, FairQueue> {
   const { service, transactions, transactionsPerTenant, bulkTransactions } = shares;
-  const waiting = { waitingPerTenant: WAITING_PER_TENANT, waitMs: WAIT_MS };
   return {
-    authentication: new FairQueue({ of: 'logins', slots: service, perTenant: service - 1, ...waiting }),
-    request: new FairQueue({ of: 'changes', slots: transactions, perTenant: transactionsPerTenant, ...waiting }),
+    authentication: new FairQueue({ of: 'logins', slots: service, perTenant: service - 1, ...WAITING }),
+    request: new FairQueue({ of: 'changes', slots: transactions, perTenant: transactionsPerTenant, ...WAITING }),
     bulk: new FairQueue({
       of: 'bulk changes',
       slots: bulkTransactions,
       perTenant: 1,
-      waitingPerTenant: WAITING_PER_TENANT,
+      ...WAITING,
       waitMs: BULK_WAIT_MS,
     }),
   };
