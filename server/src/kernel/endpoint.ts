@@ -179,6 +179,8 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (e.approval !== NONE && (isPublic || e.effect !== 'change' || e.status === PENDING_STATUS)) {
     return 'only a change by somebody known can wait for approval, and is told from one that need not by its status';
   }
+  if (e.rate === 'aggregate' && e.bulk !== true) return 'what is limited as aggregate is bulk';
+  if (e.bulk === true && isPublic) return 'bulk work is shared out by tenant, so its caller is known';
   if (e.method === 'GET' && (e.effect === 'change' || e.body !== NONE)) return 'a GET changes nothing and has no body';
   if ((e.status === 204) !== (e.output === NONE && e.raw === NONE)) return '204 and nothing else has no output';
   if (e.raw !== NONE && e.output !== NONE) return 'an answer is raw or has a schema';

@@ -1,4 +1,4 @@
-import type { ExpressionBuilder } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
@@ -259,6 +259,7 @@ export interface ComposedRow {
   tags: string | null;
   protection: 'standard' | 'fortress' | null;
   version: number | null;
+  sealed_bytes: number | null;
 }
 
 /** What the composition rests on, checked: the environments of the line, their bindings, and the vaults' names are as the service wrote them. */
@@ -337,6 +338,7 @@ export async function composition(
       's.tags',
       's.protection',
       's.version',
+      sql<number | null>`length(s.sealed)`.as('sealed_bytes'),
     ])
     .orderBy('line.height', 'desc')
     .orderBy('b.key_name')

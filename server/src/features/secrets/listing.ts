@@ -75,7 +75,7 @@ export interface PageRequest {
   /** Where the cursor came from, if not in the query. */
   cursorAt?: string;
   limit: number;
-  isShown(row: store.SummaryRow): boolean;
+  isShown(row: store.ListedRow): boolean;
 }
 
 /**
@@ -85,10 +85,10 @@ export interface PageRequest {
 export async function visiblePage(
   ctx: Context,
   request: PageRequest,
-): Promise<{ rows: store.SummaryRow[]; next_cursor: string | null }> {
+): Promise<{ rows: store.ListedRow[]; next_cursor: string | null }> {
   const { vault, limit } = request;
   const after = await openedCursor(ctx, pathsOf(vault), request.cursor, request.cursorAt);
-  const rows: store.SummaryRow[] = [];
+  const rows: store.ListedRow[] = [];
   let scanned = 0;
   for (const range of request.ranges) {
     let from = after !== null && after >= range.from ? justAfter(after) : range.from;

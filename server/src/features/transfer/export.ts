@@ -3,13 +3,13 @@ import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import {
+  type DecidedRow,
   isWithin,
   openedValues,
   prefixRange,
   reachOf,
   refuseInZeroKnowledge,
   SEEN,
-  type SummaryRow,
   secretResource,
   vaultWithin,
   visiblePage,
@@ -33,14 +33,7 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const vault = await vaultWithin(ctx, vaultName, ranges);
   refuseInZeroKnowledge(vault, 'An export');
   if (difference([prefixRange(query.prefix)], ranges).length > 0) throw notAll();
-  const isExportable = (row: SummaryRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
-  const rows = await everyRow(
-    ctx,
-    vault,
-    query.prefix,
-    (row) => isExportable(row) || isWithin(ctx, vaultName, row, SEEN),
-  );
-  if (!rows.every(isExportable)) throw notAll();
+  const rows = await everyRow(ctx, vault, query.prefix);
   const open = rows.filter((row) => row.protection === 'standard');
   const isDotenv = query.format === 'dotenv';
   const names = isDotenv ? dotenvNames(open) : null;
@@ -58,18 +51,19 @@ function notAll(): CofferError {
   });
 }
 
-async function everyRow(
-  ctx: Context,
-  vault: VaultRow,
-  prefix: string | undefined,
-  isShown: (row: SummaryRow) => boolean,
-): Promise<SummaryRow[]> {
-  const rows: SummaryRow[] = [];
+/** What an export needs of each secret. Its metadata is left out: all rows are held until the last value is written. */
+async function everyRow(ctx: Context, vault: VaultRow, prefix: string | undefined): Promise<DecidedRow[]> {
+  const isExportable = (row: DecidedRow) => isWithin(ctx, vault.name, row, EXPORTABLE);
+  const isShown = (row: DecidedRow) => isExportable(row) || isWithin(ctx, vault.name, row, SEEN);
+  const rows: DecidedRow[] = [];
   const ranges = [prefixRange(prefix)];
   let cursor: string | undefined;
   do {
     const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown });
-    rows.push(...page.rows);
+    if (!page.rows.every(isExportable)) throw notAll();
+    for (const { secret_id, version, protection, path, environment, tags, sealed_bytes } of page.rows) {
+      rows.push({ secret_id, version, protection, path, environment, tags, sealed_bytes });
+    }
     if (rows.length > EXPORT_MAX) {
       throw invalidField('/query/prefix', `must narrow it to at most ${EXPORT_MAX} secrets`);
     }
@@ -79,7 +73,7 @@ async function everyRow(
 }
 
 /** Names that programs accept. Two paths that become one name are refused: one of the values would be lost. */
-function dotenvNames(rows: readonly SummaryRow[]): Map<string, string> {
+function dotenvNames(rows: readonly DecidedRow[]): Map<string, string> {
   const names = new Map<string, string>();
   const taken = new Map<string, string>();
   for (const { path } of rows) {
@@ -101,7 +95,7 @@ export function dotenvName(path: string): string {
   return /^\d/.test(name) ? `_${name}` : name;
 }
 
-async function* asJson(ctx: Context, vault: VaultRow, rows: readonly SummaryRow[]): AsyncGenerator<string> {
+async function* asJson(ctx: Context, vault: VaultRow, rows: readonly DecidedRow[]): AsyncGenerator<string> {
   yield '{';
   let separator = '\n';
   for await (const { row, value } of openedValues(ctx, vault, rows)) {
@@ -114,7 +108,7 @@ async function* asJson(ctx: Context, vault: VaultRow, rows: readonly SummaryRow[
 async function* asDotenv(
   ctx: Context,
   vault: VaultRow,
-  rows: readonly SummaryRow[],
+  rows: readonly DecidedRow[],
   names: ReadonlyMap<string, string>,
 ): AsyncGenerator<string> {
   for await (const { row, value } of openedValues(ctx, vault, rows)) {

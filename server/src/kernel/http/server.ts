@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Server as NetServer } from 'node:net';
-import { type Duplex, Readable } from 'node:stream';
-import { pipeline as pipe } from 'node:stream/promises';
+import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { SECOND_MS } from '../clock.ts';
 import { CofferError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Kernel } from '../kernel.ts';
-import { errorReply, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
+import { errorReply, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
+import { SlowReader, SMALL_BYTES, writeAnswer } from './answer-writer.ts';
 import { JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { JsonError, parseJson } from './json.ts';
 import { clientCertificate } from './peer-certificate.ts';
@@ -137,10 +137,9 @@ export function createHttpServer(
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     result.headers['X-Request-Id'] = requestId;
     send(reply, result, common, (error) => {
-      // A reader that leaves half-way is no failure of ours.
-      const { code } = error as { code?: string };
-      if (code !== 'ERR_STREAM_PREMATURE_CLOSE')
-        kernel.log.error({ err: error, request_id: requestId }, 'an answer was cut off');
+      // A reader that is too slow is no failure of ours.
+      const level = error instanceof SlowReader ? 'warn' : 'error';
+      kernel.log[level]({ err: error, request_id: requestId }, 'an answer was cut off');
     });
   };
 
@@ -320,7 +319,8 @@ function write(
   more: Record<string, string>,
   onFailure: (error: unknown) => void = () => {},
 ): void {
-  if (typeof body === 'string' && writePlain(response, status, headers, more, body)) return;
+  if (typeof body === 'string' && body.length <= SMALL_BYTES && writePlain(response, status, headers, more, body))
+    return;
   // A flat list, which Node writes without looking at each name again.
   const flat: string[] = [];
   for (const name in headers) flat.push(name, headers[name] as string);
@@ -331,20 +331,9 @@ function write(
       flat.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
   }
   response.writeHead(status, flat);
-  if (isStream(body)) stream(response, body, onFailure);
+  if (isStream(body)) writeAnswer(response, body).catch(onFailure);
+  else if (body !== null && body.length > SMALL_BYTES) writeAnswer(response, [body]).catch(onFailure);
   else response.end(body ?? undefined);
-}
-
-function isStream(body: Reply['body']): body is AsyncIterable<string> {
-  return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
-}
-
-/** At the pace of the reader. What fails half-way is cut off, so that nobody takes a part for the whole. */
-function stream(response: ServerResponse, pieces: AsyncIterable<string>, onFailure: (error: unknown) => void): void {
-  pipe(Readable.from(pieces), response).catch((error: unknown) => {
-    response.destroy();
-    onFailure(error);
-  });
 }
 
 /** What Node tells of bytes that are no HTTP, with the bytes. */
