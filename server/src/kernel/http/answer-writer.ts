@@ -52,6 +52,8 @@ function* chunksOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {
 
 /** Resolves when there is room for more, when all is written, or when there is nobody to write to. */
 async function taken(response: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
+  // It is told of its end only once.
+  if (response.destroyed) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = setTimeout(() => reject(new SlowReader('the answer was not read')), STALL_MS);
   response.once(event, resolve);
