@@ -1,6 +1,7 @@
 import { besideBare } from './beside-bare.ts';
 import type { Settings } from './cases.ts';
 import { encryption } from './encryption.ts';
+import { fairness } from './fairness.ts';
 import { footprint } from './footprint.ts';
 import { growth } from './growth.ts';
 import type { Installations } from './installation.ts';
@@ -39,6 +40,7 @@ export const PARTS: Part[] = [
     run: async (...given) => (await import('./logins.ts')).logins(...given),
   },
   { name: 'machines', about: 'a secret read with each way of proving who asks', minutes: 1, run: machines },
+  { name: 'fairness', about: 'a quiet tenant alone, and beside each kind of noisy one', minutes: 2, run: fairness },
   { name: 'encryption', about: 'texts of several sizes, batches, post-quantum', minutes: 3.5, run: encryption },
   { name: 'growth', about: 'the same questions to 1,000 and to 1,000,000 secrets', minutes: 8, run: growth },
   { name: 'footprint', about: 'start-up, memory, room on disk, small and large', minutes: 2, run: footprint },

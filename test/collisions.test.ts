@@ -12,6 +12,8 @@ interface Collision {
   kind: 'path' | 'value';
   path: string;
   vaults: string[];
+  vaults_total: number;
+  secrets_total: number;
   secrets: { id: string; vault: string; path: string }[];
 }
 
@@ -318,6 +320,9 @@ onBothDatabases('collisions', (database) => {
     }
     const { collisions, total } = await list(token);
     assert.equal(total, 1);
-    assert.equal(collisions[0]?.secrets.length, 1400);
+    assert.equal(collisions[0]?.secrets_total, 1400);
+    assert.equal(collisions[0]?.secrets.length, 50);
+    assert.deepEqual(collisions[0]?.vaults, ['a', 'b']);
+    assert.equal(collisions[0]?.vaults_total, 2);
   });
 });

@@ -25,6 +25,7 @@ import {
   renameDurably,
   rootKeyProvider,
 } from './kernel/crypto/root-key.ts';
+import { BulkRequests } from './kernel/fairness/bulk-requests.ts';
 import { newId } from './kernel/ids.ts';
 import { ROW_PURPOSE } from './kernel/integrity/row-keys.ts';
 import type { Kernel } from './kernel/kernel.ts';
@@ -180,6 +181,7 @@ export async function openKernel(parts: {
     refusals: new Refusals((entry) => audit.record(entry)),
     unlistedReads: new UnlistedReads((entry) => audit.record(entry), clock),
     rates: new RateLimiter(),
+    bulkRequests: new BulkRequests(),
     idempotency: new Idempotency(database, keyring, clock),
     addresses,
     dpop: new DpopGuard({ database, keyring, addresses, isNonceRequired: config.isDpopNonceRequired }),

@@ -80,7 +80,7 @@ export async function addPerson(service: Service, { role = 'member', tenant, ema
 
 /** As the service would have hashed it, for tests of how long a login takes. */
 export async function hashInFull(service: Service, { id, password }: Pick<Person, 'id' | 'password'>): Promise<void> {
-  await setHash(service, id, await hashPassword(password));
+  await setHash(service, id, await hashPassword(password, 'test'));
 }
 
 async function setHash({ app: { kernel } }: Service, userId: string, password_hash: string): Promise<void> {

@@ -28,7 +28,7 @@ test('an empty environment is a complete configuration', () => {
     port: 7400,
     dataDir,
     databaseUrl: null,
-    databasePool: 4,
+    databasePool: 12,
     tls: null,
     tlsPort: { port: 7443, isChosen: false },
     hasBaseUrl: false,

@@ -26,7 +26,7 @@ import type { PeerCertificate } from './http/peer-certificate.ts';
 import { newId } from './ids.ts';
 import type { Kernel } from './kernel.ts';
 import type { Actor, Principal } from './principal.ts';
-import type { Database, Tx } from './storage/database.ts';
+import type { Database, Tx, Work } from './storage/database.ts';
 
 /** A request as it came, free of the HTTP library. */
 export interface Call {
@@ -92,6 +92,7 @@ export class Context {
   pending: PendingApproval | null = null;
   #principal: Principal | null = null;
   #tenantId: string | null = null;
+  #database: Database | null = null;
   #actor: Actor = ANONYMOUS;
   #details: Record<string, unknown> | undefined;
   readonly #surroundings: Surroundings;
@@ -114,8 +115,12 @@ export class Context {
     this.#decisions = declaration.effect === 'change' ? new Decisions() : null;
   }
 
+  /** As this request may use it: in turn with what other tenants do. */
   get database(): Database {
-    return this.kernel.database;
+    const { kernel, declaration } = this;
+    if (this.#tenantId === null) return kernel.database;
+    this.#database ??= kernel.database.forTenant(this.#tenantId, workOf(declaration));
+    return this.#database;
   }
 
   get principal(): Principal {
@@ -156,6 +161,7 @@ export class Context {
 
   /** Who a request of a public endpoint turned out to come from, or whose account it is about. */
   identify(tenantId: string, actor: Actor): void {
+    if (this.#tenantId !== tenantId) this.#database = null;
     this.#tenantId = tenantId;
     this.#actor = actor;
   }
@@ -474,6 +480,11 @@ export function proofRequired(what: string): CofferError {
     'MFA_REQUIRED',
     `${what} needs a second factor shown within 15 minutes (log in with a one-time code and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
   );
+}
+
+function workOf({ bulk, credentials }: EndpointDeclaration): Work {
+  if (bulk === true) return 'bulk';
+  return credentials === 'public' ? 'authentication' : 'request';
 }
 
 const OUT_OF_SCOPE = 'The scope of your credential does not include this.';

@@ -67,6 +67,8 @@ export interface EndpointDeclaration {
   plaintext: boolean;
   /** The action the audit log names. `none` only for answers that tell nothing about a tenant. */
   audit: string | None;
+  /** Reads or changes much: such requests of a tenant wait for each other, and never stand before ordinary ones of others. */
+  bulk?: true;
   /** Whether it changes anything; only such an endpoint gets a transaction and accepts an Idempotency-Key. */
   effect: 'read' | 'change';
 
@@ -190,6 +192,8 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (e.approval !== NONE && (isPublic || e.effect !== 'change' || e.status === PENDING_STATUS)) {
     return 'only a change by somebody known can wait for approval, and is told from one that need not by its status';
   }
+  if (e.rate === 'aggregate' && e.bulk !== true) return 'what is limited as aggregate is bulk';
+  if (e.bulk === true && isPublic) return 'bulk work is shared out by tenant, so its caller is known';
   if (e.method === 'GET' && (e.effect === 'change' || e.body !== NONE)) return 'a GET changes nothing and has no body';
   if ((e.status === 204) !== (e.output === NONE && e.raw === NONE)) return '204 and nothing else has no output';
   if (e.raw !== NONE && e.output !== NONE) return 'an answer is raw or has a schema';

@@ -8,6 +8,7 @@ import type { SigningKeys } from './auth/signing-keys.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Keyring } from './crypto/keyring.ts';
+import type { BulkRequests } from './fairness/bulk-requests.ts';
 import type { Idempotency } from './limits/idempotency.ts';
 import type { RateLimiter } from './limits/rate-limiter.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -31,6 +32,7 @@ export interface Kernel {
   refusals: Refusals;
   unlistedReads: UnlistedReads;
   rates: RateLimiter;
+  bulkRequests: BulkRequests;
   idempotency: Idempotency;
   dpop: DpopGuard;
   /** Where this service is reached. */

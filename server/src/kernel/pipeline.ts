@@ -13,6 +13,7 @@ import {
   Worded,
 } from './endpoint.ts';
 import { CofferError, type ErrorCode } from './errors.ts';
+import type { BulkRequest } from './fairness/bulk-requests.ts';
 import { type InputValidator, inputValidator } from './http/validation.ts';
 import { ForgedRowError } from './integrity/row-keys.ts';
 import type { Kernel } from './kernel.ts';
@@ -38,6 +39,8 @@ export interface UnreadBody {
   /** What its JSON says; undefined if it is empty. */
   read(payer: Payer, bytesMax: number): Promise<unknown>;
 }
+
+const RECORDED_AT_ONCE = 200;
 
 /** An endpoint with everything that can be worked out before the first request. */
 export interface ReadyEndpoint extends BoundEndpoint {
@@ -73,6 +76,7 @@ export class Pipeline {
     const { declaration } = endpoint;
     let idempotent: IdempotentRequest | null = null;
     let rate: RateState | null = null;
+    let bulk: BulkRequest | null = null;
     const keepAnswer = async (tx: Tx, status: number, result: unknown) => {
       if (idempotent === null) return;
       await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, status, ctx, result));
@@ -94,6 +98,7 @@ export class Pipeline {
       if (unread !== null) await this.#receive(ctx, unread);
       const input = endpoint.validate(call);
       authorizeDeclared(ctx);
+      if (declaration.bulk === true) bulk = await this.#kernel.bulkRequests.enter(ctx.tenantId);
       if (call.headers['idempotency-key'] !== undefined) idempotent = await this.#idempotentRequest(ctx);
       const done =
         idempotent === null
@@ -106,10 +111,15 @@ export class Pipeline {
         await this.#recordRead(ctx, reply.status);
       }
       if (ctx.unlistedReads !== null) this.#countUnlisted(ctx, ctx.unlistedReads);
-      const body = isStream(reply.body) ? this.#untilRefused(endpoint, ctx, reply.body) : reply.body || null;
+      const body =
+        bulk !== null && isStream(reply.body)
+          ? bulk.until(this.#untilRefused(endpoint, ctx, reply.body))
+          : reply.body || null;
       return { status: reply.status, body, headers: replyHeaders(ctx, rate, isReplay) };
     } catch (error) {
       return this.#refuse(endpoint, ctx, error, rate);
+    } finally {
+      bulk?.handled();
     }
   }
 
@@ -127,11 +137,16 @@ export class Pipeline {
     for (const [vault, count] of reads) this.#kernel.unlistedReads.count(principal, vault, count);
   }
 
-  #recordRead(ctx: Context, status: number): Promise<unknown> {
+  /** An export has thousands of entries: all at once they would fill the log's queue, and stand before everybody's. */
+  async #recordRead(ctx: Context, status: number): Promise<void> {
     const { audit } = this.#kernel;
     const own = audit.record(ctx.entry('allow', status, ''));
-    if (ctx.alsoRecorded.length === 0) return own;
-    return Promise.all([own, ...ctx.alsoRecorded.map((entry) => audit.record(entry))]);
+    const others = ctx.alsoRecorded.splice(0);
+    if (others.length === 0) return own;
+    await Promise.all([own, ...others.splice(0, RECORDED_AT_ONCE).map((entry) => audit.record(entry))]);
+    while (others.length > 0) {
+      await Promise.all(others.splice(0, RECORDED_AT_ONCE).map((entry) => audit.record(entry)));
+    }
   }
 
   /** Answers with a promise only if it has to be waited for. */
@@ -309,7 +324,10 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
     throw new Error(`${declaration.name} never called ctx.authorize`);
   }
   if (result instanceof Worded) return { status: declaration.status, body: result.text };
-  if (result instanceof Streamed) return { status: declaration.status, body: result.pieces };
+  if (result instanceof Streamed) {
+    if (declaration.bulk !== true) throw new Error(`${declaration.name} streams, so it must be declared as bulk`);
+    return { status: declaration.status, body: result.pieces };
+  }
   if (declaration.raw !== NONE) return { status: declaration.status, body: result as string | Uint8Array };
   if (declaration.output === NONE) return { status: declaration.status, body: null };
   return { status: declaration.status, body: endpoint.serialize(result) };

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { parseCidr } from './cidr.ts';
 import { isHostName } from './host-name.ts';
 import { CERTIFICATE_HEADERS } from './http/forwarded-certificate.ts';
+import { CONNECTIONS_MIN } from './storage/connection-shares.ts';
 
 /** How a setting is read. `parse` answers undefined for text that is not `expects`. */
 export interface Kind<T> {
@@ -89,8 +90,8 @@ export const SETTINGS = [
   {
     name: 'CV_DATABASE_POOL',
     kind: whole(1, 100),
-    default: '4',
-    doc: 'Connections to PostgreSQL per process. Only with `CV_DATABASE_URL`.',
+    default: '12',
+    doc: `Connections to PostgreSQL per process, opened as they are needed; fewer than ${CONNECTIONS_MIN} count as ${CONNECTIONS_MIN}. Only with \`CV_DATABASE_URL\`.`,
     secret: false,
   },
   {

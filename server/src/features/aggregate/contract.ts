@@ -15,6 +15,7 @@ export const aggregateSecrets = endpoint({
   permission: 'secrets:aggregate',
   resource: 'loaded',
   rate: 'aggregate',
+  bulk: true,
   tier: NONE,
   region: 'forward',
   approval: NONE,

@@ -32,7 +32,8 @@ export class SessionGate {
     const checkedAt = this.#known.get(session);
     if (checkedAt !== undefined && now >= checkedAt && now - checkedAt < trustedMs) return;
     this.#known.delete(session);
-    const isAdmitted = await this.#kernel.database.transaction((tx) => admitted(tx, this.#row, session, now));
+    const database = this.#kernel.database.forTenant(this.#row.tenant_id, 'authentication');
+    const isAdmitted = await database.transaction((tx) => admitted(tx, this.#row, session, now));
     if (!isAdmitted) {
       throw new CofferError('SESSION_LIMIT', 'The connection has as many sessions as it may have: end one, or wait.', {
         auditReason: `session: ${session_limit} at a time`,

@@ -82,7 +82,7 @@ async function end(
   { job, action, outcome }: Ending,
 ): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
-  await kernel.database.transaction(async (tx) => {
+  await kernel.database.forTenant(tenantId).transaction(async (tx) => {
     const row = await store.lockApproval(tx, tenantId, approvalId);
     if (row?.status !== 'pending') return;
     const settled = await outcome(tx, row);

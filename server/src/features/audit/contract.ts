@@ -98,6 +98,7 @@ export const verifyAudit = endpoint({
   permission: 'audit:verify',
   resource: 'audit',
   rate: 'aggregate',
+  bulk: true,
   audit: 'audit:verify',
   query: NONE,
   output: object({
@@ -204,6 +205,7 @@ export const exportAudit = endpoint({
   permission: 'audit:read',
   resource: 'audit',
   rate: 'aggregate',
+  bulk: true,
   audit: 'audit:export',
   query: object({
     from_seq: Type.Optional(

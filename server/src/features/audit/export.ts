@@ -53,8 +53,8 @@ async function* linesBetween(
   lastSeq: number,
   unexplained: Set<string>,
 ): AsyncIterable<string> {
-  const yieldNow = yielder();
   const { tenantId, database } = ctx;
+  const yieldNow = yielder(tenantId);
   const start = await store.segmentHolding(database.read, tenantId, fromSeq);
   for (let seq = Number(start?.first_seq ?? fromSeq); seq <= lastSeq; ) {
     await recheck(ctx);

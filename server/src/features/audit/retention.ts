@@ -104,9 +104,9 @@ async function* windowsOf(
   let shortestDays = Number.POSITIVE_INFINITY;
   for (const { days } of rules.values()) shortestDays = Math.min(shortestDays, days);
   const newest = cutoff - shortestDays * DAY_MS + DISORDER_MS;
-  const yieldNow = yielder();
+  const yieldNow = yielder(tenantId);
   for (let seq = 1; seq <= lastSeq; ) {
-    const segments = await segmentsOnward(kernel.database.read, tenantId, seq);
+    const segments = await segmentsOnward(kernel.database.forTenant(tenantId, 'bulk').read, tenantId, seq);
     const [first] = segments;
     if (first === undefined || timeOfId(first.id) > newest) return;
     const window = { fromSeq: Number(first.first_seq), expired: 0, purged: 0 };
@@ -169,7 +169,7 @@ interface Purge {
 async function purgeWindow(parts: RetentionParts, tenantId: string, purge: Purge): Promise<number> {
   const { kernel } = parts;
   const headKey = await kernel.audit.headKey(tenantId);
-  return kernel.database.transaction(async (tx) => {
+  return kernel.database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
     // Somebody may have asked meanwhile that more is kept.
     const rules = [purge.rules, await rulesOf(parts, tx, tenantId)];
     const window = await lockedWindow(tx, tenantId, purge);

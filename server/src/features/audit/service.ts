@@ -36,7 +36,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
   // Linked first: what no node wrote is refused then, and not shown.
   await ctx.kernel.audit.seal();
   const found: StoredEntry[] = [];
-  const yieldNow = yielder();
+  const yieldNow = yielder(ctx.tenantId);
   let looked = 0;
   for (let wanted = SEGMENTS_PER_LOOK.first; ; wanted = Math.min(wanted * 2, SEGMENTS_PER_LOOK.most)) {
     const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, nextSegment, wanted);

@@ -49,13 +49,15 @@ function anchored(heads: Heads, tenantId: string): KeptHead[] {
  * older one, with its MAC. Then the rows that decide access are held against their MACs, and against what the log told of them last.
  */
 export async function verify(
-  parts: VerificationParts,
+  { kernel: { database, ...kernel }, ...others }: VerificationParts,
   tenantId: string,
   kept: readonly KeptHead[] = [],
 ): Promise<Verification> {
-  const { kernel, heads, keys } = parts;
+  // All of it reads a whole log: on connections that no request waits for.
+  const parts = { ...others, kernel: { ...kernel, database: database.forTenant(tenantId, 'bulk') } };
+  const { heads, keys } = parts;
   await kernel.audit.seal();
-  const { read } = kernel.database;
+  const { read } = parts.kernel.database;
   const signed = await SignedPlaces.open(read, tenantId, keys);
   // Before the head is read: while it is read, the log may come further.
   const outside = [...kept, ...anchored(heads, tenantId)];

@@ -96,7 +96,7 @@ export class KeyCache {
     const nextVersion = await keyring.versionMaker(tenantId, purposeOf(keyId));
     const headKey = await audit.headKey(tenantId);
     const block = Math.max(uses.block, count);
-    const isReserved = await database.transaction(async (tx) => {
+    const isReserved = await database.forTenant(tenantId).transaction(async (tx) => {
       const row = await lockKey(tx, tenantId, name);
       if (row?.key_id !== keyId || row.latest_version !== version) return false;
       const used = await keyring.countUses(tx, tenantId, purposeOf(keyId), version, block);

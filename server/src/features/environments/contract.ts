@@ -255,6 +255,7 @@ export const composeEnvironment = endpoint({
     'nothing is composed.',
   permission: 'environments:compose',
   rate: 'aggregate',
+  bulk: true,
   plaintext: true,
   audit: 'environments:compose',
   effect: 'read',

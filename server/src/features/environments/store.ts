@@ -1,4 +1,4 @@
-import type { ExpressionBuilder } from 'kysely';
+import { type ExpressionBuilder, sql } from 'kysely';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
@@ -255,6 +255,7 @@ export interface ComposedRow {
   tags: string | null;
   protection: 'standard' | 'fortress' | null;
   version: number | null;
+  sealed_bytes: number | null;
 }
 
 /**
@@ -345,6 +346,7 @@ export async function composition(
       's.tags',
       's.protection',
       's.version',
+      sql<number | null>`length(s.sealed)`.as('sealed_bytes'),
     ])
     .orderBy('line.height', 'desc')
     .orderBy('b.key_name')

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { recheck } from '../../kernel/acceptance.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
@@ -22,8 +22,14 @@ import type * as contract from './contract.ts';
 
 const CHUNK = 1000;
 const VAULTS_CHUNK = 1000;
-/** How many are gathered; a tenant with more has another problem than finding them. */
+/** How many are counted; a tenant with more has another problem than finding them. */
 const COLLISIONS_MAX = 10_000;
+/** Secrets, and vaults, that are named of one collision. */
+const MEMBERS_MAX = 50;
+/** Of one key, that are looked at: equal values may be a hundred thousand. */
+const GROUP_ROWS_MAX = 8 * CHUNK;
+/** An answer ends when it has so much. */
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
 /** To tell that values are equal is to tell whether a guess is right: only to who may read them anyway. */
 const COMPARED: Record<Collision['kind'], Wanted> = {
@@ -35,32 +41,72 @@ interface Collision {
   kind: 'path' | 'value';
   path: string;
   vaults: string[];
+  vaults_total: number;
   secrets: { id: string; vault: string; path: string }[];
+  secrets_total: number;
+}
+
+/** Rows of one key; `isCut` if there are more, which are not looked at. */
+interface Group<R> {
+  rows: R[];
+  isCut: boolean;
+}
+
+/** The collisions of one page, and the number of all. What is on other pages is counted and not kept. */
+class CollisionPage {
+  readonly #start: number;
+  readonly #limit: number;
+  readonly shown: Collision[] = [];
+  total = 0;
+  #bytes = 0;
+  #isFull = false;
+
+  constructor(start: number, limit: number) {
+    this.#start = start;
+    this.#limit = limit;
+  }
+
+  add(collision: Collision): void {
+    const isOnPage = this.total >= this.#start && !this.#isFull;
+    this.total++;
+    if (!isOnPage) return;
+    this.shown.push(collision);
+    this.#bytes += JSON.stringify(collision).length;
+    this.#isFull = this.shown.length === this.#limit || this.#bytes >= ANSWER_BYTES_MAX;
+  }
+
+  get nextCursor(): string | null {
+    const end = this.#start + this.shown.length;
+    return this.shown.length > 0 && end < this.total ? encodeCursor([String(end)]) : null;
+  }
 }
 
 /** Only rows the caller may see count: two, one of which is hidden, are no collision to tell of. */
 export async function collisions(ctx: Context, query: Query<typeof contract.listCollisions>) {
   ctx.authorizeListing('vault');
   const start = Number(decodeCursor(query.cursor, /^(?:0|[1-9]\d{0,5})$/)?.[0] ?? 0);
-  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const vaults = await vaultNames(ctx);
-  const found: Collision[] = [];
-  const gather = async (kind: Collision['kind'], groups: AsyncGenerator<PlacedRow[]>) => {
+  const page = new CollisionPage(start, query.limit ?? LIST_LIMIT_DEFAULT);
+  let isComplete = true;
+  const gather = async (kind: Collision['kind'], groups: AsyncGenerator<Group<PlacedRow>>) => {
     // Looking through everything for who can see none of it would take as long as there is much.
     if (vaults.size < 2) return;
-    for await (const group of groups) {
-      if (found.length >= COLLISIONS_MAX) return;
-      const collision = collisionOf(ctx, kind, group, vaults);
-      if (collision !== null) found.push(collision);
+    for await (const { rows, isCut } of groups) {
+      if (page.total >= COLLISIONS_MAX) return;
+      const collision = collisionOf(ctx, kind, rows, vaults);
+      if (collision !== null) page.add(collision);
+      // The second vault may be among those that were not looked at.
+      else if (isCut) isComplete = false;
     }
   };
   await gather(
     'path',
-    groupsOf(byPath(ctx), (row) => row.path),
+    groupsOf(ctx, byPath(ctx), (row) => row.path),
   );
   await gather(
     'value',
     groupsOf(
+      ctx,
       byValue(ctx),
       ({ fingerprint, fingerprint_version }) =>
         // Digests under two keys say nothing of each other.
@@ -68,13 +114,13 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
     ),
   );
   const { version } = await fingerprintKey(ctx.kernel, ctx.tenantId);
-  const end = start + limit;
+  // Not asked for whoever sees nothing that could be compared.
+  const hasOthers = vaults.size >= 2 && (await hasOtherFingerprints(ctx.database.read, ctx.tenantId, version));
   return {
-    collisions: found.slice(start, end),
-    total: found.length,
-    // Not asked for whoever sees nothing that could be compared.
-    complete: vaults.size < 2 || !(await hasOtherFingerprints(ctx.database.read, ctx.tenantId, version)),
-    next_cursor: end < found.length ? encodeCursor([String(end)]) : null,
+    collisions: page.shown,
+    total: page.total,
+    complete: isComplete && !hasOthers,
+    next_cursor: page.nextCursor,
   };
 }
 
@@ -94,7 +140,15 @@ function collisionOf(
   // The database leaves rows of one key in any order; pages of one answer must agree.
   secrets.sort((a, b) => (`${a.path} ${a.vault}` < `${b.path} ${b.vault}` ? -1 : 1));
   const [first] = secrets;
-  return names.length < 2 || first === undefined ? null : { kind, path: first.path, vaults: names, secrets };
+  if (names.length < 2 || first === undefined) return null;
+  return {
+    kind,
+    path: first.path,
+    vaults: names.slice(0, MEMBERS_MAX),
+    vaults_total: names.length,
+    secrets: secrets.slice(0, MEMBERS_MAX),
+    secrets_total: secrets.length,
+  };
 }
 
 /** Of the vaults in which the caller may see anything. */
@@ -127,27 +181,30 @@ function byValue(ctx: Context) {
 
 /**
  * Rows with the same key, of those that have company. They come in chunks, with a pause after each, so that a million of them keep nobody
- * waiting; a group that may go on in the next chunk is read again with that one.
+ * waiting. A group that may go on in the next chunk is read again with that one; one that is too large even so is cut.
  */
 async function* groupsOf<R extends PlacedRow>(
+  ctx: Context,
   rowsAfter: (after: R | null, limit: number) => Promise<R[]>,
   keyOf: (row: R) => string,
-): AsyncGenerator<R[]> {
+): AsyncGenerator<Group<R>> {
   let after: R | null = null;
   for (let limit = CHUNK; ; ) {
     const rows: R[] = await rowsAfter(after, limit);
     const isLast = rows.length < limit;
     const groups = [...Map.groupBy(rows, keyOf).values()];
-    const whole = isLast ? groups : groups.slice(0, -1);
-    for (const group of whole) if (group.length > 1) yield group;
+    const isCut = !isLast && groups.length === 1 && limit >= GROUP_ROWS_MAX;
+    const whole = isLast || isCut ? groups : groups.slice(0, -1);
+    for (const group of whole) if (group.length > 1) yield { rows: group, isCut };
     if (isLast) return;
     const end = whole.at(-1)?.at(-1);
     // One group fills the chunk: take a larger one.
     if (end === undefined) limit *= 2;
     else {
+      // What was cut goes on with the same key, which is passed over.
       after = end;
       limit = CHUNK;
     }
-    await nextTurn();
+    await nextTurn(ctx.tenantId);
   }
 }

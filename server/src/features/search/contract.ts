@@ -27,6 +27,7 @@ export const searchSecrets = endpoint({
     'Looks into the secrets you may read, never into fortress ones. It looks at a bounded number of them: with a `next_cursor`, go on.',
   permission: 'secrets:search',
   rate: 'aggregate',
+  bulk: true,
   plaintext: true,
   audit: 'secrets:search',
   params: object({ vault: vaultName }),
@@ -53,6 +54,7 @@ export const listCollisions = endpoint({
     'Only among the secrets you may see, and equal values among those you may read. These are found by a keyed digest; neither leaves the service.',
   permission: 'secrets:list',
   rate: 'aggregate',
+  bulk: true,
   plaintext: false,
   audit: 'secrets:list_collisions',
   params: NONE,
@@ -63,14 +65,18 @@ export const listCollisions = endpoint({
       object({
         kind: oneOf(['path', 'value']),
         path: Type.String({ description: 'The common path; of equal values, that of the first.' }),
-        vaults: Type.Array(Type.String()),
-        secrets: Type.Array(object({ id: id('sec'), vault: Type.String(), path: Type.String() })),
+        vaults: Type.Array(Type.String(), { description: 'At most 50 of them.' }),
+        vaults_total: Type.Integer({ description: 'How many there are.' }),
+        secrets: Type.Array(object({ id: id('sec'), vault: Type.String(), path: Type.String() }), {
+          description: 'At most 50 of them.',
+        }),
+        secrets_total: Type.Integer({ description: 'How many there are; of one value at most 8,000 are looked at.' }),
       }),
     ),
     total: Type.Integer({ description: 'How many there are on all pages.' }),
     complete: Type.Boolean({
       description:
-        'False while digests are made anew under another key, as after an upgrade: some equal values may be missing. Ask again some minutes later.',
+        'False while digests are made anew under another key, as after an upgrade: some equal values may be missing. Ask again some minutes later. False too if a value is in more than 8,000 secrets and those looked at are all in one vault.',
     }),
     next_cursor: nextCursor,
   }),

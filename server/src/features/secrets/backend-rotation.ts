@@ -152,7 +152,7 @@ export class BackendRotations {
     const { database, clock, audit } = this.#kernel;
     const sealer = await sealerFor(this.#kernel, vault);
     const headKey = await audit.headKey(rotation.tenant_id);
-    await database.transaction(async (tx) => {
+    await database.forTenant(rotation.tenant_id).transaction(async (tx) => {
       const now = clock.now();
       const row = await store.lockSecretById(tx, rotation.tenant_id, rotation.secret_id);
       if (row?.rotation_id !== rotation.rotation_id) return;

@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import type { MacKey } from '../../kernel/crypto/keyring.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { Job } from '../../kernel/jobs/job-runner.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import * as store from './fingerprint-store.ts';
@@ -31,16 +31,17 @@ export function renewFingerprintsJob(kernel: Kernel): Job {
 
 async function renewAll(kernel: Kernel, tenantId: string, signal: AbortSignal): Promise<void> {
   const key = await fingerprintKey(kernel, tenantId);
+  const database = kernel.database.forTenant(tenantId, 'bulk');
   while (!signal.aborted) {
-    const rows = await store.outdatedFingerprints(kernel.database.read, tenantId, key.version, AT_ONCE);
+    const rows = await store.outdatedFingerprints(database.read, tenantId, key.version, AT_ONCE);
     if (rows.length === 0) return;
     const renewed = await Promise.all(
       rows.map(async (row) => ({ row, fingerprint: await renewedOf(kernel, key, row) })),
     );
-    await kernel.database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       for (const { row, fingerprint } of renewed) await store.replaceFingerprint(tx, row, fingerprint);
     });
-    await nextTurn();
+    await nextTurn(tenantId);
   }
 }
 

@@ -41,7 +41,7 @@ export {
   visiblePage,
   type Wanted,
 } from './listing.ts';
-export { openedAcross, openedValues } from './opened.ts';
+export { type DecidedRow, openedAcross, openedValues } from './opened.ts';
 export { type PlacedSecret, placedSecret } from './placed.ts';
 export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { recheck } from '../../kernel/acceptance.ts';
 import { intersection, justAfter, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { invalidField } from '../../kernel/errors.ts';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/sealed-cursor.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
@@ -76,7 +76,7 @@ export interface PageRequest {
   /** Where the cursor came from, if not in the query. */
   cursorAt?: string;
   limit: number;
-  isShown(row: store.SummaryRow): boolean;
+  isShown(row: store.ListedRow): boolean;
 }
 
 /**
@@ -86,10 +86,10 @@ export interface PageRequest {
 export async function visiblePage(
   ctx: Context,
   request: PageRequest,
-): Promise<{ rows: store.SummaryRow[]; next_cursor: string | null }> {
+): Promise<{ rows: store.ListedRow[]; next_cursor: string | null }> {
   const { vault, limit } = request;
   const after = await openedCursor(ctx, pathsOf(vault), request.cursor, request.cursorAt);
-  const rows: store.SummaryRow[] = [];
+  const rows: store.ListedRow[] = [];
   let scanned = 0;
   for (const range of request.ranges) {
     let from = after !== null && after >= range.from ? justAfter(after) : range.from;
@@ -114,7 +114,7 @@ export async function visiblePage(
       if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, pathsOf(vault), last.path) };
       from = justAfter(last.path);
       // On SQLite nothing else here lets others have a turn.
-      await nextTurn();
+      await nextTurn(ctx.tenantId);
       await recheck(ctx);
     }
   }

@@ -1,15 +1,20 @@
 import { recheck } from '../../kernel/acceptance.ts';
 import type { Context } from '../../kernel/context.ts';
 import { CofferError } from '../../kernel/errors.ts';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { READ_WHOLE } from './read-store.ts';
 import { openValue } from './sealing.ts';
-import { findVersion, SECRETS, type SummaryRow } from './store.ts';
+import { findVersion, type ListedRow, SECRETS } from './store.ts';
 
-/** Values held at once while many are read: a value may be a mebibyte. */
+/** Values opened at once while many are read, and their bytes together: a reader that stalls holds so much, or one value. */
 const HELD_MAX = 16;
+const HELD_BYTES_MAX = 256 * 1024;
 
 /** A secret as it was decided on, from a list, whose rows are not authenticated one by one. */
-export type DecidedRow = Pick<SummaryRow, 'secret_id' | 'version' | 'protection' | 'path' | 'environment' | 'tags'>;
+export type DecidedRow = Pick<
+  ListedRow,
+  'secret_id' | 'version' | 'protection' | 'path' | 'environment' | 'tags' | 'sealed_bytes'
+>;
 
 /**
  * The values of ordinary secrets, in the versions that were decided on: what the policy saw is what is read, whatever changed since. A
@@ -40,8 +45,10 @@ async function* openedIn<R extends DecidedRow>(
   { vaultIdOf, mayRead }: { vaultIdOf(row: R): string; mayRead(row: R): boolean },
 ): AsyncGenerator<{ row: R; value: string }> {
   let hasMoved = false;
-  for (let at = 0; at < rows.length; at += HELD_MAX) {
-    const held = rows.slice(at, at + HELD_MAX);
+  for (let at = 0; at < rows.length; ) {
+    const held = rows.slice(at, at + heldFrom(rows, at));
+    at += held.length;
+    await nextTurn(ctx.tenantId);
     // A reader may take minutes over it, or the caller may be revoked before the first value is read.
     if (await recheck(ctx)) hasMoved = true;
     if (hasMoved && !held.every(mayRead)) throw takenAway();
@@ -57,6 +64,17 @@ function takenAway(): CofferError {
   return new CofferError('INSUFFICIENT_PRIVILEGE', 'Your right to read these values was taken away meanwhile.', {
     auditReason: 'secrets:read: taken away meanwhile',
   });
+}
+
+/** How many can be held from here on: one at least, whatever its size. */
+function heldFrom(rows: readonly DecidedRow[], at: number): number {
+  let bytes = 0;
+  let count = 0;
+  for (; count < HELD_MAX && at + count < rows.length; count++) {
+    bytes += rows[at + count]?.sealed_bytes ?? 0;
+    if (bytes > HELD_BYTES_MAX && count > 0) break;
+  }
+  return count;
 }
 
 /** What the decision rested on is held against the row as the service wrote it, before its value is opened. */

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type AliasedRawBuilder, sql } from 'kysely';
 import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import { SECRETS, type SecretRow, type SummaryRow } from './store.ts';
@@ -65,9 +65,22 @@ export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; 
 /** Of a vault that is not there, everything is null. */
 export type AskedSecret = { place: number; epoch: number } & (FoundSecret | { [K in keyof FoundSecret]: null });
 
+type Asked = { tenants: string[]; vaults: string[]; paths: string[] };
+
+/** A larger value is read by itself: whoever shares a query with it would wait for all its bytes. */
+const SHARED_BYTES_MAX = 64 * 1024;
+
 /** The same for many at once, on PostgreSQL, each with its tenant's epoch; `place` says which of them a row answers, counted from 1. */
-export const READ_SECRETS = new PreparedQuery<{ tenants: string[]; vaults: string[]; paths: string[] }, AskedSecret>(
-  (db, parameter) =>
+export const READ_SECRETS = asked(FOUND);
+
+/** The same without values that are large: `sealed` is null instead. */
+export const READ_SMALL_SECRETS = asked([
+  ...FOUND.filter((column) => column !== 's.sealed'),
+  sql<Uint8Array | null>`case when length(s.sealed) <= ${sql.lit(SHARED_BYTES_MAX)} then s.sealed end`.as('sealed'),
+]);
+
+function asked(columns: readonly ((typeof FOUND)[number] | AliasedRawBuilder<Uint8Array | null, 'sealed'>)[]) {
+  return new PreparedQuery<Asked, AskedSecret>((db, parameter) =>
     db
       .selectFrom(
         sql<{ tenant_id: string; vault: string; path: string; place: number }>`unnest(
@@ -85,9 +98,10 @@ export const READ_SECRETS = new PreparedQuery<{ tenants: string[]; vaults: strin
           .on('s.deleted_no', '=', 0)
           .onRef('s.path', '=', 'asked.path'),
       )
-      .select([...FOUND, 't.epoch', 'asked.place'])
+      .select([...columns, 't.epoch', 'asked.place'])
       .$castTo<AskedSecret>(),
-);
+  );
+}
 
 /** A secret whole, when many are read. Of one that was moved since, nothing: it is under another vault's key. */
 export const READ_WHOLE = new PreparedQuery<

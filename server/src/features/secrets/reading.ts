@@ -108,14 +108,24 @@ export class SecretReader {
         vaults: keys.map((key) => key.vault),
         paths: keys.map((key) => key.path),
       };
-      const rows = await this.#database.query(store.READ_SECRETS, parameters);
+      const rows = await this.#database.query(store.READ_SMALL_SECRETS, parameters);
       const found = new Map(rows.map((row) => [Number(row.place), row]));
-      for (const [i, { key, resolve }] of batch.entries()) resolve(await this.#answer(key, found.get(i + 1)));
+      for (const [i, { key, resolve }] of batch.entries()) {
+        const row = found.get(i + 1);
+        resolve(isLarge(row) ? this.#alone(key) : await this.#answer(key, row));
+      }
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
     this.#isAsking = false;
     if (this.#waiting.size > 0) this.#askSoon();
+  }
+
+  /** A large value, with the epoch of the moment it is read in, in turn with what other tenants read. */
+  async #alone(key: SecretKey): Promise<Answer> {
+    const parameters = { tenants: [key.tenantId], vaults: [key.vault], paths: [key.path] };
+    const [row] = await this.#database.forTenant(key.tenantId).query(store.READ_SECRETS, parameters);
+    return this.#answer(key, row);
   }
 
   /** The epoch is told also where the row is forged: who asks is known by then, and is refused when it comes to the row. */
@@ -166,6 +176,11 @@ export class SecretReader {
     this.#waiting = new Map(all.slice(BATCH_MAX));
     return all.slice(0, BATCH_MAX).map(([, waiting]) => waiting);
   }
+}
+
+/** Only the value was left out. */
+function isLarge(row: store.AskedSecret | undefined): boolean {
+  return row !== undefined && row.secret_id !== null && row.sealed === null;
 }
 
 interface Answer {

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { RemovingJob } from '../../kernel/jobs/job-runner.ts';
 import type { Share } from '../../kernel/jobs/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -97,7 +97,7 @@ async function purgeDeleted(
 ): Promise<void> {
   const headKey = await kernel.audit.headKey(tenantId);
   while (!signal.aborted) {
-    const purged = await kernel.database.transaction(async (tx) => {
+    const purged = await kernel.database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
       const rows = await store.lockDeletedBefore(tx, tenantId, before, AT_ONCE);
       for (const [vaultId, group] of Map.groupBy(rows, (row) => row.vault_id)) {
         await destroy(tx, tenantId, vaultId, group, observers);
@@ -116,7 +116,7 @@ async function purgeVersions(kernel: Kernel, tenantId: string, before: Cutoff, s
   const headKey = await kernel.audit.headKey(tenantId);
   for await (const old of replacedBefore(kernel, tenantId, before)) {
     if (signal.aborted) return;
-    await kernel.database.transaction(async (tx) => {
+    await kernel.database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
       const versions = await store.deleteVersionsBelow(tx, tenantId, old.secret_id, old.newest_then);
       const details = { secret: old.secret_id, versions, below: old.newest_then };
       const resource = secretResource(old.vault, old.path);
@@ -131,7 +131,7 @@ async function purgeVersions(kernel: Kernel, tenantId: string, before: Cutoff, s
 
 /** In small steps, so that requests are answered in between. */
 async function* replacedBefore(kernel: Kernel, tenantId: string, before: Cutoff): AsyncGenerator<store.OldVersions> {
-  const { read } = kernel.database;
+  const { read } = kernel.database.forTenant(tenantId, 'bulk');
   for (let after: string | null = ''; after !== null; ) {
     const { ids, scannedTo }: Awaited<ReturnType<typeof store.changedSecrets>> = await store.changedSecrets(
       read,
@@ -141,7 +141,7 @@ async function* replacedBefore(kernel: Kernel, tenantId: string, before: Cutoff)
     );
     yield* await store.versionsReplacedBefore(read, tenantId, ids, before);
     after = scannedTo;
-    await nextTurn();
+    await nextTurn(tenantId);
   }
 }
 

@@ -66,7 +66,7 @@ async function rotateOrPostpone(kernel: Kernel, backends: BackendRotations, at: 
 async function rotateDue(kernel: Kernel, backends: BackendRotations, vault: VaultRow, at: Due): Promise<void> {
   const sealer = await sealerFor(kernel, vault);
   const headKey = await kernel.audit.headKey(at.tenant_id);
-  const started = await kernel.database.transaction(async (tx) => {
+  const started = await kernel.database.forTenant(at.tenant_id).transaction(async (tx) => {
     const now = kernel.clock.now();
     const row = await lockDue(tx, at, now);
     if (row === null) return null;
@@ -100,7 +100,7 @@ async function rotateDue(kernel: Kernel, backends: BackendRotations, vault: Vaul
 
 async function postpone(kernel: Kernel, vault: VaultRow, at: Due, error: CofferError): Promise<void> {
   const headKey = await kernel.audit.headKey(at.tenant_id);
-  await kernel.database.transaction(async (tx) => {
+  await kernel.database.forTenant(at.tenant_id).transaction(async (tx) => {
     const now = kernel.clock.now();
     const row = await lockDue(tx, at, now);
     if (row === null) return;

@@ -1,4 +1,4 @@
-import type { ExpressionBuilder, SelectQueryBuilder } from 'kysely';
+import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
@@ -116,6 +116,9 @@ export const SUMMARY = [
   'next_rotation_at',
 ] as const;
 export type SummaryRow = Pick<SecretRow, (typeof SUMMARY)[number]>;
+
+/** A secret in a list, with the size of its value: so much memory it takes to open it. */
+export type ListedRow = SummaryRow & { sealed_bytes: number };
 
 /** A version without its value. */
 export const VERSION_SUMMARY = [
@@ -288,12 +291,12 @@ export function summariesIn(
   range: PathRange,
   filter: ListFilter,
   limit: number,
-): Promise<SummaryRow[]> {
+): Promise<ListedRow[]> {
   const [first, ...others] = filter.tags ?? [];
   if (first === undefined) {
     let query = db
       .selectFrom('secrets')
-      .select(SUMMARY)
+      .select([...SUMMARY, sql<number>`length(sealed)`.as('sealed_bytes')])
       .where('tenant_id', '=', tenantId)
       .where('vault_id', '=', vaultId)
       .where('deleted_no', '=', 0);
@@ -309,7 +312,7 @@ export function summariesIn(
         .on('s.deleted_no', '=', 0)
         .onRef('s.path', '=', 't.path'),
     )
-    .select(SUMMARY.map((column) => `s.${column}` as const))
+    .select([...SUMMARY.map((column) => `s.${column}` as const), sql<number>`length(s.sealed)`.as('sealed_bytes')])
     .where('t.tenant_id', '=', tenantId)
     .where('t.vault_id', '=', vaultId)
     .where('t.tag', '=', first)
@@ -317,7 +320,7 @@ export function summariesIn(
     .where('t.path', '<', range.to);
   for (const tag of others) query = query.where(hasTag(tag));
   if (filter.type !== undefined) query = query.where('s.type', '=', filter.type);
-  return query.orderBy('t.path').limit(limit).execute() as Promise<SummaryRow[]>;
+  return query.orderBy('t.path').limit(limit).execute() as Promise<ListedRow[]>;
 }
 
 type TagJoin = Tables & { t: SecretTagRow; s: Tables['secrets'] };

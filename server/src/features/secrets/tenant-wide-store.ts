@@ -1,7 +1,9 @@
 import type { Reader } from '../../kernel/storage/database.ts';
-import { SUMMARY, type SummaryRow } from './store.ts';
+import type { SecretRow } from './store.ts';
 
-export type PlacedRow = SummaryRow & { vault_id: string };
+/** Which secret it is, where, and what a policy decides on: thousands of them are compared at a time. */
+const PLACED = ['secret_id', 'vault_id', 'path', 'environment', 'tags'] as const;
+export type PlacedRow = Pick<SecretRow, (typeof PLACED)[number]>;
 
 /** Secrets of the whole tenant in the order of their paths. */
 export function secretsByPath(db: Reader, tenantId: string, after: string, limit: number): Promise<PlacedRow[]> {
@@ -9,11 +11,7 @@ export function secretsByPath(db: Reader, tenantId: string, after: string, limit
 }
 
 export function everywhere(db: Reader, tenantId: string) {
-  return db
-    .selectFrom('secrets')
-    .select([...SUMMARY, 'vault_id'])
-    .where('tenant_id', '=', tenantId)
-    .where('deleted_no', '=', 0);
+  return db.selectFrom('secrets').select(PLACED).where('tenant_id', '=', tenantId).where('deleted_no', '=', 0);
 }
 
 /** Names of the vaults that hold a fortress secret. Those that are deleted count too: they can be restored. */

@@ -33,7 +33,10 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
   // By the tenant's id where there is one: naming the default tenant, or not, must not make two counters of one account.
   const subjects = subjectsOf(tenant?.tenant_id ?? `no tenant ${body.tenant}`, email, ctx.call.address);
   await beginTry(ctx.database, subjects, ctx.now);
-  const isPasswordRight = await verifyPassword(body.password, user?.password_hash || null).catch(async (error) => {
+  // By the name that was given, whether or not there is such a tenant: else the time would tell.
+  const share = `login ${body.tenant ?? ''}`;
+  const examined = verifyPassword(body.password, user?.password_hash || null, share);
+  const isPasswordRight = await examined.catch(async (error) => {
     await takeBack(ctx.database, subjects);
     throw error;
   });
@@ -55,7 +58,7 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     expiresAt: ctx.now + SESSION_TTL_MS,
   });
   // The only time the password is at hand is when somebody signs in with it.
-  const raised = isCheaperThanToday(user.password_hash) ? await hashPassword(body.password) : null;
+  const raised = isCheaperThanToday(user.password_hash) ? await hashPassword(body.password, share) : null;
   ctx.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
   return ctx.change(async (tx) => {
     // Asked again under a lock: a password changed while this one was examined must leave no session behind.
@@ -127,10 +130,10 @@ export async function changePassword(ctx: Context, body: Body<typeof contract.ch
   if (user.password_hash !== '') {
     if (body.current_password === undefined) throw invalidField('/body/current_password', 'is required');
     await beginTry(ctx.database, subjects, now);
-    const isRight = await verifyPassword(body.current_password, user.password_hash);
+    const isRight = await verifyPassword(body.current_password, user.password_hash, tenantId);
     if (!isRight) throw denied('wrong current password');
   }
-  const password_hash = await hashPassword(body.new_password);
+  const password_hash = await hashPassword(body.new_password, tenantId);
   return ctx.change(async (tx) => {
     const current = await lockUser(tx, tenantId, principal.id);
     if (current?.password_hash !== user.password_hash) throw denied('the password changed meanwhile');

@@ -30,6 +30,7 @@ export const importSecrets = endpoint({
     'All of them or none. With `dry_run` nothing is written, and the answer says what would be. A value that is as it was makes no new version, if you may read it.',
   permission: 'secrets:import',
   rate: 'write',
+  bulk: true,
   audit: 'secrets:import',
   effect: 'change',
   bodyBytesMax: 6 * IMPORT_TEXT_MAX,
@@ -88,6 +89,7 @@ export const exportSecrets = endpoint({
     'Only for who may read all of them. Fortress secrets never leave this way. In a .env file a path becomes a name: `db/password` is DB_PASSWORD.',
   permission: 'secrets:export',
   rate: 'aggregate',
+  bulk: true,
   audit: 'secrets:export',
   effect: 'read',
   query: object({

@@ -3,13 +3,13 @@ import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import {
+  type DecidedRow,
   isWithin,
   openedValues,
   prefixRange,
   reachOf,
   refuseInZeroKnowledge,
   SEEN,
-  type SummaryRow,
   secretResource,
   vaultWithin,
   visiblePage,
@@ -21,7 +21,7 @@ import { DOTENV_TYPE } from './contract.ts';
 import { DotenvError, formatDotenv } from './dotenv.ts';
 
 const EXPORTABLE: Wanted = { every: ['secrets:export'], some: ['secrets:read'] };
-type Opened = AsyncGenerator<{ row: SummaryRow; value: string }>;
+type Opened = AsyncGenerator<{ row: DecidedRow; value: string }>;
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
 
@@ -34,14 +34,8 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const vault = await vaultWithin(ctx, vaultName, ranges);
   refuseInZeroKnowledge(vault, 'An export');
   if (difference([prefixRange(query.prefix)], ranges).length > 0) throw notAll();
-  const isExportable = (row: SummaryRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
-  const rows = await everyRow(
-    ctx,
-    vault,
-    query.prefix,
-    (row) => isExportable(row) || isWithin(ctx, vaultName, row, SEEN),
-  );
-  if (!rows.every(isExportable)) throw notAll();
+  const isExportable = (row: DecidedRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
+  const rows = await everyRow(ctx, vault, query.prefix, isExportable);
   const open = rows.filter((row) => row.protection === 'standard');
   const isDotenv = query.format === 'dotenv';
   const names = isDotenv ? dotenvNames(open) : null;
@@ -60,18 +54,23 @@ function notAll(): CofferError {
   });
 }
 
+/** What an export needs of each secret. Its metadata is left out: all rows are held until the last value is written. */
 async function everyRow(
   ctx: Context,
   vault: VaultRow,
   prefix: string | undefined,
-  isShown: (row: SummaryRow) => boolean,
-): Promise<SummaryRow[]> {
-  const rows: SummaryRow[] = [];
+  isExportable: (row: DecidedRow) => boolean,
+): Promise<DecidedRow[]> {
+  const isShown = (row: DecidedRow) => isExportable(row) || isWithin(ctx, vault.name, row, SEEN);
+  const rows: DecidedRow[] = [];
   const ranges = [prefixRange(prefix)];
   let cursor: string | undefined;
   do {
     const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown });
-    rows.push(...page.rows);
+    if (!page.rows.every(isExportable)) throw notAll();
+    for (const { secret_id, version, protection, path, environment, tags, sealed_bytes } of page.rows) {
+      rows.push({ secret_id, version, protection, path, environment, tags, sealed_bytes });
+    }
     if (rows.length > EXPORT_MAX) {
       throw invalidField('/query/prefix', `must narrow it to at most ${EXPORT_MAX} secrets`);
     }
@@ -81,7 +80,7 @@ async function everyRow(
 }
 
 /** Names that programs accept. Two paths that become one name are refused: one of the values would be lost. */
-function dotenvNames(rows: readonly SummaryRow[]): Map<string, string> {
+function dotenvNames(rows: readonly DecidedRow[]): Map<string, string> {
   const names = new Map<string, string>();
   const taken = new Map<string, string>();
   for (const { path } of rows) {

@@ -43,7 +43,7 @@ export class Users {
     if (role !== 'member') ctx.requireUnrestricted();
     requireOwnerFor(ctx, role);
     if (isAdminRole(role)) await ctx.requireProofToGrant(EVERY_VAULT);
-    const password_hash = body.password === undefined ? '' : await hashPassword(body.password);
+    const password_hash = body.password === undefined ? '' : await hashPassword(body.password, ctx.tenantId);
     const row = newUser(ctx.tenantId, { email: body.email, name: body.name ?? '', role, password_hash }, ctx.now);
     ctx.describe({ email: row.email, role, ...setsPassword(body) });
     return ctx.change(async (tx) => {
@@ -77,7 +77,7 @@ export class Users {
         'is your own: change it with POST /auth/password, which asks for the current one',
       );
     }
-    const password_hash = body.password === undefined ? undefined : await hashPassword(body.password);
+    const password_hash = body.password === undefined ? undefined : await hashPassword(body.password, ctx.tenantId);
     const { password: _, name: __, ...shown } = body;
     ctx.describe({ changed: Object.keys(body), ...shown, ...setsPassword(body) });
     return ctx.change(async (tx) => {

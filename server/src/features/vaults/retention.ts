@@ -57,7 +57,7 @@ async function purge(
   const { tenant_id, vault_id, name } = vault;
   const headKey = await kernel.audit.headKey(tenant_id);
   while (!signal.aborted) {
-    const isDone = await kernel.database.transaction(async (tx) => {
+    const isDone = await kernel.database.forTenant(tenant_id, 'bulk').transaction(async (tx) => {
       const row = await store.lockVault(tx, tenant_id, name);
       if (row?.vault_id !== vault_id || row.status !== 'deleted' || row.purge_at === null || row.purge_at > cutoff) {
         return true;

@@ -54,7 +54,7 @@ export async function walkChain(
   purged?: PurgedEntries,
 ): Promise<Broken | null> {
   const removed = purged ?? new PurgedEntries();
-  const yieldNow = yielder();
+  const yieldNow = yielder(head.tenant_id);
   let { seq } = from;
   let hash = hexOf(from.hash);
   while (seq < head.seq) {

@@ -26,7 +26,7 @@ export async function removeRecorded<T extends keyof Tables & string>(
     if (tenantIds.length === 0) return;
     for (const tenantId of tenantIds) {
       const headKey = await kernel.audit.headKey(tenantId);
-      await kernel.database.transaction(async (tx) => {
+      await kernel.database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
         const isOfTenant: Which<T> = (eb) => eb.and([eb('tenant_id' as never, '=', tenantId as never), which(eb)]);
         const removed = await table.deleteWhere(tx, isOfTenant, ROWS_AT_ONCE);
         if (removed.length === 0) return;

@@ -70,7 +70,7 @@ export class DpopGuard {
 
   /** Shared by all nodes: of two that get the same proof at once, the database lets one through. */
   async #isFirstUse(tenantId: string, { use, issuedAt }: Proof): Promise<boolean> {
-    return this.#database.transaction(async (tx) => {
+    return this.#database.forTenant(tenantId, 'authentication').transaction(async (tx) => {
       const { numInsertedOrUpdatedRows } = await tx
         .insertInto('dpop_proofs')
         .values({ tenant_id: tenantId, proof: use, expires_at: issuedAt + PROOF_LIFE_MS })

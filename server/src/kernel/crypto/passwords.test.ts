@@ -18,16 +18,21 @@ function claiming(cost: string): string {
 }
 
 test('a hash is checked at the cost it says, lower or higher than today’s', async () => {
-  for (const text of [stored(1024, 1, 1), stored(19_456, 2, 1), stored(80_000, 4, 2), await hashPassword(PASSWORD)]) {
-    assert.equal(await verifyPassword(PASSWORD, text), true);
-    assert.equal(await verifyPassword('another password', text), false);
+  for (const text of [
+    stored(1024, 1, 1),
+    stored(19_456, 2, 1),
+    stored(80_000, 4, 2),
+    await hashPassword(PASSWORD, 'a'),
+  ]) {
+    assert.equal(await verifyPassword(PASSWORD, text, 'a'), true);
+    assert.equal(await verifyPassword('another password', text, 'a'), false);
   }
 });
 
 test('only one that cost less than today’s is to be made anew', async () => {
   assert.ok(isCheaperThanToday(stored(1024, 3, 4)));
   assert.ok(isCheaperThanToday(stored(65_536, 2, 4)));
-  assert.ok(!isCheaperThanToday(await hashPassword(PASSWORD)));
+  assert.ok(!isCheaperThanToday(await hashPassword(PASSWORD, 'a')));
   assert.ok(!isCheaperThanToday(stored(80_000, 3, 1)));
   for (const none of ['', 'plain', claiming('m=4194304,t=1,p=1')]) assert.ok(!isCheaperThanToday(none));
 });
@@ -41,7 +46,7 @@ test('a cost beyond the bounds is not paid: the hash fits no password', async ()
     'm=4,t=3,p=4',
     'm=0,t=0,p=0',
   ]) {
-    assert.equal(await verifyPassword(PASSWORD, claiming(cost)), false, cost);
+    assert.equal(await verifyPassword(PASSWORD, claiming(cost), 'a'), false, cost);
   }
   assert.ok(process.memoryUsage().rss - before < 1024 ** 3);
 });

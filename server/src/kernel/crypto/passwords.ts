@@ -1,20 +1,25 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { SECOND_MS } from '../clock.ts';
 import { unavailable } from '../errors.ts';
+import { FairQueue } from '../fairness/fair-queue.ts';
 import { type Argon2Cost, COST_TODAY, isLower, isWithinBounds } from './argon2-cost.ts';
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /** Each running hash holds 64 MiB; waiting ones hold a request. Both are bounded, so logins cannot exhaust the process. */
-const RUNNING_MAX = 2;
-const WAITING_MAX = 64;
+const hashing = new FairQueue({
+  of: 'passwords',
+  slots: 2,
+  perTenant: 2,
+  waitingPerTenant: 64,
+  waitingMax: 256,
+  waitMs: 30 * SECOND_MS,
+});
 
-let running = 0;
-const waiting: (() => void)[] = [];
-
-/** `argon2id$m=…,t=…,p=…$salt$hash` */
-export async function hashPassword(password: string): Promise<string> {
+/** `argon2id$m=…,t=…,p=…$salt$hash`. Tenants take turns, since each hash takes long: `share` says whose it is. */
+export async function hashPassword(password: string, share: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const hash = await derive(password, salt, COST_TODAY);
+  const hash = await derive(password, salt, COST_TODAY, share);
   const { memory, passes, parallelism } = COST_TODAY;
   return `argon2id$m=${memory},t=${passes},p=${parallelism}$${salt.toString('base64')}$${hash.toString('base64')}`;
 }
@@ -29,9 +34,10 @@ export function isCheaperThanToday(stored: string): boolean {
  * Whether the password fits the stored hash, at the cost it was made with. With no hash (no such account, or one without a password) the same work is done for
  * nothing, so that the time taken does not tell which accounts exist.
  */
-export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
+export async function verifyPassword(password: string, stored: string | null, share: string): Promise<boolean> {
   const parsed = stored === null ? null : parse(stored);
-  const actual = await derive(password, parsed?.salt ?? Buffer.alloc(SALT_BYTES), parsed?.cost ?? COST_TODAY);
+  const salt = parsed?.salt ?? Buffer.alloc(SALT_BYTES);
+  const actual = await derive(password, salt, parsed?.cost ?? COST_TODAY, share);
   return parsed !== null && timingSafeEqual(actual, parsed.hash);
 }
 
@@ -46,26 +52,17 @@ function parse(stored: string): { cost: Argon2Cost; salt: Buffer; hash: Buffer }
   return { cost, salt: Buffer.from(String(match[4]), 'base64'), hash };
 }
 
-async function derive(password: string, salt: Buffer, cost: Argon2Cost): Promise<Buffer> {
-  await turn();
+async function derive(password: string, salt: Buffer, cost: Argon2Cost, share: string): Promise<Buffer> {
+  // One refusal for all: whose share is used up would tell which tenants there are.
+  await hashing.enter(share)?.catch((error: unknown) => {
+    throw unavailable('Too many logins at once: try again shortly.', error);
+  });
   const parameters: Argon2Parameters = { message: password, nonce: salt, tagLength: HASH_BYTES, ...cost };
   try {
     return await new Promise((resolve, reject) => {
       argon2('argon2id', parameters, (error, key) => (error === null ? resolve(key) : reject(error)));
     });
   } finally {
-    const next = waiting.shift();
-    if (next === undefined) running--;
-    else next();
+    hashing.leave(share);
   }
-}
-
-/** Whoever finishes hands its place to the first who waits, so that nobody slips in between. */
-async function turn(): Promise<void> {
-  if (running < RUNNING_MAX) {
-    running++;
-    return;
-  }
-  if (waiting.length >= WAITING_MAX) throw unavailable('Too many logins at once: try again shortly.');
-  await new Promise<void>((resolve) => waiting.push(resolve));
 }

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Server as NetServer } from 'node:net';
-import { type Duplex, Readable } from 'node:stream';
-import { pipeline as pipe } from 'node:stream/promises';
+import type { Duplex } from 'node:stream';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { SECOND_MS } from '../clock.ts';
 import type { Call } from '../context.ts';
@@ -13,6 +12,7 @@ import type { Kernel } from '../kernel.ts';
 import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
+import { SlowReader, SMALL_BYTES, writeAnswer } from './answer-writer.ts';
 import { ConnectionLimit } from './connection-limit.ts';
 import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { clientCertificate } from './peer-certificate.ts';
@@ -155,10 +155,10 @@ export function createHttpServer(
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     result.headers['X-Request-Id'] = requestId;
     send(reply, result, common, (error) => {
-      // A reader that leaves half-way is no failure of ours, nor is one who may read no more.
-      const { code } = error as { code?: string };
-      if (code !== 'ERR_STREAM_PREMATURE_CLOSE' && !isRefusal(error))
-        kernel.log.error({ err: error, request_id: requestId }, 'an answer was cut off');
+      // A reader that is too slow is no failure of ours, nor is one who may read no more.
+      if (isRefusal(error)) return;
+      const level = error instanceof SlowReader ? 'warn' : 'error';
+      kernel.log[level]({ err: error, request_id: requestId }, 'an answer was cut off');
     });
   };
 
@@ -312,7 +312,8 @@ function write(
 ): void {
   const isCutShort = hasRestOfBody(response.req);
   if (isCutShort) headers['Connection'] = 'close';
-  if (typeof body === 'string' && writePlain(response, status, headers, more, body)) return;
+  if (typeof body === 'string' && body.length <= SMALL_BYTES && writePlain(response, status, headers, more, body))
+    return;
   // A flat list, which Node writes without looking at each name again.
   const flat: string[] = [];
   for (const name in headers) flat.push(name, headers[name] as string);
@@ -323,21 +324,13 @@ function write(
       flat.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
   }
   response.writeHead(status, flat);
-  if (isStream(body)) stream(response, body, onFailure);
-  else if (!isCutShort) response.end(body ?? undefined);
-  else {
+  if (isStream(body)) writeAnswer(response, body).catch(onFailure);
+  else if (isCutShort) {
     if (body !== null) response.write(body);
     response.flushHeaders();
     endAfterDraining(response.req, response);
-  }
-}
-
-/** At the pace of the reader. What fails half-way is cut off, so that nobody takes a part for the whole. */
-function stream(response: ServerResponse, pieces: AsyncIterable<string>, onFailure: (error: unknown) => void): void {
-  pipe(Readable.from(pieces), response).catch((error: unknown) => {
-    response.destroy();
-    onFailure(error);
-  });
+  } else if (body !== null && body.length > SMALL_BYTES) writeAnswer(response, [body]).catch(onFailure);
+  else response.end(body ?? undefined);
 }
 
 /** What Node tells of bytes that are no HTTP, with the bytes. */

@@ -20,6 +20,12 @@ export type Tx = Reader & {
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
+/**
+ * What is done for a tenant. `request`: what an ordinary request needs. `bulk`: what reads or changes much, in requests and jobs. `authentication`: what
+ * finds out who somebody is, which has connections of its own.
+ */
+export type Work = 'request' | 'bulk' | 'authentication';
+
 export interface Database {
   readonly kind: DatabaseKind;
   /**
@@ -39,6 +45,11 @@ export interface Database {
    * recorded in the audit log inside it: without that it fails.
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * The same database for a tenant's work, ordinary requests unless told: tenants take turns, and none can hold all connections. What is done without
+   * it is the service's own.
+   */
+  forTenant(tenantId: string, work?: Work): Database;
   /**
    * For a transaction that destroys keys, best before it does: once it is committed, what it deleted is not left behind in files of this process' own
    * either. A server keeps its own log and cleans up by its own rules.

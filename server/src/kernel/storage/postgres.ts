@@ -1,5 +1,7 @@
 import pg from 'pg';
+import { FairQueue, SERVICE } from '../fairness/fair-queue.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
+import { type ConnectionShares, sharesOf } from './connection-shares.ts';
 import {
   type Database,
   type FailureKind,
@@ -9,16 +11,25 @@ import {
   type Tx,
   transactionOver,
   translate,
+  type Work,
 } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
+import { PipelinedConnections } from './pipelined-connections.ts';
 import { PostgresLane } from './postgres-lane.ts';
 import { nameOf, type PreparedQuery } from './prepared-query.ts';
+import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Longer than the server's own limit, so that this one only speaks when the server does not answer at all. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
 const INT8 = 20;
+/** Statements sent ahead on one pipelined connection, and of them for one tenant: what comes after waits for them. */
+const SENT_AHEAD_MAX = 32;
+const SENT_AHEAD_PER_TENANT = 16;
+const WAITING = { waitingPerTenant: 2000, waitingMax: 50_000, waitMs: 10_000 };
+/** A bulk transaction takes seconds, and waits for others like it. */
+const BULK_WAIT_MS = 30_000;
 
 /**
  * PostgreSQL 15 or later. READ COMMITTED: a rule that reads and then writes locks the row it decides on
@@ -30,9 +41,11 @@ export class PostgresDatabase implements Database {
   readonly rowKeys = new RowKeys();
   readonly read: Reader;
   /** Statements that stand alone share connections; a transaction has one to itself. */
-  readonly #reading: PostgresLane;
+  readonly #reads: Record<'request' | 'bulk', PipelinedConnections>;
   readonly #writing: PostgresLane;
   readonly #transactions: pg.Pool;
+  readonly #slots: Record<Work, FairQueue>;
+  readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
 
   leaveNoTrace(): void {}
 
@@ -40,25 +53,70 @@ export class PostgresDatabase implements Database {
 
   constructor(url: string, pool: number) {
     const settings = connectionSettings(url);
-    this.#reading = new PostgresLane({ ...settings, options: '-c default_transaction_read_only=on' });
+    const shares = sharesOf(pool);
+    const readOnly = { ...settings, options: '-c default_transaction_read_only=on' };
+    this.#reads = {
+      request: new PipelinedConnections(readOnly, shares.reads, readLimits('reads', shares.reads)),
+      bulk: new PipelinedConnections(readOnly, shares.bulkReads, readLimits('bulk reads', shares.bulkReads)),
+    };
     this.#writing = new PostgresLane(settings);
-    this.#transactions = new pg.Pool({ ...settings, max: Math.max(1, pool - 2), idleTimeoutMillis: 0 });
+    this.#slots = transactionSlots(shares);
+    const max = shares.service + shares.transactions;
+    this.#transactions = new pg.Pool({ ...settings, max, idleTimeoutMillis: 0 });
     // An idle connection that breaks is replaced when one is next needed; without a listener it would end the process.
     this.#transactions.on('error', () => {});
     // Nor may one that breaks in the very moment it is handed over: the pool listens no longer then, and we not yet.
     this.#transactions.on('connect', (client) => client.on('error', () => {}));
-    this.read = Object.assign(kyselyOver('postgres', executeOn(this.#reading, { isRetried: false })), {
-      rowKeys: this.rowKeys,
-    });
+    this.read = this.#readerOf(SERVICE, 'request');
   }
 
-  async query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
-    const { sql, bind } = prepared.compile('postgres', this.read);
-    return (await understood(this.#reading.queryPrepared(sql, bind(parameters)))).rows as R[];
+  query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
+    return this.#query(SERVICE, 'request', prepared, parameters);
   }
 
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    return runTransaction(() => this.#attempt(fn), classifyPostgresError);
+    return this.#transactionOf(SERVICE, 'authentication', fn);
+  }
+
+  forTenant(tenantId: string, work: Work = 'request'): Database {
+    return this.#tenants.get(tenantId, work);
+  }
+
+  #partOf(tenantId: string, work: Work): OwnPart {
+    const reads = work === 'bulk' ? 'bulk' : 'request';
+    return {
+      read: this.#readerOf(tenantId, reads),
+      query: (prepared, parameters) => this.#query(tenantId, reads, prepared, parameters),
+      transaction: (fn) => this.#transactionOf(tenantId, work, fn),
+    };
+  }
+
+  #readerOf(tenantId: string, work: 'request' | 'bulk'): Reader {
+    const reads = this.#reads[work];
+    const queryable: Queryable = {
+      query: (sql, parameters) => reads.query(tenantId, sql, parameters),
+      queryPrepared: (sql, parameters) => reads.queryPrepared(tenantId, sql, parameters),
+    };
+    const { rowKeys } = this;
+    return Object.assign(kyselyOver('postgres', executeOn(queryable, { isRetried: false })), { rowKeys });
+  }
+
+  async #query<P extends object, R>(
+    tenantId: string,
+    work: 'request' | 'bulk',
+    prepared: PreparedQuery<P, R>,
+    parameters: P,
+  ): Promise<R[]> {
+    const { sql, bind } = prepared.compile('postgres', this.read);
+    return (await understood(this.#reads[work].queryPrepared(tenantId, sql, bind(parameters)))).rows as R[];
+  }
+
+  #transactionOf<T>(tenantId: string, work: Work, fn: (tx: Tx) => Promise<T>): Promise<T> {
+    const inSlot = (kind: Work) => this.#slots[kind].run(tenantId, () => this.#attempt(fn));
+    // A bulk transaction takes one of the tenant's slots too: both bounds hold.
+    const attempt =
+      work === 'bulk' ? () => this.#slots.bulk.run(tenantId, () => inSlot('request')) : () => inSlot(work);
+    return runTransaction(attempt, classifyPostgresError);
   }
 
   async #attempt<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
@@ -100,12 +158,37 @@ export class PostgresDatabase implements Database {
   }
 
   async ping(): Promise<void> {
-    await understood(this.#reading.queryPrepared('select 1', []));
+    await understood(this.#reads.request.queryPrepared(SERVICE, 'select 1', []));
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#reading.close(), this.#writing.close(), this.#transactions.end()]);
+    const { request, bulk } = this.#reads;
+    await Promise.all([request.close(), bulk.close(), this.#writing.close(), this.#transactions.end()]);
   }
+}
+
+function readLimits(of: string, connections: number) {
+  return {
+    of,
+    slots: connections * SENT_AHEAD_MAX,
+    perTenant: SENT_AHEAD_PER_TENANT,
+    ...WAITING,
+  };
+}
+
+function transactionSlots(shares: ConnectionShares): Record<Work, FairQueue> {
+  const { service, transactions, transactionsPerTenant, bulkTransactions } = shares;
+  return {
+    authentication: new FairQueue({ of: 'logins', slots: service, perTenant: service - 1, ...WAITING }),
+    request: new FairQueue({ of: 'changes', slots: transactions, perTenant: transactionsPerTenant, ...WAITING }),
+    bulk: new FairQueue({
+      of: 'bulk changes',
+      slots: bulkTransactions,
+      perTenant: 1,
+      ...WAITING,
+      waitMs: BULK_WAIT_MS,
+    }),
+  };
 }
 
 function connectionSettings(url: string): pg.ClientConfig {

@@ -2,6 +2,8 @@ import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { unavailable } from '../errors.ts';
+import { SERVICE } from '../fairness/fair-queue.ts';
+import { RoundRobin } from '../fairness/round-robin.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
 import { CommitMark } from './commit-mark.ts';
 import {
@@ -13,10 +15,12 @@ import {
   type Tx,
   transactionOver,
   translate,
+  type Work,
 } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
 import { Mutex } from './mutex.ts';
 import { PreparedQuery } from './prepared-query.ts';
+import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
 /** More would let the first of them wait for long. */
@@ -43,7 +47,11 @@ export class SqliteDatabase implements Database {
   readonly #reader: Connection;
   readonly #writing = new Mutex();
   readonly #mark: CommitMark;
-  #queued: Queued[] = [];
+  readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
+  readonly #queued = new RoundRobin<Queued>();
+  /** Each has the database to itself, and short ones go in between: they would wait for its end otherwise. */
+  readonly #queuedBulk = new RoundRobin<Queued>();
+  #isBulkNext = false;
   #version = 0;
   #isTraceToGo = false;
   #level: 'full' | 'normal' | null = null;
@@ -88,20 +96,46 @@ export class SqliteDatabase implements Database {
    * one after the other, and can fail by itself; none is told that it succeeded before all of them are durable.
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    return runTransaction(() => this.#enqueue(fn), classifySqliteError);
+    return this.#transactionOf(SERVICE, 'request', fn);
   }
 
-  #enqueue<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+  forTenant(tenantId: string, work: Work = 'request'): Database {
+    return this.#tenants.get(tenantId, work);
+  }
+
+  #partOf(tenantId: string, work: Work): OwnPart {
+    return {
+      read: this.read,
+      query: (prepared, parameters) => this.query(prepared, parameters),
+      transaction: (fn) => this.#transactionOf(tenantId, work, fn),
+    };
+  }
+
+  #transactionOf<T>(tenantId: string, work: Work, fn: (tx: Tx) => Promise<T>): Promise<T> {
+    return runTransaction(() => this.#enqueue(tenantId, work, fn), classifySqliteError);
+  }
+
+  #enqueue<T>(tenantId: string, work: Work, fn: (tx: Tx) => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    this.#queued.push({ fn, resolve: resolve as (result: unknown) => void, reject });
+    const queue = work === 'bulk' ? this.#queuedBulk : this.#queued;
+    queue.push(tenantId, { fn, resolve: resolve as (result: unknown) => void, reject });
     // After what has arrived by now was taken in.
-    if (this.#queued.length === 1) setImmediate(() => this.#writing.run(() => this.#commitQueued()));
+    if (this.#queued.size + this.#queuedBulk.size === 1)
+      setImmediate(() => this.#writing.run(() => this.#commitQueued()));
     return promise;
   }
 
+  /** In turns: what is short, as much as is there; then one that is long. */
+  #nextBatch(): Queued[] {
+    const isBulk = this.#queuedBulk.size > 0 && (this.#isBulkNext || this.#queued.size === 0);
+    this.#isBulkNext = !isBulk;
+    const [queue, most] = isBulk ? [this.#queuedBulk, 1] : [this.#queued, COMMITTED_TOGETHER_MAX];
+    return Array.from({ length: Math.min(queue.size, most) }, () => queue.shift() as Queued);
+  }
+
   async #commitQueued(): Promise<void> {
-    const batch = this.#queued.splice(0, COMMITTED_TOGETHER_MAX);
-    if (this.#queued.length > 0) this.#writing.run(() => this.#commitQueued());
+    const batch = this.#nextBatch();
+    if (this.#queued.size + this.#queuedBulk.size > 0) this.#writing.run(() => this.#commitQueued());
     try {
       if (this.#isLogSuspect) this.#copyLog();
       this.#synchronise('full');

@@ -1,0 +1,117 @@
+import { CofferError, unavailable } from '../errors.ts';
+import { RoundRobin } from './round-robin.ts';
+
+/** Stands for the service's own work, which is no tenant's: only the number of slots bounds it. */
+export const SERVICE = '';
+
+export interface FairQueueLimits {
+  /** What is waited for, as the refusal names it: "transactions". */
+  of: string;
+  /** At once, in this process. */
+  slots: number;
+  /** At once, for one tenant: the rest is always there for others. */
+  perTenant: number;
+  waitingPerTenant: number;
+  /** Of all tenants together. */
+  waitingMax: number;
+  waitMs: number;
+}
+
+interface Waiter {
+  admit(): void;
+}
+
+const RETRY_AFTER_SECONDS = 2;
+
+/**
+ * Slots that tenants share. Whoever finds none free waits; tenants take turns, and one tenant's requests are served as they came. A tenant that
+ * asks for too much is refused by itself, with 429; only if others hold every slot is it 503.
+ */
+export class FairQueue {
+  readonly #limits: FairQueueLimits;
+  readonly #running = new Map<string, number>();
+  readonly #waiting = new RoundRobin<Waiter>();
+  #free: number;
+
+  constructor(limits: FairQueueLimits) {
+    this.#limits = limits;
+    this.#free = limits.slots;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** Takes a slot: at once, where nothing is returned, or when the promise resolves. Each is given back by one `leave`. */
+  enter(tenantId: string): Promise<void> | undefined {
+    if (this.#free > 0 && this.#mayRun(tenantId)) {
+      this.#take(tenantId);
+      return undefined;
+    }
+    return this.#wait(tenantId);
+  }
+
+  leave(tenantId: string): void {
+    const running = (this.#running.get(tenantId) ?? 0) - 1;
+    if (running > 0) this.#running.set(tenantId, running);
+    else this.#running.delete(tenantId);
+    this.#free++;
+    if (this.#waiting.size > 0) this.#admitNext();
+  }
+
+  async run<T>(tenantId: string, task: () => Promise<T>): Promise<T> {
+    const entering = this.enter(tenantId);
+    if (entering !== undefined) await entering;
+    try {
+      return await task();
+    } finally {
+      this.leave(tenantId);
+    }
+  }
+
+  #mayRun = (tenantId: string): boolean =>
+    tenantId === SERVICE || (this.#running.get(tenantId) ?? 0) < this.#limits.perTenant;
+
+  #take(tenantId: string): void {
+    this.#free--;
+    this.#running.set(tenantId, (this.#running.get(tenantId) ?? 0) + 1);
+  }
+
+  #admitNext(): void {
+    while (this.#free > 0) {
+      const next = this.#waiting.shift(this.#mayRun);
+      if (next === undefined) return;
+      next.admit();
+    }
+  }
+
+  #wait(tenantId: string): Promise<void> {
+    const { waitingPerTenant, waitingMax, waitMs } = this.#limits;
+    const isFull = this.#waiting.size >= waitingMax || this.#waiting.sizeOf(tenantId) >= waitingPerTenant;
+    if (isFull) return Promise.reject(this.#refusal(tenantId));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Waiter = {
+      admit: () => {
+        clearTimeout(timer);
+        this.#take(tenantId);
+        resolve();
+      },
+    };
+    const timer = setTimeout(() => {
+      this.#waiting.remove(tenantId, waiter);
+      reject(this.#refusal(tenantId));
+    }, waitMs);
+    this.#waiting.push(tenantId, waiter);
+    return promise;
+  }
+
+  #refusal(tenantId: string): CofferError {
+    const { of } = this.#limits;
+    if (tenantId === SERVICE || this.#mayRun(tenantId)) {
+      return unavailable(`The service is busy with ${of}: try again shortly.`);
+    }
+    const message = `Your tenant has too many ${of} at once: wait for some to end, and send fewer at a time.`;
+    const auditReason = `too many ${of} at once`;
+    return new CofferError('RATE_LIMIT_EXCEEDED', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, auditReason });
+  }
+}

@@ -1,0 +1,90 @@
+import { BoundedCache } from '../bounded-cache.ts';
+import type { RowKeys } from '../integrity/row-keys.ts';
+import type { Database, DatabaseKind, Reader, Tx, Work } from './database.ts';
+import type { PreparedQuery } from './prepared-query.ts';
+
+/** Enough for the tenants that are active at a time. */
+const TENANTS_MAX = 1000;
+
+/** How one tenant's work of one kind uses the database. */
+export type OwnPart = Pick<Database, 'read' | 'query' | 'transaction'>;
+
+/** The database as one tenant uses it: what it asks for waits among its own, and takes turns with others. */
+class TenantDatabase implements Database {
+  readonly #whole: Database;
+  readonly #own: OwnPart;
+
+  constructor(whole: Database, own: OwnPart) {
+    this.#whole = whole;
+    this.#own = own;
+  }
+
+  get kind(): DatabaseKind {
+    return this.#whole.kind;
+  }
+
+  get version(): number | null {
+    return this.#whole.version;
+  }
+
+  get rowKeys(): RowKeys {
+    return this.#whole.rowKeys;
+  }
+
+  get read(): Reader {
+    return this.#own.read;
+  }
+
+  query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]> {
+    return this.#own.query(prepared, parameters);
+  }
+
+  transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#own.transaction(fn);
+  }
+
+  forTenant(tenantId: string, work?: Work): Database {
+    return this.#whole.forTenant(tenantId, work);
+  }
+
+  leaveNoTrace(): void {
+    this.#whole.leaveNoTrace();
+  }
+
+  sync(): Promise<void> {
+    return this.#whole.sync();
+  }
+
+  ping(): Promise<void> {
+    return this.#whole.ping();
+  }
+
+  close(): Promise<void> {
+    return this.#whole.close();
+  }
+}
+
+/** Made once for each tenant and kind of work: building one costs more than using it. */
+export class TenantDatabases {
+  readonly #made: Record<Work, BoundedCache<string, Database>> = {
+    request: new BoundedCache(TENANTS_MAX),
+    bulk: new BoundedCache(TENANTS_MAX),
+    authentication: new BoundedCache(TENANTS_MAX),
+  };
+  readonly #whole: Database;
+  readonly #partOf: (tenantId: string, work: Work) => OwnPart;
+
+  constructor(whole: Database, partOf: (tenantId: string, work: Work) => OwnPart) {
+    this.#whole = whole;
+    this.#partOf = partOf;
+  }
+
+  get(tenantId: string, work: Work): Database {
+    let database = this.#made[work].get(tenantId);
+    if (database === undefined) {
+      database = new TenantDatabase(this.#whole, this.#partOf(tenantId, work));
+      this.#made[work].set(tenantId, database);
+    }
+    return database;
+  }
+}
