@@ -8,9 +8,9 @@ import { onBothDatabases } from './support/service.ts';
 const UNAUTHENTICATED: Record<string, string> = {
   installation: 'names the root key; with another name or salt nothing opens, and the service does not start',
   schema_version: 'an older number makes a migration fail, a newer one the start',
-  keys: 'each key is sealed, bound to its tenant, purpose and version',
+  keys: 'each key is sealed, bound to its tenant, purpose and version, and to whether it may still seal',
   certificate_authorities:
-    'the private key is sealed, bound to the certificate, and both are used together or not at all',
+    'the private key is sealed, bound to the certificate and to the end of the authority; lists of what is revoked are signed, and an old one is good until it ends',
   pqc_keys: 'the private key is sealed under the id of the public key',
   audit_segments: 'linked by hashes into a chain whose head has a MAC; on PostgreSQL each has one until it is linked',
   audit_heads: 'has a MAC of its own, and is anchored outside the database',
@@ -19,7 +19,6 @@ const UNAUTHENTICATED: Record<string, string> = {
   audit_checkpoints: 'signed by two algorithms',
   idempotency_keys: 'the answer is sealed, bound to its tenant, caller and key',
   tokenized_values: 'sealed, bound to their vault, token and end',
-  rotations: 'the value that is brought in is sealed, bound to the secret; the rest is how far it has come',
   secret_tags: 'finds secrets by their tags; what is decided on are the tags of the secret’s own row',
   connection_sessions:
     'limits how many use a credential at once; a forged one keeps its own connection out, or lets in one more who has the credential',

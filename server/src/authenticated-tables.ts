@@ -7,7 +7,7 @@ import { FEDERATIONS } from './features/federations/index.ts';
 import { GROUP_MEMBERS, GROUPS } from './features/groups/index.ts';
 import { RECOVERY_CODES, TOTP } from './features/mfa/index.ts';
 import { ATTACHMENTS, POLICIES } from './features/policies/index.ts';
-import { SECRETS, VERSIONS } from './features/secrets/index.ts';
+import { ROTATIONS, SECRETS, VERSIONS } from './features/secrets/index.ts';
 import { TOKENS } from './features/tokens/index.ts';
 import { USERS } from './features/users/index.ts';
 import { VAULT_MEMBERS, VAULTS } from './features/vaults/index.ts';
@@ -32,6 +32,7 @@ export const AUTHENTICATED_TABLES = [
   VAULT_MEMBERS,
   SECRETS,
   VERSIONS,
+  ROTATIONS,
   APPROVALS,
   DECISIONS,
   ENVIRONMENTS,

@@ -196,7 +196,7 @@ export class Approvals {
   async #visible(ctx: Context, approvalId: string): Promise<store.ApprovalFacts> {
     ctx.resource = `approval/${approvalId}`;
     const isVisible = await sightOf(ctx, this.#ports);
-    const row = await store.findApproval(ctx.database.read, ctx.tenantId, approvalId);
+    const row = await store.findWhole(ctx.database.read, ctx.tenantId, approvalId);
     if (row === undefined || !isVisible(row)) throw notFound('approval');
     ctx.describe({ kind: row.kind, operation: row.operation, resource: row.resource, requested_by: row.requester_id });
     return row;
@@ -259,7 +259,7 @@ export class Approvals {
   }
 
   async #wire(ctx: Context, tx: Tx, approvalId: string, shown: string | null): Promise<ApprovalDetail> {
-    const row = await store.findApproval(tx, ctx.tenantId, approvalId);
+    const row = await store.findWhole(tx, ctx.tenantId, approvalId);
     if (row === undefined) throw notFound('approval');
     return toDetail(await this.#current(ctx, tx, row), shown);
   }

@@ -123,20 +123,20 @@ export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
 }
 
 /** The same input from the same person that still waits. */
-export function findSame(
+export async function findSame(
   tx: Tx,
   { tenant_id, requester_id, input_mac }: Pick<ApprovalRow, 'tenant_id' | 'requester_id' | 'input_mac'>,
   now: number,
 ): Promise<ApprovalFacts | undefined> {
-  return tx
+  const query = tx
     .selectFrom('approvals')
-    .select(FACTS)
+    .selectAll()
     .where('tenant_id', '=', tenant_id)
     .where('status', '=', 'pending')
     .where('expires_at', '>', now)
     .where('requester_id', '=', requester_id)
-    .where('input_mac', '=', input_mac)
-    .executeTakeFirst();
+    .where('input_mac', '=', input_mac);
+  return APPROVALS.checked(tx, await query.executeTakeFirst());
 }
 
 export interface Waiting {
@@ -157,15 +157,6 @@ export async function countPending(tx: Tx, tenantId: string, requesterId: string
     inTenant: rows.reduce((sum, { n }) => sum + Number(n), 0),
     ofRequester: Number(rows.find(({ requester_id }) => requester_id === requesterId)?.n ?? 0),
   };
-}
-
-export function findApproval(db: Reader, tenantId: string, approvalId: string): Promise<ApprovalFacts | undefined> {
-  return db
-    .selectFrom('approvals')
-    .select(FACTS)
-    .where('tenant_id', '=', tenantId)
-    .where('approval_id', '=', approvalId)
-    .executeTakeFirst();
 }
 
 /** With its input, which is there while it waits. */

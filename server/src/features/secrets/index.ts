@@ -45,6 +45,7 @@ export { type DecidedRow, openedAcross, openedValues } from './opened.ts';
 export { type PlacedSecret, placedSecret } from './placed.ts';
 export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
+export { ROTATIONS } from './rotation-store.ts';
 export { FINGERPRINT_PURPOSE, fingerprintKey, sealerFor } from './sealing.ts';
 export { lockLive, read as readValue, readRecorded } from './service.ts';
 export { findSecretById, SECRETS, type SummaryRow, VERSIONS } from './store.ts';

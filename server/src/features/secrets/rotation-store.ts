@@ -1,17 +1,38 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { RotationRow } from './store.ts';
 
+/** Who asked, and why, become part of the version that the rotation makes. */
+export const ROTATIONS = new AuthenticatedTable<'rotations', RotationRow>('rotations', {
+  key: ['rotation_id'],
+  covered: [
+    'secret_id',
+    'status',
+    'backend',
+    'reason',
+    'author_kind',
+    'author_id',
+    'author_name',
+    'sealed_next',
+    'data_key_next',
+    'started_at',
+  ],
+  sealed: ['sealed_next', 'data_key_next'],
+  uncovered: {
+    failure: 'says why the last try failed',
+    lease_until: 'says which node goes on with it',
+    finished_at: 'a time that is shown',
+  },
+  isRecorded: false,
+});
+
 export async function insertRotation(tx: Tx, row: RotationRow): Promise<void> {
-  await tx.insertInto('rotations').values(row).execute();
+  await ROTATIONS.insert(tx, row);
 }
 
-export function findRotation(db: Reader, tenantId: string, rotationId: string): Promise<RotationRow | undefined> {
-  return db
-    .selectFrom('rotations')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('rotation_id', '=', rotationId)
-    .executeTakeFirst();
+export async function findRotation(db: Reader, tenantId: string, rotationId: string): Promise<RotationRow | undefined> {
+  const query = db.selectFrom('rotations').selectAll().where('tenant_id', '=', tenantId);
+  return ROTATIONS.checked(db, await query.where('rotation_id', '=', rotationId).executeTakeFirst());
 }
 
 export async function updateRotation(
@@ -21,28 +42,23 @@ export async function updateRotation(
     Pick<RotationRow, 'status' | 'sealed_next' | 'data_key_next' | 'failure' | 'lease_until' | 'finished_at'>
   >,
 ): Promise<void> {
-  await tx
-    .updateTable('rotations')
-    .set(change)
-    .where('tenant_id', '=', tenant_id)
-    .where('rotation_id', '=', rotation_id)
-    .execute();
+  await ROTATIONS.updateWhere(tx, (eb) => eb.and({ tenant_id, rotation_id }), change);
 }
 
-export function lastRotationOf(db: Reader, tenantId: string, secretId: string): Promise<RotationRow | undefined> {
-  return db
+export async function lastRotationOf(db: Reader, tenantId: string, secretId: string): Promise<RotationRow | undefined> {
+  const query = db
     .selectFrom('rotations')
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .where('secret_id', '=', secretId)
     .orderBy('rotation_id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+    .limit(1);
+  return ROTATIONS.checked(db, await query.executeTakeFirst());
 }
 
 /** Begun and not ended, by a node that has not been heard of since. */
-export function abandonedRotations(db: Reader, now: number, limit: number): Promise<RotationRow[]> {
-  return db
+export async function abandonedRotations(db: Reader, now: number, limit: number): Promise<RotationRow[]> {
+  const rows = await db
     .selectFrom('rotations')
     .selectAll()
     .where('status', '=', 'in_progress')
@@ -50,6 +66,7 @@ export function abandonedRotations(db: Reader, now: number, limit: number): Prom
     .orderBy('lease_until')
     .limit(limit)
     .execute();
+  return ROTATIONS.authenticOf(db, rows);
 }
 
 /** Whoever gets the lease goes on with it; nobody else does meanwhile. */

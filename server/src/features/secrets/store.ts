@@ -10,7 +10,7 @@ declare module '../../kernel/storage/tables.ts' {
     secrets: Authenticated<SecretRow, 'fingerprint' | 'fingerprint_version'>;
     secret_tags: SecretTagRow;
     secret_versions: Authenticated<SecretVersionRow>;
-    rotations: RotationRow;
+    rotations: Authenticated<RotationRow, 'failure' | 'lease_until' | 'finished_at'>;
   }
 }
 

@@ -1,5 +1,5 @@
 import { BoundedCache } from '../bounded-cache.ts';
-import type { Clock } from '../clock.ts';
+import { type Clock, SECOND_MS } from '../clock.ts';
 import type { Call } from '../context.ts';
 import type { CredentialKind, EndpointDeclaration } from '../endpoint.ts';
 import { CofferError } from '../errors.ts';
@@ -8,6 +8,8 @@ import type { Database, Reader } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
 
 const CACHE_CAPACITY = 20_000;
+/** Whoever writes to the database could keep the epoch from rising, so what it stands for is read again now and then all the same. */
+const TRUSTED_MS = 30 * SECOND_MS;
 
 /** What a request proved beyond knowing the credential. */
 export interface Proofs {
@@ -38,6 +40,10 @@ export interface Resolved {
   epoch: number;
   /** What each request must show beside the credential, such as a certificate; refuses by throwing. */
   prove?: Prove;
+}
+
+interface Cached extends Resolved {
+  resolvedAt: number;
 }
 
 /** `isAgain`: the request was let in before, and is decided on once more. What admits it, such as a place among sessions, it has. */
@@ -73,7 +79,7 @@ export class Authentication {
   readonly #epochs: Epochs;
   readonly #committed: View;
   readonly #clock: Clock;
-  readonly #cache = new BoundedCache<string, Resolved>(CACHE_CAPACITY);
+  readonly #cache = new BoundedCache<string, Cached>(CACHE_CAPACITY);
   /** The highest epoch of each tenant that was seen: one that goes back was put back, and with it what was revoked since would count again. */
   readonly #highest = new BoundedCache<string, number>(CACHE_CAPACITY);
 
@@ -109,11 +115,8 @@ export class Authentication {
     );
   }
 
-  #isCurrent(
-    { principal: { tenantId }, epoch: known }: Pick<Resolved, 'principal' | 'epoch'>,
-    epoch: number | null,
-  ): boolean {
-    if (epoch === null) return false;
+  #isCurrent({ principal: { tenantId }, epoch: known, resolvedAt }: Cached, epoch: number | null): boolean {
+    if (epoch === null || performance.now() - resolvedAt > TRUSTED_MS) return false;
     const highest = this.#highest.get(tenantId) ?? 0;
     if (epoch > highest) this.#highest.set(tenantId, epoch);
     return epoch === known && epoch >= highest;
@@ -127,8 +130,9 @@ export class Authentication {
     gate: Gate,
   ): Promise<Authenticated> {
     this.#cache.delete(credential);
+    const resolvedAt = performance.now();
     const resolved = await scheme.resolve(credential, request.call, this.#committed);
-    this.#cache.set(credential, resolved);
+    this.#cache.set(credential, { ...resolved, resolvedAt });
     return this.#accept(resolved, request, accepted, gate);
   }
 
