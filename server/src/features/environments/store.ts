@@ -181,9 +181,9 @@ function ownSecrets(eb: ExpressionBuilder<Tables & { e: Tables['environments'] }
 /** Holds a secret that exists, so that it is not destroyed while it is being bound; and where it is. */
 export async function lockSecretToBind(tx: Tx, tenantId: string, ref: SecretRef) {
   const [secret] = await SECRETS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, deleted_no: 0, ...ref }));
-  if (secret === undefined) return undefined;
-  const vault = await findVaultById(tx, tenantId, secret.vault_id);
-  if (vault === undefined || vault.status === 'deleted') return undefined;
+  // Also for a secret that is not there: the time it takes must not tell.
+  const vault = await findVaultById(tx, tenantId, secret?.vault_id ?? '');
+  if (secret === undefined || vault === undefined || vault.status === 'deleted') return undefined;
   const { secret_id, secret_no, path, environment, tags } = secret;
   return { secret_id, secret_no, path, environment, tags, vault: vault.name };
 }
