@@ -238,9 +238,14 @@ onBothDatabases('isolation of lists', (database) => {
   }
 
   describe('the Idempotency-Key of another is not theirs to repeat', () => {
+    // No token shows the second factor that this takes, so there is no answer of it that could be repeated.
+    const WITH_A_FACTOR = ['trustMfa'];
     const CHANGES = DECLARATIONS.filter(
       ({ effect, credentials, name }) =>
-        effect === 'change' && credentials.includes('pat') && !TENANTLESS.includes(name),
+        effect === 'change' &&
+        credentials.includes('pat') &&
+        !TENANTLESS.includes(name) &&
+        !WITH_A_FACTOR.includes(name),
     );
     for (const declaration of CHANGES) {
       test(nameOf(declaration), async () => {

@@ -82,7 +82,7 @@ const EXPECTED: Record<string, number[]> = {
   'DELETE /v1/users/{user_id}': [401, 401, 401, 401, 404, 403, 403, 204, 204],
   'DELETE /v1/users/{user_id}/mfa': [401, 401, 401, 401, 404, 403, 403, 403, 202],
   // Each of them shows a token, and it takes a second factor.
-  'POST /v1/users/{user_id}/mfa/trust': [401, 401, 401, 401, 403, 403, 403, 403, 403],
+  'POST /v1/users/{user_id}/mfa/trust': [401, 401, 401, 401, 404, 403, 403, 403, 403],
 
   'POST /v1/groups': [401, 401, 401, 401, 201, 403, 403, 201, 201],
   'GET /v1/groups': [401, 401, 401, 401, 200, 403, 200, 200, 200],

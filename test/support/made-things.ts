@@ -77,10 +77,25 @@ export async function someSecretsVault(world: World) {
 }
 
 /** Asked for by the admin the world calls as, who is none of the senders. */
+/** Of one person only so many wait, and tests make many: those that were made before are not needed any more. */
+async function withdrawAll({ service }: World): Promise<void> {
+  const { user } = await ok(service.call('GET', '/auth/me'));
+  const { approvals } = await ok(service.call('GET', '/approvals?status=pending&limit=1000'));
+  for (const { id, requested_by } of approvals) {
+    if (requested_by.id === user.id) await ok(service.call('POST', `/approvals/${id}/reject`, { body: {} }));
+  }
+}
+
 export async function someApproval(world: World) {
   const { params } = await somePolicy(world);
   const body = { principal: { user: world.owner.id } };
-  const { approval_id } = await ok(world.service.call('POST', `/v1/policies/${params.name}/attach`, { body }), 202);
+  const ask = () => world.service.call('POST', `/v1/policies/${params.name}/attach`, { body });
+  let asked = await ask();
+  if (asked.status === 409) {
+    await withdrawAll(world);
+    asked = await ask();
+  }
+  const { approval_id } = await ok(Promise.resolve(asked), 202);
   return { params: { approval_id: String(approval_id) } };
 }
 

@@ -29,6 +29,10 @@ export function ruleOf(kind: ApprovalKind): ApprovalRule {
   return APPROVAL_RULES[kind];
 }
 
+/** Why a request is not carried out although nobody decided against it. */
+export const CANCEL_REASONS = ['credential_revoked', 'account_ended', 'operator'] as const;
+export type CancelReason = (typeof CANCEL_REASONS)[number];
+
 /** The answer to a request that waits for somebody else, in place of the endpoint's own. */
 export const PENDING_STATUS = 202;
 export const PendingApproval = object({

@@ -75,6 +75,7 @@ test('the codes an endpoint can answer with follow from its declaration', () => 
     'INVALID_DPOP_PROOF',
     'INSUFFICIENT_PRIVILEGE',
     'IP_NOT_ALLOWED',
+    'MFA_REQUIRED',
     'NOT_FOUND',
     'VALIDATION_FAILED',
     'RATE_LIMIT_EXCEEDED',

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { APPROVAL_KINDS } from '../../kernel/approval.ts';
+import { APPROVAL_KINDS, CANCEL_REASONS } from '../../kernel/approval.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
   id,
@@ -12,7 +12,6 @@ import {
   pageQuery,
   timestampText,
 } from '../../kernel/wire.ts';
-import { CANCEL_REASONS } from './store.ts';
 
 const STATUSES = ['pending', 'completed', 'rejected', 'expired', 'failed', 'cancelled'] as const;
 const REASON_LENGTH_MAX = 512;

@@ -1,7 +1,8 @@
+import type { CancelReason } from '../../kernel/approval.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { usableTokens } from '../tokens/index.ts';
 import { findActiveUsers } from '../users/index.ts';
-import type { ApprovalFacts, CancelReason } from './store.ts';
+import type { ApprovalFacts } from './store.ts';
 
 /**
  * Which of these requests are cancelled, and why: who asked is no longer there, or the token or session they asked with was revoked since.

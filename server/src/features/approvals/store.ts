@@ -1,4 +1,4 @@
-import type { ApprovalKind, ApprovalLevel } from '../../kernel/approval.ts';
+import type { ApprovalKind, ApprovalLevel, CancelReason } from '../../kernel/approval.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
@@ -42,10 +42,6 @@ export interface ApprovalRow {
   /** Null unless the status is cancelled. */
   cancel_reason: CancelReason | null;
 }
-
-/** Why a request is not carried out although nobody decided against it. */
-export const CANCEL_REASONS = ['credential_revoked', 'account_ended', 'operator'] as const;
-export type CancelReason = (typeof CANCEL_REASONS)[number];
 
 /** What lists and rules look at; the input is fetched only to carry it out. */
 export type ApprovalFacts = Omit<ApprovalRow, 'input_mac' | 'sealed_input' | 'shown'>;

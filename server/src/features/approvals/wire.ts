@@ -1,8 +1,8 @@
-import { ruleOf } from '../../kernel/approval.ts';
+import { type CancelReason, ruleOf } from '../../kernel/approval.ts';
 import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Approval, ApprovalDetail } from './contract.ts';
 import { digestOf, type ShownRequest } from './shown-request.ts';
-import type { ApprovalFacts, CancelReason, DecisionRow } from './store.ts';
+import type { ApprovalFacts, DecisionRow } from './store.ts';
 
 /** An approval as it is at this moment: its time may be over, or who asked may be gone, before a job has written that down. */
 export interface Current {

@@ -94,11 +94,11 @@ export async function reset(ctx: Context, userId: string): Promise<undefined> {
 export async function trust(ctx: Context, userId: string) {
   ctx.requireUnrestricted();
   ctx.describe({ user: userId });
-  if (!ctx.isFactorProven) throw proofRequired('To vouch for a second factor');
   return ctx.change(async (tx) => {
     await lockChangeable(ctx, tx, userId);
     const row = await store.lockTotp(tx, ctx.tenantId, userId);
     if (row === undefined || row.confirmed_at === null) throw notFound('second factor');
+    if (!ctx.isFactorProven) throw proofRequired('To vouch for a second factor');
     await store.trustTotp(tx, row, ctx.now);
     await raiseEpoch(tx, ctx.tenantId);
     const before = timestamp(row.trusted_at ?? row.confirmed_at + FACTOR_TRUSTED_AFTER_MS);

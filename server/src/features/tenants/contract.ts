@@ -127,6 +127,7 @@ export const updateTenant = endpoint({
 });
 
 export const TenantSettings = object({
+  tenant_id: id('tenant'),
   require_mfa: Type.Boolean({
     description:
       'Whoever has no second factor can only enrol one; sessions that showed none, and tokens of people who have none, do nothing else.',

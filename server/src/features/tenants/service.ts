@@ -168,12 +168,12 @@ export async function updateSettings(
     await store.updateTenant(tx, ctx.tenantId, { require_mfa: after ? 1 : null });
     await raiseEpoch(tx, ctx.tenantId);
     if (before && !after) await ctx.needsApproval(tx, { differences: [{ what: 'require_mfa', before, after }] });
-    return { require_mfa: after };
+    return settingsOf({ ...row, require_mfa: after ? 1 : null });
   });
 }
 
-function settingsOf({ require_mfa }: TenantRow): TenantSettings {
-  return { require_mfa: require_mfa === 1 };
+function settingsOf({ tenant_id, require_mfa }: TenantRow): TenantSettings {
+  return { tenant_id, require_mfa: require_mfa === 1 };
 }
 
 function toWire(row: TenantRow): Tenant {
