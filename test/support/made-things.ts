@@ -76,7 +76,6 @@ export async function someSecretsVault(world: World) {
   return { params: { vault } };
 }
 
-/** Asked for by the admin the world calls as, who is none of the senders. */
 /** Of one person only so many wait, and tests make many: those that were made before are not needed any more. */
 async function withdrawAll({ service }: World): Promise<void> {
   const { user } = await ok(service.call('GET', '/auth/me'));
@@ -86,6 +85,7 @@ async function withdrawAll({ service }: World): Promise<void> {
   }
 }
 
+/** Asked for by the admin the world calls as, who is none of the senders. */
 export async function someApproval(world: World) {
   const { params } = await somePolicy(world);
   const body = { principal: { user: world.owner.id } };
