@@ -142,7 +142,7 @@ onBothDatabases('dpop', (database) => {
       const { kernel } = service.app;
       const maker = await addColleague(service, kernel.operatorTenantId, 'admin', { mfaAt: service.clock.now() });
       await addSecret(service, vault, 'fortress', { protection: 'fortress' }, maker.token);
-      const machine = await addConnection(service, vault);
+      const machine = await addConnection(service, vault, {}, maker.token);
       const headers = clientHeaders(machine);
       const dpop = await proof({ htu: `${service.tlsUrl}${fortress}` });
       assert.equal((await callAs(service, machine, 'GET', fortress)).body.error.code, 'MFA_REQUIRED');

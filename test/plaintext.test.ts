@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import * as OTPAuth from 'otpauth';
+import { DAY_MS } from '../server/src/kernel/clock.ts';
 import { readAll } from './support/load.ts';
 import { addPerson, ok, tryLogIn } from './support/people.ts';
 import { newPostgresDatabase, query } from './support/postgres.ts';
@@ -152,7 +153,7 @@ async function fortress(service: Service, vault: string): Promise<void> {
   const { secret } = await ok(service.call('POST', '/auth/mfa/totp', { token: person.token }), 201);
   const otp = () => new OTPAuth.TOTP({ secret }).generate({ timestamp: service.clock.now() });
   await ok(service.call('POST', '/auth/mfa/totp/confirm', { token: person.token, body: { otp: otp() } }));
-  service.clock.advance(30_000);
+  service.clock.advance(DAY_MS);
   const { token } = await ok(tryLogIn(service, person, { otp: otp() }));
   await addSecret(service, vault, 'gold', { protection: 'fortress', value: MARKER }, token);
   await ok(service.call('PUT', secretUrl(vault, 'gold'), { token, body: { value: `${MARKER}!` } }));
