@@ -26,6 +26,7 @@ export async function endedRequests(
     db,
     tenantId,
     ids((row) => row.requester_credential_id),
+    users,
   );
   const ended = new Map<string, CancelReason>();
   for (const row of waiting) {

@@ -1,7 +1,7 @@
 import { timestamp } from '../../kernel/clock.ts';
 import type { Output } from '../../kernel/endpoint.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { listActiveAdmins } from '../users/index.ts';
+import { countActiveAdmins } from '../users/index.ts';
 import type { readMe } from './contract.ts';
 
 export type Warning = Output<typeof readMe>['warnings'][number];
@@ -22,9 +22,9 @@ const TWO = 2;
 
 /** What admins should know of their tenant. Whatever changes it raises the epoch. */
 export async function warningsFor(db: Reader, tenantId: string, ports: WarningPorts): Promise<Warning[]> {
-  const admins = await listActiveAdmins(db, tenantId, TWO + 1);
+  const admins = await countActiveAdmins(db, tenantId, TWO + 1);
   const uses = await ports.breakGlassUsesOf(db, tenantId, USES_SHOWN_MAX);
-  return [...(admins.length === TWO ? [TWO_ADMINS] : []), ...uses.map(useWarning)];
+  return [...(admins === TWO ? [TWO_ADMINS] : []), ...uses.map(useWarning)];
 }
 
 const TWO_ADMINS: Warning = {

@@ -175,8 +175,13 @@ export async function holdersAmong(db: Reader, tenantId: string, userIds: readon
   return rows.map((row) => row.user_id);
 }
 
-/** Those of these tokens that are there and not revoked. One that has expired was not revoked. */
-export async function usableTokens(db: Reader, tenantId: string, tokenIds: readonly string[]): Promise<Set<string>> {
+/** Those of these tokens of these people that are there and not revoked. One that has expired was not revoked. */
+export async function usableTokens(
+  db: Reader,
+  tenantId: string,
+  tokenIds: readonly string[],
+  owners: readonly UserRow[],
+): Promise<Set<string>> {
   if (tokenIds.length === 0) return new Set();
   const rows = await db
     .selectFrom('tokens')
@@ -185,7 +190,11 @@ export async function usableTokens(db: Reader, tenantId: string, tokenIds: reado
     .where('token_id', 'in', tokenIds)
     .where('revoked_at', 'is', null)
     .execute();
-  return new Set((await TOKENS.authenticOf(db, rows)).map((row) => row.token_id));
+  const isUsable = (row: TokenRow) => {
+    const owner = owners.find(({ user_id }) => user_id === row.user_id);
+    return owner !== undefined && isCurrentGeneration(row, owner);
+  };
+  return new Set((await TOKENS.authenticOf(db, rows)).filter(isUsable).map((row) => row.token_id));
 }
 
 export async function countExpiredBefore(db: Reader, time: Cutoff): Promise<number> {

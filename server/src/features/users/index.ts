@@ -6,6 +6,7 @@ import { type UserObservers, Users } from './service.ts';
 export { USER_ENDPOINTS } from './contract.ts';
 export { insertNew, lockChangeable, newUser } from './service.ts';
 export {
+  countActiveAdmins,
   findActiveUsers,
   findUser,
   findUserByEmail,
