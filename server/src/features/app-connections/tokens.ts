@@ -6,7 +6,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { ResolvedToken, TokenResolver } from '../tokens/index.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { actingConnection, ownerOf } from './principal.ts';
-import { proverOf } from './proving.ts';
+import { proofSize, proverOf } from './proving.ts';
 
 import { type ConnectionRow, findByClient } from './store.ts';
 import { type ConnectionTokenRow, findConnectionToken } from './token-store.ts';
@@ -99,6 +99,6 @@ export class ConnectionTokens implements TokenResolver {
       tokenThumbprint: token.certificate_thumbprint,
       kind: this.kind,
     });
-    return { principal: acting.principal, epoch, dpopKey: token.dpop_jkt, prove };
+    return { principal: acting.principal, epoch, dpopKey: token.dpop_jkt, prove, proofBytes: proofSize(row) };
   }
 }

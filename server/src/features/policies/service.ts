@@ -18,6 +18,7 @@ import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
+import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';
 import { type Policy, type PolicyPrincipal, readPolicy } from './contract.ts';
 import * as store from './store.ts';
@@ -138,7 +139,7 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
     ctx.describe({ principal });
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
-    await ctx.requireProofToGrant((vault) => touchesVault(compileRow(row), vault));
+    await ctx.requireProofToGrant((vault) => touchesVault(compiledPolicy(row), vault));
     const proposal = await attachedTo(tx, ctx.tenantId, row, principal);
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
@@ -223,7 +224,7 @@ async function simulatedPolicies(
   if (policy !== undefined) {
     const row = await store.findPolicy(ctx.database.read, ctx.tenantId, policy);
     if (row === undefined) throw notFound('policy');
-    policies.push(compileRow(row));
+    policies.push(compiledPolicy(row));
   }
   return policies;
 }
@@ -231,7 +232,7 @@ async function simulatedPolicies(
 async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, wanted: PolicyPrincipal) {
   const { read } = ctx.database;
   const principal = await principalOf(read, ports, ctx.tenantId, wanted);
-  if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compileRow);
+  if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compiledPolicy);
   if (principal.kind === 'app_connection') return ports.policiesOfConnection(ctx, principal.id);
   const user = await findUser(read, ctx.tenantId, principal.id);
   if (user === undefined) throw notFound('user');
@@ -247,20 +248,20 @@ export async function policiesOfUser(db: Reader, user: UserRow): Promise<Compile
   ];
   const rows = await store.policiesFor(db, user.tenant_id, principals);
   const memberships = await membershipsOf(db, user.tenant_id, principals);
-  const attached = rows.map(compileRow);
+  const attached = rows.map(compiledPolicy);
   if (memberships.length > 0) attached.push(membershipPolicy(memberships));
   return [...rolePolicies(user.role as Role), ...attached];
 }
 
 /** What is attached to a connection, beside what it is made with. */
 export async function policiesOfConnection(db: Reader, tenantId: string, clientId: string): Promise<CompiledPolicy[]> {
-  return (await store.policiesFor(db, tenantId, [{ kind: 'app_connection', id: clientId }])).map(compileRow);
+  return (await store.policiesFor(db, tenantId, [{ kind: 'app_connection', id: clientId }])).map(compiledPolicy);
 }
 
 /** Names of the policies that count for somebody and say something about this vault or what is in it. */
 export async function policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]> {
   const rows = await store.attachedPolicies(db, tenantId);
-  return rows.filter((row) => touchesVault(compileRow(row), vault)).map((row) => row.name);
+  return rows.filter((row) => touchesVault(compiledPolicy(row), vault)).map((row) => row.name);
 }
 
 /** Which vaults the policies attached to somebody say anything about. */
@@ -269,12 +270,8 @@ export async function touchedBy(
   tenantId: string,
   principal: { kind: store.PrincipalKind; id: string },
 ): Promise<(vault: string) => boolean> {
-  const policies = (await store.policiesFor(db, tenantId, [principal])).map(compileRow);
+  const policies = (await store.policiesFor(db, tenantId, [principal])).map(compiledPolicy);
   return (vault) => policies.some((policy) => touchesVault(policy, vault));
-}
-
-function compileRow(row: store.PolicyRow): CompiledPolicy {
-  return compilePolicy(row.name, JSON.parse(row.document) as PolicyDocument);
 }
 
 function refuseBadDocument(name: string, document: PolicyDocument): CompiledPolicy {

@@ -7,7 +7,12 @@ import type { Actor, Principal } from '../principal.ts';
 import type { Database, Reader } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
 
-const CACHE_CAPACITY = 20_000;
+/** With the policies that cached principals have, each counted once. */
+const PRINCIPALS_BYTES_MAX = 64 * 1024 * 1024;
+/** A principal without its rules: texts of the rows it was made from, and the credential it is found by. */
+const PRINCIPAL_BYTES = 4 * 1024;
+const EPOCHS_BYTES_MAX = 4 * 1024 * 1024;
+const EPOCH_BYTES = 128;
 
 /** What a request proved beyond knowing the credential. */
 export interface Proofs {
@@ -38,6 +43,8 @@ export interface Resolved {
   epoch: number;
   /** What each request must show beside the credential, such as a certificate; refuses by throwing. */
   prove?: Prove;
+  /** What `prove` holds in memory, at most. */
+  proofBytes?: number;
 }
 
 /** `isAgain`: the request was let in before, and is decided on once more. What admits it, such as a place among sessions, it has. */
@@ -73,9 +80,14 @@ export class Authentication {
   readonly #epochs: Epochs;
   readonly #committed: View;
   readonly #clock: Clock;
-  readonly #cache = new BoundedCache<string, Resolved>(CACHE_CAPACITY);
+  readonly #cache = new BoundedCache<string, Resolved>({
+    bytesMax: PRINCIPALS_BYTES_MAX,
+    bytesOf: ({ principal, proofBytes = 0 }, credential) =>
+      PRINCIPAL_BYTES + credential.length + proofBytes + sizeOf(principal.ceilings),
+    sharedParts: ({ principal }) => principal.policies,
+  });
   /** The highest epoch of each tenant that was seen: one that goes back was put back, and with it what was revoked since would count again. */
-  readonly #highest = new BoundedCache<string, number>(CACHE_CAPACITY);
+  readonly #highest = new BoundedCache<string, number>({ bytesMax: EPOCHS_BYTES_MAX, bytesOf: () => EPOCH_BYTES });
 
   constructor(
     schemes: readonly CredentialScheme[],
@@ -174,6 +186,12 @@ export class Authentication {
     if (found === null) throw invalidToken('no credential was given');
     return found;
   }
+}
+
+function sizeOf(ceilings: Principal['ceilings']): number {
+  let bytes = 0;
+  for (const ceiling of ceilings) bytes += ceiling.bytes;
+  return bytes;
 }
 
 /** The caller learns only that the token is no good; the audit log learns why, and whose it was if that is certain. */
