@@ -2,7 +2,8 @@ import { type CompiledPolicy, compilePolicy, type PolicyDocument } from '../../k
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { PolicyRow } from './store.ts';
 
-const BYTES_MAX = 48 * 1024 * 1024;
+/** Room for all policies of one tenant that has as many, and as large ones, as it may: a test holds it against the quotas. */
+export const COMPILED_BYTES_MAX = 64 * 1024 * 1024;
 
 interface Interned {
   readonly document: string;
@@ -10,7 +11,7 @@ interface Interned {
 }
 
 const interned = new BoundedCache<string, Interned>({
-  bytesMax: BYTES_MAX,
+  bytesMax: COMPILED_BYTES_MAX,
   bytesOf: ({ document, policy }) => policy.bytes + 2 * document.length,
 });
 

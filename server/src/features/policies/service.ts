@@ -9,6 +9,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
@@ -51,6 +52,10 @@ export async function create(ctx: Context, body: Body<typeof contract.createPoli
   };
   ctx.resource = `policy/${body.name}`;
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'policies');
+    const used = await store.policiesUsed(tx, ctx.tenantId);
+    refuseBeyondQuota(ctx, 'policies', used.policies);
+    refuseBeyondQuota(ctx, 'policy_bytes', used.bytes, Buffer.byteLength(row.document));
     try {
       await store.insertPolicy(tx, row);
     } catch (error) {
@@ -91,6 +96,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
   ctx.requireUnrestricted();
   const compiled = refuseBadDocument(name, body.document);
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'policies');
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
     if (body.expected_version !== undefined && body.expected_version !== row.version) {
@@ -103,6 +109,9 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
       version: row.version + 1,
       updated_at: ctx.now,
     };
+    const growth = Buffer.byteLength(changed.document) - Buffer.byteLength(row.document);
+    // What is there already stays within reach: above the quota, a document may still be made shorter.
+    if (growth > 0) refuseBeyondQuota(ctx, 'policy_bytes', (await store.policiesUsed(tx, ctx.tenantId)).bytes, growth);
     ctx.describe({ version: changed.version });
     await store.updatePolicy(tx, changed);
     await raiseEpoch(tx, ctx.tenantId);
@@ -135,11 +144,14 @@ export async function remove(ctx: Context, name: string): Promise<undefined> {
 export async function attach(ctx: Context, ports: PolicyPorts, name: string, wanted: PolicyPrincipal) {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'attachments_per_principal');
     const principal = await principalOf(tx, ports, ctx.tenantId, wanted);
     ctx.describe({ principal });
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
     await ctx.requireProofToGrant((vault) => touchesVault(compiledPolicy(row), vault));
+    const attached = await store.policyNamesOf(tx, ctx.tenantId, principal.kind, principal.id);
+    refuseBeyondQuota(ctx, 'attachments_per_principal', attached.length);
     const proposal = await attachedTo(tx, ctx.tenantId, row, principal);
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
