@@ -16,7 +16,7 @@ const OF_PRINCIPAL: Bounds = { perMinute: 100, perHour: 1000 };
 /** Refusals that are told apart by what was asked for and why: the first of each is always recorded, in every hour. */
 const DISTINCT_MAX = 100;
 /** Principals with a budget of their own, over all tenants; those beyond share one in their tenant. */
-const PRINCIPALS_MAX = 10_000;
+const PRINCIPALS_MAX = 2000;
 /** Addresses told apart in a minute, and names and addresses told in a summary. */
 const ADDRESSES_MAX = 1000;
 const NAMED_MAX = 10;
