@@ -349,7 +349,7 @@ function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(
   heads.startAnchoring(kernel.database);
   jobs.start();
   const writeCounts = async () => {
-    await refusals.flush().catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
+    await refusals.flush(kernel.clock.now()).catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
     await unlistedReads.flush().catch((error) => log.warn({ err: error }, 'counts of reads were not recorded yet'));
   };
   const timer = setInterval(writeCounts, MINUTE_MS);

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DECLARATIONS } from './app.ts';
 import { openApiDocument } from './kernel/openapi.ts';
-import { endpointsMarkdown, errorsMarkdown } from './kernel/reference-docs.ts';
+import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from './kernel/reference-docs.ts';
 import { configurationMarkdown } from './kernel/settings.ts';
 
 /**
@@ -22,6 +22,7 @@ function generatedFiles(): Map<string, string> {
     ['openapi.json', `${JSON.stringify(openApi, null, 2)}\n`],
     ['endpoints.md', endpointsMarkdown(DECLARATIONS)],
     ['errors.md', errorsMarkdown()],
+    ['quotas.md', quotasMarkdown()],
     [
       'configuration.md',
       `# Configuration\n\nMade from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown()}`,

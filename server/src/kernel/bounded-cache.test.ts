@@ -3,8 +3,15 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { BoundedCache } from './bounded-cache.ts';
 
+const ENTRY = 1000;
+/** Room for so many entries that are all as large. */
+function cacheOf<V>(entries: number): BoundedCache<number, V> {
+  // Less than an entry remains over, whatever the map itself takes for each.
+  return new BoundedCache<number, V>({ bytesMax: entries * (ENTRY + 100), bytesOf: () => ENTRY });
+}
+
 test('holds no more than its capacity, and forgets what was used least recently', () => {
-  const cache = new BoundedCache<number, string>(4);
+  const cache = cacheOf<string>(4);
   for (let i = 0; i < 4; i++) cache.set(i, `v${i}`);
   assert.equal(cache.get(0), 'v0');
   cache.set(4, 'v4');
@@ -24,7 +31,7 @@ test('forgets in the order of use, however often it was full, emptied or used', 
   fc.assert(
     fc.property(held, (steps) => {
       const capacity = 4;
-      const cache = new BoundedCache<number, number>(capacity);
+      const cache = cacheOf<number>(capacity);
       // The same, with no cleverness: what was used last stands last.
       let model: number[] = [];
       for (const [step, key] of steps) {
@@ -44,6 +51,53 @@ test('forgets in the order of use, however often it was full, emptied or used', 
         }
         assert.equal(cache.size, model.length);
       }
+    }),
+  );
+});
+
+interface Holder {
+  own: number;
+  parts: { bytes: number }[];
+}
+
+test('counts bytes and not entries, a shared part once, and stores nothing that is larger than itself', () => {
+  const cache = new BoundedCache<string, Holder>({
+    bytesMax: 100_000,
+    bytesOf: ({ own }) => own,
+    sharedParts: ({ parts }) => parts,
+  });
+  const shared = { bytes: 60_000 };
+  for (let i = 0; i < 20; i++) cache.set(`k${i}`, { own: 1000, parts: [shared] });
+  assert.equal(cache.size, 20, 'a copy each would be twelve times what there is room for');
+  cache.set('other', { own: 1000, parts: [{ bytes: 50_000 }] });
+  assert.ok(cache.bytes <= 100_000, String(cache.bytes));
+  assert.ok(cache.get('other'));
+  assert.equal(cache.size, 1, 'the shared part is held until the last of its holders is gone');
+  cache.set('huge', { own: 100_001, parts: [] });
+  assert.equal(cache.get('huge'), undefined);
+  cache.clear();
+  assert.equal(cache.bytes, 0);
+});
+
+test('never takes more than it may, and counts what it holds', () => {
+  const parts = [{ bytes: 10 }, { bytes: 2000 }, { bytes: 5000 }];
+  const step = fc.record({
+    key: fc.nat(20),
+    own: fc.nat(3000),
+    parts: fc.uniqueArray(fc.nat(2)),
+    isDelete: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      const bounds = { bytesMax: 10_000, bytesOf: ({ own }: Holder) => own, sharedParts: (held: Holder) => held.parts };
+      const cache = new BoundedCache<number, Holder>(bounds);
+      for (const { key, own, parts: held, isDelete } of steps) {
+        if (isDelete) cache.delete(key);
+        else cache.set(key, { own, parts: held.map((at) => parts[at] as { bytes: number }) });
+        assert.ok(cache.bytes >= 0 && cache.bytes <= bounds.bytesMax);
+      }
+      for (let key = 0; key <= 20; key++) cache.delete(key);
+      assert.equal(cache.bytes, 0, 'what was counted in was counted out');
     }),
   );
 });

@@ -9,7 +9,16 @@ import {
   type Proposal,
   ruleOf,
 } from './approval.ts';
-import { type AuditDecision, type AuditEntry, cleanText, cleanUserAgent, detailsText, vaultOf } from './audit/entry.ts';
+import {
+  type AuditDecision,
+  type AuditEntry,
+  cleanActor,
+  cleanReason,
+  cleanText,
+  cleanUserAgent,
+  detailsText,
+  vaultOf,
+} from './audit/entry.ts';
 import { type Authenticated, NO_PROOFS, type Proofs, type View } from './auth/authentication.ts';
 import { authorize, isAuthorized } from './authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
@@ -456,7 +465,7 @@ export class Context {
       at: this.now,
       actor_kind: this.#actor.kind,
       actor_id: this.#actor.id,
-      actor_name: cleanText(this.#actor.name),
+      actor_name: cleanActor(this.#actor.name),
       actor_key: this.#actor.key,
       action: declaration.audit,
       resource,
@@ -466,7 +475,7 @@ export class Context {
       ip: call.address,
       user_agent: cleanUserAgent(call.headers['user-agent']),
       request_id: call.requestId,
-      reason: cleanText(reason),
+      reason: cleanReason(reason),
       details: detailsText(this.#details),
     };
   }

@@ -18,6 +18,7 @@ export const ERROR_CODES = {
   DPOP_REQUIRED: [403, 'The connection must send a DPoP proof.'],
   SESSION_LIMIT: [403, 'The connection has as many sessions as it may have at a time.'],
   TIER_REQUIRED: [403, "The tenant's plan does not include this operation."],
+  QUOTA_EXCEEDED: [403, "The tenant's plan has room for no more of these; `details` says which quota and its limit."],
   NOT_FOUND: [404, 'There is no such resource, or no such route.'],
   VAULT_NOT_FOUND: [404, 'There is no such vault.'],
   SECRET_NOT_FOUND: [404, 'There is no such secret in this vault.'],

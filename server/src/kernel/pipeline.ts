@@ -200,9 +200,8 @@ export class Pipeline {
     if (endpoint.declaration.audit !== NONE && error.code !== 'UNAVAILABLE') {
       const isDenied = [401, 403, 429].includes(error.status);
       const entry = ctx.entry(isDenied ? 'deny' : 'error', error.status, error.auditReason ?? error.code);
-      const isBounded = ctx.principalOrNull === null || error.status === 429;
       try {
-        await (isBounded ? this.#kernel.refusals.record(entry) : this.#kernel.audit.record(entry));
+        await this.#kernel.refusals.record(entry, ctx.principalOrNull !== null && error.status !== 429);
       } catch (failure) {
         error = this.#known(endpoint, ctx, failure);
       }

@@ -1,5 +1,7 @@
 import { type CredentialKind, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
+import { PLAN_QUOTAS, QUOTAS } from './limits/quotas.ts';
+import { PLANS } from './limits/rate-classes.ts';
 
 const CREDENTIAL_NAMES: Record<CredentialKind, string> = {
   pat: 'personal access token',
@@ -31,6 +33,17 @@ export function errorsMarkdown(): string {
   const rows = Object.entries(ERROR_CODES).map(([name, [status, meaning]]) => [code(name), String(status), meaning]);
   const shape = 'Every refusal is `{"error": {"code", "message", "request_id", "details"?}}`. Decide by `code`.';
   return ['# Error codes', '', GENERATED, '', shape, '', ...table(['Code', 'HTTP', 'Meaning'], rows), ''].join('\n');
+}
+
+export function quotasMarkdown(): string {
+  const meaning =
+    'How many of each a tenant may have, by plan. Beyond it a create is refused with `QUOTA_EXCEEDED`; what is there stays and works, also after a change to a smaller plan.';
+  const rows = QUOTAS.map(({ name, what }) => [
+    code(name),
+    what,
+    ...PLANS.map((plan) => PLAN_QUOTAS[plan][name].toLocaleString('en-US')),
+  ]);
+  return ['# Quotas', '', GENERATED, '', meaning, '', ...table(['Quota', 'Counts', ...PLANS], rows), ''].join('\n');
 }
 
 /** Who may call an endpoint, in a phrase; names of permissions and resources stand in backticks. */

@@ -5,7 +5,10 @@ export const PATTERN_LENGTH_MAX = 512;
 export const PATTERNS_MAX = 64;
 /** Steps that matching one character may take, over all patterns of a list: the work is bounded before there is any text to match. */
 const PROGRAM_SIZE_MAX = 4000;
-const COMPILED_MAX = 500;
+const COMPILED_BYTES_MAX = 16 * 1024 * 1024;
+/** One step of a program, with what the matcher prepares for it. */
+const STEP_BYTES = 512;
+const PROGRAM_BYTES = 12 * 1024;
 
 export type Matches = (text: string) => boolean;
 
@@ -20,32 +23,41 @@ export class BadPattern extends Error {
   }
 }
 
-const compiled = new BoundedCache<string, Matches>(COMPILED_MAX);
+interface Compiled {
+  readonly matches: Matches;
+  readonly bytes: number;
+}
+
+const compiled = new BoundedCache<string, Compiled>({
+  bytesMax: COMPILED_BYTES_MAX,
+  bytesOf: ({ bytes }, name) => bytes + 4 * name.length,
+});
 
 /** Whether a text is wholly matched by one of the patterns, in time linear in its length. No pattern matches nothing. */
 export function anyPattern(patterns: readonly string[]): Matches {
   const name = JSON.stringify(patterns);
-  let matches = compiled.get(name);
-  if (matches === undefined) {
-    matches = compile(patterns);
-    compiled.set(name, matches);
+  let known = compiled.get(name);
+  if (known === undefined) {
+    known = compile(patterns);
+    compiled.set(name, known);
   }
-  return matches;
+  return known.matches;
 }
 
-function compile(patterns: readonly string[]): Matches {
+function compile(patterns: readonly string[]): Compiled {
   if (patterns.length > PATTERNS_MAX) throw new BadPattern(PATTERNS_MAX, 'there are too many patterns');
-  let size = 0;
+  let steps = 0;
   const programs = patterns.map((pattern, index) => {
     if (pattern === '' || pattern.length > PATTERN_LENGTH_MAX) {
       throw new BadPattern(index, `must have 1 to ${PATTERN_LENGTH_MAX} characters`);
     }
     const program = programOf(pattern, index);
-    size += program.programSize();
-    if (size > PROGRAM_SIZE_MAX) throw new BadPattern(index, 'asks for too much work: repeat less');
+    steps += program.programSize();
+    if (steps > PROGRAM_SIZE_MAX) throw new BadPattern(index, 'asks for too much work: repeat less');
     return program;
   });
-  return (text) => programs.some((program) => program.matches(text));
+  const bytes = programs.length * PROGRAM_BYTES + steps * STEP_BYTES;
+  return { matches: (text) => programs.some((program) => program.matches(text)), bytes };
 }
 
 /** RE2: no pattern takes more than linear time, and none refers back. */

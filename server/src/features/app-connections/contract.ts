@@ -166,7 +166,7 @@ export const createConnection = endpoint({
   }),
   status: 201,
   output: object({ ...Connection.properties, client_secret: shownSecret, ...certificateFields }),
-  errors: ['ALREADY_EXISTS', 'VAULT_NOT_FOUND'],
+  errors: ['QUOTA_EXCEEDED', 'ALREADY_EXISTS', 'VAULT_NOT_FOUND'],
 });
 
 export const listConnections = endpoint({

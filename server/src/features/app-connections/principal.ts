@@ -1,4 +1,5 @@
 import { type Ceiling, compileCeiling } from '../../kernel/authz/ceiling.ts';
+import { ownPolicySize } from '../../kernel/authz/compiled-size.ts';
 import { compileActionPattern } from '../../kernel/authz/pattern.ts';
 import { placesIn } from '../../kernel/authz/places.ts';
 import { type CompiledPolicy, compileEach } from '../../kernel/authz/policy.ts';
@@ -24,15 +25,18 @@ export async function actingConnection(
   if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or gone' };
   if (row.status !== 'active') return { principal: null, refusal: 'the connection is disabled' };
   const vaults = new Set(await vaultNames(db, row));
-  const places = placesIn(vaults, JSON.parse(row.allowed_paths) as string[], '/allowed_paths');
+  const allowedPaths = JSON.parse(row.allowed_paths) as string[];
+  const places = placesIn(vaults, allowedPaths, '/allowed_paths');
   const ceiling: Ceiling = {
     ...compileCeiling({ ip_allowlist: allowlistOf(row) ?? undefined }),
     places,
     environment: row.environment,
   };
-  const scopes = compileEach(JSON.parse(row.scopes) as string[], compileActionPattern, '/scopes');
+  const scopeTexts = JSON.parse(row.scopes) as string[];
+  const scopes = compileEach(scopeTexts, compileActionPattern, '/scopes');
   const own: CompiledPolicy = {
     name: 'role/app-connection',
+    bytes: ownPolicySize(vaults.size, [...allowedPaths, ...scopeTexts]),
     statements: [{ sid: 'places', effect: 'allow', actions: scopes, resources: [places], condition: [] }],
     statementsFor(action) {
       return { allow: scopes.some((pattern) => pattern.matches(action)) ? this.statements : [], deny: [] };

@@ -1,12 +1,13 @@
 import { NO_PROOFS, type ProofRequest, type Prove, RefusedCredential } from '../../kernel/auth/authentication.ts';
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
+import { ceilingSize } from '../../kernel/authz/compiled-size.ts';
 import { addressIsIn, compileCidrs } from '../../kernel/authz/condition.ts';
 import type { CredentialKind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { allowlistOf, ownerOf } from './principal.ts';
-import { SessionGate } from './sessions.ts';
+import { SESSIONS_BYTES_MAX, SessionGate } from './sessions.ts';
 import type { ConnectionRow } from './store.ts';
 
 /** What the credential itself brings to a request. */
@@ -46,6 +47,12 @@ export function proverOf(
     if (!isAgain) await sessions.admit(session, now);
     return key === null && !mtls ? NO_PROOFS : { mtls, dpop: key !== null };
   };
+}
+
+/** What a prover holds in memory, at most. */
+export function proofSize(row: ConnectionRow): number {
+  const ofSessions = row.session_limit === null ? 0 : SESSIONS_BYTES_MAX;
+  return ofSessions + ceilingSize({ ip_allowlist: allowlistOf(row) ?? undefined });
 }
 
 async function certificateShown(

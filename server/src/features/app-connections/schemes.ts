@@ -14,7 +14,7 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import { isClientSecret } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { actingConnection, ownerOf } from './principal.ts';
-import { proverOf } from './proving.ts';
+import { proofSize, proverOf } from './proving.ts';
 import { type ConnectionRow, findClient } from './store.ts';
 
 const CLIENT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -115,5 +115,6 @@ async function resolved(
     principal: acting.principal,
     epoch,
     prove: proverOf(kernel, certificates, row, { ...NO_TOKEN, kind: credential }),
+    proofBytes: proofSize(row),
   };
 }

@@ -6,6 +6,7 @@ import type { Context } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
@@ -117,6 +118,8 @@ export async function create(
   refuseUnusable(row);
   ctx.describe({ name: row.name, vaults: vaults.map((vault) => vault.name) });
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'app_connections');
+    refuseBeyondQuota(ctx, 'app_connections', await store.countConnections(tx, ctx.tenantId));
     await unlessTaken(store.insertConnection(tx, row));
     if (prepared !== null) await certificates.insert(tx, prepared.row);
     if (vaults.some(isProduction)) await ctx.needsApproval(tx, { differences: [givenVaults(vaults)] });

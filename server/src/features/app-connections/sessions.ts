@@ -1,3 +1,4 @@
+import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -9,7 +10,8 @@ import { type ConnectionRow, lockConnection } from './store.ts';
 /** How long a session that was found good is not asked about again: a share of its life, and never long. */
 const TRUSTED_SHARE = 0.25;
 const TRUSTED_MAX_MS = 30 * SECOND_MS;
-const KNOWN_MAX = 10_000;
+/** What one connection's sessions may take in memory; who is not among them is asked about in the database. */
+export const SESSIONS_BYTES_MAX = 32 * 1024;
 
 /**
  * Counts who uses a connection at the same time: distinct client certificates, keys or addresses. Made anew with each epoch of the tenant, so
@@ -18,7 +20,10 @@ const KNOWN_MAX = 10_000;
 export class SessionGate {
   readonly #kernel: Kernel;
   readonly #row: ConnectionRow;
-  readonly #known = new Map<string, number>();
+  readonly #known = new BoundedCache<string, number>({
+    bytesMax: SESSIONS_BYTES_MAX,
+    bytesOf: (_, session) => 2 * session.length,
+  });
 
   constructor(kernel: Kernel, row: ConnectionRow) {
     this.#kernel = kernel;
@@ -39,7 +44,6 @@ export class SessionGate {
         auditReason: `session: ${session_limit} at a time`,
       });
     }
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
     this.#known.set(session, now);
   }
 }

@@ -1,4 +1,5 @@
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
@@ -72,6 +73,10 @@ export const CURSOR_KIND = 'connections';
 
 export async function insertConnection(tx: Tx, row: ConnectionRow): Promise<void> {
   await CONNECTIONS.insert(tx, row);
+}
+
+export function countConnections(tx: Tx, tenantId: string): Promise<number> {
+  return countRows(tx.selectFrom('app_connections').where('tenant_id', '=', tenantId));
 }
 
 export async function findConnection(

@@ -1,3 +1,4 @@
+import { cleanActor } from '../../kernel/audit/entry.ts';
 import { invalidToken, RefusedCredential, type View } from '../../kernel/auth/authentication.ts';
 import { SECOND_MS } from '../../kernel/clock.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
@@ -6,7 +7,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { ResolvedToken, TokenResolver } from '../tokens/index.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { actingConnection, ownerOf } from './principal.ts';
-import { proverOf } from './proving.ts';
+import { proofSize, proverOf } from './proving.ts';
 
 import { type ConnectionRow, findByClient } from './store.ts';
 import { type ConnectionTokenRow, findConnectionToken } from './token-store.ts';
@@ -82,7 +83,7 @@ export class ConnectionTokens implements TokenResolver {
       throw invalidToken('the token is not known');
     }
     if (row === undefined || row.connection_no !== token.connection_no) throw invalidToken('the connection is gone');
-    const auditKey = `${token.source}: ${token.subject}`;
+    const auditKey = cleanActor(`${token.source}: ${token.subject}`);
     const owner = ownerOf(row, auditKey);
     if (token.expires_at <= this.#kernel.clock.now()) throw new RefusedCredential('the token has expired', owner);
     if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
@@ -99,6 +100,6 @@ export class ConnectionTokens implements TokenResolver {
       tokenThumbprint: token.certificate_thumbprint,
       kind: this.kind,
     });
-    return { principal: acting.principal, epoch, dpopKey: token.dpop_jkt, prove };
+    return { principal: acting.principal, epoch, dpopKey: token.dpop_jkt, prove, proofBytes: proofSize(row) };
   }
 }

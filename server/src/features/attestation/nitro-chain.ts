@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/bounded-cache.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { KeyUsageFlags, type Parsed, parseCertificate } from '../certificates/index.ts';
 import { type Finding, fatal } from './format.ts';
@@ -7,7 +7,7 @@ import { type Finding, fatal } from './format.ts';
 const CURVE = 'secp384r1';
 
 /** Reading a certificate costs more than checking its signature, and all enclaves of a region share their authorities. */
-const authorities = new BoundedCache<string, Parsed>(256);
+const authorities = new BoundedCache<string, Parsed>({ bytesMax: 8 * 1024 * 1024, bytesOf: () => 4 * KEY_PAIR_BYTES });
 
 function readAuthority(der: Uint8Array): Parsed | null {
   const key = sha256(der).toString('latin1');

@@ -15,7 +15,7 @@ const PAGE = 64;
 /** Other nodes sign too, and what they signed is written here as well. */
 const INTERVAL_MS = 10 * MINUTE_MS;
 const RETRY_MS = MINUTE_MS;
-const KNOWN_TENANTS = 10_000;
+const KNOWN_BOUNDS = { bytesMax: 4 * 1024 * 1024, bytesOf: () => 400 };
 const HASH_DIGITS = 12;
 
 const WHAT_TO_DO =
@@ -32,7 +32,7 @@ export class CheckpointFiles {
   readonly #keys: PqcKeys;
   readonly #folder: string;
   /** The newest file of each tenant that is known to be there, with all before it. */
-  readonly #written = new BoundedCache<string, string>(KNOWN_TENANTS);
+  readonly #written = new BoundedCache<string, string>(KNOWN_BOUNDS);
   readonly #runs = new SharedRun(() => this.#run());
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;

@@ -1,5 +1,5 @@
 import type { webcrypto } from 'node:crypto';
-import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/bounded-cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import type { Keyring } from '../../kernel/crypto/keyring.ts';
 import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
@@ -11,7 +11,8 @@ import * as store from './store.ts';
 import * as x509 from './x509.ts';
 
 export const CERTIFICATES_PURPOSE = 'certificates';
-const LOADED_MAX = 1000;
+/** A key pair, and a certificate with its parsed parts. */
+const AUTHORITIES_BOUNDS = { bytesMax: 16 * 1024 * 1024, bytesOf: () => 4 * KEY_PAIR_BYTES };
 
 export const CLIENT_LIFE_MAX_MS = 90 * DAY_MS;
 export const ROOT_LIFE_MS = 3650 * DAY_MS;
@@ -42,7 +43,7 @@ export class Authorities {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
-  readonly #loaded = new BoundedCache<string, Authority>(LOADED_MAX);
+  readonly #loaded = new BoundedCache<string, Authority>(AUTHORITIES_BOUNDS);
 
   constructor(parts: { database: Database; keyring: Keyring; clock: Clock }) {
     this.#database = parts.database;

@@ -19,7 +19,8 @@ import type { CertificateRow } from './store.ts';
 import * as store from './store.ts';
 import * as x509 from './x509.ts';
 
-const VERDICTS_MAX = 10_000;
+const VERDICTS_BYTES_MAX = 8 * 1024 * 1024;
+const VERDICT_BYTES = 512;
 export const CRL_LIFE_MS = 2 * DAY_MS;
 /** A list is made anew after a quarter of its life, so that whoever fetches it always has one that lasts. */
 const CRL_RENEWED_AFTER_MS = CRL_LIFE_MS / 4;
@@ -49,7 +50,10 @@ interface Accepted {
 export class Certificates {
   readonly authorities: Authorities;
   readonly #kernel: Kernel;
-  readonly #accepted = new BoundedCache<string, Accepted>(VERDICTS_MAX);
+  readonly #accepted = new BoundedCache<string, Accepted>({
+    bytesMax: VERDICTS_BYTES_MAX,
+    bytesOf: (_, key) => VERDICT_BYTES + 2 * key.length,
+  });
   readonly #parsed = new WeakMap<PeerCertificate, { leaf: Parsed | null }>();
 
   constructor(kernel: Kernel) {

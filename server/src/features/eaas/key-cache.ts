@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { BoundedCache, SECRET_KEY_BYTES } from '../../kernel/bounded-cache.ts';
 import type { Context } from '../../kernel/context.ts';
 import { nextBlock, USES_BLOCK_MIN } from '../../kernel/crypto/keyring.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
@@ -9,7 +9,9 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { purposeOf } from './key-material.ts';
 import { findKey, type KeyRow, lockKey, updateKey } from './store.ts';
 
-const KEPT_MAX = 5000;
+const BYTES_MAX = 8 * 1024 * 1024;
+/** The texts of a key's row, but its description. */
+const ROW_BYTES = 1024;
 /** With random IVs, AES-GCM is sound for 2^32 encryptions under one key: a new version comes far earlier. */
 export const USES_MAX = 2 ** 30;
 
@@ -35,7 +37,10 @@ interface Uses {
  */
 export class KeyCache {
   readonly #kernel: Kernel;
-  readonly #kept = new BoundedCache<string, Kept>(KEPT_MAX);
+  readonly #kept = new BoundedCache<string, Kept>({
+    bytesMax: BYTES_MAX,
+    bytesOf: ({ row }) => SECRET_KEY_BYTES + ROW_BYTES + 2 * row.description.length,
+  });
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;

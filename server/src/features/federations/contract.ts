@@ -105,7 +105,7 @@ export const createFederation = endpoint({
   body: object({ name: resourceName, provider, ...fields, subject_pattern: subjectPattern }),
   status: 201,
   output: Federation,
-  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'VAULT_NOT_FOUND'],
+  errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS', 'VAULT_NOT_FOUND'],
 });
 
 export const listFederations = endpoint({

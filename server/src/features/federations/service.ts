@@ -2,6 +2,7 @@ import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
 import { plainCursor, readable } from '../../kernel/readable.ts';
 import { nextNumber } from '../../kernel/storage/counters.ts';
@@ -47,8 +48,7 @@ export async function create(
     const current = await lockConnection(tx, ctx.tenantId, connection.connection_no);
     if (current?.client_id !== connection.client_id) throw notFound('connection');
     const others = await store.federationsOf(tx, ctx.tenantId, current.connection_no, FEDERATIONS_MAX);
-    if (others.length === FEDERATIONS_MAX)
-      throw invalidField('/body', `a connection has ${FEDERATIONS_MAX} federations at most`);
+    refuseBeyondQuota(ctx, 'federations_per_connection', others.length);
     const row: store.FederationRow = {
       tenant_id: ctx.tenantId,
       connection_no: current.connection_no,

@@ -54,7 +54,7 @@ export const createGroup = endpoint({
   body: object({ name: resourceName, description: Type.Optional(description) }),
   status: 201,
   output: Group,
-  errors: ['ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'ALREADY_EXISTS'],
 });
 
 export const listGroups = endpoint({
@@ -154,7 +154,7 @@ export const addGroupMember = endpoint({
   body: object({ user_id: idParam }),
   status: 201,
   output: GroupMember,
-  errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
 });
 
 export const listGroupMembers = endpoint({

@@ -4,6 +4,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, isId, newId } from '../../kernel/ids.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
@@ -40,6 +41,8 @@ export async function create(ctx: Context, body: Body<typeof contract.createGrou
       description: body.description ?? '',
       created_at: ctx.now,
     };
+    await lockQuota(tx, ctx.tenantId, 'groups');
+    refuseBeyondQuota(ctx, 'groups', await store.countGroups(tx, ctx.tenantId));
     await unlessExists(store.insertGroup(tx, row), 'A group with this name exists.');
     return toWire({ ...row, members_count: 0 });
   });
@@ -102,6 +105,10 @@ export async function addMember(
     await lockedGroup(ctx, tx, groupId);
     if ((await lockUser(tx, ctx.tenantId, userId)) === undefined) throw notFound('user');
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
+    const groups = await store.groupsOfUser(tx, ctx.tenantId, userId);
+    refuseBeyondQuota(ctx, 'groups_per_user', groups.length);
+    const { members } = await store.membershipOf(tx, ctx.tenantId, groupId);
+    refuseBeyondQuota(ctx, 'members_per_group', members);
     await unlessExists(store.insertMember(tx, row), 'The user is a member already.');
     await raiseEpoch(tx, ctx.tenantId);
     const rights = await others.rightsOf(tx, ctx.tenantId, groupId);

@@ -1,5 +1,6 @@
 import { isId } from '../../kernel/ids.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
@@ -83,6 +84,10 @@ function counted(db: Reader) {
 
 export async function updateGroup(tx: Tx, tenantId: string, groupId: string, description: string): Promise<void> {
   await GROUPS.updateWhere(tx, (eb) => eb.and({ tenant_id: tenantId, group_id: groupId }), { description });
+}
+
+export function countGroups(tx: Tx, tenantId: string): Promise<number> {
+  return countRows(tx.selectFrom('groups').where('tenant_id', '=', tenantId));
 }
 
 export async function deleteGroup(tx: Tx, tenantId: string, groupId: string): Promise<void> {

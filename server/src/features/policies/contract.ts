@@ -79,7 +79,7 @@ export const createPolicy = endpoint({
   body: object({ name: resourceName, description: Type.Optional(description), document: PolicyDocument }),
   status: 201,
   output: Policy,
-  errors: ['ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'ALREADY_EXISTS'],
 });
 
 export const listPolicies = endpoint({
@@ -141,7 +141,7 @@ export const updatePolicy = endpoint({
   }),
   status: 200,
   output: Policy,
-  errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
+  errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'VERSION_CONFLICT'],
 });
 
 export const deletePolicy = endpoint({
@@ -182,7 +182,7 @@ export const attachPolicy = endpoint({
   permission: 'policies:attach',
   audit: 'policies:attach',
   output: object({ policy: Type.String(), ...Attachment.properties }),
-  errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
 });
 
 export const detachPolicy = endpoint({

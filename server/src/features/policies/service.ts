@@ -9,6 +9,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
@@ -18,6 +19,7 @@ import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
+import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';
 import { type Policy, type PolicyPrincipal, readPolicy } from './contract.ts';
 import * as store from './store.ts';
@@ -50,6 +52,10 @@ export async function create(ctx: Context, body: Body<typeof contract.createPoli
   };
   ctx.resource = `policy/${body.name}`;
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'policies');
+    const used = await store.policiesUsed(tx, ctx.tenantId);
+    refuseBeyondQuota(ctx, 'policies', used.policies);
+    refuseBeyondQuota(ctx, 'policy_bytes', used.bytes, Buffer.byteLength(row.document));
     try {
       await store.insertPolicy(tx, row);
     } catch (error) {
@@ -90,6 +96,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
   ctx.requireUnrestricted();
   const compiled = refuseBadDocument(name, body.document);
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'policies');
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
     if (body.expected_version !== undefined && body.expected_version !== row.version) {
@@ -102,6 +109,9 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
       version: row.version + 1,
       updated_at: ctx.now,
     };
+    const growth = Buffer.byteLength(changed.document) - Buffer.byteLength(row.document);
+    // What is there already stays within reach: above the quota, a document may still be made shorter.
+    if (growth > 0) refuseBeyondQuota(ctx, 'policy_bytes', (await store.policiesUsed(tx, ctx.tenantId)).bytes, growth);
     ctx.describe({ version: changed.version });
     await store.updatePolicy(tx, changed);
     await raiseEpoch(tx, ctx.tenantId);
@@ -134,11 +144,14 @@ export async function remove(ctx: Context, name: string): Promise<undefined> {
 export async function attach(ctx: Context, ports: PolicyPorts, name: string, wanted: PolicyPrincipal) {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'attachments_per_principal');
     const principal = await principalOf(tx, ports, ctx.tenantId, wanted);
     ctx.describe({ principal });
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
-    await ctx.requireProofToGrant((vault) => touchesVault(compileRow(row), vault));
+    await ctx.requireProofToGrant((vault) => touchesVault(compiledPolicy(row), vault));
+    const attached = await store.policyNamesOf(tx, ctx.tenantId, principal.kind, principal.id);
+    refuseBeyondQuota(ctx, 'attachments_per_principal', attached.length);
     const proposal = await attachedTo(tx, ctx.tenantId, row, principal);
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
@@ -223,7 +236,7 @@ async function simulatedPolicies(
   if (policy !== undefined) {
     const row = await store.findPolicy(ctx.database.read, ctx.tenantId, policy);
     if (row === undefined) throw notFound('policy');
-    policies.push(compileRow(row));
+    policies.push(compiledPolicy(row));
   }
   return policies;
 }
@@ -231,7 +244,7 @@ async function simulatedPolicies(
 async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, wanted: PolicyPrincipal) {
   const { read } = ctx.database;
   const principal = await principalOf(read, ports, ctx.tenantId, wanted);
-  if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compileRow);
+  if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compiledPolicy);
   if (principal.kind === 'app_connection') return ports.policiesOfConnection(ctx, principal.id);
   const user = await findUser(read, ctx.tenantId, principal.id);
   if (user === undefined) throw notFound('user');
@@ -247,20 +260,20 @@ export async function policiesOfUser(db: Reader, user: UserRow): Promise<Compile
   ];
   const rows = await store.policiesFor(db, user.tenant_id, principals);
   const memberships = await membershipsOf(db, user.tenant_id, principals);
-  const attached = rows.map(compileRow);
+  const attached = rows.map(compiledPolicy);
   if (memberships.length > 0) attached.push(membershipPolicy(memberships));
   return [...rolePolicies(user.role as Role), ...attached];
 }
 
 /** What is attached to a connection, beside what it is made with. */
 export async function policiesOfConnection(db: Reader, tenantId: string, clientId: string): Promise<CompiledPolicy[]> {
-  return (await store.policiesFor(db, tenantId, [{ kind: 'app_connection', id: clientId }])).map(compileRow);
+  return (await store.policiesFor(db, tenantId, [{ kind: 'app_connection', id: clientId }])).map(compiledPolicy);
 }
 
 /** Names of the policies that count for somebody and say something about this vault or what is in it. */
 export async function policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]> {
   const rows = await store.attachedPolicies(db, tenantId);
-  return rows.filter((row) => touchesVault(compileRow(row), vault)).map((row) => row.name);
+  return rows.filter((row) => touchesVault(compiledPolicy(row), vault)).map((row) => row.name);
 }
 
 /** Which vaults the policies attached to somebody say anything about. */
@@ -269,12 +282,8 @@ export async function touchedBy(
   tenantId: string,
   principal: { kind: store.PrincipalKind; id: string },
 ): Promise<(vault: string) => boolean> {
-  const policies = (await store.policiesFor(db, tenantId, [principal])).map(compileRow);
+  const policies = (await store.policiesFor(db, tenantId, [principal])).map(compiledPolicy);
   return (vault) => policies.some((policy) => touchesVault(policy, vault));
-}
-
-function compileRow(row: store.PolicyRow): CompiledPolicy {
-  return compilePolicy(row.name, JSON.parse(row.document) as PolicyDocument);
 }
 
 function refuseBadDocument(name: string, document: PolicyDocument): CompiledPolicy {

@@ -57,6 +57,19 @@ export async function lockPolicy(tx: Tx, tenantId: string, name: string): Promis
   return row;
 }
 
+/** What counts against the quotas of policies. */
+export async function policiesUsed(tx: Tx, tenantId: string): Promise<{ policies: number; bytes: number }> {
+  const row = await tx
+    .selectFrom('policies')
+    .select((eb) => [
+      eb.fn.countAll().as('policies'),
+      eb.fn.sum(eb.fn<number>('octet_length', ['document'])).as('bytes'),
+    ])
+    .where('tenant_id', '=', tenantId)
+    .executeTakeFirstOrThrow();
+  return { policies: Number(row.policies), bytes: Number(row.bytes ?? 0) };
+}
+
 export async function listPolicies(
   db: Reader,
   tenantId: string,

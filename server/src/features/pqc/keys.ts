@@ -1,4 +1,4 @@
-import { BoundedCache } from '../../kernel/bounded-cache.ts';
+import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/bounded-cache.ts';
 import { type Clock, DAY_MS } from '../../kernel/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { Keyring, SealingKey } from '../../kernel/crypto/keyring.ts';
@@ -17,7 +17,8 @@ import { HYBRID_KEMS, type HybridKem, type HybridPrivateKey, type KemAlgorithm }
 import * as store from './store.ts';
 
 export const PQC_PURPOSE = 'pqc';
-const LOADED_MAX = 1000;
+/** Two key pairs each, of a classical and a post-quantum algorithm, and their encodings. */
+const KEYS_BOUNDS = { bytesMax: 16 * 1024 * 1024, bytesOf: () => 4 * KEY_PAIR_BYTES };
 /** A key older than this gets a successor the next time it would be used. */
 export const PQC_KEY_AGE_MAX_MS = 365 * DAY_MS;
 /** 160 bits of a SHA-256: nobody finds another key with the same id. */
@@ -95,8 +96,8 @@ export class PqcKeys {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
-  readonly #loaded = new BoundedCache<string, PqcKey>(LOADED_MAX);
-  readonly #destroyed = new BoundedCache<string, PqcVersion>(LOADED_MAX);
+  readonly #loaded = new BoundedCache<string, PqcKey>(KEYS_BOUNDS);
+  readonly #destroyed = new BoundedCache<string, PqcVersion>(KEYS_BOUNDS);
   readonly #making = new Map<string, Promise<void>>();
 
   constructor(parts: { database: Database; keyring: Keyring; clock: Clock }) {

@@ -15,8 +15,9 @@ export interface SecretKey {
   path: string;
 }
 
-const KEPT_MAX = 5000;
-const VAULTS_MAX = 5000;
+const CACHE_BYTES_MAX = 16 * 1024 * 1024;
+/** A row without its texts and what is sealed. */
+const ROW_BYTES = 1024;
 /** A larger value is read each time: the memory is better used for many small ones. */
 const KEPT_BYTES_MAX = 4096;
 /** Questions asked at once, at most. */
@@ -31,9 +32,15 @@ const BATCH_MAX = 200;
  */
 export class SecretReader {
   readonly #database: Database;
-  readonly #kept = new BoundedCache<string, { version: number; found: store.FoundSecret | undefined }>(KEPT_MAX);
+  readonly #kept = new BoundedCache<string, { version: number; found: store.FoundSecret | undefined }>({
+    bytesMax: CACHE_BYTES_MAX,
+    bytesOf: ({ found }, slot) => ROW_BYTES + 2 * slot.length + sizeOfFound(found),
+  });
   /** Vaults as they were last found authentic: one HMAC less for each read of what is in them. */
-  readonly #vaults = new BoundedCache<string, AuthenticVault>(VAULTS_MAX);
+  readonly #vaults = new BoundedCache<string, AuthenticVault>({
+    bytesMax: CACHE_BYTES_MAX,
+    bytesOf: (row, slot) => ROW_BYTES + 2 * (slot.length + row.description.length + row.tags.length),
+  });
   readonly #foreseen = new WeakMap<Context, { key: SecretKey; answer: Promise<Answer> }>();
   /** What will be asked next, by slot: who asks for the same at the same time shares the answer. */
   #waiting = new Map<string, Waiting>();
@@ -215,4 +222,10 @@ function slotOf({ tenantId, vault, path }: SecretKey): string {
 
 interface Waiting extends PromiseWithResolvers<Answer> {
   key: SecretKey;
+}
+
+function sizeOfFound(found: store.FoundSecret | undefined): number {
+  const { metadata, tags, rotation, sealed, data_key } = found ?? {};
+  const characters = (metadata?.length ?? 0) + (tags?.length ?? 0) + (rotation?.length ?? 0);
+  return 2 * characters + (sealed?.length ?? 0) + (data_key?.length ?? 0);
 }

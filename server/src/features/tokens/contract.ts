@@ -74,7 +74,7 @@ export const createToken = endpoint({
   }),
   status: 201,
   output: object({ ...Token.properties, token: Type.String({ description: 'Shown once.' }) }),
-  errors: [],
+  errors: ['QUOTA_EXCEEDED'],
 });
 
 export const listTokens = endpoint({

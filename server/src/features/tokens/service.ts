@@ -6,6 +6,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm } from '../../kernel/ids.ts';
+import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { tighter } from '../../kernel/limits/rate-classes.ts';
 import { plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
@@ -58,6 +59,7 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
     const current = await store.lockToken(tx, ctx.tenantId, principal.credentialId);
     const isGood = current?.revoked_at === null && store.isCurrentGeneration(current, owner);
     if (!isGood) throw invalidToken('the token is revoked', principal);
+    refuseBeyondQuota(ctx, 'tokens_per_user', await store.countUsable(tx, owner, 'pat', ctx.now));
     await store.insertToken(tx, issued.row, owner);
     return { ...toWire(issued.row, ctx.now), token: issued.token };
   });

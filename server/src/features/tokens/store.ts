@@ -74,6 +74,20 @@ export async function findToken(db: Reader, tenantId: string, tokenId: string): 
   return TOKENS.checked(db, await query.executeTakeFirst());
 }
 
+/** Tokens that can still be used: neither expired nor revoked, by themselves or with all others of their owner. */
+export function countUsable(tx: Tx, owner: UserRow, kind: TokenRow['kind'], now: number): Promise<number> {
+  return countRows(
+    tx
+      .selectFrom('tokens')
+      .where('tenant_id', '=', owner.tenant_id)
+      .where('user_id', '=', owner.user_id)
+      .where('kind', '=', kind)
+      .where('revoked_at', 'is', null)
+      .where('expires_at', '>', now)
+      .where((eb) => eb(eb.fn.coalesce('generation', eb.val(0)), '=', owner[GENERATION[kind]] ?? 0)),
+  );
+}
+
 /** Locked, so that making a token with it and revoking it take turns. */
 export async function lockToken(tx: Tx, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
   const [row] = await TOKENS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, token_id: tokenId }));

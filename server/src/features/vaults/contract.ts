@@ -307,7 +307,7 @@ export const addMember = endpoint({
   }),
   status: 201,
   output: Member,
-  errors: ['VAULT_NOT_FOUND', 'NOT_FOUND', 'ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'VAULT_NOT_FOUND', 'NOT_FOUND', 'ALREADY_EXISTS'],
 });
 
 export const changeMember = endpoint({

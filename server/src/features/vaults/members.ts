@@ -4,6 +4,7 @@ import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
@@ -46,6 +47,7 @@ export async function add(ctx: Context, vault: string, body: Body<typeof contrac
       reviewed_at: null,
       reviewed_by: null,
     };
+    refuseBeyondQuota(ctx, 'members_per_vault', await store.countMembers(tx, ctx.tenantId, vault_id));
     try {
       await store.insertMember(tx, row);
     } catch (error) {

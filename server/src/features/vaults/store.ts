@@ -217,6 +217,10 @@ export async function insertMember(tx: Tx, row: VaultMemberRow): Promise<void> {
   await VAULT_MEMBERS.insert(tx, row);
 }
 
+export function countMembers(tx: Tx, tenantId: string, vaultId: string): Promise<number> {
+  return countRows(tx.selectFrom('vault_members').where('tenant_id', '=', tenantId).where('vault_id', '=', vaultId));
+}
+
 export async function listMembers(
   db: Reader,
   tenantId: string,

@@ -196,7 +196,7 @@ export const createMethod = endpoint({
   }),
   status: 201,
   output: Method,
-  errors: ['ALREADY_EXISTS', 'NOT_FOUND', 'VAULT_NOT_FOUND'],
+  errors: ['QUOTA_EXCEEDED', 'ALREADY_EXISTS', 'NOT_FOUND', 'VAULT_NOT_FOUND'],
 });
 
 export const listMethods = endpoint({

@@ -4,6 +4,7 @@ import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalid, invalidField, notFound } from '../../kernel/errors.ts';
 import { problemsIn } from '../../kernel/http/validation.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
@@ -55,6 +56,8 @@ export async function create(ctx: Context, body: Body<typeof contract.createMeth
   ctx.resource = `workload-method/${methodNo}`;
   ctx.describe({ name: row.name, type: row.type, app_connection: row.connection_no });
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'workload_methods');
+    refuseBeyondQuota(ctx, 'workload_methods', await store.countMethods(tx, ctx.tenantId));
     await refuseGone(tx, ctx.tenantId, row.connection_no);
     await unlessTaken(store.insertMethod(tx, row));
     return toWire(row);

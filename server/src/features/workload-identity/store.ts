@@ -1,4 +1,5 @@
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
@@ -43,6 +44,10 @@ export const METHODS = new AuthenticatedTable<'workload_methods', MethodRow>('wo
 });
 
 export const CURSOR_KIND = 'workload_methods';
+
+export function countMethods(tx: Tx, tenantId: string): Promise<number> {
+  return countRows(tx.selectFrom('workload_methods').where('tenant_id', '=', tenantId));
+}
 
 export async function insertMethod(tx: Tx, row: MethodRow): Promise<void> {
   await METHODS.insert(tx, row);

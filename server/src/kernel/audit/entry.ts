@@ -1,3 +1,4 @@
+import { MAX_VAULT_NAME_CHARS } from '../authz/limits.ts';
 import type { RowRecord } from '../integrity/row-changes.ts';
 
 /** One entry of the audit log. */
@@ -81,15 +82,20 @@ export function entryOf(tenantId: string, fields: readonly unknown[]): AuditEntr
 }
 
 /** Longest texts the log keeps: what a caller sends (paths, agents) is cut, never refused, since refusals are logged too. */
-const TEXT_MAX = 1200;
+const RESOURCE_MAX = 1200;
+const REASON_MAX = 600;
+/** An e-mail address, or the name of a connection. */
+const ACTOR_MAX = 400;
 const USER_AGENT_MAX = 256;
 const DETAILS_MAX = 4096;
+/** All of an entry that a request can make longer, and the ids and numbers beside it. */
+export const ENTRY_CHARS_MAX = 8192;
 
 /**
  * Makes caller-made text fit to store: a NUL or half a surrogate pair would make PostgreSQL refuse the whole batch, and with it the
  * requests of others; control characters could forge lines in an export.
  */
-export function cleanText(text: string, max: number = TEXT_MAX): string {
+export function cleanText(text: string, max: number = RESOURCE_MAX): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   const safe = /[\x00-\x1f\x7f\ud800-\udfff]/.test(text) ? text.toWellFormed().replace(CONTROL, '\ufffd') : text;
   return safe.length > max ? safe.slice(0, max).toWellFormed() : safe;
@@ -97,6 +103,14 @@ export function cleanText(text: string, max: number = TEXT_MAX): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
 const CONTROL = /[\x00-\x1f\x7f]/g;
+
+export function cleanReason(text: string): string {
+  return cleanText(text, REASON_MAX);
+}
+
+export function cleanActor(text: string): string {
+  return cleanText(text, ACTOR_MAX);
+}
 
 export function cleanUserAgent(text: string | undefined): string {
   return text === undefined ? '' : cleanText(text, USER_AGENT_MAX);
@@ -113,5 +127,5 @@ export function detailsText(details: Record<string, unknown> | undefined): strin
 export function vaultOf(resource: string): string {
   if (!resource.startsWith('vault/')) return '';
   const end = resource.indexOf('/', 6);
-  return end === -1 ? resource.slice(6) : resource.slice(6, end);
+  return resource.slice(6, Math.min(end === -1 ? resource.length : end, 6 + MAX_VAULT_NAME_CHARS));
 }

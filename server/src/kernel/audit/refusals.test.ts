@@ -31,7 +31,7 @@ test('a flood that comes all at once at the turn of a minute is one minute’s f
   await Promise.all(Array.from({ length: 100 }, (_, i) => refusals.record(refusal(START + i))));
   await Promise.all(Array.from({ length: 100 }, (_, i) => refusals.record(refusal(START + MINUTE_MS + i))));
   assert.equal(written.length, 20 + 1 + 20);
-  await refusals.flush();
+  await refusals.flush(START);
   const counted = written.map((entry) => (entry.details === '' ? 1 : Number(JSON.parse(entry.details).suppressed)));
   assert.equal(
     counted.reduce((a, b) => a + b, 0),
@@ -44,7 +44,7 @@ test('hours of flood stay bounded, and every refused call is in a count', async 
   const refusals = new Refusals(async (entry) => void written.push(entry));
   const total = 60 * 100;
   for (let i = 0; i < total; i++) await refusals.record(refusal(START + i * (MINUTE_MS / 100)));
-  await refusals.flush();
+  await refusals.flush(START);
   const counted = written.map((entry) => (entry.details === '' ? 1 : Number(JSON.parse(entry.details).suppressed)));
   assert.equal(
     counted.reduce((a, b) => a + b, 0),
@@ -77,7 +77,7 @@ test('noise of one kind, or from one address, hides neither a guessed password n
     ],
   );
   for (let i = 0; i < 100; i++) await refusals.record(refusal(START + 1002 + i, 'tenant_a', guess));
-  await refusals.flush();
+  await refusals.flush(START);
   const summary = written.find((entry) => entry.action === 'auth:login' && entry.details !== '');
   assert.deepEqual(JSON.parse(String(summary?.details)), {
     suppressed: 81,
@@ -95,8 +95,73 @@ test('a count that could not be written is not lost', async () => {
   });
   for (let i = 0; i < 30; i++) await refusals.record(refusal(START + i));
   isBroken = true;
-  await assert.rejects(refusals.flush());
+  await assert.rejects(refusals.flush(START));
   isBroken = false;
-  await refusals.flush();
+  await refusals.flush(START);
   assert.equal(JSON.parse(String(written.at(-1)?.details)).suppressed, 10);
+});
+
+/** Of a member who was let in, and may not do what they ask for. */
+function memberRefusal(at: number, more: Partial<AuditEntry> = {}): AuditEntry {
+  const member = { actor_id: 'user_a', actor_name: 'ann@example.com', status: 403 };
+  return refusal(at, 'tenant_a', { action: 'secrets:read', ...member, ...more });
+}
+
+test('a principal who is refused again and again fills little, from however many addresses', async () => {
+  const written: AuditEntry[] = [];
+  const refusals = new Refusals(async (entry) => void written.push(entry));
+  const hours = 2;
+  const total = hours * 60 * 300;
+  for (let i = 0; i < total; i++) {
+    await refusals.record(memberRefusal(START + i * (MINUTE_MS / 300), { ip: `198.51.${i % 200}.7` }), true);
+  }
+  await refusals.flush(START);
+  const counted = written.map((entry) => (entry.details === '' ? 1 : Number(JSON.parse(entry.details).suppressed)));
+  assert.equal(
+    counted.reduce((a, b) => a + b, 0),
+    total,
+    'each is recorded or in a count',
+  );
+  assert.ok(written.length <= hours * (1000 + 61), `${written.length} entries`);
+});
+
+test('the first refusal of each kind is recorded, however many came before', async () => {
+  const written: AuditEntry[] = [];
+  const refusals = new Refusals(async (entry) => void written.push(entry));
+  for (let i = 0; i < 3000; i++) await refusals.record(memberRefusal(START + i), true);
+  const flooded = written.length;
+  await refusals.record(memberRefusal(START + 3000, { action: 'vaults:delete' }), true);
+  await refusals.record(memberRefusal(START + 3001, { reason: 'out_of_scope' }), true);
+  for (let i = 0; i < 10; i++) await refusals.record(memberRefusal(START + 3002, { action: 'vaults:delete' }), true);
+  assert.deepEqual(
+    written.slice(flooded).map(({ action, reason }) => [action, reason]),
+    [
+      ['vaults:delete', 'no'],
+      ['secrets:read', 'out_of_scope'],
+    ],
+  );
+  for (let i = 0; i < 3000; i++) {
+    await refusals.record(memberRefusal(START + 4000, { reason: `made up ${i}` }), true);
+  }
+  assert.ok(written.length < flooded + 110, 'who makes up reasons gets no further');
+});
+
+test('one principal’s flood hides nothing of another, nor of strangers', async () => {
+  const written: AuditEntry[] = [];
+  const refusals = new Refusals(async (entry) => void written.push(entry));
+  for (let i = 0; i < 3000; i++) await refusals.record(memberRefusal(START + i), true);
+  const flooded = written.length;
+  await refusals.record(memberRefusal(START + 3000, { actor_id: 'user_b' }), true);
+  await refusals.record(refusal(START + 3000));
+  assert.equal(written.length, flooded + 2);
+});
+
+test('budgets of those who were not refused lately are dropped, but no count with them', async () => {
+  const written: AuditEntry[] = [];
+  const refusals = new Refusals(async (entry) => void written.push(entry));
+  for (let i = 0; i < 150; i++) await refusals.record(memberRefusal(START + i), true);
+  await refusals.flush(START + 61 * MINUTE_MS);
+  assert.equal(JSON.parse(String(written.at(-1)?.details)).suppressed, 50);
+  await refusals.record(memberRefusal(START + 62 * MINUTE_MS), true);
+  assert.equal(written.length, 102);
 });

@@ -3,18 +3,32 @@ import { newId } from '../ids.ts';
 import { addressGroup } from '../limits/address-group.ts';
 import type { AuditEntry } from './entry.ts';
 
+interface Bounds {
+  /** Of one address, or of a principal wherever they are. */
+  readonly perMinute: number;
+  readonly perHour: number;
+}
+
 /** Entries that callers can cause without a valid credential, or faster than their limit allows. */
-const PER_MINUTE_AND_ADDRESS_MAX = 20;
-const PER_HOUR_MAX = 600;
+const OF_CALLERS: Bounds = { perMinute: 20, perHour: 600 };
+/** Entries that one principal can cause by asking for what they may not do, or for what is not there. */
+const OF_PRINCIPAL: Bounds = { perMinute: 100, perHour: 1000 };
+/** Refusals that are told apart by what was asked for and why: the first of each is always recorded, in every hour. */
+const DISTINCT_MAX = 100;
+/** Principals with a budget of their own, over all tenants; those beyond share one in their tenant. */
+const PRINCIPALS_MAX = 2000;
 /** Addresses told apart in a minute, and names and addresses told in a summary. */
 const ADDRESSES_MAX = 1000;
 const NAMED_MAX = 10;
 
 interface Budget {
+  readonly bounds: Bounds;
   minute: number;
   usedByAddress: Map<string, number>;
   hour: number;
   usedInHour: number;
+  /** What was asked for and why it was refused, in this hour. */
+  distinct: Set<string>;
   suppressed: number;
   accounts: Set<string>;
   addresses: Set<string>;
@@ -24,7 +38,7 @@ interface Budget {
 /**
  * Keeps a flood of refused calls from filling the disk: beyond the budget they are counted, and the count is written as one entry when
  * the minute is over. Logins, known callers and strangers have a budget each, and every address a share of it, so that noise of
- * one kind does not hide another.
+ * one kind does not hide another. A principal has a budget too, whatever they are refused for.
  */
 export class Refusals {
   readonly #record: (entry: AuditEntry) => Promise<void>;
@@ -34,11 +48,13 @@ export class Refusals {
     this.#record = record;
   }
 
-  async record(entry: AuditEntry): Promise<void> {
-    const budget = this.#budget(entry);
+  /** `isPrincipal`: the caller was let in, and then refused. */
+  async record(entry: AuditEntry, isPrincipal = false): Promise<void> {
+    const budget = this.#budget(entry, isPrincipal);
     if (budget.hour !== hourOf(entry)) {
       budget.hour = hourOf(entry);
       budget.usedInHour = 0;
+      budget.distinct.clear();
     }
     if (budget.minute !== minuteOf(entry)) {
       // Before anything is awaited: of those who come together at the turn of the minute, one begins it.
@@ -47,10 +63,12 @@ export class Refusals {
       await this.#summarize(budget, entry);
     }
     budget.last = entry;
-    const group = addressGroup(entry.ip);
+    const group = isPrincipal ? '' : addressGroup(entry.ip);
     const address = budget.usedByAddress.size < ADDRESSES_MAX || budget.usedByAddress.has(group) ? group : 'others';
     const used = budget.usedByAddress.get(address) ?? 0;
-    if (used >= PER_MINUTE_AND_ADDRESS_MAX || budget.usedInHour >= PER_HOUR_MAX) {
+    const { perMinute, perHour } = budget.bounds;
+    const isUsedUp = used >= perMinute || budget.usedInHour >= perHour;
+    if (isUsedUp && !(isPrincipal && isFirst(budget, entry))) {
       budget.suppressed++;
       if (budget.accounts.size < NAMED_MAX && entry.actor_name !== '') budget.accounts.add(entry.actor_name);
       if (budget.addresses.size < NAMED_MAX) budget.addresses.add(entry.ip);
@@ -58,20 +76,27 @@ export class Refusals {
     }
     budget.usedByAddress.set(address, used + 1);
     budget.usedInHour++;
+    if (isPrincipal && budget.distinct.size < DISTINCT_MAX) budget.distinct.add(distinctionOf(entry));
     await this.#record(entry);
   }
 
-  #budget(entry: AuditEntry): Budget {
-    const kind = entry.action === 'auth:login' ? 'login' : entry.actor_id === '' ? 'stranger' : 'known';
-    const key = `${entry.tenant_id} ${kind}`;
+  #budget(entry: AuditEntry, isPrincipal: boolean): Budget {
+    const key = this.#keyOf(entry, isPrincipal);
     let budget = this.#budgets.get(key);
     if (budget === undefined) {
-      const sets = { usedByAddress: new Map(), accounts: new Set<string>(), addresses: new Set<string>() };
-      const [minute, hour] = [minuteOf(entry), hourOf(entry)];
-      budget = { minute, hour, usedInHour: 0, suppressed: 0, last: entry, ...sets };
+      budget = newBudget(entry, isPrincipal ? OF_PRINCIPAL : OF_CALLERS);
       this.#budgets.set(key, budget);
     }
     return budget;
+  }
+
+  #keyOf({ tenant_id, action, actor_id }: AuditEntry, isPrincipal: boolean): string {
+    if (isPrincipal) {
+      const own = `${tenant_id} principal ${actor_id}`;
+      return this.#budgets.has(own) || this.#budgets.size < PRINCIPALS_MAX ? own : `${tenant_id} principals`;
+    }
+    const kind = action === 'auth:login' ? 'login' : actor_id === '' ? 'stranger' : 'known';
+    return `${tenant_id} ${kind}`;
   }
 
   /** The last of the suppressed calls stands for all of them; the details say for how many, of whom and from where. */
@@ -93,11 +118,35 @@ export class Refusals {
     }
   }
 
-  /** Writes the counts that no later refusal has written yet. */
-  async flush(): Promise<void> {
-    for (const budget of this.#budgets.values()) await this.#summarize(budget, budget.last);
+  /** Writes the counts that no later refusal has written yet, and drops the budgets of those who were not refused in this hour. */
+  async flush(now: number): Promise<void> {
+    for (const [key, budget] of this.#budgets) {
+      await this.#summarize(budget, budget.last);
+      if (budget.suppressed === 0 && budget.hour < hourOf({ at: now })) this.#budgets.delete(key);
+    }
   }
 }
 
-const minuteOf = (entry: AuditEntry) => Math.floor(entry.at / MINUTE_MS);
-const hourOf = (entry: AuditEntry) => Math.floor(entry.at / HOUR_MS);
+function newBudget(entry: AuditEntry, bounds: Bounds): Budget {
+  return {
+    bounds,
+    minute: minuteOf(entry),
+    usedByAddress: new Map(),
+    hour: hourOf(entry),
+    usedInHour: 0,
+    distinct: new Set(),
+    suppressed: 0,
+    accounts: new Set(),
+    addresses: new Set(),
+    last: entry,
+  };
+}
+
+function isFirst({ distinct }: Budget, entry: AuditEntry): boolean {
+  return distinct.size < DISTINCT_MAX && !distinct.has(distinctionOf(entry));
+}
+
+const distinctionOf = ({ action, status, reason }: AuditEntry) => `${action} ${status} ${reason}`;
+
+const minuteOf = (entry: Pick<AuditEntry, 'at'>) => Math.floor(entry.at / MINUTE_MS);
+const hourOf = (entry: Pick<AuditEntry, 'at'>) => Math.floor(entry.at / HOUR_MS);

@@ -7,9 +7,14 @@ import type { Actor, Principal } from '../principal.ts';
 import type { Database, Reader } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
 
-const CACHE_CAPACITY = 20_000;
 /** Whoever writes to the database could keep the epoch from rising, so what it stands for is read again now and then all the same. */
 const TRUSTED_MS = 30 * SECOND_MS;
+/** With the policies that cached principals have, each counted once. */
+const PRINCIPALS_BYTES_MAX = 64 * 1024 * 1024;
+/** A principal without its rules: texts of the rows it was made from, and the credential it is found by. */
+const PRINCIPAL_BYTES = 4 * 1024;
+const EPOCHS_BYTES_MAX = 4 * 1024 * 1024;
+const EPOCH_BYTES = 128;
 
 /** What a request proved beyond knowing the credential. */
 export interface Proofs {
@@ -40,6 +45,8 @@ export interface Resolved {
   epoch: number;
   /** What each request must show beside the credential, such as a certificate; refuses by throwing. */
   prove?: Prove;
+  /** What `prove` holds in memory, at most. */
+  proofBytes?: number;
 }
 
 interface Cached extends Resolved {
@@ -79,9 +86,14 @@ export class Authentication {
   readonly #epochs: Epochs;
   readonly #committed: View;
   readonly #clock: Clock;
-  readonly #cache = new BoundedCache<string, Cached>(CACHE_CAPACITY);
+  readonly #cache = new BoundedCache<string, Cached>({
+    bytesMax: PRINCIPALS_BYTES_MAX,
+    bytesOf: ({ principal, proofBytes = 0 }, credential) =>
+      PRINCIPAL_BYTES + credential.length + proofBytes + sizeOf(principal.ceilings),
+    sharedParts: ({ principal }) => principal.policies,
+  });
   /** The highest epoch of each tenant that was seen: one that goes back was put back, and with it what was revoked since would count again. */
-  readonly #highest = new BoundedCache<string, number>(CACHE_CAPACITY);
+  readonly #highest = new BoundedCache<string, number>({ bytesMax: EPOCHS_BYTES_MAX, bytesOf: () => EPOCH_BYTES });
 
   constructor(
     schemes: readonly CredentialScheme[],
@@ -178,6 +190,12 @@ export class Authentication {
     if (found === null) throw invalidToken('no credential was given');
     return found;
   }
+}
+
+function sizeOf(ceilings: Principal['ceilings']): number {
+  let bytes = 0;
+  for (const ceiling of ceilings) bytes += ceiling.bytes;
+  return bytes;
 }
 
 /** The caller learns only that the token is no good; the audit log learns why, and whose it was if that is certain. */

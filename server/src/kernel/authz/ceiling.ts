@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Cidr } from '../cidr.ts';
+import { ceilingSize } from './compiled-size.ts';
 import { addressIsIn, compileCidrs } from './condition.ts';
 import type { AccessRequest } from './evaluate.ts';
 import { MAX_ACTION_CHARS, MAX_CIDR_CHARS, MAX_SCOPE_ENTRIES, MAX_VAULT_NAME_CHARS } from './limits.ts';
@@ -48,9 +49,12 @@ export interface Ceiling {
   readonly places: ResourcePattern | null;
   /** What is in a vault is reached only if it is of this environment. */
   readonly environment: string | null;
+  /** What it holds in memory, at most. */
+  readonly bytes: number;
 }
 
-export function compileCeiling({ scope, ip_allowlist }: CeilingInput): Ceiling {
+export function compileCeiling(input: CeilingInput): Ceiling {
+  const { scope, ip_allowlist } = input;
   const { vaults, actions } = scope ?? {};
   return {
     vaults: vaults === undefined ? null : compileEach(vaults, compileVaultNamePattern, '/scope/vaults'),
@@ -58,6 +62,7 @@ export function compileCeiling({ scope, ip_allowlist }: CeilingInput): Ceiling {
     cidrs: ip_allowlist === undefined ? null : compileCidrs(ip_allowlist, '/ip_allowlist'),
     places: null,
     environment: null,
+    bytes: ceilingSize(input),
   };
 }
 

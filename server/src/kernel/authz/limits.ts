@@ -19,5 +19,7 @@ export const MAX_CIDR_CHARS = 49;
 export const MAX_SCOPE_ENTRIES = 64;
 export const MAX_VAULT_NAME_CHARS = 63;
 
-/** Simulation lets callers name actions freely, so what a policy remembers per action must not grow with them. */
-export const MAX_INDEXED_ACTIONS = 256;
+/** Simulation lets callers name actions freely, so what a policy caches per action must not grow with them. */
+export const MAX_INDEXED_ACTIONS = 128;
+/** Over all actions: a policy of many statements caches fewer. */
+export const MAX_INDEXED_STATEMENTS = 2_048;

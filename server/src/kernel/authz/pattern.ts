@@ -41,12 +41,25 @@ export function compileActionPattern(text: string): Pattern {
   if (full.length > MAX_ACTION_CHARS || !ACTION_PATTERN.test(full)) {
     throw new PatternError('Write an action as <resource>:<verb> in lower case, with * only for a whole half.');
   }
-  const colon = full.indexOf(':');
-  const noun = full.slice(0, colon);
-  const verb = full.slice(colon + 1);
-  const start = noun === '*' ? '' : `${noun}:`;
-  const end = verb === '*' ? '' : `:${verb}`;
-  return { text, matches: (value) => isAction(value) && value.startsWith(start) && value.endsWith(end) };
+  return new ActionPattern(text, full);
+}
+
+/** A class, since a tenant may have thousands of patterns: a closure for each would take several times the memory. */
+class ActionPattern implements Pattern {
+  readonly text: string;
+  readonly #start: string;
+  readonly #end: string;
+
+  constructor(text: string, full: string) {
+    const colon = full.indexOf(':');
+    this.text = text;
+    this.#start = full.startsWith('*') ? '' : full.slice(0, colon + 1);
+    this.#end = full.endsWith('*') ? '' : full.slice(colon);
+  }
+
+  matches(value: string): boolean {
+    return isAction(value) && value.startsWith(this.#start) && value.endsWith(this.#end);
+  }
 }
 
 /**
@@ -91,14 +104,7 @@ export function compileResourcePattern(text: string): ResourcePattern {
   }
   const segments = text.split('/');
   segments.forEach(refuseBadSegment);
-  const matchesResource = matcherOf(segments);
-  return {
-    text,
-    matchesResource,
-    matches: (value) => isResource(value) && matchesResource(value),
-    reach: (vault) => reachOfPattern(segments, vault),
-    vaults: () => vaultsOfPattern(segments),
-  };
+  return new SegmentPattern(text, segments);
 }
 
 function refuseBadSegment(segment: string): void {
@@ -114,20 +120,67 @@ function refuseBadSegment(segment: string): void {
 }
 
 /** Nearly all patterns are a literal or a literal followed by a subtree; those cost one comparison. */
-function matcherOf(segments: readonly string[]): (resource: string) => boolean {
+type Form = 'everything' | 'literal' | 'below' | 'subtree' | 'segments';
+
+function formOf(segments: readonly string[]): Form {
   const last = segments.at(-1);
-  const base = segments.slice(0, -1).join('/');
-  if (segments.length === 1 && (last === '*' || last === DEEP)) return () => true;
-  if (!base.includes('*')) {
-    const whole = segments.join('/');
-    const below = `${base}/`;
-    if (last === '*') return (resource) => resource.startsWith(below);
-    if (last === DEEP) return (resource) => resource === base || resource.startsWith(below);
-    if (!whole.includes('*')) return (resource) => resource === whole;
+  const firstWild = segments.findIndex((segment) => segment.includes('*'));
+  if (segments.length === 1 && (last === '*' || last === DEEP)) return 'everything';
+  if (firstWild === -1) return 'literal';
+  if (firstWild < segments.length - 1) return 'segments';
+  if (last === '*') return 'below';
+  return last === DEEP ? 'subtree' : 'segments';
+}
+
+/** Holds no more than matching needs: `reach` and `vaults`, which lists ask for, split the text again. */
+class SegmentPattern implements ResourcePattern {
+  readonly text: string;
+  readonly #form: Form;
+  /** What lies below begins with it, where the form is `below` or `subtree`. */
+  readonly #below: string;
+  readonly #segments: readonly string[] | null;
+
+  constructor(text: string, segments: readonly string[]) {
+    this.text = text;
+    this.#form = formOf(segments);
+    const isBelow = this.#form === 'below' || this.#form === 'subtree';
+    this.#below = isBelow ? text.slice(0, text.lastIndexOf('/') + 1) : '';
+    // A final `*` is one segment and then anything; spelling it so leaves the matcher with a single crossing wildcard.
+    const parts = segments.at(-1) === '*' ? [...segments, DEEP] : segments;
+    this.#segments = this.#form === 'segments' ? parts : null;
   }
-  // A final `*` is one segment and then anything; spelling it so leaves the matcher with a single crossing wildcard.
-  const parts = last === '*' ? [...segments, DEEP] : segments;
-  return (resource) => segmentsMatch(parts, resource);
+
+  matchesResource(resource: string): boolean {
+    switch (this.#form) {
+      case 'everything':
+        return true;
+      case 'literal':
+        return resource === this.text;
+      case 'below':
+        return resource.startsWith(this.#below);
+      case 'subtree':
+        return resource.startsWith(this.#below) || isParent(resource, this.#below);
+      case 'segments':
+        return segmentsMatch(this.#segments ?? [], resource);
+    }
+  }
+
+  matches(value: string): boolean {
+    return isResource(value) && this.matchesResource(value);
+  }
+
+  reach(vault: string): Reach {
+    return reachOfPattern(this.text.split('/'), vault);
+  }
+
+  vaults(): Reach {
+    return vaultsOfPattern(this.text.split('/'));
+  }
+}
+
+/** `a/**` is also `a` itself. */
+function isParent(resource: string, below: string): boolean {
+  return resource.length === below.length - 1 && below.startsWith(resource);
 }
 
 const VAULT_NAME_PATTERN = new RegExp(`^[A-Za-z0-9*][A-Za-z0-9._*-]{0,${MAX_VAULT_NAME_CHARS - 1}}$`);

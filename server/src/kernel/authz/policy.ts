@@ -1,9 +1,11 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { policySize } from './compiled-size.ts';
 import { type CompiledCondition, Condition, compileCondition } from './condition.ts';
 import {
   MAX_ACTION_CHARS,
   MAX_INDEXED_ACTIONS,
+  MAX_INDEXED_STATEMENTS,
   MAX_POLICY_DOCUMENT_BYTES,
   MAX_POLICY_STATEMENTS,
   MAX_RESOURCE_PATTERN_CHARS,
@@ -69,6 +71,8 @@ export interface StatementsByEffect {
 
 export interface CompiledPolicy {
   readonly name: string;
+  /** What it holds in memory, at most. */
+  readonly bytes: number;
   readonly statements: readonly CompiledStatement[];
   statementsFor(action: string): StatementsByEffect;
 }
@@ -85,7 +89,7 @@ export function compilePolicy(name: string, document: PolicyDocument): CompiledP
     throw new PolicyError('', `Keep the document within ${MAX_POLICY_DOCUMENT_BYTES} bytes; split it into policies.`);
   }
   const statements = document.statement.map((statement, index) => compileStatement(statement, `/statement/${index}`));
-  return { name, statements, statementsFor: indexByAction(statements) };
+  return { name, bytes: policySize(document), statements, statementsFor: indexByAction(statements) };
 }
 
 function refuseBadShape(document: unknown): void {
@@ -119,11 +123,12 @@ export function compileEach<T>(texts: readonly string[], compile: (text: string)
 }
 
 /**
- * Requests repeat a few dozen actions, so each action's statements are found once per policy and kept. When the room is
- * used up, which only invented actions in simulations can do, it starts afresh.
+ * Requests repeat a few dozen actions, so each action's statements are found once per policy and cached. When the room is
+ * used up, by invented actions in simulations or by very many statements, it starts afresh.
  */
 function indexByAction(statements: readonly CompiledStatement[]): (action: string) => StatementsByEffect {
   const byAction = new Map<string, StatementsByEffect>();
+  let indexed = 0;
   return (action) => {
     const known = byAction.get(action);
     if (known) return known;
@@ -132,7 +137,11 @@ function indexByAction(statements: readonly CompiledStatement[]): (action: strin
       allow: relevant.filter(({ effect }) => effect === 'allow'),
       deny: relevant.filter(({ effect }) => effect === 'deny'),
     };
-    if (byAction.size >= MAX_INDEXED_ACTIONS) byAction.clear();
+    if (byAction.size >= MAX_INDEXED_ACTIONS || indexed + relevant.length > MAX_INDEXED_STATEMENTS) {
+      byAction.clear();
+      indexed = 0;
+    }
+    indexed += relevant.length;
     byAction.set(action, found);
     return found;
   };

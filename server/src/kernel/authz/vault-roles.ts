@@ -1,5 +1,6 @@
+import { ownPolicySize } from './compiled-size.ts';
 import { ALL_PATHS, exactly } from './path-ranges.ts';
-import { compileActionPattern, isResource, type ResourcePattern } from './pattern.ts';
+import { compileActionPattern, isResource, type Pattern, type ResourcePattern } from './pattern.ts';
 import type { CompiledPolicy, CompiledStatement } from './policy.ts';
 
 /** What a person or group may be in a vault. */
@@ -37,7 +38,12 @@ const WRITE = [
 ];
 const MANAGE = [...WRITE, 'vaults:update', 'vaults:delete', 'vaults:restore', 'members:*'];
 
-const ACTIONS: Record<VaultRole, readonly string[]> = { reader: READ, writer: WRITE, manager: MANAGE };
+/** Compiled once for all: a tenant may have thousands of members. */
+const ACTIONS: Record<VaultRole, readonly Pattern[]> = {
+  reader: READ.map(compileActionPattern),
+  writer: WRITE.map(compileActionPattern),
+  manager: MANAGE.map(compileActionPattern),
+};
 
 /**
  * Memberships as a policy, so that there is one way to decide. A person may be in thousands of vaults: the names of each role are one
@@ -47,12 +53,13 @@ export function membershipPolicy(memberships: readonly Membership[]): CompiledPo
   const statements = VAULT_ROLES.flatMap((role): CompiledStatement[] => {
     const vaults = new Set(memberships.filter((m) => m.role === role).map((m) => m.vault));
     if (vaults.size === 0) return [];
-    const actions = ACTIONS[role].map(compileActionPattern);
+    const actions = ACTIONS[role];
     return [{ sid: role, effect: 'allow', actions, resources: [inVaults(vaults)], condition: [] }];
   });
   const byAction = new Map<string, CompiledStatement[]>();
   return {
     name: 'role/vault-member',
+    bytes: ownPolicySize(memberships.length, []),
     statements,
     statementsFor(action) {
       let allow = byAction.get(action);

@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
-import { BoundedCache } from '../bounded-cache.ts';
+import { BoundedCache, SECRET_KEY_BYTES } from '../bounded-cache.ts';
 import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
 import { unavailable } from '../errors.ts';
 import { ROW_PURPOSE, type RowKeySource } from '../integrity/row-keys.ts';
@@ -26,7 +26,7 @@ import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './seali
 
 export type { MacKey } from './key-wrapping.ts';
 
-const CACHE_CAPACITY = 10_000;
+const KEYS_BOUNDS = { bytesMax: 8 * 1024 * 1024, bytesOf: () => SECRET_KEY_BYTES };
 /** A random 96-bit IV repeats with noticeable chance near 2^32 uses of a key; a key retires far earlier. */
 export const KEY_USES_MAX = 2 ** 30;
 /** Uses are reserved in blocks that grow: a restart wastes at most a small one, and counting costs a busy key one write in a million. */
@@ -64,8 +64,8 @@ export class Keyring implements RowKeySource {
   readonly #database: Database;
   readonly #root: RootKey;
   readonly #clock: Clock;
-  readonly #keys = new BoundedCache<string, KeyObject>(CACHE_CAPACITY);
-  readonly #newest = new BoundedCache<string, Newest>(CACHE_CAPACITY);
+  readonly #keys = new BoundedCache<string, KeyObject>(KEYS_BOUNDS);
+  readonly #newest = new BoundedCache<string, Newest>(KEYS_BOUNDS);
   /** Keys from before a rekey, which seal nothing more. */
   readonly #retired = new WeakSet<KeyObject>();
   /** Reservations under way, so that many first seals at once reserve one block. */

@@ -1,9 +1,9 @@
-import { BoundedCache } from '../bounded-cache.ts';
+import { BoundedCache, SECRET_KEY_BYTES } from '../bounded-cache.ts';
 import { equalBytes } from '../crypto/digest.ts';
 import type { MacKey } from '../crypto/keyring.ts';
 import { UnsealError } from '../crypto/sealing.ts';
 
-const CACHE_CAPACITY = 10_000;
+const KEYS_BOUNDS = { bytesMax: 8 * 1024 * 1024, bytesOf: () => SECRET_KEY_BYTES };
 const VERSION_BYTES = 4;
 
 /** The purpose of the key that authenticates a tenant's rows. It only makes MACs, and is replaced by a rekey alone. */
@@ -32,7 +32,7 @@ export class ForgedRowError extends Error {
  * stolen copy and an old root key, can authenticate nothing.
  */
 export class RowKeys {
-  readonly #keys = new BoundedCache<string, MacKey>(CACHE_CAPACITY);
+  readonly #keys = new BoundedCache<string, MacKey>(KEYS_BOUNDS);
   #source: RowKeySource | null = null;
   #report: (error: ForgedRowError) => void = () => {};
 

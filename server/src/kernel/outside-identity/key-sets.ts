@@ -1,4 +1,4 @@
-import { BoundedCache } from '../bounded-cache.ts';
+import { BoundedCache, KEY_PAIR_BYTES } from '../bounded-cache.ts';
 import { type Clock, SECOND_MS } from '../clock.ts';
 import { parseJson } from '../http/json.ts';
 import { type HttpClient, type OutgoingAnswer, OutgoingFailure, parseOutgoingUrl } from '../outbound/http-client.ts';
@@ -6,7 +6,8 @@ import type { OutsideAlgorithm } from './algorithms.ts';
 import { candidates, isRecord, type KeySet, keySetOf, type OutsideKey } from './key-set.ts';
 import { OutsideRefusal, refuse } from './refusal.ts';
 
-const SETS_MAX = 2000;
+const BYTES_MAX = 32 * 1024 * 1024;
+const SET_BYTES = 1024;
 const DOCUMENT_BYTES_MAX = 256 * 1024;
 /** An unknown key id makes us look for new keys, but garbage cannot make us look all the time. */
 export const MISS_COOLDOWN_MS = 30 * SECOND_MS;
@@ -36,11 +37,18 @@ interface KeptSet {
   fetching: Promise<KeySet> | null;
 }
 
+function nameOf({ owner, issuer, jwksUrl, ttlMs, onlyOpened = false }: KeySource): string {
+  return JSON.stringify([owner, issuer, jwksUrl, ttlMs, onlyOpened]);
+}
+
 /** Keys that sign outside: fetched when needed, kept for a while. */
 export class KeySets {
   readonly #http: HttpClient;
   readonly #clock: Clock;
-  readonly #sets = new BoundedCache<string, KeptSet>(SETS_MAX);
+  readonly #sets = new BoundedCache<string, KeptSet>({
+    bytesMax: BYTES_MAX,
+    bytesOf: ({ known }, name) => SET_BYTES + 2 * name.length + (known?.keys.length ?? 0) * KEY_PAIR_BYTES,
+  });
 
   constructor(http: HttpClient, clock: Clock) {
     this.#http = http;
@@ -82,8 +90,7 @@ export class KeySets {
   }
 
   #kept(source: KeySource): KeptSet {
-    const { owner, issuer, jwksUrl, ttlMs, onlyOpened = false } = source;
-    const name = JSON.stringify([owner, issuer, jwksUrl, ttlMs, onlyOpened]);
+    const name = nameOf(source);
     let kept = this.#sets.get(name);
     if (kept === undefined) {
       kept = { known: null, until: 0, missedAt: Number.NEGATIVE_INFINITY, failure: null, fetching: null };
@@ -100,6 +107,8 @@ export class KeySets {
           kept.known = set;
           kept.until = this.#clock.now() + source.ttlMs;
           kept.failure = null;
+          // Stored anew, since it holds more than before.
+          this.#sets.set(nameOf(source), kept);
           return set;
         },
         (thrown) => {

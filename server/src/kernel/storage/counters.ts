@@ -1,7 +1,10 @@
+import type { QuotaName } from '../limits/quotas.ts';
 import type { Tx } from './database.ts';
 
 /** What is counted; one list, so that two nouns can never share a counter. */
 export type CounterName = 'environments' | 'app_connections' | 'federations';
+/** Held, not counted with: rows are counted against a quota, and this row keeps others from adding one meanwhile. */
+export type LockName = `quota ${QuotaName}`;
 
 /** The next number of this kind in the tenant, from 1. Whoever asks at the same time waits until this transaction has ended. */
 export async function nextNumber(tx: Tx, tenantId: string, name: CounterName): Promise<number> {
@@ -36,5 +39,14 @@ export async function holdCounter(tx: Tx, tenantId: string, name: CounterName): 
     .where('tenant_id', '=', tenantId)
     .where('name', '=', name)
     .forUpdate()
+    .execute();
+}
+
+/** Waits for whoever holds it, and makes others wait until this transaction has ended; also the first time, when there is no row yet. */
+export async function lockCounter(tx: Tx, tenantId: string, name: LockName): Promise<void> {
+  await tx
+    .insertInto('counters')
+    .values({ tenant_id: tenantId, name, value: 0 })
+    .onConflict((c) => c.columns(['tenant_id', 'name']).doUpdateSet((eb) => ({ value: eb.ref('counters.value') })))
     .execute();
 }

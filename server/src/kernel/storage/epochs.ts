@@ -7,13 +7,20 @@ const READ_EPOCH = new PreparedQuery<{ tenantId: string }, { epoch: number }>((d
   db.selectFrom('tenants').select('epoch').where('tenant_id', '=', parameter('tenantId')),
 );
 
-const KNOWN_MAX = 10_000;
+const BYTES_MAX = 4 * 1024 * 1024;
+const ENTRY_BYTES = 320;
 
 /** The tenant's epoch as of now: what was committed before a request began is seen by it. Requests at the same time share a query. */
 export class Epochs {
   readonly #database: Database;
-  readonly #readings = new BoundedCache<string, SharedRun<number | null>>(KNOWN_MAX);
-  readonly #known = new BoundedCache<string, { version: number; epoch: number | null }>(KNOWN_MAX);
+  readonly #readings = new BoundedCache<string, SharedRun<number | null>>({
+    bytesMax: BYTES_MAX,
+    bytesOf: () => ENTRY_BYTES,
+  });
+  readonly #known = new BoundedCache<string, { version: number; epoch: number | null }>({
+    bytesMax: BYTES_MAX,
+    bytesOf: () => ENTRY_BYTES,
+  });
 
   constructor(database: Database) {
     this.#database = database;

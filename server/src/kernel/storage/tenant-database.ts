@@ -4,7 +4,9 @@ import type { Database, DatabaseKind, Reader, Tx, Work } from './database.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 
 /** Enough for the tenants that are active at a time. */
-const TENANTS_MAX = 1000;
+const BYTES_MAX = 4 * 1024 * 1024;
+/** One holds a query builder and its connections' queue. */
+const DATABASE_BYTES = 4 * 1024;
 
 /** How one tenant's work of one kind uses the database. */
 export type OwnPart = Pick<Database, 'read' | 'query' | 'transaction'>;
@@ -67,9 +69,9 @@ class TenantDatabase implements Database {
 /** Made once for each tenant and kind of work: building one costs more than using it. */
 export class TenantDatabases {
   readonly #made: Record<Work, BoundedCache<string, Database>> = {
-    request: new BoundedCache(TENANTS_MAX),
-    bulk: new BoundedCache(TENANTS_MAX),
-    authentication: new BoundedCache(TENANTS_MAX),
+    request: databaseCache(),
+    bulk: databaseCache(),
+    authentication: databaseCache(),
   };
   readonly #whole: Database;
   readonly #partOf: (tenantId: string, work: Work) => OwnPart;
@@ -87,4 +89,8 @@ export class TenantDatabases {
     }
     return database;
   }
+}
+
+function databaseCache(): BoundedCache<string, Database> {
+  return new BoundedCache({ bytesMax: BYTES_MAX, bytesOf: () => DATABASE_BYTES });
 }
