@@ -279,6 +279,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
     await kernel.clockGuard.firstLook();
+    for (const { code, message } of kernel.warnings) log.warn({ warning: code }, message);
     Object.assign(kernel.addresses, await server.listen());
     const background = startBackground(kernel, heads, jobs);
     const close = async () => {

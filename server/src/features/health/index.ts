@@ -8,6 +8,7 @@ export { HEALTH_ENDPOINTS } from './contract.ts';
 
 /** `isStopping` turns readiness off before connections are drained, so that a balancer looks elsewhere first. */
 export function healthFeature(kernel: Kernel, isStopping: () => boolean): Feature {
+  const warnings = kernel.warnings.filter(({ isPublic }) => isPublic).map(({ code }) => code);
   return {
     name: 'health',
     endpoints: [
@@ -17,7 +18,7 @@ export function healthFeature(kernel: Kernel, isStopping: () => boolean): Featur
         kernel.clockGuard.refuseWrongClock();
         await kernel.database.ping();
         await kernel.audit.ready();
-        return { status: 'ready' as const };
+        return { status: 'ready' as const, details: { warnings } };
       }),
       bind(contract.metrics, () => kernel.metrics.registry.metrics()),
     ],
