@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { TSchema } from 'typebox';
-import { DECLARATIONS } from '../server/src/app.ts';
+import { DECLARATIONS } from '../server/src/declarations.ts';
 import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
 import { type Input, type MakeInput, nameOf, pathOf } from './support/endpoint-inputs.ts';
 import {

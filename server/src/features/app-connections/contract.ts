@@ -405,17 +405,3 @@ export const fetchSecret = endpoint({
   output: readSecret.output,
   errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED'],
 });
-
-export const APP_CONNECTION_ENDPOINTS = [
-  createConnection,
-  listConnections,
-  listAutoPaths,
-  readConnectionByClient,
-  readConnection,
-  updateConnection,
-  deleteConnection,
-  rotateConnection,
-  revokeCertificate,
-  exportBundle,
-  fetchSecret,
-] as const;

@@ -66,5 +66,3 @@ export const metrics = endpoint({
   raw: 'text/plain; version=0.0.4; charset=utf-8',
   errors: [],
 });
-
-export const HEALTH_ENDPOINTS = [health, ready, metrics];
