@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { chownSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { pause, spawnService, stopService } from '../support/process.ts';
+import { pause, runService, spawnService, stopService } from '../support/process.ts';
 import { call } from '../support/service.ts';
 
 /** Another process of the same user, or what a crash leaves behind. */
@@ -49,4 +50,22 @@ test('plain http where others reach it is told in the log of the start and by /h
   const quiet = await call(closed.url, 'GET', '/health/ready');
   assert.deepEqual(quiet.body, { status: 'ready', details: { warnings: [] } });
   await stopService(closed);
+});
+
+test('a folder or key that belongs to another user is not used, by root either', async (t) => {
+  if (process.geteuid?.() !== 0) return t.skip('only root can give files away');
+  const [nobody, own] = [65_534, 0];
+  const { dataDir, ...service } = await spawnService();
+  await stopService({ dataDir, ...service });
+  for (const name of ['root.key', '.']) {
+    chownSync(join(dataDir, name), nobody, nobody);
+    const { code, stderr } = await runService({ dataDir });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^Coffer cannot start\. The (root key file|data folder) \S+ belongs to another user \(uid 65534\).*chown/,
+    );
+    chownSync(join(dataDir, name), own, own);
+  }
+  await stopService(await spawnService({ dataDir }));
 });
