@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { DECLARATIONS } from '../server/src/app.ts';
+import { DECLARATIONS } from '../server/src/declarations.ts';
 import { APPROVALS } from '../server/src/features/approvals/index.ts';
 import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
 import { newId } from '../server/src/kernel/ids.ts';

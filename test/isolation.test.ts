@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { TSchema } from 'typebox';
-import { DECLARATIONS } from '../server/src/app.ts';
+import { DECLARATIONS } from '../server/src/declarations.ts';
 import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
 import { type Input, type MakeInput, nameOf, pathOf } from './support/endpoint-inputs.ts';
 import {
@@ -43,7 +43,16 @@ const PLAIN = new Set(
     ],
     ['document', 'action', 'context', 'key_name', 'dry_run', 'on_existing', 'dotenv'],
     // How a machine proves who it is, and what it may do where it may do anything.
-    ['dpop_jkt', 'allowed_paths', 'scopes', 'mtls_required', 'require_dpop', 'external_ca_pem', 'csr_pem'],
+    [
+      'dpop_jkt',
+      'allowed_paths',
+      'scopes',
+      'mtls_required',
+      'require_dpop',
+      'external_ca_pem',
+      'denied_thumbprints',
+      'csr_pem',
+    ],
     ['concurrent_session_limit', 'concurrent_session_action', 'concurrent_session_ttl_seconds'],
     ['client_secret', 'certificate', 'overlap_seconds', 'certificate_ttl_days', 'updateConnection.name'],
     // What is encrypted, with a key that the path names; an envelope of another's has its own test.

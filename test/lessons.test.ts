@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as OTPAuth from 'otpauth';
-import { DECLARATIONS } from '../server/src/app.ts';
+import { DECLARATIONS } from '../server/src/declarations.ts';
 import { encodeCursor } from '../server/src/kernel/storage/cursor.ts';
 import {
   addPerson,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../server/src/app.ts';
+import { DECLARATIONS } from '../server/src/declarations.ts';
 import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
 import { type Input, nameOf } from './support/endpoint-inputs.ts';
 import { type Neighbours, type Side, send, startNeighbours } from './support/isolation.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../server/src/app.ts';
+import { DECLARATIONS } from '../server/src/declarations.ts';
 import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
 import { bothSpellings } from '../server/src/kernel/http/routes.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../server/src/app.ts';
+import { DECLARATIONS } from '../server/src/declarations.ts';
 import { addPerson, addTenant, addToken, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { addPolicy } from './support/vaults.ts';

@@ -25,7 +25,6 @@ const { signal } = new AbortController();
 
 before(async () => {
   server = await startPostgres({
-    authMethod: 'scram-sha-256',
     flags: ['-c', 'log_statement=all', '-c', 'log_connections=on'],
     tls: { certificate: LOCALHOST_CERTIFICATE, key: LOCALHOST_KEY },
     onLog: (text) => {

@@ -19,7 +19,7 @@ let port: number;
 let roles = 0;
 
 before(async () => {
-  target = await startPostgres({ authMethod: 'scram-sha-256' });
+  target = await startPostgres();
   port = Number(new URL(target.url).port);
 });
 after(() => target.remove());

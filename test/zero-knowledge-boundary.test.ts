@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { openZeroKnowledge, sealZeroKnowledge, type ZeroKnowledgeLocation } from '../client/src/index.ts';
-import { DECLARATIONS } from '../server/src/app.ts';
+import { DECLARATIONS } from '../server/src/declarations.ts';
 import { nameOf } from './support/endpoint-inputs.ts';
 import { addConnection } from './support/machines.ts';
 import { addTenant, approve, ok, refused, uniqueName } from './support/people.ts';

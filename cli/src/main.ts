@@ -11,6 +11,7 @@ import {
   breakGlassResetMfa,
   bringUpToDate,
   explainFailure,
+  hardenProcess,
   loadConfig,
   newAdminToken,
   rekey,
@@ -22,6 +23,7 @@ import packageJson from '../package.json' with { type: 'json' };
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
+hardenProcess();
 // What is written here are keys and tokens: nobody else reads them, not even for a moment.
 process.umask(0o077);
 

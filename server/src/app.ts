@@ -2,66 +2,50 @@ import type { Logger } from 'pino';
 import packageJson from '../package.json' with { type: 'json' };
 import { AUTHENTICATED_TABLES } from './authenticated-tables.ts';
 import { bootstrap } from './bootstrap.ts';
-import { AGGREGATE_ENDPOINTS, aggregateFeature } from './features/aggregate/index.ts';
+import { aggregateFeature } from './features/aggregate/index.ts';
 import {
-  APP_CONNECTION_ENDPOINTS,
   appConnectionsFeature,
   ConnectionTokens,
   connectionPolicies,
   findConnection,
 } from './features/app-connections/index.ts';
 import {
-  APPROVAL_ENDPOINTS,
   type ApprovalPorts,
   type ApprovalsFeature,
   approvalsFeature,
   breakGlassUsesOf,
 } from './features/approvals/index.ts';
-import { ATTESTATION_ENDPOINTS, attestationFeature } from './features/attestation/index.ts';
-import { AUDIT_ENDPOINTS, auditFeature } from './features/audit/index.ts';
+import { attestationFeature } from './features/attestation/index.ts';
+import { auditFeature } from './features/audit/index.ts';
+import { Certificates, certificatesFeature, OwnIdentity } from './features/certificates/index.ts';
 import {
-  CERTIFICATE_ENDPOINTS,
-  Certificates,
-  certificatesFeature,
-  OwnIdentity,
-} from './features/certificates/index.ts';
-import {
-  EAAS_ENDPOINTS,
   eaasFeature,
   markPending as markKeyPending,
   unmarkPending as unmarkKeyPending,
 } from './features/eaas/index.ts';
-import { ENVIRONMENT_ENDPOINTS, environmentsFeature, forgetSecrets } from './features/environments/index.ts';
-import { ESO_ENDPOINTS, esoFeature } from './features/eso/index.ts';
-import { deleteFederationsOf, FEDERATION_ENDPOINTS, federationsFeature } from './features/federations/index.ts';
-import { forgetGroupMember, GROUP_ENDPOINTS, groupsFeature } from './features/groups/index.ts';
-import { HEALTH_ENDPOINTS, healthFeature } from './features/health/index.ts';
-import { forgetSecondFactor, MFA_ENDPOINTS, mfaFeature, secondFactorSince } from './features/mfa/index.ts';
+import { environmentsFeature, forgetSecrets } from './features/environments/index.ts';
+import { esoFeature } from './features/eso/index.ts';
+import { deleteFederationsOf, federationsFeature } from './features/federations/index.ts';
+import { forgetGroupMember, groupsFeature } from './features/groups/index.ts';
+import { healthFeature } from './features/health/index.ts';
+import { forgetSecondFactor, mfaFeature, secondFactorSince } from './features/mfa/index.ts';
 import {
   forgetPrincipal,
-  POLICY_ENDPOINTS,
   policiesFeature,
   policiesTouching,
   policyNamesOf,
   touchedBy,
 } from './features/policies/index.ts';
-import { PQC_ENDPOINTS, PqcKeys, pqcFeature } from './features/pqc/index.ts';
-import { REFERENCE_ENDPOINTS, referenceFeature } from './features/reference/index.ts';
-import { SEARCH_ENDPOINTS, searchFeature } from './features/search/index.ts';
-import {
-  fortressVaults,
-  purgeSecrets,
-  SECRET_ENDPOINTS,
-  SecretReader,
-  secretIds,
-  secretsFeature,
-} from './features/secrets/index.ts';
-import { SESSION_ENDPOINTS, sessionsFeature } from './features/sessions/index.ts';
-import { TENANT_ENDPOINTS, tenantsFeature } from './features/tenants/index.ts';
-import { purgeTokens, TOKENIZATION_ENDPOINTS, tokenizationFeature } from './features/tokenization/index.ts';
-import { revokeOfUser, TOKEN_ENDPOINTS, tokensFeature } from './features/tokens/index.ts';
-import { TRANSFER_ENDPOINTS, transferFeature } from './features/transfer/index.ts';
-import { USER_ENDPOINTS, usersFeature } from './features/users/index.ts';
+import { PqcKeys, pqcFeature } from './features/pqc/index.ts';
+import { referenceFeature } from './features/reference/index.ts';
+import { searchFeature } from './features/search/index.ts';
+import { fortressVaults, purgeSecrets, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
+import { sessionsFeature } from './features/sessions/index.ts';
+import { tenantsFeature } from './features/tenants/index.ts';
+import { purgeTokens, tokenizationFeature } from './features/tokenization/index.ts';
+import { revokeOfUser, tokensFeature } from './features/tokens/index.ts';
+import { transferFeature } from './features/transfer/index.ts';
+import { usersFeature } from './features/users/index.ts';
 import {
   auditRetentions,
   forgetMember,
@@ -70,10 +54,9 @@ import {
   markPending,
   membershipsOf,
   unmarkPending,
-  VAULT_ENDPOINTS,
   vaultsFeature,
 } from './features/vaults/index.ts';
-import { deleteMethodsOf, WORKLOAD_ENDPOINTS, workloadIdentityFeature } from './features/workload-identity/index.ts';
+import { deleteMethodsOf, workloadIdentityFeature } from './features/workload-identity/index.ts';
 import type { Heads } from './kernel/audit/heads.ts';
 import { Authentication } from './kernel/auth/authentication.ts';
 import { PROOF_LIFE_MS } from './kernel/auth/dpop-guard.ts';
@@ -95,44 +78,16 @@ import { openKernel, openStorage } from './open-kernel.ts';
 
 export const VERSION = packageJson.version;
 
-/** Every endpoint there is, as data: what the docs, OpenAPI and the test matrix are made from. */
-export const DECLARATIONS: readonly EndpointDeclaration[] = [
-  ...SESSION_ENDPOINTS,
-  ...TOKEN_ENDPOINTS,
-  ...MFA_ENDPOINTS,
-  ...USER_ENDPOINTS,
-  ...GROUP_ENDPOINTS,
-  ...POLICY_ENDPOINTS,
-  ...VAULT_ENDPOINTS,
-  ...SECRET_ENDPOINTS,
-  ...AGGREGATE_ENDPOINTS,
-  ...SEARCH_ENDPOINTS,
-  ...TOKENIZATION_ENDPOINTS,
-  ...TRANSFER_ENDPOINTS,
-  ...APPROVAL_ENDPOINTS,
-  ...ENVIRONMENT_ENDPOINTS,
-  ...CERTIFICATE_ENDPOINTS,
-  ...APP_CONNECTION_ENDPOINTS,
-  ...FEDERATION_ENDPOINTS,
-  ...WORKLOAD_ENDPOINTS,
-  ...ESO_ENDPOINTS,
-  ...EAAS_ENDPOINTS,
-  ...ATTESTATION_ENDPOINTS,
-  ...PQC_ENDPOINTS,
-  ...TENANT_ENDPOINTS,
-  ...AUDIT_ENDPOINTS,
-  ...HEALTH_ENDPOINTS,
-  ...REFERENCE_ENDPOINTS,
-];
-
 interface Shared {
   heads: Heads;
   state: AppState;
   approvals: ApprovalsFeature;
   certificates: Certificates;
+  /** What all of them bind, once they are put together. */
+  declarations: () => readonly EndpointDeclaration[];
 }
 
-function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: Shared): Feature[] {
+function featuresOf(kernel: Kernel, { heads, state, approvals, certificates, declarations }: Shared): Feature[] {
   const reader = new SecretReader(kernel.database);
   const http = new HttpClient(kernel.outbound);
   const keySets = new KeySets(http, kernel.clock);
@@ -176,7 +131,6 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
       clientIdOf: async (db, tenantId, text) => (await findConnection(db, tenantId, text))?.client_id,
       policiesOfConnection: connectionPolicies,
     }),
-    approvals,
     vaultsFeature(kernel, {
       secretIds,
       policiesTouching,
@@ -186,11 +140,11 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
       },
     }),
     secretsFeature(kernel, SECRET_OBSERVERS, reader),
-    esoFeature(reader),
     aggregateFeature(),
     searchFeature(),
     tokenizationFeature(kernel),
     transferFeature(),
+    approvals,
     environmentsFeature(),
     certificatesFeature(certificates),
     appConnectionsFeature(kernel, {
@@ -202,16 +156,17 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates }: S
         await deleteMethodsOf(tx, tenantId, connection_no);
       },
     }),
-    eaasFeature(kernel),
     federationsFeature({ certificates, keySets }),
     workloadIdentityFeature({ http, keySets }),
+    esoFeature(reader),
+    eaasFeature(kernel),
     attestationFeature(kernel),
     pqcFeature(pqcKeys),
     tenantsFeature(),
     auditFeature({ kernel, heads, keys: pqcKeys, tables: AUTHENTICATED_TABLES, retentions: auditRetentions }),
     healthFeature(kernel, () => state.isStopping),
     referenceFeature({
-      declarations: () => DECLARATIONS,
+      declarations,
       version: VERSION,
       serverUrl: () => kernel.addresses.baseUrl,
     }),
@@ -239,7 +194,8 @@ export function assemble(kernel: Kernel, heads: Heads, state: AppState = { isSto
   };
   const approvals = approvalsFeature(kernel, approvalPorts);
   const certificates = new Certificates(kernel);
-  const features = featuresOf(kernel, { heads, state, approvals, certificates });
+  const declarations = () => endpoints.map(({ declaration }) => declaration);
+  const features = featuresOf(kernel, { heads, state, approvals, certificates, declarations });
   const endpoints = features.flatMap((feature) => feature.endpoints).map((bound) => makeReady(bound, JSON.stringify));
   for (const endpoint of endpoints) byName.set(endpoint.declaration.name, endpoint);
   return { features, endpoints, approvals, approvalPorts, certificates };
@@ -279,6 +235,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
     await kernel.clockGuard.firstLook();
+    for (const { code, message } of kernel.warnings) log.warn({ warning: code }, message);
     Object.assign(kernel.addresses, await server.listen());
     const background = startBackground(kernel, heads, jobs);
     const close = async () => {

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DECLARATIONS } from './app.ts';
+import { DECLARATIONS } from './declarations.ts';
 import { openApiDocument } from './kernel/openapi.ts';
 import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from './kernel/reference-docs.ts';
 import { configurationMarkdown } from './kernel/settings.ts';

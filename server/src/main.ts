@@ -1,6 +1,8 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
+import { hardenProcess } from './kernel/process-hardening.ts';
 
+hardenProcess();
 // Before any file is made: a kill between making one and setting its mode would leave it readable by others.
 process.umask(0o077);
 // What was compiled by an earlier start is not compiled again, which halves the time it takes. It is kept beside the code, by whoever may change

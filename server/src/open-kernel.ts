@@ -33,6 +33,7 @@ import { Idempotency } from './kernel/limits/idempotency.ts';
 import { RateLimiter } from './kernel/limits/rate-limiter.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
 import { AddressGuard } from './kernel/outbound/address-guard.ts';
+import { startWarnings } from './kernel/start-warnings.ts';
 import { lockDataFolder, makeDataFolder, StartError } from './kernel/storage/data-folder.ts';
 import { type Database, UniqueViolation } from './kernel/storage/database.ts';
 import { Epochs } from './kernel/storage/epochs.ts';
@@ -187,6 +188,7 @@ export async function openKernel(parts: {
     dpop: new DpopGuard({ database, keyring, addresses, isNonceRequired: config.isDpopNonceRequired }),
     outbound: new AddressGuard(config.outboundAllow),
     operatorTenantId: '',
+    warnings: startWarnings(config),
     nodeId,
   };
   return { kernel, heads };

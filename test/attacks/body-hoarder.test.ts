@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { DECLARATIONS } from '../../server/src/app.ts';
+import { DECLARATIONS } from '../../server/src/declarations.ts';
 import { loadConfig } from '../../server/src/kernel/config.ts';
 import { TENANT_PART } from '../../server/src/kernel/http/request-body.ts';
 import { DRAINED_BYTES_MAX } from '../../server/src/kernel/http/unread-body.ts';

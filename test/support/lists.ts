@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { DECLARATIONS } from '../../server/src/app.ts';
+import { DECLARATIONS } from '../../server/src/declarations.ts';
 import { type EndpointDeclaration, NONE } from '../../server/src/kernel/endpoint.ts';
 import { INPUTS, type Input, nameOf } from './endpoint-inputs.ts';
 import { type Side, send, senderOf } from './isolation.ts';

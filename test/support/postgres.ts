@@ -30,7 +30,6 @@ export interface PostgresServer {
 }
 
 export interface PostgresOptions {
-  authMethod?: 'password' | 'scram-sha-256';
   flags?: string[];
   /** Where it keeps its data, in a folder of its own; temporary unless given. */
   parent?: string;
@@ -68,7 +67,7 @@ async function newServer(options: PostgresOptions): Promise<NewServer> {
     password: 'coffer',
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    authMethod: options.authMethod ?? 'password',
+    authMethod: 'scram-sha-256',
     postgresFlags: ['-c', 'max_connections=200', ...(options.flags ?? []), ...(options.tls ? TLS_FLAGS : [])],
     initdbFlags: ['--locale=C', '--encoding=UTF8'],
     onLog: (text) => options.onLog?.(String(text)),

@@ -3,7 +3,7 @@ import { NO_PROOFS } from './auth/authentication.ts';
 import { type Call, Context, type Surroundings } from './context.ts';
 import { CofferError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
-import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant } from './pipeline.ts';
+import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant, requireTier } from './pipeline.ts';
 import type { Principal } from './principal.ts';
 import type { Reader, Tx } from './storage/database.ts';
 
@@ -43,6 +43,7 @@ export class CarryOut extends Context {
 
   /** The steps of the pipeline that still apply. The input is checked again: a newer release may read it differently. */
   async run(): Promise<void> {
+    requireTier(this);
     requireOwnTenant(this);
     const input = this.#endpoint.validate(this.call);
     authorizeDeclared(this);

@@ -54,6 +54,12 @@ test('a declaration that contradicts itself is refused when it is made', () => {
     ['no output, but 200', { output: NONE }],
     ['raw and a schema', { raw: 'text/plain' }],
     ['a read that waits for approval', { approval: 'rbac_change' }],
+    [
+      'public, but for a plan',
+      { credentials: 'public', tenant: NONE, permission: NONE, resource: NONE, tier: 'enterprise' },
+    ],
+    ['values without a permission', { plaintext: true, permission: NONE, resource: NONE }],
+    ['a field that nobody enforces', { teir: 'enterprise' } as Partial<EndpointDeclaration>],
     ['a path with a query', { path: '/v1/things/{thing_id}?x' }],
   ];
   for (const [why, change] of wrong) assert.throws(() => endpoint({ ...good, ...change }), /endpoint readThing/, why);

@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { type ApprovalKind, PENDING_STATUS } from './approval.ts';
+import { addPlaintextAction } from './authz/plaintext-actions.ts';
 import type { Context } from './context.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import type { RateClass } from './limits/rate-classes.ts';
@@ -58,13 +59,17 @@ export interface EndpointDeclaration {
   /** What it is asked on: a template over the path's parameters, or `loaded` if the handler decides with `ctx.authorize`. */
   resource: string | 'loaded' | None;
   rate: RateClass;
+  /** The lowest plan whose tenants may use it. */
   tier: 'professional' | 'enterprise' | None;
-  /** `forward`: answered by the tenant's own region. `local`: by whichever region was asked. */
+  /** `forward`: for the tenant's own region to answer. `local`: for whichever region was asked. An installation has one region so far, which answers both. */
   region: 'forward' | 'local';
   /** What kind of approval it may need: it then answers 202 with a `PendingApproval` in place of its own answer. */
   approval: ApprovalKind | None;
-  /** Whether the service must see a secret's plaintext to answer. */
-  plaintext: boolean;
+  /**
+   * Whether the service must see a secret's plaintext to answer: such a permission is never an auditor's. `by_secret`: only of secrets that the caller may
+   * read, each decided by `secrets:read`.
+   */
+  plaintext: boolean | 'by_secret';
   /** The action the audit log names. `none` only for answers that tell nothing about a tenant. */
   audit: string | None;
   /** Reads or changes much: such requests of a tenant wait for each other, and never stand before ordinary ones of others. */
@@ -96,6 +101,7 @@ export const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
 export function endpoint<const E extends EndpointDeclaration>(declaration: E): E {
   const problem = inconsistency(declaration);
   if (problem !== null) throw new Error(`endpoint ${declaration.name}: ${problem}`);
+  if (declaration.plaintext === true) addPlaintextAction(declaration.permission);
   return Object.freeze(declaration);
 }
 
@@ -176,8 +182,43 @@ function isForPeople({ credentials }: EndpointDeclaration): boolean {
   return credentials !== 'public' && credentials.some((kind) => ANY_TOKEN.includes(kind));
 }
 
+/** The compiler does not refuse further fields of a generic parameter, and one that is misspelt would be enforced by nobody. */
+const FIELDS: Record<keyof EndpointDeclaration, true> = {
+  name: true,
+  method: true,
+  path: true,
+  summary: true,
+  description: true,
+  noun: true,
+  credentials: true,
+  tenant: true,
+  beforeEnrolment: true,
+  permission: true,
+  resource: true,
+  rate: true,
+  tier: true,
+  region: true,
+  approval: true,
+  plaintext: true,
+  audit: true,
+  bulk: true,
+  effect: true,
+  params: true,
+  query: true,
+  body: true,
+  bodyBytesMax: true,
+  ifMatch: true,
+  status: true,
+  output: true,
+  raw: true,
+  otherRaw: true,
+  errors: true,
+};
+
 /** What the declaration says twice must agree. */
 function inconsistency(e: EndpointDeclaration): string | null {
+  const unknown = Object.keys(e).filter((field) => !(field in FIELDS));
+  if (unknown.length > 0) return `nothing enforces ${unknown}`;
   const isPublic = e.credentials === 'public';
   const templated = [...e.path.matchAll(/\{([a-z_]+)\*?\}/g)].map((m) => String(m[1]));
   const declared = e.params === NONE ? [] : Object.keys(e.params.properties);
@@ -187,6 +228,8 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (isPublic && e.bodyBytesMax > PUBLIC_BODY_BYTES_MAX)
     return `a public body has at most ${PUBLIC_BODY_BYTES_MAX} bytes`;
   if (isPublic && e.permission !== NONE) return 'a public endpoint cannot demand a permission';
+  if (isPublic && e.tier !== NONE) return 'only a caller that is known has a plan';
+  if (e.plaintext !== false && e.permission === NONE) return 'what shows or takes values demands a permission';
   if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource go together';
   if (!isPublic && e.audit === NONE) return 'what needs a credential is audited';
   if (e.approval !== NONE && (isPublic || e.effect !== 'change' || e.status === PENDING_STATUS)) {

@@ -13,6 +13,7 @@ import type { Idempotency } from './limits/idempotency.ts';
 import type { RateLimiter } from './limits/rate-limiter.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { AddressGuard } from './outbound/address-guard.ts';
+import type { StartWarning } from './start-warnings.ts';
 import type { Database } from './storage/database.ts';
 import type { Epochs } from './storage/epochs.ts';
 import type { ClockGuard } from './time/clock-guard.ts';
@@ -41,5 +42,7 @@ export interface Kernel {
   outbound: AddressGuard;
   /** The tenant of whoever runs the installation; refusals that belong to no tenant are recorded there. */
   operatorTenantId: string;
+  /** What was found at the start that an operator should mend. */
+  warnings: readonly StartWarning[];
   nodeId: string;
 }

@@ -74,6 +74,7 @@ const purge = endpoint({
 const health = endpoint({
   ...BASE,
   name: 'getHealth',
+  plaintext: false,
   method: 'GET',
   path: '/health',
   summary: 'Health',

@@ -19,6 +19,7 @@ import { ForgedRowError } from './integrity/row-keys.ts';
 import type { Kernel } from './kernel.ts';
 import { addressGroup } from './limits/address-group.ts';
 import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
+import { PLANS } from './limits/rate-classes.ts';
 import type { RateState } from './limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
 import type { Principal } from './principal.ts';
@@ -92,6 +93,7 @@ export class Pipeline {
         const authenticating = this.#authenticate(endpoint, ctx, declaration.credentials);
         if (authenticating !== undefined) await authenticating;
         rate = limitByTenant(ctx);
+        requireTier(ctx);
       }
       requireOwnTenant(ctx);
       requireEnrolment(ctx);
@@ -281,6 +283,17 @@ export function requireOwnTenant(ctx: Context): void {
   throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the tenant that runs this installation may do this.', {
     auditReason: 'not the operator tenant',
   });
+}
+
+/** Told before anything else about the request, so that whoever lacks the plan does not mend their input first. */
+export function requireTier({ declaration, principal }: Context): void {
+  const { tier } = declaration;
+  if (tier === NONE || PLANS.indexOf(principal.plan) >= PLANS.indexOf(tier)) return;
+  throw new CofferError(
+    'TIER_REQUIRED',
+    `This takes the ${tier} plan, and your organization has ${principal.plan}: ask whoever runs this installation to change the plan.`,
+    { auditReason: `the plan is ${principal.plan}` },
+  );
 }
 
 /** Where the tenant requires a second factor, who has none can do nothing but enrol it. */

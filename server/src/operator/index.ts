@@ -1,5 +1,6 @@
 /** What an operator does to an installation from its machine: all that the `coffer` command may use of the server. */
 export { loadConfig } from '../kernel/config.ts';
+export { hardenProcess } from '../kernel/process-hardening.ts';
 export { acceptClock } from './accept-clock.ts';
 export { acceptRows } from './accept-rows.ts';
 export { allowPurge } from './allow-purge.ts';

@@ -1,6 +1,7 @@
-import pg from 'pg';
+import type pg from 'pg';
 import type { Config } from '../kernel/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
+import { ScramClient } from '../kernel/storage/scram-client.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -10,7 +11,7 @@ const CONNECT_TIMEOUT_MS = 5000;
  */
 export async function refuseOtherNodes(config: Config): Promise<void> {
   if (config.databaseUrl === null) return;
-  const client = new pg.Client({
+  const client = new ScramClient({
     connectionString: config.databaseUrl,
     application_name: 'coffer rekey',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

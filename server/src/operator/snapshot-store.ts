@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import pg from 'pg';
+import type pg from 'pg';
+import { ScramClient } from '../kernel/storage/scram-client.ts';
 
 /** Rows read at a time. */
 const FETCHED = 500;
@@ -114,7 +115,7 @@ export async function postgresFilling(url: string): Promise<Filling & { close():
 }
 
 async function connected(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, application_name: 'coffer backup' });
+  const client = new ScramClient({ connectionString: url, application_name: 'coffer backup' });
   // Without a listener a connection that breaks would end the process before it can say so.
   client.on('error', () => {});
   await client.connect();

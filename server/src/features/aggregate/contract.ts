@@ -41,5 +41,3 @@ export const aggregateSecrets = endpoint({
   raw: NONE,
   errors: ['VAULT_NOT_FOUND', 'VAULT_OUT_OF_SCOPE'],
 });
-
-export const AGGREGATE_ENDPOINTS = [aggregateSecrets];

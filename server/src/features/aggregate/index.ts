@@ -3,8 +3,6 @@ import type { Feature } from '../../kernel/feature.ts';
 import * as contract from './contract.ts';
 import { aggregate } from './service.ts';
 
-export { AGGREGATE_ENDPOINTS } from './contract.ts';
-
 export function aggregateFeature(): Feature {
   return {
     name: 'aggregate',

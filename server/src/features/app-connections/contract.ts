@@ -24,6 +24,7 @@ export const PATHS_MAX = 100;
 export const SCOPES_MAX = 32;
 export const CERTIFICATE_DAYS_DEFAULT = 30;
 const CERTIFICATE_DAYS_MAX = 90;
+const DENIED_THUMBPRINTS_MAX = 200;
 const PEM_CHARS_MAX = 16 * 1024;
 const SESSIONS_MAX = 10_000;
 export const SESSION_TTL_SECONDS_DEFAULT = 3600;
@@ -65,6 +66,14 @@ const sessionFields = {
   ),
 };
 
+/** For an authority of which no revocation list is read, and for a certificate that must end at once. */
+const deniedThumbprints = Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$' }), {
+  maxItems: DENIED_THUMBPRINTS_MAX,
+  uniqueItems: true,
+  description:
+    'SHA-256 thumbprints, as 64 lower-case hex digits, of certificates that it takes no longer: of a client, or of an authority whose clients all end.',
+});
+
 export const Connection = object({
   id: Type.Integer(),
   client_id: Type.String(),
@@ -81,6 +90,7 @@ export const Connection = object({
   require_dpop: Type.Boolean(),
   dpop_jkt: nullable(Type.String()),
   external_ca_pem: nullable(Type.String()),
+  denied_thumbprints: Type.Array(Type.String()),
   concurrent_session_limit: nullable(Type.Integer()),
   concurrent_session_action: oneOf(['reject', 'evict_oldest']),
   concurrent_session_ttl_seconds: Type.Integer(),
@@ -155,6 +165,7 @@ export const createConnection = endpoint({
     external_ca_pem: Type.Optional(
       pem('CA certificates that its client certificates are issued by, in place of ours.'),
     ),
+    denied_thumbprints: Type.Optional(deniedThumbprints),
     csr_pem: Type.Optional(pem('A certificate signing request: the key then never leaves its owner.')),
     certificate_ttl_days: Type.Optional(
       Type.Integer({
@@ -242,6 +253,7 @@ export const updateConnection = endpoint({
     environment: Type.Optional(nullable(environmentText)),
     dpop_jkt: Type.Optional(nullable(dpopThumbprint)),
     external_ca_pem: Type.Optional(nullable(pem('Null: our own CA again.'))),
+    denied_thumbprints: Type.Optional(deniedThumbprints),
   }),
   status: 200,
   output: Connection,
@@ -405,17 +417,3 @@ export const fetchSecret = endpoint({
   output: readSecret.output,
   errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED'],
 });
-
-export const APP_CONNECTION_ENDPOINTS = [
-  createConnection,
-  listConnections,
-  listAutoPaths,
-  readConnectionByClient,
-  readConnection,
-  updateConnection,
-  deleteConnection,
-  rotateConnection,
-  revokeCertificate,
-  exportBundle,
-  fetchSecret,
-] as const;

@@ -81,4 +81,5 @@ const DECISIVE = [
   'require_dpop',
   'dpop_jkt',
   'external_ca_pem',
+  'denied_thumbprints',
 ] as const satisfies readonly (keyof ConnectionRow)[];

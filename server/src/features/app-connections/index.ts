@@ -17,7 +17,6 @@ import { CertificateScheme, ConnectionScheme } from './schemes.ts';
 import * as connections from './service.ts';
 import { CONNECTION_TOKENS, expiredBefore } from './token-store.ts';
 
-export { APP_CONNECTION_ENDPOINTS } from './contract.ts';
 export {
   asLoginDenied,
   attributeTo,

@@ -68,7 +68,13 @@ async function certificateShown(
     if (isRequired) throw certificateRequired('no certificate was shown');
     return false;
   }
-  const verdict = await certificates.check(row.tenant_id, row.client_id, peer, row.external_ca_pem);
+  const verdict = await certificates.check(
+    row.tenant_id,
+    row.client_id,
+    peer,
+    row.external_ca_pem,
+    row.denied_thumbprints,
+  );
   if (!verdict.ok) {
     // It says who asks: told apart from a client that does not exist, it would tell a stranger which do.
     if (isIdentity) throw new RefusedCredential(`certificate: ${verdict.reason}`, ownerOf(row));

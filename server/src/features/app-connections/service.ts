@@ -36,7 +36,7 @@ import type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 import { vaultIdsOf } from './principal.ts';
 import * as store from './store.ts';
 import { deleteTokensOf } from './token-store.ts';
-import { toWire } from './wire.ts';
+import { deniedBy, toWire } from './wire.ts';
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
@@ -104,6 +104,7 @@ export async function create(
     require_dpop: Number(body.require_dpop ?? false),
     dpop_jkt: body.dpop_jkt ?? null,
     external_ca_pem: body.external_ca_pem ?? null,
+    denied_thumbprints: listOrNull(body.denied_thumbprints, null),
     session_limit: body.concurrent_session_limit ?? null,
     session_action: body.concurrent_session_action ?? 'reject',
     session_ttl_seconds: body.concurrent_session_ttl_seconds ?? SESSION_TTL_SECONDS_DEFAULT,
@@ -215,7 +216,8 @@ export async function update(
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
     if (row === undefined) throw notFound('connection');
     const changed = changedRow(row, body, ctx.now);
-    if (mayGiveMore(body)) {
+    const isMore = mayGiveMore(row, body);
+    if (isMore) {
       await refuseUnshareable(ctx, row);
       if (body.vault_ids !== undefined) await vaultsToShare(ctx, { vault_ids: body.vault_ids });
       refuseDeniedScopes(ctx, await keptVaults(ctx.database.read, changed), givenTo(changed));
@@ -224,15 +226,20 @@ export async function update(
     recordChanges(ctx, row, changed);
     await unlessTaken(store.updateConnection(tx, changed));
     await raiseEpoch(tx, ctx.tenantId);
-    if (mayGiveMore(body) && (await reachesProduction(tx, changed))) {
+    if (isMore && (await reachesProduction(tx, changed))) {
       await ctx.needsApproval(tx, { basis: { connection: row.client_id }, differences: between(row, changed) });
     }
     return described(tx, changed);
   });
 }
 
-/** Disabling gives nothing; what else is changed with it would count once somebody enables the connection again. */
-function mayGiveMore({ status, ...rest }: Body<typeof contract.updateConnection>): boolean {
+/**
+ * Disabling gives nothing, nor does denying more certificates: neither waits for a second person. What else is changed with it would count once
+ * somebody enables the connection again.
+ */
+function mayGiveMore(row: store.ConnectionRow, body: Body<typeof contract.updateConnection>): boolean {
+  const { status, denied_thumbprints: denied, ...rest } = body;
+  if (denied !== undefined && deniedBy(row).some((thumbprint) => !denied.includes(thumbprint))) return true;
   return status === 'active' || Object.keys(rest).some((field) => !HARMLESS.has(field));
 }
 
@@ -295,6 +302,7 @@ function changedRow(
     require_dpop: flag(body.require_dpop, row.require_dpop),
     dpop_jkt: orKept(body.dpop_jkt, row.dpop_jkt),
     external_ca_pem: orKept(body.external_ca_pem, row.external_ca_pem),
+    denied_thumbprints: listOrNull(body.denied_thumbprints, row.denied_thumbprints),
     session_limit: orKept(body.concurrent_session_limit, row.session_limit),
     session_action: body.concurrent_session_action ?? row.session_action,
     session_ttl_seconds: body.concurrent_session_ttl_seconds ?? row.session_ttl_seconds,

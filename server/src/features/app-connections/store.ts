@@ -38,6 +38,8 @@ export interface ConnectionRow {
   created_by: string;
   created_at: number;
   updated_at: number;
+  /** A JSON list, as lower-case hex; null is none. */
+  denied_thumbprints: string | null;
 }
 
 export const CONNECTIONS = new AuthenticatedTable<'app_connections', ConnectionRow>('app_connections', {
@@ -67,6 +69,7 @@ export const CONNECTIONS = new AuthenticatedTable<'app_connections', ConnectionR
     'created_at',
     'updated_at',
   ],
+  appended: ['denied_thumbprints'],
 });
 
 export const CURSOR_KIND = 'connections';

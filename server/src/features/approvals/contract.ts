@@ -164,5 +164,3 @@ export const rejectApproval = endpoint({
   body: object({ reason }),
   audit: 'approvals:reject',
 });
-
-export const APPROVAL_ENDPOINTS = [listApprovals, readApproval, approveApproval, rejectApproval];

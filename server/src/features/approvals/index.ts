@@ -12,7 +12,6 @@ import { Approvals } from './service.ts';
 
 export { approveByOperator, breakGlass, cancelByOperator } from './break-glass.ts';
 export { usesOf as breakGlassUsesOf } from './break-glass-store.ts';
-export { APPROVAL_ENDPOINTS } from './contract.ts';
 export type { ApprovalHooks, ApprovalPorts } from './ports.ts';
 export { APPROVALS, DECISIONS } from './store.ts';
 

@@ -123,5 +123,3 @@ export const verifyAttestation = endpoint({
   }),
   errors: [],
 });
-
-export const ATTESTATION_ENDPOINTS = [createNonce, verifyAttestation];

@@ -7,8 +7,6 @@ import * as contract from './contract.ts';
 import { createNonce, verify } from './service.ts';
 import { deleteExpired } from './store.ts';
 
-export { ATTESTATION_ENDPOINTS } from './contract.ts';
-
 export function attestationFeature(kernel: Kernel): Feature {
   return {
     name: 'attestation',

@@ -220,5 +220,3 @@ export const exportAudit = endpoint({
   output: NONE,
   errors: ['NOT_FOUND'],
 });
-
-export const AUDIT_ENDPOINTS = [listAudit, verifyAudit, listCheckpoints, createCheckpoint, exportAudit];

@@ -8,8 +8,6 @@ import { purgeAuditJob, type RetentionParts } from './retention.ts';
 import * as audit from './service.ts';
 import { verify } from './verification.ts';
 
-export { AUDIT_ENDPOINTS } from './contract.ts';
-
 export { type KeptHead, type Verification, type VerificationParts, verify as verifyTenant } from './verification.ts';
 
 export function auditFeature(parts: RetentionParts): Feature {

@@ -191,7 +191,8 @@ test('an external certificate names its connection by our URI, one common name, 
   const root = await testAuthority();
   const uri = `coffer://${name.tenantId}/app-connection/${clientId}`;
   const elsewhere = uri.replace(/1$/, '2');
-  const names = async (facts: TestCertificateFacts) => namesClient(parsed(await root.issue(facts)), name);
+  const names = async (facts: TestCertificateFacts) =>
+    namesClient(parsed(await root.issue(facts)), name, { isConstrained: false });
   assert.ok(await names({ cn: 'x', names: [{ type: 'url', value: uri }] }));
   assert.ok(await names({ cn: clientId }));
   assert.ok(await names({ cn: clientId, names: [{ type: 'url', value: 'https://unrelated' }] }));
@@ -211,6 +212,11 @@ test('an external certificate names its connection by our URI, one common name, 
     'of two names neither counts',
   );
   assert.equal(await names({ cn: 'x', names: [{ type: 'email', value: clientId }] }), false);
+  const constrained = async (facts: TestCertificateFacts) =>
+    namesClient(parsed(await root.issue(facts)), name, { isConstrained: true });
+  assert.equal(await constrained({ cn: clientId }), false, 'constraints bind no common name');
+  assert.ok(await constrained({ cn: 'x', names: [{ type: 'dns', value: clientId }] }));
+  assert.ok(await constrained({ cn: 'x', names: [{ type: 'url', value: uri }] }));
 });
 
 test('our URI has one spelling', () => {

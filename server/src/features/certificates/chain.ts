@@ -8,7 +8,7 @@ const SIGNATURES_MAX = 32;
 
 /** A leaf that an anchor vouches for, and when: what is between them must be valid too. */
 export type ChainVerdict =
-  | { readonly reason: null; readonly notBefore: number; readonly notAfter: number }
+  | { readonly reason: null; readonly notBefore: number; readonly notAfter: number; readonly path: readonly Parsed[] }
   | { readonly reason: string };
 
 /**
@@ -30,6 +30,7 @@ export function verifyChain(
   if (path === null) return { reason: search.nearMiss ?? 'no path to a trusted authority' };
   return {
     reason: null,
+    path,
     notBefore: Math.max(...path.map(({ notBefore }) => notBefore)),
     notAfter: Math.min(...path.map(({ notAfter }) => notAfter)),
   };

@@ -55,5 +55,3 @@ export const readRevocationList = endpoint({
   description:
     'A certificate revocation list (RFC 5280) signed by the tenant’s intermediate, one for each while one replaces another, and the root’s. The service itself does not wait for it: a revoked certificate is refused on the next request.',
 });
-
-export const CERTIFICATE_ENDPOINTS = [readRootCertificate, readTenantCertificates, readRevocationList] as const;

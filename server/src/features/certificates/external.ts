@@ -37,12 +37,13 @@ function certificatesIn(pem: string): Parsed[] | null {
 }
 
 /**
- * Whether an external certificate is for this connection: by our URI, or by the client id as its one common name or as a DNS name. One
- * that carries the URI of another connection is for that one, whatever else it says.
+ * Whether an external certificate is for this connection: by our URI, or by the client id as a DNS name or as its one common name. One
+ * that carries the URI of another connection is for that one, whatever else it says. Name constraints bind no common name (RFC 5280, 4.2.1.10), so
+ * under an authority that has some it counts for nothing.
  */
-export function namesClient(leaf: Parsed, name: ClientName): boolean {
+export function namesClient(leaf: Parsed, name: ClientName, { isConstrained }: { isConstrained: boolean }): boolean {
   const ours = leaf.names.filter(({ type, value }) => type === 'url' && value.toLowerCase().startsWith('coffer:'));
   if (ours.length > 0) return ours.every(({ value }) => value === clientUri(name));
   if (leaf.names.some(({ type, value }) => type === 'dns' && value === name.clientId)) return true;
-  return leaf.commonNames.length === 1 && leaf.commonNames[0] === name.clientId;
+  return !isConstrained && leaf.commonNames.length === 1 && leaf.commonNames[0] === name.clientId;
 }

@@ -8,7 +8,6 @@ import type { Certificates } from './service.ts';
 
 export { CERTIFICATES_PURPOSE, retireAuthorities } from './authorities.ts';
 export { type Parsed, parseCertificate } from './certificate.ts';
-export { CERTIFICATE_ENDPOINTS } from './contract.ts';
 export { EXTERNAL_PEM_LENGTH_MAX, externalCaProblem } from './external.ts';
 export { CSR_LENGTH_MAX } from './issuing.ts';
 export { OwnIdentity, ROOT_FILE } from './own-identity.ts';

@@ -1,6 +1,7 @@
 import { removeRecorded } from '../../kernel/audit/removal.ts';
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import { DAY_MS } from '../../kernel/clock.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { PeerCertificate } from '../../kernel/http/peer-certificate.ts';
 import type { Share } from '../../kernel/jobs/share.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -109,18 +110,20 @@ export class Certificates {
 
   /**
    * Whether a certificate is this connection's, and good now: by its chain, its key and its very bytes, never by what it says alone. What is
-   * found is remembered for the tenant's epoch, which a revocation raises; time is looked at on each use.
+   * found is remembered for the tenant's epoch, which a revocation raises; time is looked at on each use. `denied` is a JSON list of thumbprints: a
+   * certificate that is one of them, or was issued under one, is not taken.
    */
   async check(
     tenantId: string,
     clientId: string,
     peer: PeerCertificate,
     externalCaPem: string | null,
+    denied: string | null = null,
   ): Promise<Checked> {
     const epoch = await this.#kernel.epochs.current(tenantId);
     if (epoch === null) return { ok: false, reason: 'unknown tenant' };
     const trust = externalCaPem === null ? '' : x509.thumbprintOf(Buffer.from(externalCaPem));
-    const slot = `${tenantId} ${clientId} ${peer.thumbprint} ${epoch} ${trust}`;
+    const slot = `${tenantId} ${clientId} ${peer.thumbprint} ${epoch} ${trust} ${denied ?? ''}`;
     let accepted = this.#accepted.get(slot);
     if (accepted === undefined) {
       const leaf = this.#leafOf(peer);
@@ -131,6 +134,7 @@ export class Certificates {
           ? await this.#checkOwn(name, leaf)
           : checkExternal(name, leaf, peer.chain, externalAnchors(externalCaPem));
       if (verdict.reason !== null) return { ok: false, reason: verdict.reason };
+      if (denied !== null && isDenied(verdict.path, denied)) return { ok: false, reason: 'denied by its thumbprint' };
       accepted = { serial: leaf.serial, notBefore: verdict.notBefore, notAfter: verdict.notAfter };
       this.#accepted.set(slot, accepted);
     }
@@ -249,8 +253,17 @@ function checkExternal(
   anchors: readonly Parsed[],
 ): ChainVerdict {
   if (anchors.length === 0) return { reason: 'the external authority cannot be read' };
-  if (!namesClient(leaf, name)) return { reason: 'does not name the connection' };
-  return verifyChain(leaf, sent, anchors, { isUsageRequired: false });
+  if (!namesClient(leaf, name, { isConstrained: false })) return { reason: 'does not name the connection' };
+  const verdict = verifyChain(leaf, sent, anchors, { isUsageRequired: false });
+  if (verdict.reason !== null) return verdict;
+  const isConstrained = verdict.path.some(({ nameConstraints }) => nameConstraints !== null);
+  if (namesClient(leaf, name, { isConstrained })) return verdict;
+  return { reason: 'names the connection only as its common name, which the authority’s name constraints do not bind' };
+}
+
+function isDenied(path: readonly Parsed[], denied: string): boolean {
+  const thumbprints = new Set(JSON.parse(denied) as string[]);
+  return path.some(({ der }) => thumbprints.has(sha256(der).toString('hex')));
 }
 
 function partsOf(serials: readonly string[]): (readonly string[])[] {

@@ -270,17 +270,3 @@ export const rewrap = endpoint({
   output: object({ envelope: Type.String(), version: Type.Integer() }),
   errors: ['NOT_FOUND', 'DECRYPT_FAILED'],
 });
-
-export const EAAS_ENDPOINTS = [
-  createKey,
-  listKeys,
-  readKey,
-  updateKey,
-  rotateKey,
-  deleteKey,
-  encrypt,
-  decrypt,
-  encryptBatch,
-  decryptBatch,
-  rewrap,
-] as const;

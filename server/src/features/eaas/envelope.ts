@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, type KeyObject, randomFillSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto';
 import { CofferError } from '../../kernel/errors.ts';
 
 const ALGORITHM = 'aes-256-gcm';
@@ -32,7 +32,10 @@ export function parseEnvelope(text: string): Envelope | null {
   return { keyName, version: Number(version), iv: ivBytes, ciphertext: ciphertextBytes, tag: tagBytes };
 }
 
-/** The IV is drawn here, always: a caller who could choose it could make one repeat (lesson 11). */
+/**
+ * The IV is drawn here, always: a caller who could choose it could make one repeat (lesson 11). None is kept for later: a copy of the process or its
+ * machine would use the same ones under the same key.
+ */
 export function seal(
   key: KeyObject,
   keyName: string,
@@ -40,7 +43,7 @@ export function seal(
   plaintext: string,
   aad: string | undefined,
 ): string {
-  const iv = nextIv();
+  const iv = randomBytes(IV_BYTES);
   const header = `eaas:v1:${keyName}:${version}`;
   const cipher = createCipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES });
   cipher.setAAD(boundData(header, aad));
@@ -65,20 +68,4 @@ export function open(key: KeyObject, envelope: Envelope, aad: string | undefined
 /** What the tag vouches for beside the ciphertext: which key and version it is for, and the caller's data. None is not the same as an empty one. */
 function boundData(header: string, aad: string | undefined): Buffer {
   return Buffer.from(aad === undefined ? header : `${header}\n${aad}`, 'utf8');
-}
-
-/** Drawn many at a time: a call for each costs more than the cipher does for a short text. */
-const POOL_BYTES = IV_BYTES * 256;
-const pool = Buffer.alloc(POOL_BYTES);
-let used = POOL_BYTES;
-
-function nextIv(): Buffer {
-  if (used === POOL_BYTES) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  // A copy: the pool is filled anew while the envelope is still being written.
-  const iv = Buffer.from(pool.subarray(used, used + IV_BYTES));
-  used += IV_BYTES;
-  return iv;
 }

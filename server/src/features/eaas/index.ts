@@ -6,7 +6,6 @@ import * as encryption from './encryption.ts';
 import { KeyCache } from './key-cache.ts';
 import * as keys from './service.ts';
 
-export { EAAS_ENDPOINTS } from './contract.ts';
 export { markPending, rotateAll as rotateEncryptionKeys, unmarkPending } from './service.ts';
 export { EAAS_KEYS } from './store.ts';
 

@@ -256,7 +256,7 @@ export const composeEnvironment = endpoint({
   permission: 'environments:compose',
   rate: 'aggregate',
   bulk: true,
-  plaintext: true,
+  plaintext: 'by_secret',
   audit: 'environments:compose',
   effect: 'read',
   query: object({ resolve: Type.Optional(Type.Boolean({ description: 'True: with values.' })) }),
@@ -270,15 +270,3 @@ export const composeEnvironment = endpoint({
   }),
   errors: ['NOT_FOUND', 'ZkBoundaryViolation'],
 });
-
-export const ENVIRONMENT_ENDPOINTS = [
-  listEnvironments,
-  createEnvironment,
-  readEnvironment,
-  updateEnvironment,
-  deleteEnvironment,
-  listBindings,
-  bindSecret,
-  unbindSecret,
-  composeEnvironment,
-];

@@ -5,7 +5,6 @@ import { compose } from './composition.ts';
 import * as contract from './contract.ts';
 import * as environments from './service.ts';
 
-export { ENVIRONMENT_ENDPOINTS } from './contract.ts';
 export { BINDINGS, ENVIRONMENTS, forgetSecrets } from './store.ts';
 
 export function environmentsFeature(): Feature {

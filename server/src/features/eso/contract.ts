@@ -78,5 +78,3 @@ export const operatorVault = endpoint({
   output: object({ vault: Type.String(), secrets: Type.Array(object(listed)), next_cursor: nextCursor }),
   errors: ['VAULT_NOT_FOUND'],
 });
-
-export const ESO_ENDPOINTS = [operatorSecretById, operatorSecretByName, operatorVault] as const;

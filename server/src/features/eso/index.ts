@@ -4,8 +4,6 @@ import type { SecretReader } from '../secrets/index.ts';
 import * as contract from './contract.ts';
 import * as eso from './service.ts';
 
-export { ESO_ENDPOINTS } from './contract.ts';
-
 export function esoFeature(reader: SecretReader): Feature {
   return {
     name: 'eso',

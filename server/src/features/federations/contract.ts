@@ -94,6 +94,7 @@ export const createFederation = endpoint({
   ...common,
   ...ofConnection,
   name: 'createFederation',
+  tier: 'professional',
   method: 'POST',
   path: '/app-connections/{connection}/federations',
   summary: 'Let pipelines of a CI system act as an AppConnection',
@@ -145,6 +146,7 @@ export const updateFederation = endpoint({
   ...common,
   ...ofOne,
   name: 'updateFederation',
+  tier: 'professional',
   method: 'PUT',
   path: '/app-connections/{connection}/federations/{federation_id}',
   summary: 'Change a federation',
@@ -212,12 +214,3 @@ export const exchangeToken = endpoint({
   }),
   errors: ['LOGIN_DENIED', 'JWKS_KEY_NOT_FOUND', 'IP_NOT_ALLOWED', 'DPOP_REQUIRED', 'INVALID_DPOP_PROOF'],
 });
-
-export const FEDERATION_ENDPOINTS = [
-  createFederation,
-  listFederations,
-  readFederation,
-  updateFederation,
-  deleteFederation,
-  exchangeToken,
-] as const;

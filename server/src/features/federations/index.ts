@@ -4,7 +4,6 @@ import * as contract from './contract.ts';
 import { type ExchangeParts, exchange } from './exchange.ts';
 import * as federations from './service.ts';
 
-export { FEDERATION_ENDPOINTS } from './contract.ts';
 export { deleteFederationsOf, FEDERATIONS } from './store.ts';
 
 export function federationsFeature(parts: ExchangeParts): Feature {

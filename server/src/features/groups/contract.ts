@@ -195,14 +195,3 @@ export const removeGroupMember = endpoint({
   output: NONE,
   errors: ['NOT_FOUND'],
 });
-
-export const GROUP_ENDPOINTS = [
-  createGroup,
-  listGroups,
-  readGroup,
-  updateGroup,
-  deleteGroup,
-  addGroupMember,
-  listGroupMembers,
-  removeGroupMember,
-];

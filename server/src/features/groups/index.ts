@@ -3,7 +3,6 @@ import type { Feature } from '../../kernel/feature.ts';
 import * as contract from './contract.ts';
 import * as groups from './service.ts';
 
-export { GROUP_ENDPOINTS } from './contract.ts';
 export {
   findGroupByIdOrName,
   forgetUser as forgetGroupMember,

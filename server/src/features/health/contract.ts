@@ -1,4 +1,6 @@
+import { Type } from 'typebox';
 import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { WARNING_CODES } from '../../kernel/start-warnings.ts';
 import { object, oneOf } from '../../kernel/wire.ts';
 
 const common = {
@@ -38,8 +40,12 @@ export const ready = endpoint({
   path: '/health/ready',
   summary: 'Whether the service can answer requests now',
   description:
-    '503 while the database cannot be reached, the audit log cannot be written, the clock of the node differs from the database’s, or the process is shutting down.',
-  output: object({ status: oneOf(['ready']) }),
+    '503 while the database cannot be reached, the audit log cannot be written, the clock of the node differs from the database’s, or the process is shutting down. ' +
+    '`details.warnings` names what an operator should mend; the log of the start says how.',
+  output: object({
+    status: oneOf(['ready']),
+    details: object({ warnings: Type.Array(oneOf(WARNING_CODES)) }),
+  }),
   raw: NONE,
   errors: [],
 });
@@ -60,5 +66,3 @@ export const metrics = endpoint({
   raw: 'text/plain; version=0.0.4; charset=utf-8',
   errors: [],
 });
-
-export const HEALTH_ENDPOINTS = [health, ready, metrics];

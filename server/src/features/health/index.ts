@@ -4,8 +4,6 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import * as contract from './contract.ts';
 
-export { HEALTH_ENDPOINTS } from './contract.ts';
-
 /** `isStopping` turns readiness off before connections are drained, so that a balancer looks elsewhere first. */
 export function healthFeature(kernel: Kernel, isStopping: () => boolean): Feature {
   return {
@@ -17,7 +15,8 @@ export function healthFeature(kernel: Kernel, isStopping: () => boolean): Featur
         kernel.clockGuard.refuseWrongClock();
         await kernel.database.ping();
         await kernel.audit.ready();
-        return { status: 'ready' as const };
+        const warnings = kernel.warnings.filter(({ isPublic }) => isPublic).map(({ code }) => code);
+        return { status: 'ready' as const, details: { warnings } };
       }),
       bind(contract.metrics, () => kernel.metrics.registry.metrics()),
     ],

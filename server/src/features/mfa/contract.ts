@@ -144,5 +144,3 @@ export const trustMfa = endpoint({
   output: object({ trusted_at: timestampText }),
   errors: ['NOT_FOUND', 'MFA_REQUIRED'],
 });
-
-export const MFA_ENDPOINTS = [readMfa, enrolTotp, confirmTotp, disableTotp, resetMfa, trustMfa];

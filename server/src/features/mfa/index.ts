@@ -3,7 +3,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import * as contract from './contract.ts';
 import * as mfa from './service.ts';
 
-export { MFA_ENDPOINTS, otpText } from './contract.ts';
+export { otpText } from './contract.ts';
 export { type SecondFactor, secondFactor } from './service.ts';
 export {
   confirmedSince as secondFactorSince,

@@ -236,14 +236,3 @@ export const simulatePolicy = endpoint({
   }),
   errors: ['NOT_FOUND'],
 });
-
-export const POLICY_ENDPOINTS = [
-  createPolicy,
-  listPolicies,
-  readPolicy,
-  updatePolicy,
-  deletePolicy,
-  attachPolicy,
-  detachPolicy,
-  simulatePolicy,
-];

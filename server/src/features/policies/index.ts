@@ -3,7 +3,6 @@ import type { Feature } from '../../kernel/feature.ts';
 import * as contract from './contract.ts';
 import * as policies from './service.ts';
 
-export { POLICY_ENDPOINTS } from './contract.ts';
 export { policiesOfConnection, policiesOfUser, policiesTouching, touchedBy } from './service.ts';
 export { ATTACHMENTS, forgetPrincipal, POLICIES, policyNamesOf } from './store.ts';
 

@@ -212,5 +212,3 @@ export const rotatePqcKey = endpoint({
   output: PqcKey,
   errors: ['IN_USE'],
 });
-
-export const PQC_ENDPOINTS = [wrapKey, unwrapKey, dualSign, dualVerify, listPqcKeys, rotatePqcKey, readPqcKey];

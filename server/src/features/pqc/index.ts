@@ -5,7 +5,7 @@ import type { PqcKeys } from './keys.ts';
 import { Pqc } from './service.ts';
 
 export { parseCompositePublic, signDigest, verifyDigest } from './composite-signature.ts';
-export { PQC_ENDPOINTS, SIGNATURE_ALGORITHM } from './contract.ts';
+export { SIGNATURE_ALGORITHM } from './contract.ts';
 export { PQC_PURPOSE, type PqcKey, PqcKeys, type PqcVersion, retireKeys } from './keys.ts';
 
 export function pqcFeature(keys: PqcKeys): Feature {

@@ -57,5 +57,3 @@ export const getDocsScript = endpoint({
   summary: 'Script of the reference',
   raw: 'text/javascript; charset=utf-8',
 });
-
-export const REFERENCE_ENDPOINTS = [getOpenApi, getDocs, getDocsStyle, getDocsScript] as const;

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { REFERENCE_ENDPOINTS, referenceFeature } from './index.ts';
+import * as contract from './contract.ts';
+import { referenceFeature } from './index.ts';
+
+const REFERENCE_ENDPOINTS = [contract.getOpenApi, contract.getDocs, contract.getDocsStyle, contract.getDocsScript];
 
 test('every declared file is served, and made once, when it is first asked for', async () => {
   let asked = 0;

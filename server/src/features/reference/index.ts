@@ -5,8 +5,6 @@ import { openApiDocument } from '../../kernel/openapi.ts';
 import { getDocs, getDocsScript, getDocsStyle, getOpenApi } from './contract.ts';
 import { referencePage } from './page.ts';
 
-export { REFERENCE_ENDPOINTS } from './contract.ts';
-
 export interface ReferenceParts {
   /** All of them; a function, because the list also holds this feature's own. */
   declarations: () => readonly EndpointDeclaration[];

@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
 import { ERROR_CODES } from '../../kernel/errors.ts';
-import { getDocs, REFERENCE_ENDPOINTS } from './contract.ts';
+import * as contract from './contract.ts';
 import { referencePage } from './page.ts';
 
+const { getDocs } = contract;
+const REFERENCE_ENDPOINTS = Object.values(contract);
 const HOSTILE = `<script>alert(1)</script>"'&\`<img src=x onerror=1>\``;
 
 function render(...declarations: EndpointDeclaration[]): string {

@@ -82,5 +82,3 @@ export const listCollisions = endpoint({
   }),
   errors: [],
 });
-
-export const SEARCH_ENDPOINTS = [searchSecrets, listCollisions];

@@ -4,8 +4,6 @@ import { collisions } from './collisions.ts';
 import * as contract from './contract.ts';
 import { search } from './service.ts';
 
-export { SEARCH_ENDPOINTS } from './contract.ts';
-
 export function searchFeature(): Feature {
   return {
     name: 'search',

@@ -390,17 +390,3 @@ export const copySecret = endpoint({
   audit: 'secrets:copy',
   status: 201,
 });
-
-export const SECRET_ENDPOINTS = [
-  listSecrets,
-  createSecret,
-  readSecret,
-  updateSecret,
-  deleteSecret,
-  restoreSecret,
-  listVersions,
-  rotateSecret,
-  rollbackSecret,
-  moveSecret,
-  copySecret,
-];

@@ -17,7 +17,6 @@ export { attributesOf, pathIn, requireProof, secretNotFound, secretResource } fr
 export {
   pathText,
   readSecret,
-  SECRET_ENDPOINTS,
   VALUE_BODY_BYTES_MAX,
   VALUE_BYTES_MAX,
   VERSION_MAX,

@@ -147,5 +147,3 @@ export const changePassword = endpoint({
   output: NONE,
   errors: ['LOGIN_DENIED'],
 });
-
-export const SESSION_ENDPOINTS = [login, logout, readMe, changePassword];

@@ -8,8 +8,6 @@ import * as sessions from './service.ts';
 import { forgetFailuresBefore } from './store.ts';
 import type { WarningPorts } from './warnings.ts';
 
-export { SESSION_ENDPOINTS } from './contract.ts';
-
 export function sessionsFeature(kernel: Kernel, ports: WarningPorts): Feature {
   return {
     name: 'sessions',

@@ -175,5 +175,3 @@ export const updateSettings = endpoint({
   body: object({ require_mfa: Type.Optional(Type.Boolean()) }),
   errors: ['MFA_REQUIRED'],
 });
-
-export const TENANT_ENDPOINTS = [createTenant, listTenants, readTenant, updateTenant, readSettings, updateSettings];

@@ -3,7 +3,6 @@ import type { Feature } from '../../kernel/feature.ts';
 import * as contract from './contract.ts';
 import * as tenants from './service.ts';
 
-export { TENANT_ENDPOINTS } from './contract.ts';
 export { type NewTenant, prepareTenant } from './service.ts';
 
 export function tenantsFeature(): Feature {

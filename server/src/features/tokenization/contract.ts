@@ -53,5 +53,3 @@ export const detokenize = endpoint({
   output: object({ value: Type.String() }),
   errors: ['VAULT_NOT_FOUND', 'NOT_FOUND', 'ZkBoundaryViolation'],
 });
-
-export const TOKENIZATION_ENDPOINTS = [tokenize, detokenize];

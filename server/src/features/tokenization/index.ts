@@ -8,7 +8,6 @@ import * as contract from './contract.ts';
 import { detokenize, tokenize } from './service.ts';
 import { countTokens, deleteExpired } from './store.ts';
 
-export { TOKENIZATION_ENDPOINTS } from './contract.ts';
 export { purgeTokens } from './store.ts';
 
 const FORGOTTEN_AT_ONCE = 1000;

@@ -166,5 +166,3 @@ export const readJwks = endpoint({
   }),
   errors: [],
 });
-
-export const TOKEN_ENDPOINTS = [createToken, listTokens, readToken, revokeToken, readJwks];

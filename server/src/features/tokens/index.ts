@@ -11,7 +11,6 @@ import * as tokens from './service.ts';
 import { countExpiredBefore, countTokens, expiredBefore, TOKENS } from './store.ts';
 
 export { findTokenByText, principalOf, type ResolvedToken, type TokenResolver } from './bearer.ts';
-export { TOKEN_ENDPOINTS } from './contract.ts';
 export { type IssuedToken, issueToken, TOKEN_LENGTH_MAX } from './issuer.ts';
 export { holdersAmong, insertToken, revoke as revokeTokens, revokeOfUser, TOKENS, usableTokens } from './store.ts';
 

@@ -104,5 +104,3 @@ export const exportSecrets = endpoint({
   otherRaw: [DOTENV_TYPE],
   errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
 });
-
-export const TRANSFER_ENDPOINTS = [importSecrets, exportSecrets];

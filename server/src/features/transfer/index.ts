@@ -4,8 +4,6 @@ import * as contract from './contract.ts';
 import { exportSecrets } from './export.ts';
 import { importSecrets } from './import.ts';
 
-export { TRANSFER_ENDPOINTS } from './contract.ts';
-
 export function transferFeature(): Feature {
   return {
     name: 'transfer',

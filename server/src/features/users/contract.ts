@@ -154,5 +154,3 @@ export const deleteUser = endpoint({
   output: NONE,
   errors: ['NOT_FOUND'],
 });
-
-export const USER_ENDPOINTS = [createUser, listUsers, readUser, updateUser, deleteUser];

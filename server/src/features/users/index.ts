@@ -3,7 +3,6 @@ import type { Feature } from '../../kernel/feature.ts';
 import * as contract from './contract.ts';
 import { type UserObservers, Users } from './service.ts';
 
-export { USER_ENDPOINTS } from './contract.ts';
 export { insertNew, lockChangeable, newUser } from './service.ts';
 export {
   countActiveAdmins,

@@ -364,17 +364,3 @@ export const reviewMembers = endpoint({
   output: object({ vault: Type.String(), reviewed: Type.Integer(), reviewed_at: timestampText }),
   errors: ['VAULT_NOT_FOUND'],
 });
-
-export const VAULT_ENDPOINTS = [
-  listVaults,
-  createVault,
-  readVault,
-  updateVault,
-  deleteVault,
-  restoreVault,
-  listMembers,
-  addMember,
-  changeMember,
-  removeMember,
-  reviewMembers,
-];

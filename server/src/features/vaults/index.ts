@@ -7,7 +7,7 @@ import { type PurgePorts, purgeVaultsJob } from './retention.ts';
 import * as vaults from './service.ts';
 
 export { authorizedVault, isLive, vaultAttributes, vaultNotFound, whatChanged } from './access.ts';
-export { SECRET_IDS_MAX, Tags, tagText, VAULT_ENDPOINTS, vaultName } from './contract.ts';
+export { SECRET_IDS_MAX, Tags, tagText, vaultName } from './contract.ts';
 export { managedBy, managersOf, markPending, unmarkPending } from './deletion.ts';
 export { vaultKeyPurpose } from './retention.ts';
 export {

@@ -297,5 +297,3 @@ export const login = endpoint({
   output: object({ cv_jwt: Type.String({ description: 'Send it as a bearer token.' }), expires_at: timestampText }),
   errors: ['LOGIN_DENIED', 'JWKS_KEY_NOT_FOUND', 'IP_NOT_ALLOWED', 'DPOP_REQUIRED', 'INVALID_DPOP_PROOF'],
 });
-
-export const WORKLOAD_ENDPOINTS = [createMethod, listMethods, readMethod, updateMethod, deleteMethod, login] as const;

@@ -4,7 +4,6 @@ import * as contract from './contract.ts';
 import { login, type Outside } from './login.ts';
 import * as methods from './service.ts';
 
-export { WORKLOAD_ENDPOINTS } from './contract.ts';
 export type { Outside } from './login.ts';
 export { deleteMethodsOf, METHODS } from './store.ts';
 

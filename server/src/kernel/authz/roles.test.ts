@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { DECLARATIONS } from '../../declarations.ts';
 import { evaluate, isAllowed } from './evaluate.ts';
 import { compilePolicy } from './policy.ts';
 import { ROLES, type Role, rolePolicies } from './roles.ts';
@@ -47,8 +48,19 @@ describe('built-in roles', () => {
       version: '2026-01-01',
       statement: [{ effect: 'allow', action: ['*'], resource: ['*'] }],
     });
-    const verbs = ['secrets:read', 'secrets:export', 'secrets:search', 'secrets:detokenize', 'secrets:aggregate'];
-    for (const action of [...verbs, 'eaas:decrypt', 'eaas:encrypt', 'pqc:unwrap', 'pqc:wrap', 'pqc:sign']) {
+    const declared = DECLARATIONS.filter(({ plaintext }) => plaintext === true).map(({ permission }) => permission);
+    const known = ['secrets:read', 'secrets:export', 'secrets:search', 'secrets:detokenize', 'secrets:aggregate'];
+    const others = [
+      'eaas:decrypt',
+      'eaas:encrypt',
+      'eaas:rewrap',
+      'pqc:unwrap',
+      'pqc:wrap',
+      'eso:read',
+      'secrets:create',
+    ];
+    for (const action of [...known, ...others]) assert.ok(declared.includes(action), `${action} is declared so`);
+    for (const action of [...declared, 'pqc:sign']) {
       const request = { action, resource: 'vault/app/x', context: { time: 0 } };
       assert.equal(evaluate([all, ...rolePolicies('auditor')], request).reason, 'explicit_deny');
     }

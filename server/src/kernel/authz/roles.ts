@@ -1,3 +1,4 @@
+import { plaintextActions } from './plaintext-actions.ts';
 import { type CompiledPolicy, compilePolicy, POLICY_VERSION, type PolicyStatement } from './policy.ts';
 
 export const ROLES = ['owner', 'admin', 'auditor', 'member'] as const;
@@ -52,44 +53,30 @@ const AUDIT_AND_METADATA: PolicyStatement = {
   resource: ['*'],
 };
 
-/** A deny, so that a policy attached by mistake cannot turn an auditor into a reader of values. */
-const NEVER_VALUES: PolicyStatement = {
-  sid: 'never-values',
-  effect: 'deny',
-  action: [
-    'secrets:read',
-    'secrets:export',
-    'secrets:search',
-    'secrets:detokenize',
-    'secrets:aggregate',
-    'eaas:decrypt',
-    'eaas:encrypt',
-    'pqc:unwrap',
-    'pqc:wrap',
-    'pqc:sign',
-  ],
-  resource: ['*'],
-};
+/** Denies, so that a policy attached by mistake cannot turn an auditor into a reader of values, or let one sign for the tenant. */
+const NEVER_SIGNS: PolicyStatement = { sid: 'never-signs', effect: 'deny', action: ['pqc:sign'], resource: ['*'] };
 
-const STATEMENTS: Record<Role, PolicyStatement[]> = {
-  owner: [EVERYTHING, OWN_THINGS],
-  admin: [EVERYTHING, OWNER_ONLY, OWN_THINGS],
-  auditor: [AUDIT_AND_METADATA, NEVER_VALUES, OWNER_ONLY, OWN_THINGS],
-  member: [OWNER_ONLY, OWN_THINGS],
+function neverValues(): PolicyStatement {
+  return { sid: 'never-values', effect: 'deny', action: plaintextActions(), resource: ['*'] };
+}
+
+const STATEMENTS: Record<Role, () => PolicyStatement[]> = {
+  owner: () => [EVERYTHING, OWN_THINGS],
+  admin: () => [EVERYTHING, OWNER_ONLY, OWN_THINGS],
+  auditor: () => [AUDIT_AND_METADATA, neverValues(), NEVER_SIGNS, OWNER_ONLY, OWN_THINGS],
+  member: () => [OWNER_ONLY, OWN_THINGS],
 };
 
 /** Tenant policy names have no slash, so none can pass for a built-in. */
 function builtIn(role: Role): readonly CompiledPolicy[] {
-  return [compilePolicy(`role/${role}`, { version: POLICY_VERSION, statement: STATEMENTS[role] })];
+  return [compilePolicy(`role/${role}`, { version: POLICY_VERSION, statement: STATEMENTS[role]() })];
 }
 
-const COMPILED: Record<Role, readonly CompiledPolicy[]> = {
-  owner: builtIn('owner'),
-  admin: builtIn('admin'),
-  auditor: builtIn('auditor'),
-  member: builtIn('member'),
-};
+const compiled = new Map<Role, readonly CompiledPolicy[]>();
 
+/** Made when first asked for: by then every endpoint is declared. */
 export function rolePolicies(role: Role): readonly CompiledPolicy[] {
-  return COMPILED[role];
+  const made = compiled.get(role) ?? builtIn(role);
+  compiled.set(role, made);
+  return made;
 }

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { StartError } from '../storage/data-folder.ts';
+import { refuseForeignOwner, StartError } from '../storage/data-folder.ts';
 import { type Argon2Cost, COST_TODAY, isLower, isWithinBounds } from './argon2-cost.ts';
 
 export const ROOT_KEY_BYTES = 32;
@@ -74,6 +74,7 @@ function fileProvider(file: string): RootKeyProvider {
 
 export function readRootKeyFile(file: string): RootKey {
   const text = readSecretFile(file, 'root key file').trim();
+  refuseForeignOwner('root key file', file);
   const mode = statSync(file).mode & 0o777;
   if ((mode & 0o077) !== 0) {
     throw new StartError(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { DECLARATIONS } from '../../app.ts';
+import { DECLARATIONS } from '../../declarations.ts';
 import { NONE } from '../endpoint.ts';
 import { newPassword, nullable, object } from '../wire.ts';
 import { REDACTED, redacted } from './redaction.ts';

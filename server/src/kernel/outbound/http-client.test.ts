@@ -226,14 +226,15 @@ describe('where a call goes', () => {
     assert.notEqual(parseOutgoingUrl('https://name.example:8443/a/b?c=d@e'), null);
   });
 
-  test('not to a host that already has as many calls as one host may', async () => {
+  test('not to a host that already has as many calls as one tenant may have there, which leaves room for others', async () => {
     const waiting: (() => void)[] = [];
     const port = await serving((_, response) => void waiting.push(() => response.end()));
     const other = await serving((_, response) => response.end());
     const calls = Array.from({ length: 32 }, () => client.send({ ...GET, url: `http://127.0.0.1:${port}/` }));
     await fails('busy', { url: `http://127.0.0.1:${port}/` });
     assert.equal((await client.send({ ...GET, url: `http://127.0.0.1:${other}/` })).status, 200);
-    while (waiting.length < 32) await new Promise((resolve) => setTimeout(resolve, 10));
+    calls.push(client.send({ ...GET, owner: 'tenant_b', url: `http://127.0.0.1:${port}/` }));
+    while (waiting.length < 33) await new Promise((resolve) => setTimeout(resolve, 10));
     for (const answer of waiting.splice(0)) answer();
     await Promise.all(calls);
     const later = client.send({ ...GET, url: `http://127.0.0.1:${port}/` });

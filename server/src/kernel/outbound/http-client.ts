@@ -7,11 +7,13 @@ import { type AddressGuard, BlockedAddress, type Destination, UnresolvedHost } f
 export const TIMEOUT_DEFAULT_MS = 10 * SECOND_MS;
 export const URL_LENGTH_MAX = 8192;
 const ANSWER_HEADER_BYTES_MAX = 16 * 1024;
-/** Calls under way to one host: who answers slowly holds no more than these … */
-const PER_HOST_MAX = 32;
+/** Calls of a tenant under way to one host: whoever answers slowly holds no more than these … */
+export const PER_OWNER_AND_HOST_MAX = 32;
 /** … a tenant with many slow hosts no more than these … */
-const PER_OWNER_MAX = 64;
-/** … and all of them together are as many as a process can bear. */
+export const PER_OWNER_MAX = 64;
+/** … all tenants together to one host, which many share, as those of a cloud, no more than these … */
+const PER_HOST_MAX = 256;
+/** … and all of them are as many as a process can bear. So one tenant never has more than an eighth of what others wait for. */
 const AT_ONCE_MAX = 1024;
 
 export interface OutgoingRequest {
@@ -67,7 +69,6 @@ export class OutgoingFailure extends Error {
 export class HttpClient {
   readonly #guard: AddressGuard;
   readonly #underWay = new Map<string, number>();
-  #total = 0;
 
   constructor(guard: AddressGuard) {
     this.#guard = guard;
@@ -75,8 +76,14 @@ export class HttpClient {
 
   async send(outgoing: OutgoingRequest): Promise<OutgoingAnswer> {
     const url = usableUrl(outgoing.url);
-    const [byHost, byOwner] = [`host ${url.host}`, `owner ${outgoing.owner}`];
-    this.#enter(byHost, byOwner);
+    const { owner } = outgoing;
+    const slots: [string, number][] = [
+      [`owner ${owner} host ${url.host}`, PER_OWNER_AND_HOST_MAX],
+      [`owner ${owner}`, PER_OWNER_MAX],
+      [`host ${url.host}`, PER_HOST_MAX],
+      ['all', AT_ONCE_MAX],
+    ];
+    this.#enter(slots);
     const deadline = new Deadline(outgoing.timeoutMs ?? TIMEOUT_DEFAULT_MS);
     try {
       const destination = await deadline.before(this.#destination(url, outgoing.onlyOpened ?? false));
@@ -85,7 +92,7 @@ export class HttpClient {
       throw told(error);
     } finally {
       deadline.end();
-      this.#leave(byHost, byOwner);
+      this.#leave(slots);
     }
   }
 
@@ -97,18 +104,13 @@ export class HttpClient {
     return destination;
   }
 
-  #enter(byHost: string, byOwner: string): void {
-    const [here, theirs] = [this.#underWay.get(byHost) ?? 0, this.#underWay.get(byOwner) ?? 0];
-    if (here >= PER_HOST_MAX || theirs >= PER_OWNER_MAX || this.#total >= AT_ONCE_MAX)
-      throw new OutgoingFailure('busy');
-    this.#underWay.set(byHost, here + 1);
-    this.#underWay.set(byOwner, theirs + 1);
-    this.#total++;
+  #enter(slots: readonly [string, number][]): void {
+    if (slots.some(([name, max]) => (this.#underWay.get(name) ?? 0) >= max)) throw new OutgoingFailure('busy');
+    for (const [name] of slots) this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1);
   }
 
-  #leave(...counted: string[]): void {
-    this.#total--;
-    for (const name of counted) {
+  #leave(slots: readonly [string, number][]): void {
+    for (const [name] of slots) {
       const left = (this.#underWay.get(name) ?? 1) - 1;
       if (left === 0) this.#underWay.delete(name);
       else this.#underWay.set(name, left);

@@ -1,4 +1,5 @@
 import { classifyPostgresError } from './postgres.ts';
+import { UNSAFE_LOGIN } from './scram-client.ts';
 import { SQLITE } from './sqlite.ts';
 
 const FULL =
@@ -15,6 +16,9 @@ const POSTGRES_CONNECTIONS =
   'PostgreSQL has no connection left: raise its max_connections, or lower CV_DATABASE_POOL on the nodes.';
 const POSTGRES_DAMAGED =
   'PostgreSQL says that its data is damaged: stop every node, keep a copy, check its disk, and restore a backup.';
+const UNSAFE =
+  'The database server asked for the password in clear text or as MD5, or did not prove that it knows it; no password was sent. Set password_encryption to scram-sha-256 there, set the password of the role ' +
+  'anew, use scram-sha-256 in pg_hba.conf, and check that CV_DATABASE_URL leads to the right server.';
 const UNREACHABLE = 'The database cannot be reached. Check CV_DATABASE_URL and that it is running.';
 
 const BY_SQLITE_CODE = new Map([
@@ -34,6 +38,7 @@ const BY_CODE = new Map([
   ['53300', POSTGRES_CONNECTIONS],
   ['XX001', POSTGRES_DAMAGED],
   ['XX002', POSTGRES_DAMAGED],
+  [UNSAFE_LOGIN, UNSAFE],
 ]);
 const CAUSES_MAX = 4;
 

@@ -9,12 +9,26 @@ export class StartError extends Error {
 
 export function makeDataFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  refuseForeignOwner('data folder', folder);
   const mode = statSync(folder).mode & 0o777;
   if ((mode & 0o022) !== 0) {
     throw new StartError(
       `Others can write to the data folder ${folder} (mode ${mode.toString(8)}). Run: chmod go-w ${folder}`,
     );
   }
+}
+
+/**
+ * Whoever owns a file can read and replace it, whatever its mode says. That holds for root too, which would otherwise take the key and the data of any
+ * user: in a container, run as the user that owns the volume. Windows has no such owners.
+ */
+export function refuseForeignOwner(what: string, path: string): void {
+  const own = process.geteuid?.();
+  const { uid } = statSync(path);
+  if (own === undefined || uid === own) return;
+  throw new StartError(
+    `The ${what} ${path} belongs to another user (uid ${uid}), and the service runs as uid ${own}. Run it as that user, or run: chown -R ${own} ${path}`,
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { ScramClient } from './scram-client.ts';
 
 /**
  * One connection that many requests use at once: statements are sent as they come and answered in order, without waiting for each other.
@@ -37,7 +38,7 @@ export class PostgresLane {
   }
 
   #connect(): Promise<pg.Client> {
-    const client = new pg.Client(this.#settings);
+    const client = new ScramClient(this.#settings);
     const connecting = client.connect().then(() => client);
     const forget = () => {
       if (this.#client === connecting) this.#client = null;

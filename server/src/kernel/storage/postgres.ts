@@ -17,6 +17,7 @@ import { type Execute, kyselyOver } from './dialect.ts';
 import { PipelinedConnections } from './pipelined-connections.ts';
 import { PostgresLane } from './postgres-lane.ts';
 import { nameOf, type PreparedQuery } from './prepared-query.ts';
+import { ScramClient, UNSAFE_LOGIN } from './scram-client.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -62,7 +63,7 @@ export class PostgresDatabase implements Database {
     this.#writing = new PostgresLane(settings);
     this.#slots = transactionSlots(shares);
     const max = shares.service + shares.transactions;
-    this.#transactions = new pg.Pool({ ...settings, max, idleTimeoutMillis: 0 });
+    this.#transactions = new pg.Pool({ ...settings, Client: ScramClient, max, idleTimeoutMillis: 0 });
     // An idle connection that breaks is replaced when one is next needed; without a listener it would end the process.
     this.#transactions.on('error', () => {});
     // Nor may one that breaks in the very moment it is handed over: the pool listens no longer then, and we not yet.
@@ -260,6 +261,7 @@ const UNAVAILABLE_CODES = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'ETIMEDOUT',
+  UNSAFE_LOGIN,
 ]);
 /** The driver's own failures carry no code. */
 const SILENCE = 'Query read timeout';

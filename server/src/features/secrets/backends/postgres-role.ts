@@ -14,6 +14,8 @@ const MESSAGES = {
   needsTls: 'Without TLS only hosts in private networks that CV_OUTBOUND_ALLOW opens are called.',
   unreachable: 'The database server could not be reached, is not who it should be, or did not answer in time.',
   refused: 'The database server refused the login with the current value.',
+  unsafe:
+    'The database server does not log this role in by SCRAM-SHA-256, or did not prove that it knows the password: no password was sent. Set the password of the role anew with password_encryption = scram-sha-256, and use scram-sha-256 in pg_hba.conf.',
   unasked: 'The database server asks this role for no password, so a new one could not be verified.',
   notPermitted: 'The database server did not let the role change its own password.',
   interrupted: 'The connection to the database server was lost while the password was changed.',
@@ -116,6 +118,7 @@ export class PostgresRole implements RotationBackend {
     } catch (error) {
       if (!(error instanceof LoginFailure)) throw error;
       if (error.problem === 'unreachable') throw new BackendFailure('unreachable', MESSAGES.unreachable);
+      if (error.problem === 'unsafe') throw new BackendFailure('login_refused', MESSAGES.unsafe);
       if (error.problem === 'unasked') throw new BackendFailure('verification_failed', MESSAGES.unasked);
       throw new BackendFailure('login_refused', MESSAGES.refused);
     }

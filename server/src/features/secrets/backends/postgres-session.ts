@@ -2,6 +2,7 @@ import { isIP, Socket } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import pg from 'pg';
 import type { Destination } from '../../../kernel/outbound/address-guard.ts';
+import { ScramClient, UnsafeLogin } from '../../../kernel/storage/scram-client.ts';
 import type { DatabaseValue } from '../database-value.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -16,8 +17,11 @@ const LOGIN_REFUSALS = /^(?:28|3D000|42501)/;
 /** Connection lost, server shutting down or failing: whether a statement before it counts cannot be told. */
 const UNCLEAR_STATES = /^(?:08|57P|58|XX)/;
 
-/** `unasked`: the server let us in without a password, so the login says nothing about it. */
-export type LoginProblem = 'wrong_password' | 'refused' | 'unasked' | 'unreachable';
+/**
+ * `unasked`: the server let us in without a password, so the login says nothing about it. `unsafe`: it wanted the password itself, or did not prove
+ * that it knows it.
+ */
+export type LoginProblem = 'wrong_password' | 'refused' | 'unasked' | 'unsafe' | 'unreachable';
 
 export class LoginFailure extends Error {
   override readonly name = 'LoginFailure';
@@ -58,7 +62,7 @@ export class PostgresSession {
     if (signal.aborted) throw new LoginFailure('unreachable');
     const socket = new Socket();
     let isAsked = false;
-    const client = new pg.Client({
+    const client = new ScramClient({
       host: address,
       port: login.port,
       database: login.database,
@@ -116,6 +120,7 @@ export class PostgresSession {
 }
 
 function loginProblem(error: unknown, isAsked: boolean): LoginProblem {
+  if (error instanceof UnsafeLogin) return 'unsafe';
   const state = error instanceof pg.DatabaseError ? (error.code ?? '') : '';
   if (state === INVALID_PASSWORD && isAsked) return 'wrong_password';
   return LOGIN_REFUSALS.test(state) ? 'refused' : 'unreachable';

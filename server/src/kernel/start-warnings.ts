@@ -1,0 +1,51 @@
+import pg from 'pg';
+import { cidrContains, parseCidr } from './cidr.ts';
+import type { Config } from './config.ts';
+
+export const WARNING_CODES = ['plain_http', 'database_without_tls'] as const;
+
+/** Something an operator should mend, though the service can run with it. */
+export interface StartWarning {
+  code: (typeof WARNING_CODES)[number];
+  message: string;
+  /** Told to whoever asks `/health/ready`, who may be anybody: so only what they can see for themselves. */
+  isPublic: boolean;
+}
+
+/** What is told in the log at the start, and as long as the process runs. */
+export function startWarnings(config: Config): StartWarning[] {
+  const warnings: StartWarning[] = [];
+  if (config.tls === null && !isOnThisMachine(config.host)) {
+    warnings.push({
+      code: 'plain_http',
+      message:
+        'The main port speaks plain http on an address that other machines reach, so tokens and secrets can be read on the way. Set CV_TLS_CERT_FILE and CV_TLS_KEY_FILE, or listen on ' +
+        'loopback (CV_HOST=127.0.0.1) behind a proxy that speaks TLS.',
+      isPublic: true,
+    });
+  }
+  if (config.databaseUrl !== null && isReadOnTheWay(config.databaseUrl)) {
+    warnings.push({
+      code: 'database_without_tls',
+      message:
+        'The database is on another machine, and the connection to it has no TLS or does not verify the certificate, so it can be read and changed on the way. Add sslmode=verify-full, and ' +
+        'sslrootcert=FILE if the authority is your own, to CV_DATABASE_URL.',
+      isPublic: false,
+    });
+  }
+  return warnings;
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1'].map((text) => parseCidr(text)).filter((range) => range !== null);
+
+function isOnThisMachine(host: string): boolean {
+  return host === 'localhost' || LOOPBACK.some((range) => cidrContains(range, host));
+}
+
+/** As the driver understands the address. A host that begins with a slash is a socket of this machine. */
+function isReadOnTheWay(url: string): boolean {
+  const { host, ssl } = new pg.Client(url) as { host: string; ssl: boolean | pg.ClientConfig['ssl'] };
+  if (host.startsWith('/') || isOnThisMachine(host)) return false;
+  if (typeof ssl !== 'object') return ssl !== true;
+  return ssl.rejectUnauthorized === false || ssl.checkServerIdentity !== undefined;
+}

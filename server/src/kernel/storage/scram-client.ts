@@ -1,0 +1,61 @@
+import { EventEmitter } from 'node:events';
+import type { Duplex } from 'node:stream';
+import pg from 'pg';
+
+export const UNSAFE_LOGIN = 'UNSAFE_LOGIN';
+
+/** The server asked for the password in a form that gives it away, or did not prove that it knows it. */
+export class UnsafeLogin extends Error {
+  override readonly name = 'UnsafeLogin';
+  readonly code = UNSAFE_LOGIN;
+
+  constructor() {
+    super('the database server did not log us in by SCRAM-SHA-256 with a signature of its own');
+  }
+}
+
+/** Both give the password, or what is as good as it, to whoever asks. */
+const GIVEN_AWAY = new Set<string | symbol>(['authenticationCleartextPassword', 'authenticationMD5Password']);
+
+/**
+ * The driver answers whatever the server asks for, and takes "ready" for a login. This client answers SCRAM-SHA-256 only (RFC 5802), and a login
+ * that began with it is over only when the server's signature was verified. A server that asks for no password is not refused here.
+ */
+export class ScramClient extends pg.Client {
+  constructor(config?: string | pg.ClientConfig) {
+    super(config);
+    guardLogin(this.connection);
+  }
+}
+
+/** Stands before the driver's own listeners until the login is over, and takes no part in what follows. */
+function guardLogin(connection: pg.Connection): void {
+  const pass = EventEmitter.prototype.emit;
+  let isAsked = false;
+  let isProven = false;
+  let isVerifying = false;
+  let isOver = false;
+
+  const fail = (error: unknown): boolean => {
+    if (isOver) return false;
+    isOver = true;
+    pass.call(connection, 'error', isVerifying ? new UnsafeLogin() : error);
+    // The driver leaves the connection open after a login that failed.
+    return (connection.stream as Duplex).destroy() !== undefined;
+  };
+
+  connection.emit = (event: string | symbol, ...args: unknown[]) => {
+    if (event === 'end') return pass.call(connection, event, ...args);
+    if (event === 'error') return fail(args[0]);
+    if (isOver) return false;
+    const isUnproven = event === 'readyForQuery' && isAsked && !isProven;
+    if (GIVEN_AWAY.has(event) || isUnproven) return fail(new UnsafeLogin());
+    if (event === 'authenticationSASL') isAsked = true;
+    if (event === 'readyForQuery') connection.emit = pass;
+    isVerifying = event === 'authenticationSASLFinal';
+    const isHeard = pass.call(connection, event, ...args);
+    isProven ||= isVerifying && !isOver;
+    isVerifying = false;
+    return isHeard;
+  };
+}
