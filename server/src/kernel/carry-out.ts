@@ -1,6 +1,7 @@
 import type { ApprovalDesk, Proposal } from './approval.ts';
 import { NO_PROOFS } from './auth/authentication.ts';
-import { type Call, Context, type Surroundings } from './context.ts';
+import type { Call } from './call.ts';
+import { Context, type Surroundings } from './context.ts';
 import { CofferError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
 import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant, requireTier } from './pipeline.ts';

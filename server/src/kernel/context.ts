@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { whileAccepted } from './acceptance.ts';
 import {
   type ApprovalDesk,
@@ -9,16 +8,8 @@ import {
   type Proposal,
   ruleOf,
 } from './approval.ts';
-import {
-  type AuditDecision,
-  type AuditEntry,
-  cleanActor,
-  cleanReason,
-  cleanText,
-  cleanUserAgent,
-  detailsText,
-  vaultOf,
-} from './audit/entry.ts';
+import { type AuditDecision, type AuditEntry, cleanText, detailsText, vaultOf } from './audit/entry.ts';
+import { elsewhere, requestEntry } from './audit/request-entry.ts';
 import { type Authenticated, NO_PROOFS, type Proofs, type View } from './auth/authentication.ts';
 import { authorize, isAuthorized } from './authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
@@ -26,39 +17,16 @@ import { isConceivable } from './authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
 import { reachInVault, vaultsByName } from './authz/reach.ts';
-import { DAY_MS } from './clock.ts';
+import type { Call, ResourceAttributes } from './call.ts';
 import type { MacKey } from './crypto/keyring.ts';
 import { Decisions, RightsChanged } from './decisions.ts';
 import { type EndpointDeclaration, NONE } from './endpoint.ts';
 import { CofferError } from './errors.ts';
-import type { PeerCertificate } from './http/peer-certificate.ts';
-import { newId } from './ids.ts';
 import type { Kernel } from './kernel.ts';
 import type { Actor, Principal } from './principal.ts';
+import { MFA_FRESH_MS, proofRequired } from './second-factor.ts';
 import type { Database, Tx, Work } from './storage/database.ts';
 
-/** A request as it came, free of the HTTP library. */
-export interface Call {
-  requestId: string;
-  /** Path and query, undecoded. */
-  url: string;
-  headers: IncomingHttpHeaders;
-  params: Readonly<Record<string, string>>;
-  body: unknown;
-  /** The client's address: the peer's, or what a trusted proxy says it is. */
-  address: string;
-  /** What the client showed on this connection, or what a trusted proxy says it showed. */
-  certificate: PeerCertificate | null;
-}
-
-/** What is known of the thing asked for, for the conditions of policies. */
-export interface ResourceAttributes {
-  environment?: string | undefined;
-  tags?: readonly string[] | undefined;
-}
-
-/** A second factor counts as shown for this long. */
-export const MFA_FRESH_MS = 15 * 60 * 1000;
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '', key: '' };
 
 /** What a change needs of its surroundings. */
@@ -442,53 +410,16 @@ export class Context {
     throw new Error(`${this.declaration.name} never called ctx.authorize`);
   }
 
-  /** The same, for the log of a tenant that the change is about: by whom is told, from where is not theirs to know. */
+  /** The same, for the log of a tenant that the change is about. */
   entryFor(tenantId: string): AuditEntry {
-    const entry = this.entry('allow', this.declaration.status, '');
-    return {
-      ...entry,
-      tenant_id: tenantId,
-      actor_kind: 'operator',
-      actor_name: '',
-      actor_key: '',
-      ip: '',
-      user_agent: '',
-    };
+    return elsewhere(this.entry('allow', this.declaration.status, ''), tenantId);
   }
 
   entry(decision: AuditDecision, status: number, reason: string): AuditEntry {
-    const { kernel, call, declaration } = this;
-    const resource = cleanText(this.resource);
-    return {
-      tenant_id: this.#tenantId ?? kernel.operatorTenantId,
-      id: newId('audit', this.now),
-      at: this.now,
-      actor_kind: this.#actor.kind,
-      actor_id: this.#actor.id,
-      actor_name: cleanActor(this.#actor.name),
-      actor_key: this.#actor.key,
-      action: declaration.audit,
-      resource,
-      vault: vaultOf(resource),
-      decision,
-      status,
-      ip: call.address,
-      user_agent: cleanUserAgent(call.headers['user-agent']),
-      request_id: call.requestId,
-      reason: cleanReason(reason),
-      details: detailsText(this.#details),
-    };
+    const tenantId = this.#tenantId ?? this.kernel.operatorTenantId;
+    const outcome = { decision, status, reason, details: this.#details };
+    return requestEntry(tenantId, this.#actor, this, outcome);
   }
-}
-
-/** How long a second factor must have been there before it opens fortress secrets, unless an approval says so earlier. */
-export const FACTOR_TRUSTED_AFTER_MS = DAY_MS;
-
-export function proofRequired(what: string): CofferError {
-  return new CofferError(
-    'MFA_REQUIRED',
-    `${what} needs a second factor shown within 15 minutes (log in with a one-time code and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
-  );
 }
 
 function workOf({ bulk, credentials }: EndpointDeclaration): Work {

@@ -1,7 +1,8 @@
 import { recheck } from './acceptance.ts';
 import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
 import { type Authenticated, type Authentication, RefusedCredential } from './auth/authentication.ts';
-import { type Call, Context, type Surroundings } from './context.ts';
+import type { Call } from './call.ts';
+import { Context, type Surroundings } from './context.ts';
 import { UnsealError } from './crypto/sealing.ts';
 import {
   type BoundEndpoint,

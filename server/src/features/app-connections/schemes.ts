@@ -5,7 +5,7 @@ import {
   type Resolved,
   type View,
 } from '../../kernel/auth/authentication.ts';
-import type { Call } from '../../kernel/context.ts';
+import type { Call } from '../../kernel/call.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
 import type { Kernel } from '../../kernel/kernel.ts';

@@ -1,5 +1,6 @@
 import type { Basis, Difference, Proposal } from '../../kernel/approval.ts';
-import type { Call, Context } from '../../kernel/context.ts';
+import type { Call } from '../../kernel/call.ts';
+import type { Context } from '../../kernel/context.ts';
 import type { MacKey, SealingKey } from '../../kernel/crypto/keyring.ts';
 import type { CredentialKind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';

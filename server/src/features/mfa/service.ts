@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import * as OTPAuth from 'otpauth';
 import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
-import { type Context, FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/context.ts';
+import type { Context } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/second-factor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { lockChangeable, lockUser } from '../users/index.ts';

@@ -1,5 +1,5 @@
-import { FACTOR_TRUSTED_AFTER_MS } from '../../kernel/context.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { FACTOR_TRUSTED_AFTER_MS } from '../../kernel/second-factor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 

@@ -1,7 +1,9 @@
 import { couldDisclose, type Described } from '../../kernel/authz/disclosure.ts';
-import { type Context, proofRequired, type ResourceAttributes } from '../../kernel/context.ts';
+import type { ResourceAttributes } from '../../kernel/call.ts';
+import type { Context } from '../../kernel/context.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { parseSecretPath } from '../../kernel/http/secret-path.ts';
+import { proofRequired } from '../../kernel/second-factor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { findVault, isLive, type VaultRow, vaultNotFound } from '../vaults/index.ts';
 import type { FoundSecret } from './read-store.ts';

@@ -1,4 +1,4 @@
-import type { ResourceAttributes } from '../../kernel/context.ts';
+import type { ResourceAttributes } from '../../kernel/call.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findVaultById } from '../vaults/index.ts';
 import { attributesOf } from './access.ts';

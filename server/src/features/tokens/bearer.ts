@@ -10,7 +10,7 @@ import {
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
-import type { Call } from '../../kernel/context.ts';
+import type { Call } from '../../kernel/call.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { CredentialKind } from '../../kernel/endpoint.ts';
 import type { Kernel } from '../../kernel/kernel.ts';

@@ -1,5 +1,6 @@
 import { vaultResource } from '../../kernel/authz/pattern.ts';
-import type { Context, ResourceAttributes } from '../../kernel/context.ts';
+import type { ResourceAttributes } from '../../kernel/call.ts';
+import type { Context } from '../../kernel/context.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import * as store from './store.ts';

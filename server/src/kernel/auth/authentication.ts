@@ -1,6 +1,6 @@
 import { BoundedCache } from '../bounded-cache.ts';
+import type { Call } from '../call.ts';
 import { type Clock, SECOND_MS } from '../clock.ts';
-import type { Call } from '../context.ts';
 import type { CredentialKind, EndpointDeclaration } from '../endpoint.ts';
 import { CofferError } from '../errors.ts';
 import type { Actor, Principal } from '../principal.ts';

@@ -1,5 +1,5 @@
 import type { Addresses } from '../addresses.ts';
-import type { Call } from '../context.ts';
+import type { Call } from '../call.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { CofferError } from '../errors.ts';
 import type { Database } from '../storage/database.ts';

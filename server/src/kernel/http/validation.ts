@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import type { Call } from '../context.ts';
+import type { Call } from '../call.ts';
 import { type EndpointDeclaration, type Input, NONE } from '../endpoint.ts';
 import { CofferError, type FieldProblem, invalid } from '../errors.ts';
 import { coerceQuery, parseQuery, QueryError } from './query.ts';

@@ -1,6 +1,6 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
+import type { ResourceAttributes } from '../call.ts';
 import { type Clock, DAY_MS } from '../clock.ts';
-import type { ResourceAttributes } from '../context.ts';
 import { sha256 } from '../crypto/digest.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { seal, sealedKeyVersion, unseal } from '../crypto/sealing.ts';

@@ -1,0 +1,15 @@
+import { DAY_MS, MINUTE_MS } from './clock.ts';
+import { CofferError } from './errors.ts';
+
+/** A second factor counts as shown for this long. */
+export const MFA_FRESH_MS = 15 * MINUTE_MS;
+
+/** How long a second factor must have been there before it opens fortress secrets, unless an approval says so earlier. */
+export const FACTOR_TRUSTED_AFTER_MS = DAY_MS;
+
+export function proofRequired(what: string): CofferError {
+  return new CofferError(
+    'MFA_REQUIRED',
+    `${what} needs a second factor shown within 15 minutes (log in with a one-time code and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
+  );
+}
