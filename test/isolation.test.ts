@@ -29,7 +29,17 @@ import { type Identifiers, neverWas, type Reference, referencesIn, replaced, sta
 const PLAIN = new Set(
   [
     ['limit', 'cursor', 'status', 'tags', 'type', 'version', 'format', 'resolve', 'from', 'to', 'decision', 'query'],
-    ['description', 'role', 'plan', 'rate_limits', 'environment', 'encryption', 'audit', 'is_zero_knowledge'],
+    [
+      'description',
+      'role',
+      'plan',
+      'rate_limits',
+      'require_mfa',
+      'environment',
+      'encryption',
+      'audit',
+      'is_zero_knowledge',
+    ],
     ['value', 'reason', 'metadata', 'protection', 'promote', 'generator', 'rotation', 'expected_version', 'to_version'],
     [
       'password',

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { argon2Sync, randomBytes } from 'node:crypto';
 import { TOTP } from '../../server/src/features/mfa/index.ts';
+import { sealSecret } from '../../server/src/features/mfa/service.ts';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
 import { DAY_MS } from '../../server/src/kernel/clock.ts';
 import { hashPassword } from '../../server/src/kernel/crypto/passwords.ts';
+import type { Kernel } from '../../server/src/kernel/kernel.ts';
 import { recorded } from './rows.ts';
 import type { Answer, CallOptions, Service } from './service.ts';
 
@@ -124,19 +126,20 @@ export async function addColleague(
   const row = newUser(tenantId, { email: `${uniqueName(role)}@example.com`, name: '', role, password_hash: '' }, now);
   const token = { kind: 'pat', name: 'colleague', expiresAt: now + 90 * DAY_MS } as const;
   const issued = await issueToken(kernel, { tenantId, userId: row.user_id, ...token, ...more });
+  const factor = more.mfaAt === undefined ? null : await oldFactor(kernel, tenantId, row.user_id);
   await recorded(kernel, tenantId, async (tx) => {
     await insertNew(tx, row);
     await insertToken(tx, issued.row, row);
-    if (more.mfaAt !== undefined) await TOTP.insert(tx, oldFactor(row.tenant_id, row.user_id, now));
+    if (factor !== null) await TOTP.insert(tx, factor);
   });
   return { id: row.user_id, email: row.email, token: issued.token };
 }
 
-/** A second factor enrolled long enough ago to open fortress secrets, with which nobody can log in. */
-function oldFactor(tenant_id: string, user_id: string, now: number) {
-  const confirmed_at = now - 2 * DAY_MS;
-  const factor = { sealed_secret: Buffer.from('none'), confirmed_at, last_step: 0, created_at: confirmed_at };
-  return { tenant_id, user_id, ...factor, trusted_at: null };
+/** A second factor enrolled long enough ago to open fortress secrets, whose secret nobody knows. */
+async function oldFactor(kernel: Kernel, tenant_id: string, user_id: string) {
+  const confirmed_at = kernel.clock.now() - 2 * DAY_MS;
+  const sealed_secret = await sealSecret(kernel, tenant_id, user_id, randomBytes(20));
+  return { tenant_id, user_id, sealed_secret, confirmed_at, last_step: 0, created_at: confirmed_at, trusted_at: null };
 }
 
 /** Of what must have this status, or else waits: then an admin that a test has added approves it. */

@@ -34,8 +34,7 @@ export async function enrol(ctx: Context) {
   ctx.requireUnrestricted();
   const { tenantId, principal, kernel } = ctx;
   const secret = new OTPAuth.Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer });
-  const key = await kernel.keyring.sealingKey(tenantId, PURPOSE);
-  const sealed = key.seal(place(principal.id), Buffer.from(secret.buffer));
+  const sealed = await sealSecret(kernel, tenantId, principal.id, Buffer.from(secret.buffer));
   return ctx.change(async (tx) => {
     // Of two enrolments at once, the second replaces the first: there is no row yet that could be locked instead.
     await lockUser(tx, tenantId, principal.id);
@@ -51,6 +50,10 @@ export async function enrol(ctx: Context) {
     if (!isPending) throw alreadyEnrolled();
     return { secret: secret.base32, otpauth_uri: totpOf(secret, principal.name).toString() };
   });
+}
+
+export function sealSecret(kernel: Kernel, tenantId: string, userId: string, secret: Uint8Array): Promise<Buffer> {
+  return kernel.keyring.seal(PURPOSE, { tenantId, ...place(userId) }, secret);
 }
 
 export async function confirm(ctx: Context, otp: string) {
