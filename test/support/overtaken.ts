@@ -45,15 +45,23 @@ async function inTurn(service: Service, change: () => Promise<Answer>, overtake:
 
 /** Sends a request, and goes on when it has asked for its transaction. */
 async function queued(database: Database, send: () => Promise<Answer>): Promise<() => Promise<Answer>> {
-  const { promise: isQueued, resolve: tell } = Promise.withResolvers<void>();
-  const transaction = database.transaction.bind(database);
-  database.transaction = (fn) => {
-    tell();
-    return transaction(fn);
+  const { promise: isQueued, resolve: tell } = Promise.withResolvers<boolean>();
+  const telling = <D extends Pick<Database, 'transaction'>>(one: D): D => {
+    const transaction = one.transaction.bind(one);
+    one.transaction = (fn) => {
+      tell(true);
+      return transaction(fn);
+    };
+    return one;
   };
+  // Requests use the database as their tenant's work does; logins and the service itself as it is.
+  const { transaction, forTenant } = database;
+  telling(database);
+  database.forTenant = (...of) => telling(forTenant.call(database, ...of));
   const sent = send();
-  await Promise.race([isQueued, pause(WAITING_MAX_MS)]);
-  database.transaction = transaction;
+  const wasQueued = await Promise.race([isQueued, pause(WAITING_MAX_MS).then(() => false)]);
+  Object.assign(database, { transaction, forTenant });
+  assert.ok(wasQueued, 'the request asks for no transaction');
   return () => sent;
 }
 
