@@ -27,6 +27,26 @@ test('whatever the order in which the log tells of changes, the last one is know
       history.add(entryWith(first as RowRecord));
       for (const [, record] of told.toSorted(([a], [b]) => a - b)) history.add(entryWith(record));
       assert.equal(history.digests.compare('users user_1', rowDigest(String(changes))), 'same');
+      assert.deepEqual(history.unexplained(), []);
+    }),
+  );
+});
+
+test('also where a row becomes again what it was before', () => {
+  const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 2 }), fc.nat()), { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(steps, (order) => {
+      const history = new RowHistory();
+      let before: string = rowDigest('first');
+      history.add(entryWith(['users', 'user_1', before, null]));
+      const told = order.map(([state, place]) => {
+        const record: RowRecord = ['users', 'user_1', rowDigest(String(state)), before];
+        before = rowDigest(String(state));
+        return [place, record] as const;
+      });
+      for (const [, record] of told.toSorted(([a], [b]) => a - b)) history.add(entryWith(record));
+      assert.equal(history.digests.compare('users user_1', before), 'same');
+      assert.deepEqual(history.unexplained(), []);
     }),
   );
 });
@@ -38,4 +58,5 @@ test('a change that was built on a row that was put back explains nothing', () =
   history.add(entryWith(['users', 'user_1', two, one]));
   history.add(entryWith(['users', 'user_1', three, one]));
   assert.equal(history.digests.compare('users user_1', three), 'other');
+  assert.deepEqual(history.unexplained(), [{ table: 'users', row: 'user_1' }]);
 });
