@@ -34,6 +34,7 @@ export interface RowProblem {
 export class RowHistory {
   readonly digests = new DigestTable();
   readonly #waiting = new Map<string, { digest: string | null; before: string | null }[]>();
+  readonly #foundFirst = new Map<string, string>();
   /** What nodes wrote to the log and was taken away before it was linked, as the log itself tells. */
   readonly missingSegments: string[] = [];
 
@@ -52,6 +53,8 @@ export class RowHistory {
       this.#waiting.set(name, [...waiting, { digest, before }]);
       return;
     }
+    // The first that is told of a row may have found one: what made that is told later, or was before rows were told of.
+    if (before !== null && this.digests.isLast(name, null)) this.#foundFirst.set(name, before);
     this.digests.set(name, digest);
     const next = waiting.find((one) => one.before === digest);
     if (next === undefined) return;
@@ -65,11 +68,15 @@ export class RowHistory {
   /** Rows with a change that found another row than the log told of: it was built on one that somebody had put there. */
   unexplained(): { table: string; row: string }[] {
     return [...this.#waiting]
-      .filter(([, waiting]) => !isRoundTrip(waiting))
+      .filter(([name, waiting]) => !isRoundTrip(waiting) && !isRoundTrip([...waiting, this.#backToNothing(name)]))
       .map(([name]) => {
         const [table = '', ...key] = name.split(' ');
         return { table, row: key.join(' ') };
       });
+  }
+
+  #backToNothing(name: string) {
+    return { digest: null, before: this.#foundFirst.get(name) ?? null };
   }
 
   #noteMissing(text: string): void {
