@@ -30,7 +30,7 @@ export async function expireOverdue(
   }
 }
 
-/** The same for what was asked by who is gone since, or with a token that was revoked: it is shown as cancelled from that moment on. */
+/** Stores the cancellation of requests whose requester was deleted or disabled, or whose token was revoked. Readers see them as cancelled even before this job runs. */
 export async function cancelEnded(kernel: Kernel, ports: ApprovalPorts, signal: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (let after: readonly [string, string] = ['', '']; ; ) {

@@ -281,7 +281,7 @@ export class PostgresAuditStore implements AuditStore {
       .orderBy('id')
       .limit(SEAL_BATCH)
       .execute();
-    // All at once: what is kept may be forgotten while others are read.
+    // The cache is read before the query below, since another request may evict a segment during it.
     const kept = rows.map(({ id }) => ({ id, own: this.#own.get(ownSlot(tenantId, id)) }));
     const others = kept.filter(({ own }) => own === undefined).map(({ id }) => id);
     const read = await this.#read(tx, tenantId, others);
