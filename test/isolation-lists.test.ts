@@ -9,7 +9,7 @@ import { INPUTS, type Input, nameOf } from './support/endpoint-inputs.ts';
 import { identifiersOf, type Neighbours, type Side, send, senderOf, startNeighbours } from './support/isolation.ts';
 import { addToList, keyOf, LISTS, ownInput, placeOfCursor, rowsIn, withQuery } from './support/lists.ts';
 import { allPages, approve, ok, refused, uniqueName } from './support/people.ts';
-import { questionsDuring } from './support/questions.ts';
+import { queriesDuring } from './support/queries.ts';
 import { asTheService } from './support/rows.ts';
 import { type Answer, onBothDatabases, type Service } from './support/service.ts';
 import { addSecret, addVault, auditOf, secretUrl } from './support/vaults.ts';
@@ -131,9 +131,9 @@ onBothDatabases('isolation of lists', (database) => {
     assert.ok(asAdmin.total > 0);
     const { token } = neighbours.member;
     const none = { total: 0, next_cursor: null };
-    const { result, questions } = await questionsDuring(() => ok(service.call('GET', '/vaults/collisions', { token })));
+    const { result, queries } = await queriesDuring(() => ok(service.call('GET', '/vaults/collisions', { token })));
     assert.deepEqual(result, { collisions: [], complete: true, ...none });
-    const searches = questions.filter((sql) => /"secrets"/.test(sql));
+    const searches = queries.filter((sql) => /"secrets"/.test(sql));
     assert.deepEqual(searches, [], 'the time it takes would tell how many secrets there are');
     for (const query of ['', '?status=active', '?status=deleted', '?environment=staging', '?limit=1']) {
       assert.deepEqual(await ok(service.call('GET', `/v1/vaults${query}`, { token })), { vaults: [], ...none });

@@ -15,13 +15,13 @@ import {
   startNeighbours,
 } from './support/isolation.ts';
 import { addColleague, type Colleague, ok } from './support/people.ts';
-import { questionsDuring } from './support/questions.ts';
+import { queriesDuring } from './support/queries.ts';
 import { type Answer, onBothDatabases, type Service } from './support/service.ts';
 import { type Identifiers, neverWas, type Reference, referencesIn, replaced, stateOf } from './support/tenant-state.ts';
 
 /**
  * Every endpoint is tried with what belongs to another tenant, or lies in a vault one has no grant on, beside the same with what never
- * was. The two must be told the same, after the same questions to the database, and change nothing. A new endpoint is tried without a
+ * was. The two must be told the same, after the same queries to the database, and change nothing. A new endpoint is tried without a
  * line here; a new field must be named by an input of its endpoint, or be said here to name nothing.
  */
 
@@ -337,7 +337,7 @@ onBothDatabases('isolation', (database) => {
     hidden: Identifiers | null;
   }
 
-  /** Refused, told the same, and after the same questions, as with what never was. Answers whether it passed. */
+  /** Refused, told the same, and after the same queries, as with what never was. Answers whether it passed. */
   async function tellsNothing(trial: Trial): Promise<boolean> {
     const { declaration, token, twins, where } = trial;
     const real = await trial.real();
@@ -360,11 +360,11 @@ onBothDatabases('isolation', (database) => {
 
   async function asksTheSame(declaration: EndpointDeclaration, token: string, real: Input, twin: Input, where: string) {
     const asked = async (input: Input) =>
-      (await questionsDuring(() => send(service, declaration, input, token))).questions.map((sql) => sql.slice(0, 300));
+      (await queriesDuring(() => send(service, declaration, input, token))).queries.map((sql) => sql.slice(0, 300));
     for (let n = 1; ; n++) {
       const [first, second] = [await asked(real), await asked(twin)];
       if (n < QUESTION_TRIES && first.join() !== second.join()) continue;
-      assert.deepEqual(first, second, `${where}: other questions are asked for what exists`);
+      assert.deepEqual(first, second, `${where}: other queries are asked for what exists`);
       return;
     }
   }

@@ -2,11 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { authorize, isAuthorized } from './authorize.ts';
 import { compileCeiling } from './ceiling.ts';
+import { compilePolicy, POLICY_VERSION } from './policy.ts';
 import { rolePolicies } from './roles.ts';
 
 const ceilings = [compileCeiling({ scope: { vaults: ['app'] }, ip_allowlist: ['10.0.0.0/8'] })];
 const admin = { ceilings, policies: rolePolicies('admin') };
 const member = { ceilings, policies: rolePolicies('member') };
+const denied = {
+  ceilings: [],
+  policies: [
+    compilePolicy('no-values', {
+      version: POLICY_VERSION,
+      statement: [{ effect: 'deny', action: ['secrets:read'], resource: ['*'] }],
+    }),
+  ],
+};
 
 const rows = [
   [admin, 'vault/app/x', '10.0.0.1', 'allowed', null],
@@ -17,7 +27,7 @@ const rows = [
   [member, 'vault/app/x', '10.0.0.1', 'no_match', 'policy'],
   [member, 'self/tokens', '10.0.0.1', 'out_of_scope', 'ceiling_scope'],
   [{ ceilings: [], policies: [] }, 'vault/app/x', '10.0.0.1', 'no_match', 'policy'],
-  [{ ceilings: [], policies: rolePolicies('auditor') }, 'vault/app/x', '10.0.0.1', 'explicit_deny', 'policy'],
+  [denied, 'vault/app/x', '10.0.0.1', 'explicit_deny', 'policy'],
 ] as const;
 
 for (const [subject, resource, ip, reason, refusedBy] of rows) {

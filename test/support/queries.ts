@@ -1,0 +1,56 @@
+import pg from 'pg';
+import { Connection } from '../../server/src/kernel/storage/sqlite.ts';
+
+/**
+ * What the service asks of its database, statement by statement. A query more for what exists takes time that a caller could measure; on
+ * a busy machine a clock in a test does not see it, and this does.
+ */
+interface Heard {
+  readonly queries: string[];
+  /** How many rows the database gave back. */
+  rows: number;
+}
+
+let heard: Heard | null = null;
+
+/** The service's own account of its work, and what it does beside requests. */
+const BESIDE = /audit_|rate_windows|job_leases|^(?:begin|commit|rollback)/;
+
+/** Who listens to this statement, if anybody does. */
+function listenerFor(sql: string): Heard | null {
+  if (BESIDE.test(sql)) return null;
+  heard?.queries.push(sql);
+  return heard;
+}
+
+const { all, run } = Connection.prototype;
+Connection.prototype.all = function (sql, parameters) {
+  const listener = listenerFor(sql);
+  const rows = all.call(this, sql, parameters);
+  if (listener !== null) listener.rows += rows.length;
+  return rows;
+};
+Connection.prototype.run = function (sql, parameters) {
+  listenerFor(sql);
+  return run.call(this, sql, parameters);
+};
+const query = pg.Client.prototype.query as (...args: unknown[]) => Promise<pg.QueryResult>;
+pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
+  const [first] = args;
+  const listener = listenerFor(typeof first === 'string' ? first : String((first as { text?: string }).text));
+  const result = await query.apply(this, args);
+  if (listener !== null) listener.rows += result.rows.length;
+  return result;
+} as never;
+
+/** Runs the work and answers with what was asked meanwhile; one at a time. */
+export async function queriesDuring<T>(work: () => Promise<T>): Promise<Heard & { result: T }> {
+  if (heard !== null) throw new Error('somebody listens already');
+  const listener: Heard = { queries: [], rows: 0 };
+  heard = listener;
+  try {
+    return { result: await work(), ...listener };
+  } finally {
+    heard = null;
+  }
+}
