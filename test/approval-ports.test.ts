@@ -18,7 +18,7 @@ import { newId } from '../server/src/kernel/ids.ts';
 import { makeReady } from '../server/src/kernel/pipeline.ts';
 import { findTenant } from '../server/src/kernel/storage/tenant-rows.ts';
 import type { Cutoff } from '../server/src/kernel/time/cutoff.ts';
-import { object } from '../server/src/kernel/wire.ts';
+import { DELETED, Deleted, object } from '../server/src/kernel/wire.ts';
 import { addColleague, addTenant, type Tenant, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
@@ -49,8 +49,8 @@ const deleteThing = endpoint({
   approval: 'vault_delete',
   audit: 'things:delete',
   params: object({ name: Type.String() }),
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 
@@ -109,7 +109,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
           .executeTakeFirst();
         if (numDeletedRows !== 1n) throw notFound('thing');
         await ctx.needsApproval(tx);
-        return undefined;
+        return DELETED;
       }),
     ),
     JSON.stringify,

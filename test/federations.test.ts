@@ -293,12 +293,12 @@ onBothDatabases('federations', (database) => {
       await ok(service.call('PUT', pathOf(own.id, federation.id), { body: reset }));
       const { access_token } = await ok(attempt());
       await ok(readAs(access_token));
-      await ok(service.call(method, pathOf(own.id, federation.id), body && { body }), method === 'PUT' ? 200 : 204);
+      await ok(service.call(method, pathOf(own.id, federation.id), body && { body }), 200);
       await deniedFor(service, attempt(), reason);
       await refused(readAs(access_token), 401, 'INVALID_TOKEN');
       await ok(readAs(other.access_token));
     }
-    await ok(service.call('DELETE', `/v1/app-connections/${own.id}`), 204);
+    await ok(service.call('DELETE', `/v1/app-connections/${own.id}`), 200);
     await refused(readAs(other.access_token), 401, 'INVALID_TOKEN');
     await deniedFor(service, attempt('repo:acme/two:x'), /no such connection/);
     assert.ok(kept.id);
@@ -313,7 +313,7 @@ onBothDatabases('federations', (database) => {
     const { own, federation } = await federated({ jwks_url });
     const work = exchange(service, own.client_id, await idToken());
     const answer = await asked.promise;
-    await ok(service.call('DELETE', pathOf(own.id, federation.id)), 204);
+    await ok(service.call('DELETE', pathOf(own.id, federation.id)), 200);
     answer();
     await deniedFor(service, work, /federation changed meanwhile/);
     const { read } = service.app.kernel.database;
@@ -375,7 +375,7 @@ onBothDatabases('federations', (database) => {
     assert.equal(moved.subject_pattern, gitlab.subject_pattern);
     await refused(put({ name: github.name }), 409, 'ALREADY_EXISTS');
     await invalid(put({ provider: 'github' }), '/body/provider');
-    await ok(service.call('DELETE', pathOf(own.id, gitlab.id)), 204);
+    await ok(service.call('DELETE', pathOf(own.id, gitlab.id)), 200);
     for (const id of [String(gitlab.id), '0', 'x'])
       await refused(service.call('GET', pathOf(own.id, id)), 404, 'NOT_FOUND');
     await refused(service.call('GET', pathOf(machine.id, github.id)), 404, 'NOT_FOUND');
@@ -507,14 +507,14 @@ onBothDatabases('certificates of federations', (database) => {
   test('what is issued for a job renews nothing, and ends with its federation', async () => {
     const [shown, other] = await exchanged(false, 2);
     const url = `/v1/app-connections/${shown.client_id}/rotate`;
-    await refused(service.call('POST', url, { token: shown.access_token, body: {} }), 401, 'INVALID_TOKEN');
+    await refused(service.call('POST', url, { token: shown.access_token, body: {} }), 403, 'INSUFFICIENT_PRIVILEGE');
     const renewed = await tlsCall(service, shown, url, { method: 'POST' });
     assert.deepEqual([renewed.status, renewed.body.error?.code], [403, 'INSUFFICIENT_PRIVILEGE']);
     const path = `/app-connections/fetch/${shown.client_id}/${vault}/db/main`;
     assert.equal((await tlsCall(service, shown, path)).status, 200);
     const federations = `/app-connections/${shown.client_id}/federations`;
     const [{ id }] = (await ok(service.call('GET', federations))).federations;
-    await ok(service.call('DELETE', `${federations}/${id}`), 204);
+    await ok(service.call('DELETE', `${federations}/${id}`), 200);
     for (const one of [shown, other]) {
       assert.equal((await tlsCall(service, one, path)).body.error.code, 'INVALID_TOKEN');
     }

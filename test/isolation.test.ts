@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { DECLARATIONS } from '../server/src/declarations.ts';
-import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
+import { type CredentialKind, type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
 import { type Input, type MakeInput, nameOf, pathOf } from './support/endpoint-inputs.ts';
 import {
   granter,
@@ -14,6 +14,12 @@ import {
   senderOf,
   startNeighbours,
 } from './support/isolation.ts';
+import {
+  MACHINE_CALLERS,
+  type MachineCallerKind,
+  type MachineCallers,
+  makeMachineCallers,
+} from './support/machine-callers.ts';
 import { addColleague, type Colleague, ok } from './support/people.ts';
 import { queriesDuring } from './support/queries.ts';
 import { type Answer, onBothDatabases, type Service } from './support/service.ts';
@@ -137,10 +143,21 @@ const LOOK_ALIKES: Record<string, (text: string) => string> = {
   'with an underscore for a hyphen': (text) => text.replaceAll('-', '_'),
 };
 
-/** Those that people can use. What only machines can has its tests beside connections. */
-const WALKED = DECLARATIONS.filter(
-  ({ credentials }) => credentials !== 'public' && credentials.some((kind) => kind === 'pat' || kind === 'session'),
-);
+const WALKED = DECLARATIONS.filter(({ credentials }) => credentials !== 'public');
+const PEOPLE: readonly CredentialKind[] = ['pat', 'session'];
+const isForPeople = ({ credentials }: EndpointDeclaration) => PEOPLE.some((kind) => credentials.includes(kind));
+const isForMachines = ({ credentials }: EndpointDeclaration) =>
+  credentials !== 'public' && credentials.some((kind) => !PEOPLE.includes(kind));
+/** As which credential each machine is known. */
+const CREDENTIALS_OF: Record<MachineCallerKind, readonly CredentialKind[]> = {
+  headers: ['connection'],
+  certificate: ['certificate'],
+  dpop: ['connection'],
+  federation: ['federation'],
+  workload: ['workload'],
+};
+const acceptsAny = ({ credentials }: EndpointDeclaration, kinds: readonly CredentialKind[]) =>
+  kinds.some((kind) => credentials.includes(kind));
 const isFree = ({ name }: EndpointDeclaration, field: string) => FREE.has(`${name} ${field}`);
 
 /** The fields of an endpoint's query and body that name something, such as `body.principal.user`. */
@@ -191,7 +208,7 @@ function formOf(value: unknown): unknown {
 /** Who asks for what is not theirs. */
 interface Intruder {
   title: string;
-  token: string;
+  send(declaration: EndpointDeclaration, input: Input): Promise<Answer>;
   /** Of the same tenant: what they may do they do there. */
   isInside: boolean;
   /** The statuses by which they are refused. */
@@ -213,14 +230,15 @@ interface Target {
 
 /** Whoever may look into some part of a vault, on conditions, may look for what meets them: they are shown an empty list. */
 const LOOKING_IN = ['listSecrets', 'aggregateSecrets', 'searchSecrets', 'exportSecrets'];
-/** What goes on beside a request is heard too, now and then: not every time. */
-const QUESTION_TRIES = 3;
+/** What jobs query beside a request is heard too, now and then. A difference that is always there is the request’s own. */
+const QUERY_TRIES = 10;
 
 const named = new Set<string>();
 
 onBothDatabases('isolation', (database) => {
   let neighbours: Neighbours;
   let service: Service;
+  let machineCallers: MachineCallers;
   let allowedInDevelopment: Colleague;
   let deniedInStaging: Colleague;
   let count = 0;
@@ -228,7 +246,8 @@ onBothDatabases('isolation', (database) => {
   before(async () => {
     neighbours = await startNeighbours(database);
     service = neighbours.service;
-    const { ours, owner } = neighbours;
+    const { ours, theirs, owner } = neighbours;
+    machineCallers = await makeMachineCallers(theirs.world);
     const withGrants = async (...statements: Parameters<Neighbours['grant']>[0]) => {
       const person = await addColleague(service, ours.tenantId, 'member');
       const grant = await granter(service, person.id, owner);
@@ -239,11 +258,19 @@ onBothDatabases('isolation', (database) => {
     allowedInDevelopment = await withGrants({ ...all, condition: { environment: ['development'] } });
     deniedInStaging = await withGrants(all, { ...all, effect: 'deny', condition: { environment: ['staging'] } });
   });
-  after(() => service.close());
+  after(async () => {
+    machineCallers.close();
+    await service.close();
+  });
+
+  const sendingAs =
+    (token: string): Intruder['send'] =>
+    (declaration, input) =>
+      send(service, declaration, input, token);
 
   const stranger = (title: string, side: Side): Intruder => ({
     title,
-    token: side.token,
+    send: sendingAs(side.token),
     isInside: false,
     refusals: ({ tenant }) => (tenant === 'operator' ? [403] : [404, 422]),
     async own(make) {
@@ -256,7 +283,7 @@ onBothDatabases('isolation', (database) => {
 
   const colleague = (title: string, { token }: Colleague): Intruder => ({
     title,
-    token,
+    send: sendingAs(token),
     isInside: true,
     // An approval that one may not see does not exist; everything else is refused before that is asked.
     refusals: ({ noun }) => (noun === 'approvals' ? [404] : [403]),
@@ -282,6 +309,20 @@ onBothDatabases('isolation', (database) => {
     // A manager lets people and groups into a vault.
     knows: ['user', 'group', 'email', 'groups name'],
   });
+
+  /** Machines of another tenant, which may do everything there. */
+  function machines(declaration: EndpointDeclaration): Intruder[] {
+    if (!isForMachines(declaration)) return [];
+    return MACHINE_CALLERS.filter((kind) => acceptsAny(declaration, CREDENTIALS_OF[kind])).map((kind) => ({
+      title: `a machine of another tenant, by ${kind}`,
+      send: (_, input) => machineCallers[kind].call(declaration.method, pathOf(declaration, input), input.body),
+      isInside: false,
+      refusals: () => [404, 422],
+      own: async () => null,
+      knows: [],
+      triesSpellings: false,
+    }));
+  }
 
   function colleagues(declaration: EndpointDeclaration): Intruder[] {
     const nobody = { ...colleague('a member without grants', neighbours.member), triesSpellings: true };
@@ -326,7 +367,7 @@ onBothDatabases('isolation', (database) => {
 
   interface Trial {
     declaration: EndpointDeclaration;
-    token: string;
+    send: Intruder['send'];
     where: string;
     /** Makes an input in which the other's things stand: anew, since a call that passes may have used it up. */
     real(): Promise<Input>;
@@ -339,9 +380,9 @@ onBothDatabases('isolation', (database) => {
 
   /** Refused, told the same, and after the same queries, as with what never was. Answers whether it passed. */
   async function tellsNothing(trial: Trial): Promise<boolean> {
-    const { declaration, token, twins, where } = trial;
+    const { declaration, twins, where } = trial;
     const real = await trial.real();
-    const first = await send(service, declaration, real, token);
+    const first = await trial.send(declaration, real);
     const isPassed = first.status < 400;
     if (!isPassed) assert.ok(trial.refusals.includes(first.status), `${where}: ${first.status} ${first.text}`);
     else {
@@ -351,19 +392,19 @@ onBothDatabases('isolation', (database) => {
     for (const by of twins) {
       count++;
       const twin = replaced(isPassed ? await trial.real() : real, by);
-      const second = await send(service, declaration, twin, token);
+      const second = await trial.send(declaration, twin);
       assert.deepEqual(toldBy(second, by.values()), toldBy(first, by.keys()), `${where}: ${[...by]}`);
-      if (!isPassed) await asksTheSame(declaration, token, real, twin, `${where}: ${[...by]}`);
+      if (!isPassed) await asksTheSame(trial, real, twin, `${where}: ${[...by]}`);
     }
     return isPassed;
   }
 
-  async function asksTheSame(declaration: EndpointDeclaration, token: string, real: Input, twin: Input, where: string) {
+  async function asksTheSame({ declaration, send }: Trial, real: Input, twin: Input, where: string) {
     const asked = async (input: Input) =>
-      (await queriesDuring(() => send(service, declaration, input, token))).queries.map((sql) => sql.slice(0, 300));
+      (await queriesDuring(() => send(declaration, input))).queries.map((sql) => sql.slice(0, 300));
     for (let n = 1; ; n++) {
       const [first, second] = [await asked(real), await asked(twin)];
-      if (n < QUESTION_TRIES && first.join() !== second.join()) continue;
+      if (n < QUERY_TRIES && first.join() !== second.join()) continue;
       assert.deepEqual(first, second, `${where}: other queries are asked for what exists`);
       return;
     }
@@ -373,7 +414,7 @@ onBothDatabases('isolation', (database) => {
     const fields = target.references.map(({ field }) => field);
     return tellsNothing({
       declaration,
-      token: intruder.token,
+      send: intruder.send,
       where: `${intruder.title}, ${nameOf(declaration)} with ${fields}`,
       real: async () => target.input,
       twins: twinsOf(target),
@@ -390,7 +431,7 @@ onBothDatabases('isolation', (database) => {
     const never = new Map(inPath.map((reference) => [reference.text, neverWas(reference, known)]));
     for (const [title, alike] of Object.entries(LOOK_ALIKES)) {
       const told = async (texts: Map<string, string>) => {
-        const answer = await send(service, declaration, replaced(input, texts), intruder.token);
+        const answer = await intruder.send(declaration, replaced(input, texts));
         return toldBy(
           answer,
           [...texts.values()].flatMap((text) => [text, decodeURIComponent(text)]),
@@ -419,7 +460,7 @@ onBothDatabases('isolation', (database) => {
       let isFirst = true;
       await tellsNothing({
         declaration,
-        token: intruder.token,
+        send: intruder.send,
         where: `${intruder.title}, ${nameOf(declaration)} among their own, with ${foreign.field}`,
         real: async () => {
           const input = isFirst ? first : await put();
@@ -456,7 +497,11 @@ onBothDatabases('isolation', (database) => {
   for (const declaration of WALKED) {
     test(nameOf(declaration), async () => {
       const { ours, theirs } = neighbours;
-      await walk(declaration, ours, [stranger('an admin of another tenant', theirs), ...colleagues(declaration)]);
+      const people = isForPeople(declaration)
+        ? [stranger('an admin of another tenant', theirs), ...colleagues(declaration)]
+        : [];
+      await walk(declaration, ours, [...people, ...machines(declaration)]);
+      if (!isForPeople(declaration)) return;
       // Who runs the installation runs its tenants, and sees nothing of what is in them.
       if (declaration.tenant === 'operator') return;
       await walk(declaration, theirs, [stranger('an admin of the installation', ours)]);

@@ -67,7 +67,7 @@ describe('two nodes on one PostgreSQL', () => {
       for (const node of [other, one]) {
         assert.equal((await send(node, 'GET', '/auth/me', { token: made.body.token })).status, 200, `round ${round}`);
       }
-      assert.equal((await send(one, 'DELETE', `/auth/tokens/${made.body.id}`)).status, 204);
+      assert.equal((await send(one, 'DELETE', `/auth/tokens/${made.body.id}`)).status, 200);
       const refused = await send(other, 'GET', '/auth/me', { token: made.body.token });
       assert.equal(refused.status, 401, `round ${round}`);
     }
@@ -85,7 +85,7 @@ describe('two nodes on one PostgreSQL', () => {
           [token, made.body.token, token, made.body.token].map((t) => send(other, 'GET', secret, { token: t })),
         );
       for (const { status, text } of [...(await reads()), ...(await reads())]) assert.equal(status, 200, text);
-      assert.equal((await send(one, 'DELETE', `/auth/tokens/${made.body.id}`)).status, 204);
+      assert.equal((await send(one, 'DELETE', `/auth/tokens/${made.body.id}`)).status, 200);
       assert.deepEqual(
         (await reads()).map(({ status }) => status),
         [200, 401, 200, 401],
@@ -147,7 +147,7 @@ describe('two nodes on one PostgreSQL', () => {
       const read = (node: ServiceProcess) =>
         send(node, 'GET', `/v1/vaults/${vault}/secrets/x`, { token: login.body.cv_jwt });
       for (const node of [a, b]) assert.equal((await read(node)).status, 200, `round ${round}`);
-      assert.equal((await send(one, 'DELETE', `/workload-identity/methods/${method.body.id}`)).status, 204);
+      assert.equal((await send(one, 'DELETE', `/workload-identity/methods/${method.body.id}`)).status, 200);
       for (const node of [other, one]) {
         assert.equal((await read(node)).status, 401, `round ${round}`);
         assert.equal((await logIn(node)).status, 401, `round ${round}`);

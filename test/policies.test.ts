@@ -48,10 +48,10 @@ onBothDatabases('policies', (database) => {
     const members = `/v1/groups/${group.id}/members`;
     await ok(service.call('POST', members, { body: { user_id: person.id } }), 201);
     await ok(readAudit(person.token));
-    await ok(service.call('DELETE', `${members}/${person.id}`), 204);
+    await ok(service.call('DELETE', `${members}/${person.id}`), 200);
     await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
     await ok(service.call('POST', members, { body: { user_id: person.id } }), 201);
-    await ok(service.call('DELETE', `/v1/groups/${group.id}`), 204);
+    await ok(service.call('DELETE', `/v1/groups/${group.id}`), 200);
     await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
   });
 
@@ -148,8 +148,8 @@ onBothDatabases('policies', (database) => {
     await refused(service.call('POST', `/v1/policies/${name}/attach`, { body: twice }), 409, 'ALREADY_EXISTS');
     const { attachments } = await ok(service.call('GET', `/v1/policies/${name}`));
     assert.deepEqual(attachments[0].principal, { kind: 'user', id: person.id });
-    await ok(service.call('DELETE', `/v1/users/${person.id}`), 204);
-    await ok(service.call('DELETE', `/v1/policies/${name}`), 204);
+    await ok(service.call('DELETE', `/v1/users/${person.id}`), 200);
+    await ok(service.call('DELETE', `/v1/policies/${name}`), 200);
     const names = (await allPages(service, '/v1/policies?limit=2', 'policies')).map((p: { name: string }) => p.name);
     assert.deepEqual(names, names.toSorted());
     assert.equal(new Set(names).size, names.length);

@@ -246,9 +246,9 @@ onBothDatabases('quotas', (kind) => {
     assert.equal(listed.length, tokens.length + there);
     const create = () => by(tenant)('POST', '/auth/tokens', { name: 'one more' });
     await exceeded(create(), 'tokens_per_user', STARTER.tokens_per_user);
-    for (const { id } of tokens.slice(0, 2)) await ok(by(tenant)('DELETE', `/auth/tokens/${id}`), 204);
+    for (const { id } of tokens.slice(0, 2)) await ok(by(tenant)('DELETE', `/auth/tokens/${id}`), 200);
     await exceeded(create(), 'tokens_per_user', STARTER.tokens_per_user);
-    await ok(by(tenant)('DELETE', `/auth/tokens/${tokens[2].id}`), 204);
+    await ok(by(tenant)('DELETE', `/auth/tokens/${tokens[2].id}`), 200);
     await ok(create(), 201);
   });
 
@@ -267,7 +267,7 @@ onBothDatabases('quotas', (kind) => {
     for (let no = 1; no < STARTER.tokens_per_user; no++) await addToken(service, tenant.owner.token);
     const scoped = { token: tenant.owner.token };
     const { body: list } = await service.call('GET', '/auth/tokens?limit=1', scoped);
-    await ok(service.call('DELETE', `/auth/tokens/${list.tokens[0].id}`, scoped), 204);
+    await ok(service.call('DELETE', `/auth/tokens/${list.tokens[0].id}`, scoped), 200);
     const narrow = await addToken(service, tenant.owner.token, { scope: { actions: ['self:read'] } });
     const asked = service.call('POST', '/auth/tokens', { token: narrow.token, body: { name: 'x' } });
     await refused(asked, 403, 'INSUFFICIENT_PRIVILEGE');

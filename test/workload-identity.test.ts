@@ -150,7 +150,7 @@ onBothDatabases('workload identity', (database) => {
       assert.equal(read.body?.value, 'value of db/main', read.text);
       const readEntry = await entryOf(service, read);
       assert.deepEqual([readEntry.actor.id, readEntry.actor.key], [machine.client_id, entry.actor.key]);
-      await refused(service.call('GET', '/v1/users', { token: cv_jwt }), 401, 'INVALID_TOKEN');
+      await refused(service.call('GET', '/v1/users', { token: cv_jwt }), 403, 'INSUFFICIENT_PRIVILEGE');
     }
   });
 
@@ -228,7 +228,7 @@ onBothDatabases('workload identity', (database) => {
       const { cv_jwt } = await ok(logIn(id));
       const { cv_jwt: kept } = await ok(logIn(other.id));
       const body = end === 'PUT' ? { config: oidcConfig({ allowed_subjects: [] }) } : undefined;
-      await ok(service.call(end, `${METHODS}/${id}`, body && { body }), end === 'PUT' ? 200 : 204);
+      await ok(service.call(end, `${METHODS}/${id}`, body && { body }), 200);
       await refused(readAs(cv_jwt), 401, 'INVALID_TOKEN');
       await ok(readAs(kept));
       await deniedFor(service, logIn(id), end === 'PUT' ? /not allowed/ : /no such method/);
@@ -245,7 +245,7 @@ onBothDatabases('workload identity', (database) => {
     await refused(readAs(cv_jwt), 401, 'INVALID_TOKEN');
     await ok(service.call('PATCH', `/v1/app-connections/${own.id}`, { body: { status: 'active' } }));
     await ok(logIn());
-    await ok(service.call('DELETE', `/v1/app-connections/${own.id}`), 204);
+    await ok(service.call('DELETE', `/v1/app-connections/${own.id}`), 200);
     await deniedFor(service, logIn(), /no such method/);
     await refused(service.call('GET', `${METHODS}/${id}`), 404, 'NOT_FOUND');
 
@@ -273,7 +273,7 @@ onBothDatabases('workload identity', (database) => {
     forger.instead.set('/keys', (_, response) => late.resolve(() => json(response, { keys: forger.keys })));
     const second = logInWith(service, { method_id: id, oidc_token: await oidcToken() });
     const answer = await Promise.race([asked.promise, late.promise]);
-    await ok(service.call('DELETE', `${METHODS}/${id}`), 204);
+    await ok(service.call('DELETE', `${METHODS}/${id}`), 200);
     answer();
     for (const work of [login, second]) {
       assert.equal((await work).status, 401);
@@ -345,7 +345,7 @@ onBothDatabases('workload identity', (database) => {
     const again = { name, type: 'oidc_generic', app_connection_id: machine.id, config: oidcConfig() };
     await refused(service.call('POST', METHODS, { body: again }), 409, 'ALREADY_EXISTS');
     await invalid(service.call('PUT', `${METHODS}/${other.id}`, { body: { type: 'spiffe' } }), '/body/type');
-    await ok(service.call('DELETE', `${METHODS}/${made.id}`), 204);
+    await ok(service.call('DELETE', `${METHODS}/${made.id}`), 200);
     for (const id of [String(made.id), '0', 'x', '1e3', '-1', '01']) {
       await refused(service.call('GET', `${METHODS}/${id}`), 404, 'NOT_FOUND');
     }

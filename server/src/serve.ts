@@ -3,6 +3,7 @@ import { type App, startApp } from './app.ts';
 import { ROOT_FILE } from './features/certificates/index.ts';
 import { loadConfig } from './kernel/config.ts';
 import { CofferError } from './kernel/errors.ts';
+import { differenceFromPinnedNode, RUNNING_NODE } from './kernel/node-binary.ts';
 import { createLogger } from './kernel/observability/log.ts';
 import { StartError } from './kernel/storage/data-folder.ts';
 import { explainFailure } from './operator/failure.ts';
@@ -17,6 +18,8 @@ try {
   // Before it says that it is ready: whoever reads that may end it in the same moment.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(app));
   process.stdout.write(app.isFirstStart ? welcome(app) : ready(app));
+  const difference = await differenceFromPinnedNode(RUNNING_NODE);
+  if (difference !== null) log.warn({ warning: 'other_node' }, difference);
 } catch (error) {
   process.stderr.write(`Coffer cannot start. ${explainFailure(error)}\n`);
   process.exit(1);

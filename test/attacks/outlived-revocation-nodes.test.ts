@@ -116,7 +116,7 @@ describe('who is revoked by one node', () => {
     while ((await made()) === 0) await pause(5);
     const started = performance.now();
     const revoked = await send(b, 'DELETE', `/auth/tokens/${stolen.id}`);
-    assert.equal(revoked.status, 204, revoked.text);
+    assert.equal(revoked.status, 200, revoked.text);
     assert.ok(performance.now() - started < REVOKED_WITHIN_MS);
     const atRevocation = await made();
     const answers = await Promise.all(making);
@@ -143,7 +143,7 @@ describe('who is revoked by one node', () => {
       const floods = Array.from({ length: 2 * MINTERS }, (_, i) => flood(i % 2 === 0 ? a : b));
       await pause(200);
       const started = performance.now();
-      assert.equal((await send(b, 'DELETE', `/auth/tokens/${stolen.id}`)).status, 204);
+      assert.equal((await send(b, 'DELETE', `/auth/tokens/${stolen.id}`)).status, 200);
       assert.ok(performance.now() - started < REVOKED_WITHIN_MS);
       const atRevocation = await version();
       isOver = true;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
 import { INPUTS, type Input, type MakeInput, MORE_INPUTS, nameOf, pathOf, type World } from './endpoint-inputs.ts';
+import { MACHINE_CALLERS_ENV } from './machine-callers.ts';
 import { MORE_MACHINE_INPUTS } from './machine-inputs.ts';
 import {
   addColleague,
@@ -43,7 +44,7 @@ export interface Neighbours {
 }
 
 export async function startNeighbours(database: DatabaseKind): Promise<Neighbours> {
-  const service = await startService(database);
+  const service = await startService(database, { env: MACHINE_CALLERS_ENV });
   const owner = await addPerson(service, { role: 'owner' });
   const { tenant } = await ok(service.call('GET', '/auth/me'));
   const otherTenant = await addTenant(service);

@@ -69,20 +69,24 @@ export function tlsCall(
   const agent = more.agent ?? tlsAgent(service, shown);
   return new Promise((resolve, reject) => {
     const { method = 'GET', body: asked } = more;
-    const headers = { ...more.headers, ...(asked && { 'content-type': 'application/json' }) };
+    const text = asked && JSON.stringify(asked);
+    const headers = {
+      ...more.headers,
+      ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+    };
     const sent = request(`${service.tlsUrl}${path}`, { method, headers, agent }, (response) => {
       const pieces: Buffer[] = [];
       response.on('data', (piece: Buffer) => pieces.push(piece));
       response.on('end', () => {
         if (more.agent === undefined) agent.destroy();
-        const text = Buffer.concat(pieces).toString('utf8');
+        const received = Buffer.concat(pieces).toString('utf8');
         const isJson = response.headers['content-type']?.startsWith('application/json') ?? false;
-        const body = isJson ? JSON.parse(text) : text;
+        const body = isJson ? JSON.parse(received) : received;
         resolve({ status: response.statusCode ?? 0, body, headers: response.headers });
       });
     });
     sent.on('error', reject);
-    sent.end(asked && JSON.stringify(asked));
+    sent.end(text);
   });
 }
 

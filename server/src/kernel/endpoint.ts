@@ -18,6 +18,16 @@ export const CREDENTIAL_KINDS = [
 ] as const;
 export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
 
+export const CREDENTIAL_NAMES: Record<CredentialKind, string> = {
+  pat: 'personal access token',
+  session: 'session token',
+  connection: 'client id and secret of an AppConnection',
+  certificate: 'client certificate of an AppConnection',
+  bound_certificate: 'client certificate and DPoP proof of an AppConnection',
+  federation: 'token exchanged for a CI identity',
+  workload: 'token exchanged for a workload identity',
+};
+
 /** A person's or script's token of either kind. */
 export const ANY_TOKEN: readonly CredentialKind[] = ['pat', 'session'];
 
@@ -163,12 +173,11 @@ export function bind<E extends EndpointDeclaration>(
 export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   const codes = new Set<ErrorCode>(['INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL_ERROR', ...e.errors]);
   if (e.credentials !== 'public') codes.add('INVALID_TOKEN').add('IP_NOT_ALLOWED').add('RATE_LIMIT_EXCEEDED');
-  if (e.credentials !== 'public') codes.add('INVALID_DPOP_PROOF');
+  if (e.credentials !== 'public') codes.add('INVALID_DPOP_PROOF').add('INSUFFICIENT_PRIVILEGE');
   if (isForPeople(e) && e.beforeEnrolment !== true) codes.add('MFA_REQUIRED');
   if (e.credentials !== 'public' && e.credentials.some((kind) => MACHINE_KINDS.has(kind))) {
     codes.add('CERTIFICATE_REQUIRED').add('DPOP_REQUIRED').add('SESSION_LIMIT');
   }
-  if (e.permission !== NONE || e.tenant === 'operator') codes.add('INSUFFICIENT_PRIVILEGE');
   if (e.tier !== NONE) codes.add('TIER_REQUIRED');
   if (e.rate !== 'none') codes.add('RATE_LIMIT_EXCEEDED');
   if (e.params !== NONE || e.query !== NONE || e.body !== NONE || e.effect === 'change') codes.add('VALIDATION_FAILED');

@@ -1,11 +1,12 @@
 import { recheck } from './acceptance.ts';
 import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
-import { type Authenticated, type Authentication, RefusedCredential } from './auth/authentication.ts';
+import { type Authenticated, type Authentication, RefusedCredential, UnacceptedKind } from './auth/authentication.ts';
 import type { Call } from './call.ts';
 import { Context, type Surroundings } from './context.ts';
 import { UnsealError } from './crypto/sealing.ts';
 import {
   type BoundEndpoint,
+  CREDENTIAL_NAMES,
   type EndpointDeclaration,
   errorCodes,
   type Input,
@@ -265,9 +266,26 @@ function isEmptyObject(value: unknown): boolean {
 }
 
 function refuseCaller(ctx: Context, error: unknown): never {
+  if (error instanceof UnacceptedKind) refuseKind(ctx, error);
   if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
   if (isRefusal(error)) limitFailures(ctx);
   throw error;
+}
+
+/** Who asks is known, so the refusal counts as theirs, and not as a failed guess from their address. */
+function refuseKind(ctx: Context, { principal, epoch, accepted }: UnacceptedKind): never {
+  ctx.become(principal, epoch);
+  const rate = limitByTenant(ctx);
+  const kinds = accepted.map((kind) => CREDENTIAL_NAMES[kind]).join(', ');
+  throw new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    `The credential is valid, but not of a kind that is accepted here. Accepted: ${kinds}.`,
+    {
+      auditReason: `a ${principal.credential} is not accepted here`,
+      details: { accepted },
+      ...(rate !== null && { headers: rateHeaders(rate) }),
+    },
+  );
 }
 
 function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): Record<string, string> {

@@ -1,17 +1,7 @@
-import { type CredentialKind, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
+import { CREDENTIAL_NAMES, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import { PLAN_QUOTAS, QUOTAS } from './limits/quotas.ts';
 import { PLANS } from './limits/rate-classes.ts';
-
-const CREDENTIAL_NAMES: Record<CredentialKind, string> = {
-  pat: 'personal access token',
-  session: 'session token',
-  connection: 'client id and secret of an AppConnection',
-  certificate: 'client certificate of an AppConnection',
-  bound_certificate: 'client certificate and DPoP proof of an AppConnection',
-  federation: 'token exchanged for a CI identity',
-  workload: 'token exchanged for a workload identity',
-};
 
 const GENERATED = 'Made from the code by `npm run generate`; do not edit.';
 

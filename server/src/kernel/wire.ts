@@ -34,6 +34,11 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
   });
 }
 
+/** What a DELETE answers with. */
+export const Deleted = object({ deleted: Type.Literal(true) });
+export type Deleted = Static<typeof Deleted>;
+export const DELETED: Deleted = Object.freeze({ deleted: true });
+
 export const pageQuery = {
   limit: Type.Optional(
     Type.Integer({

@@ -3,6 +3,7 @@ import { IpAllowlist } from '../../kernel/authz/ceiling.ts';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   dpopThumbprint,
   freeText,
   id,
@@ -272,8 +273,8 @@ export const deleteConnection = endpoint({
   rate: 'write',
   audit: 'connection_deleted',
   effect: 'change',
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 

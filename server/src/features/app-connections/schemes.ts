@@ -1,6 +1,5 @@
 import {
   type CredentialScheme,
-  invalidToken,
   RefusedCredential,
   type Resolved,
   type View,
@@ -39,8 +38,8 @@ export class ConnectionScheme implements CredentialScheme {
     const secret = headers['x-client-secret'];
     if (secret === undefined) return null;
     const clientId = String(headers['x-client-id'] ?? '');
-    if (!CLIENT_ID.test(clientId)) throw invalidToken('X-Client-Id is missing or no client id');
-    if (!isClientSecret(String(secret))) throw invalidToken('X-Client-Secret has a form that no client secret has');
+    if (!CLIENT_ID.test(clientId)) throw invalidClient('X-Client-Id is missing or no client id');
+    if (!isClientSecret(String(secret))) throw invalidClient('X-Client-Secret has a form that no client secret has');
     return `connection ${clientId} ${secret}`;
   }
 
@@ -53,11 +52,11 @@ export class ConnectionScheme implements CredentialScheme {
     const hash = sha256(secret);
     const isCurrent = equalBytes(row?.secret_hash ?? NO_HASH, hash);
     const isFormer = equalBytes(row?.former_secret_hash ?? NO_HASH, hash);
-    if (row === undefined || epoch === null) throw invalidToken('there is no such client');
-    if (!isCurrent && !isFormer) throw new RefusedCredential('the client secret is wrong', ownerOf(row));
+    if (row === undefined || epoch === null) throw invalidClient('there is no such client');
+    if (!isCurrent && !isFormer) throw invalidClient('the client secret is wrong', row);
     const expiresAt = isCurrent ? NEVER : (row.former_secret_until ?? 0);
     if (expiresAt <= this.#kernel.clock.now()) {
-      throw new RefusedCredential('the client secret was replaced', ownerOf(row));
+      throw invalidClient('the client secret was replaced', row);
     }
     return resolved({ kernel: this.#kernel, certificates: this.#certificates, db: view.db }, row, epoch, {
       credential: 'connection',
@@ -84,7 +83,7 @@ export class CertificateScheme implements CredentialScheme {
     if (authorization !== undefined || secret !== undefined) return null;
     const named = header ?? call.params['client_id'] ?? this.#certificates.claimed(call.certificate)?.clientId;
     const clientId = String(named ?? '');
-    if (!CLIENT_ID.test(clientId)) throw invalidToken('the certificate names no client, and nothing else does');
+    if (!CLIENT_ID.test(clientId)) throw invalidClient('the certificate names no client, and nothing else does');
     return `${kind} ${clientId} ${call.certificate.thumbprint}`;
   }
 
@@ -94,12 +93,20 @@ export class CertificateScheme implements CredentialScheme {
     const found = await findClient(view.db, clientId);
     const epoch = found === undefined ? null : await view.epochOf(found.tenant_id);
     const row = found && (await findClient(view.db, clientId));
-    if (row === undefined || epoch === null) throw invalidToken('there is no such client');
+    if (row === undefined || epoch === null) throw invalidClient('there is no such client');
     return resolved({ kernel: this.#kernel, certificates: this.#certificates, db: view.db }, row, epoch, {
       credential: kind as (typeof CERTIFICATE_KINDS)[number],
       expiresAt: NEVER,
     });
   }
+}
+
+function invalidClient(reason: string, row?: ConnectionRow): RefusedCredential {
+  return new RefusedCredential(
+    reason,
+    row === undefined ? null : ownerOf(row),
+    'The connection is not known by this credential: it was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
+  );
 }
 
 async function resolved(
@@ -110,7 +117,7 @@ async function resolved(
 ): Promise<Resolved> {
   const { credential, expiresAt } = how;
   const acting = await actingConnection(db, row, { credential, credentialId: row.client_id, expiresAt });
-  if (acting.principal === null) throw new RefusedCredential(acting.refusal, ownerOf(row));
+  if (acting.principal === null) throw invalidClient(acting.refusal, row);
   return {
     principal: acting.principal,
     epoch,

@@ -12,7 +12,7 @@ import { nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive, type VaultRow } from '../vaults/index.ts';
 import { newClientSecret } from './client-secret.ts';
@@ -358,7 +358,7 @@ export async function remove(
   certificates: ConnectionCertificates,
   ports: RemovalPorts,
   text: string,
-): Promise<undefined> {
+): Promise<Deleted> {
   const { connection_no } = await existing(ctx, text);
   return ctx.change(async (tx) => {
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
@@ -376,7 +376,7 @@ export async function remove(
     await deleteTokensOf(tx, ctx.tenantId, connection_no);
     await store.deleteConnection(tx, ctx.tenantId, connection_no);
     await raiseEpoch(tx, ctx.tenantId);
-    return undefined;
+    return DELETED;
   });
 }
 

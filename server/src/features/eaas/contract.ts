@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   freeText,
   lineOfText,
   nextCursor,
@@ -195,8 +196,8 @@ export const deleteKey = endpoint({
   body: object({
     reason: lineOfText({ minLength: DELETE_REASON_LENGTH_MIN, maxLength: 512 }, 'Why; kept in the audit log.'),
   }),
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND', 'KEY_DELETE_PROTECTED', 'VERSION_CONFLICT'],
 });
 

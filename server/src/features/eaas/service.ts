@@ -11,7 +11,7 @@ import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
 import { type EncryptionKeyDetail, listKeys, readKey } from './contract.ts';
 import { purposeOf } from './key-material.ts';
@@ -123,7 +123,7 @@ export async function rotateAll(tx: Tx, keys: RekeyedTenant, now: number): Promi
 }
 
 /** Everything that was sealed with it is lost: that takes the protection off first, a reason, and where the plan has it a second person. */
-export async function remove(ctx: Context, name: string, reason: string): Promise<undefined> {
+export async function remove(ctx: Context, name: string, reason: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     const row = await locked(ctx, tx, name);
     if (row.delete_protection === 1) {
@@ -138,7 +138,7 @@ export async function remove(ctx: Context, name: string, reason: string): Promis
       await ctx.needsApproval(tx, { basis: { key: row.key_id }, differences });
     }
     ctx.database.leaveNoTrace();
-    return undefined;
+    return DELETED;
   });
 }
 

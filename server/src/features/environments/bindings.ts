@@ -5,7 +5,7 @@ import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { isId } from '../../kernel/ids.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { isWithin, SEEN } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { BINDINGS_MAX, type Binding, EFFECTIVE_MAX, KEY_NAME_PATTERN, LEVELS_MAX } from './contract.ts';
@@ -75,7 +75,7 @@ export async function listBindings(ctx: Context, id: string, query: Query<typeof
   return { secrets: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
-export async function unbindSecret(ctx: Context, id: string, secretId: string): Promise<undefined> {
+export async function unbindSecret(ctx: Context, id: string, secretId: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
     const { environment_id, name } = await existing(ctx, tx, id);
@@ -83,7 +83,7 @@ export async function unbindSecret(ctx: Context, id: string, secretId: string): 
     const row = ref === null ? undefined : await store.deleteBinding(tx, ctx.tenantId, environment_id, ref);
     if (row === undefined) throw notFound('secret in this environment');
     ctx.describe({ name, secret: row.secret_id, key_name: row.key_name });
-    return undefined;
+    return DELETED;
   });
 }
 

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   freeText,
   id,
   idParam,
@@ -175,8 +176,8 @@ export const deleteEnvironment = endpoint({
   rate: 'write',
   audit: 'environments:delete',
   effect: 'change',
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND', 'IN_USE'],
 });
 
@@ -236,8 +237,8 @@ export const unbindSecret = endpoint({
   audit: 'environments:unbind',
   effect: 'change',
   params: object({ environment_id: idParam, secret_id: idParam }),
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 

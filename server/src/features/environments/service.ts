@@ -7,7 +7,7 @@ import { isReservedName } from '../../kernel/reserved-names.ts';
 import { holdCounter, nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
 import { EFFECTIVE_MAX, type Environment, LEVELS_MAX, readEnvironment } from './contract.ts';
 import * as store from './store.ts';
@@ -92,7 +92,7 @@ export async function update(
   });
 }
 
-export async function remove(ctx: Context, id: string): Promise<undefined> {
+export async function remove(ctx: Context, id: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
     const { environment_id, name } = await existing(ctx, tx, id);
@@ -101,7 +101,7 @@ export async function remove(ctx: Context, id: string): Promise<undefined> {
       throw new CofferError('IN_USE', 'Other environments inherit from this one: move or remove them first.');
     }
     await store.deleteEnvironment(tx, ctx.tenantId, environment_id);
-    return undefined;
+    return DELETED;
   });
 }
 

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   idParam,
   nextCursor,
   nullable,
@@ -178,8 +179,8 @@ export const deleteFederation = endpoint({
   rate: 'write',
   audit: 'federation_deleted',
   effect: 'change',
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 

@@ -9,7 +9,7 @@ import { nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type ConnectionCertificates,
   type ConnectionRow,
@@ -121,7 +121,7 @@ export async function remove(
   certificates: ConnectionCertificates,
   id: string,
   federationId: string,
-): Promise<undefined> {
+): Promise<Deleted> {
   const connection = await existingConnection(ctx, id);
   const known = await existing(ctx, connection, federationId);
   return ctx.change(async (tx) => {
@@ -130,7 +130,7 @@ export async function remove(
     ctx.describe(described(row));
     await store.deleteFederation(tx, row);
     await endIssued(ctx, tx, certificates, connection, row);
-    return undefined;
+    return DELETED;
   });
 }
 

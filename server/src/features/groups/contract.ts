@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   freeText,
   id,
   idParam,
@@ -132,8 +133,8 @@ export const deleteGroup = endpoint({
   params: object({ group_id: idParam }),
   query: NONE,
   body: NONE,
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 
@@ -191,7 +192,7 @@ export const removeGroupMember = endpoint({
   params: object({ group_id: idParam, user_id: idParam }),
   query: NONE,
   body: NONE,
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });

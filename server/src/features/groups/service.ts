@@ -10,7 +10,7 @@ import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { lockUser } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { type Group, type GroupMember, readGroup } from './contract.ts';
@@ -77,7 +77,7 @@ export async function update(ctx: Context, groupId: string, body: Body<typeof co
 }
 
 /** What a group gives, or keeps from its members, outlives the credential that changed it, so one with limits cannot: it would lift them. */
-export async function remove(ctx: Context, groupId: string, others: GroupNeighbours): Promise<undefined> {
+export async function remove(ctx: Context, groupId: string, others: GroupNeighbours): Promise<Deleted> {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
     const row = await lockedGroup(ctx, tx, groupId);
@@ -89,7 +89,7 @@ export async function remove(ctx: Context, groupId: string, others: GroupNeighbo
     if (rights.length > 0) {
       await ctx.needsApproval(tx, { differences: [{ what: `group ${row.name}`, before: { rights }, after: null }] });
     }
-    return undefined;
+    return DELETED;
   });
 }
 
@@ -134,7 +134,7 @@ export async function removeMember(
   groupId: string,
   userId: string,
   others: GroupNeighbours,
-): Promise<undefined> {
+): Promise<Deleted> {
   ctx.requireUnrestricted();
   ctx.describe({ user: userId });
   return ctx.change(async (tx) => {
@@ -143,7 +143,7 @@ export async function removeMember(
     await raiseEpoch(tx, ctx.tenantId);
     const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
     if (rights.length > 0) await ctx.needsApproval(tx, joining(userId, groupId, rights, null));
-    return undefined;
+    return DELETED;
   });
 }
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { idParam, nullable, object, timestampText } from '../../kernel/wire.ts';
+import { Deleted, idParam, nullable, object, timestampText } from '../../kernel/wire.ts';
 
 /** Six digits from an authenticator, or one of the recovery codes. */
 export const otpText = Type.String({
@@ -98,8 +98,8 @@ export const disableTotp = endpoint({
   audit: 'mfa:disable',
   effect: 'change',
   body: NONE,
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 
@@ -119,8 +119,8 @@ export const resetMfa = endpoint({
   effect: 'change',
   params: object({ user_id: idParam }),
   body: NONE,
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 

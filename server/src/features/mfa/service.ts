@@ -8,6 +8,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/second-factor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { DELETED, type Deleted } from '../../kernel/wire.ts';
 import { lockChangeable, lockUser } from '../users/index.ts';
 import * as store from './store.ts';
 
@@ -76,13 +77,13 @@ export async function confirm(ctx: Context, otp: string) {
   });
 }
 
-export async function disable(ctx: Context): Promise<undefined> {
+export async function disable(ctx: Context): Promise<Deleted> {
   ctx.requireUnrestricted();
   return ctx.change((tx) => takeAway(ctx, tx, ctx.principal.id));
 }
 
 /** For who lost their authenticator and their recovery codes. */
-export async function reset(ctx: Context, userId: string): Promise<undefined> {
+export async function reset(ctx: Context, userId: string): Promise<Deleted> {
   ctx.requireUnrestricted();
   ctx.describe({ user: userId });
   return ctx.change(async (tx) => {
@@ -115,7 +116,7 @@ export async function trust(ctx: Context, userId: string) {
 }
 
 /** A factor enrolled anew while it waits for approval is another one, and stays. */
-async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<undefined> {
+async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<Deleted> {
   const row = await store.lockTotp(tx, ctx.tenantId, userId);
   if (row === undefined) throw notFound('second factor');
   await store.forgetUser(tx, ctx.tenantId, userId);
@@ -124,7 +125,7 @@ async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<undefined
     const differences = [{ what: `second factor of ${userId}`, before: timestamp(row.confirmed_at), after: null }];
     await ctx.needsApproval(tx, { basis: { confirmed_at: row.confirmed_at }, differences, subject: userId });
   }
-  return undefined;
+  return DELETED;
 }
 
 function alreadyEnrolled(): CofferError {

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { PolicyDocument } from '../../kernel/authz/policy.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   freeText,
   id,
   nextCursor,
@@ -157,8 +158,8 @@ export const deletePolicy = endpoint({
   effect: 'change',
   params: nameParam,
   body: NONE,
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 

@@ -15,7 +15,7 @@ import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
@@ -130,13 +130,13 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
 }
 
 /** Attached, it would take rights away from people nobody thought of: detach it first, knowingly. */
-export async function remove(ctx: Context, name: string): Promise<undefined> {
+export async function remove(ctx: Context, name: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     if ((await store.lockPolicy(tx, ctx.tenantId, name)) === undefined) throw notFound('policy');
     const { length } = await store.attachmentsOf(tx, ctx.tenantId, name);
     if (length > 0) throw new CofferError('IN_USE', `The policy is attached ${length} times: detach it first.`);
     await store.deletePolicy(tx, ctx.tenantId, name);
-    return undefined;
+    return DELETED;
   });
 }
 

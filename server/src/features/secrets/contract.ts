@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ENVIRONMENTS, environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   freeText,
   id,
   lineOfText,
@@ -250,7 +251,13 @@ export const deleteSecret = endpoint({
   summary: 'Delete a secret; it can be restored while the plan keeps it',
   permission: 'secrets:delete',
   audit: 'secrets:delete',
-  output: object({ id: id('sec'), path: Type.String(), deleted_at: timestampText, purge_at: timestampText }),
+  output: object({
+    ...Deleted.properties,
+    id: id('sec'),
+    path: Type.String(),
+    deleted_at: timestampText,
+    purge_at: timestampText,
+  }),
   errors: [...MISSING, 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
 });
 

@@ -9,7 +9,7 @@ import { parseSecretPath } from '../../kernel/http/secret-path.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
-import { NAME_PATTERN } from '../../kernel/wire.ts';
+import { DELETED, NAME_PATTERN } from '../../kernel/wire.ts';
 import { countSecrets, isLive, lockVault, type VaultRow, vaultNotFound, whatChanged } from '../vaults/index.ts';
 import {
   attributesOf,
@@ -266,7 +266,7 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
     await countSecrets(tx, ctx.tenantId, vault.vault_id, -1);
     ctx.describe({ secret: row.secret_id, version: row.version });
     const purge_at = timestamp(ctx.now + keptMs(ctx.principal.plan));
-    return { id: row.secret_id, path, deleted_at: timestamp(ctx.now), purge_at };
+    return { ...DELETED, id: row.secret_id, path, deleted_at: timestamp(ctx.now), purge_at };
   });
 }
 

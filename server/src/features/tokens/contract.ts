@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { IpAllowlist, Scope } from '../../kernel/authz/ceiling.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   dpopThumbprint,
   id,
   idParam,
@@ -130,8 +131,8 @@ export const revokeToken = endpoint({
   params: object({ token_id: idParam }),
   query: NONE,
   body: NONE,
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 

@@ -12,7 +12,7 @@ import { plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findUser, lockUser } from '../users/index.ts';
 import { ceilingsOf } from './bearer.ts';
 import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, readToken, type Token } from './contract.ts';
@@ -93,7 +93,7 @@ export async function read(ctx: Context, tokenId: string): Promise<Token> {
   return toWire(row, ctx.now);
 }
 
-export async function revoke(ctx: Context, tokenId: string): Promise<undefined> {
+export async function revoke(ctx: Context, tokenId: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     const row = await store.lockToken(tx, ctx.tenantId, tokenId);
     ctx.authorize(resourceOf(ctx, tokenId, row));
@@ -103,7 +103,7 @@ export async function revoke(ctx: Context, tokenId: string): Promise<undefined> 
     ctx.describe({ user: row.user_id, name: row.name, revoked: all.length });
     await store.revoke(tx, ctx.tenantId, all, ctx.now);
     await raiseEpoch(tx, ctx.tenantId);
-    return undefined;
+    return DELETED;
   });
 }
 

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ROLES } from '../../kernel/authz/roles.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   emailText,
   id,
   idParam,
@@ -150,7 +151,7 @@ export const deleteUser = endpoint({
   params: object({ user_id: idParam }),
   query: NONE,
   body: NONE,
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });

@@ -11,7 +11,7 @@ import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { canonicalEmail, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
 import { readUser, type User } from './contract.ts';
 import type { UserRow } from './store.ts';
@@ -111,7 +111,7 @@ export class Users {
     return { role, status, password, second_factor };
   }
 
-  async delete(ctx: Context, userId: string): Promise<undefined> {
+  async delete(ctx: Context, userId: string): Promise<Deleted> {
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
       if (isActiveOwner(row)) await keepAnOwner(ctx, tx, userId);
@@ -127,7 +127,7 @@ export class Users {
         await ctx.needsApproval(tx, { basis: { role: row.role }, differences });
       }
       ctx.describe(ended);
-      return undefined;
+      return DELETED;
     });
   }
 }

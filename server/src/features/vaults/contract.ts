@@ -3,6 +3,7 @@ import { ENVIRONMENTS, environmentText } from '../../kernel/authz/environment.ts
 import { VAULT_ROLES } from '../../kernel/authz/vault-roles.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   freeText,
   id,
   idParam,
@@ -229,7 +230,7 @@ export const deleteVault = endpoint({
   effect: 'change',
   params: vaultParam,
   status: 200,
-  output: Vault,
+  output: object({ ...Vault.properties, ...Deleted.properties }),
   errors: ['VAULT_NOT_FOUND'],
 });
 
@@ -343,8 +344,8 @@ export const removeMember = endpoint({
   audit: 'members:remove',
   effect: 'change',
   params: memberParams,
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['VAULT_NOT_FOUND', 'NOT_FOUND'],
 });
 

@@ -8,7 +8,7 @@ import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUser, findUserByEmail, lockUser } from '../users/index.ts';
 import { authorizedVault } from './access.ts';
@@ -78,14 +78,14 @@ export async function change(ctx: Context, vault: string, memberId: string, role
   });
 }
 
-export async function remove(ctx: Context, vault: string, memberId: string): Promise<undefined> {
+export async function remove(ctx: Context, vault: string, memberId: string): Promise<Deleted> {
   ctx.describe({ member: memberId });
   return ctx.change(async (tx) => {
     const { status, member } = await lockedMember(ctx, tx, vault, memberId);
     if (status === 'pending_deletion' && member.role === 'manager') throw wouldDecide();
     await store.deleteMember(tx, member);
     await raiseEpoch(tx, ctx.tenantId);
-    return undefined;
+    return DELETED;
   });
 }
 

@@ -11,7 +11,7 @@ import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { authorizedVault, isLive, tagsOf, vaultAttributes, vaultNotFound, whatChanged } from './access.ts';
 import type * as contract from './contract.ts';
 import type { Vault } from './contract.ts';
@@ -236,7 +236,7 @@ function keptDays({ audit_retention_days }: store.VaultRow): number {
 }
 
 /** Soft: everything stays as it is and can be restored, until the purge. */
-export async function remove(ctx: Context, name: string): Promise<Vault> {
+export async function remove(ctx: Context, name: string): Promise<Vault & Deleted> {
   return ctx.change(async (tx) => {
     const row = await lockedVault(ctx, tx, name);
     const purge_at = ctx.now + ctx.kernel.config.vaultRetentionDays * DAY_MS;
@@ -255,7 +255,7 @@ export async function remove(ctx: Context, name: string): Promise<Vault> {
       await ctx.needsApproval(tx, { basis: { vault: row.vault_id }, differences });
     }
     await raiseEpoch(tx, ctx.tenantId);
-    return toWire({ ...row, ...change });
+    return { ...toWire({ ...row, ...change }), ...DELETED };
   });
 }
 

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
+  Deleted,
   freeText,
   idParam,
   nextCursor,
@@ -269,8 +270,8 @@ export const deleteMethod = endpoint({
   rate: 'write',
   audit: 'workload_methods:delete',
   effect: 'change',
-  status: 204,
-  output: NONE,
+  status: 200,
+  output: Deleted,
   errors: ['NOT_FOUND'],
 });
 

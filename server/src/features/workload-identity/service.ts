@@ -9,7 +9,7 @@ import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type ConnectionRow,
   findConnectionByNumber,
@@ -114,7 +114,7 @@ export async function update(ctx: Context, id: string, body: Body<typeof contrac
   });
 }
 
-export async function remove(ctx: Context, id: string): Promise<undefined> {
+export async function remove(ctx: Context, id: string): Promise<Deleted> {
   const { method_no } = await existing(ctx, id);
   return ctx.change(async (tx) => {
     const row = await store.lockMethod(tx, ctx.tenantId, method_no);
@@ -122,7 +122,7 @@ export async function remove(ctx: Context, id: string): Promise<undefined> {
     ctx.describe({ name: row.name, type: row.type, app_connection: row.connection_no });
     await store.deleteMethod(tx, ctx.tenantId, method_no);
     await endTokens(ctx, tx, row);
-    return undefined;
+    return DELETED;
   });
 }
 

@@ -154,28 +154,28 @@ export class Authentication {
    */
   async again(request: ProofRequest, accepted: readonly CredentialKind[], view: View): Promise<Authenticated> {
     const [scheme, credential] = this.#detect(request);
-    const { principal, epoch, prove } = await scheme.resolve(credential, request.call, view);
-    this.#refuseUnusable(principal, accepted);
+    const resolved = await scheme.resolve(credential, request.call, view);
+    this.#refuseUnusable(resolved, accepted);
+    const { principal, epoch, prove } = resolved;
     return { principal, epoch, proofs: prove === undefined ? NO_PROOFS : await prove(request, true) };
   }
 
   #accept(
-    { principal, epoch, prove }: Resolved,
+    resolved: Resolved,
     request: ProofRequest,
     accepted: readonly CredentialKind[],
     gate: Gate,
   ): Authenticated | Promise<Authenticated> {
-    this.#refuseUnusable(principal, accepted);
+    this.#refuseUnusable(resolved, accepted);
+    const { principal, epoch, prove } = resolved;
     if (prove === undefined) return { principal, epoch, proofs: NO_PROOFS };
     gate.recognize(principal);
     return prove(request).then((proofs) => ({ principal, epoch, proofs }));
   }
 
-  #refuseUnusable(principal: Principal, accepted: readonly CredentialKind[]): void {
+  #refuseUnusable({ principal, epoch }: Resolved, accepted: readonly CredentialKind[]): void {
     if (principal.expiresAt <= this.#clock.now()) throw invalidToken('the token has expired', principal);
-    if (!accepted.includes(principal.credential)) {
-      throw invalidToken(`a ${principal.credential} is not accepted here`, principal);
-    }
+    if (!accepted.includes(principal.credential)) throw new UnacceptedKind(principal, epoch, accepted);
   }
 
   /** One credential: with two, which of them counts would be for us to guess, and for others to make us guess. */
@@ -198,21 +198,34 @@ function sizeOf(ceilings: Principal['ceilings']): number {
   return bytes;
 }
 
-/** The caller learns only that the token is no good; the audit log learns why, and whose it was if that is certain. */
+/** The credential is good, and of a kind that this endpoint does not take. */
+export class UnacceptedKind extends Error {
+  readonly principal: Principal;
+  readonly epoch: number;
+  readonly accepted: readonly CredentialKind[];
+
+  constructor(principal: Principal, epoch: number, accepted: readonly CredentialKind[]) {
+    super('unaccepted kind of credential');
+    this.principal = principal;
+    this.epoch = epoch;
+    this.accepted = accepted;
+  }
+}
+
+const NO_TOKEN =
+  'The token is missing, malformed, expired or revoked. Send a valid one as "Authorization: Bearer <token>".';
+
+/** The caller learns only that the credential is no good; the audit log learns why, and whose it was if that is certain. */
 export class RefusedCredential extends CofferError {
   readonly owner: (Actor & { tenantId: string }) | null;
 
-  constructor(reason: string, owner: RefusedCredential['owner']) {
-    super(
-      'INVALID_TOKEN',
-      'The token is missing, malformed, expired or revoked. Send a valid one as "Authorization: Bearer <token>".',
-      {
-        auditReason: reason,
-        headers: { 'WWW-Authenticate': 'Bearer' },
-        // Of a machine even that there is such a client would tell a guesser something.
-        details: owner?.kind === 'user' ? { jti: owner.key } : undefined,
-      },
-    );
+  constructor(reason: string, owner: RefusedCredential['owner'], message = NO_TOKEN) {
+    super('INVALID_TOKEN', message, {
+      auditReason: reason,
+      headers: { 'WWW-Authenticate': 'Bearer' },
+      // Of a machine even that there is such a client would tell a guesser something.
+      details: owner?.kind === 'user' ? { jti: owner.key } : undefined,
+    });
     this.owner = owner;
   }
 }
