@@ -46,7 +46,7 @@ if (options.rounds !== undefined) process.env['COFFER_TEST_FUZZ_ROUNDS'] = optio
 if (options.seed !== undefined) process.env['COFFER_TEST_FUZZ_SEED'] = options.seed;
 
 const LONG = 'test/faults/';
-const FILE_TIMEOUT_MS = (options.fuzz ? 60 : 10) * 60 * 1000;
+const FILE_TIMEOUT_MS = (options.fuzz ? 60 : options.faults ? 30 : 10) * 60 * 1000;
 const files = globSync([
   'server/**/*.test.ts',
   'client/**/*.test.ts',

@@ -18,7 +18,13 @@ import { call } from './service.ts';
 
 const SETTLES_WITHIN_MS = 60_000;
 /** Jobs that remove nothing, and so run whatever the clock says. */
-const KEEPING = ['renew-fingerprints', 'rotate-secrets', 'rotate-signing-keys', 'sign-audit-checkpoints'];
+const KEEPING = [
+  'cancel-ended-requests',
+  'renew-fingerprints',
+  'rotate-secrets',
+  'rotate-signing-keys',
+  'sign-audit-checkpoints',
+];
 /** It ends requests, and waits only while the clock is wrong. */
 const ONE_LOOK = 'expire-approvals';
 

@@ -41,6 +41,7 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
     const next = nextKey(config, installation, present);
     // What is not linked yet is linked under the key that is there now.
     await kernel.audit.seal();
+    heads.anchor.useRoots(present, next.root);
     const change = { from: present, to: next.root, now: kernel.clock.now() };
     const tenants = await kernel.database.transaction(async (tx) => {
       await lockInstallation(tx, present);
@@ -60,8 +61,7 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
       return done;
     });
     next.settle();
-    heads.anchor.useRoot(next.root);
-    heads.anchor.save();
+    heads.anchor.useRoots(next.root);
     for (const { findings } of tenants) {
       for (const { table, row } of findings.problems) kernel.database.rowKeys.refuse(table, row);
     }

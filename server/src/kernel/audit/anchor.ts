@@ -17,9 +17,13 @@ const CUT_BACK =
 const UNREADABLE =
   'The file audit.anchor, which remembers how far the audit log had come, is not as this service wrote it, and is not used. Find out who changed it; it is written anew.';
 
+const OTHER_ROOT =
+  'The file audit.anchor, which remembers how far the audit log had come, was written under another root key, and is not used. After "coffer server rekey" on another machine that is to be expected; it is written anew.';
+
 interface Stored {
   heads: [tenantId: string, seq: number, hash: string][];
-  mac: string;
+  /** By the id of the root key that each was made under: two while a rekey is under way, of which either may come into use. */
+  macs: Record<string, string>;
 }
 
 /**
@@ -29,7 +33,8 @@ interface Stored {
  */
 export class Anchor {
   readonly #file: string;
-  #key: KeyObject;
+  readonly #rootId: string;
+  #keys: Map<string, KeyObject>;
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #heads = new Map<string, { seq: number; hash: string }>();
@@ -38,7 +43,8 @@ export class Anchor {
 
   private constructor(parts: { file: string; root: RootKey; log: Logger; metrics: Metrics }) {
     this.#file = parts.file;
-    this.#key = anchorKey(parts.root);
+    this.#rootId = parts.root.id;
+    this.#keys = keysOf([parts.root]);
     this.#log = parts.log;
     this.#metrics = parts.metrics;
   }
@@ -52,16 +58,25 @@ export class Anchor {
   }
 
   #load(stored: Stored | 'unreadable'): void {
-    const isGenuine =
-      stored !== 'unreadable' && equalBytes(Buffer.from(stored.mac, 'base64'), macOf(this.#key, textOf(stored.heads)));
-    if (isGenuine) for (const [tenantId, seq, hash] of stored.heads) this.#heads.set(tenantId, { seq, hash });
-    else this.#log.error({ file: this.#file, what_to_do: UNREADABLE }, 'the anchor of the audit log is not used');
+    const file = this.#file;
+    const mac = stored === 'unreadable' ? undefined : stored.macs[this.#rootId];
+    if (stored !== 'unreadable' && mac === undefined) {
+      this.#log.warn({ file, what_to_do: OTHER_ROOT }, 'the anchor of the audit log is of another root key');
+    } else if (stored !== 'unreadable' && this.#isGenuine(stored, String(mac))) {
+      for (const [tenantId, seq, hash] of stored.heads) this.#heads.set(tenantId, { seq, hash });
+    } else this.#log.error({ file, what_to_do: UNREADABLE }, 'the anchor of the audit log is not used');
   }
 
-  /** The root key is replaced: what is remembered stays. */
-  useRoot(root: RootKey): void {
-    this.#key = anchorKey(root);
+  #isGenuine({ heads }: Stored, mac: string): boolean {
+    const key = this.#keys.get(this.#rootId) as KeyObject;
+    return equalBytes(Buffer.from(mac, 'base64'), macOf(key, textOf(heads)));
+  }
+
+  /** From now on what is remembered is stored for these root keys: both, before one is replaced by the other, and then the new one alone. */
+  useRoots(...roots: readonly RootKey[]): void {
+    this.#keys = keysOf(roots);
     this.#isSaved = false;
+    this.save();
   }
 
   /** The last entry that was seen, and its hash in hexadecimal. */
@@ -102,7 +117,9 @@ export class Anchor {
     if (this.#isSaved) return;
     this.#isSaved = true;
     const heads: Stored['heads'] = [...this.#heads].map(([tenantId, { seq, hash }]) => [tenantId, seq, hash]);
-    const stored: Stored = { heads, mac: macOf(this.#key, textOf(heads)).toString('base64') };
+    const text = textOf(heads);
+    const macs = [...this.#keys].map(([rootId, key]) => [rootId, macOf(key, text).toString('base64')]);
+    const stored: Stored = { heads, macs: Object.fromEntries(macs) };
     try {
       const unfinished = `${this.#file}${UNFINISHED_SUFFIX}`;
       writeFileSync(unfinished, JSON.stringify(stored), { mode: 0o600 });
@@ -119,8 +136,13 @@ export class Anchor {
   }
 }
 
-function anchorKey({ key }: RootKey): KeyObject {
-  return createSecretKey(Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), KEY_INFO, KEY_BYTES)));
+function keysOf(roots: readonly RootKey[]): Map<string, KeyObject> {
+  return new Map(
+    roots.map(({ id, key }) => [
+      id,
+      createSecretKey(Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), KEY_INFO, KEY_BYTES))),
+    ]),
+  );
 }
 
 function readStored(file: string): Stored | 'unreadable' | null {
@@ -133,10 +155,14 @@ function readStored(file: string): Stored | 'unreadable' | null {
   }
   try {
     const stored = JSON.parse(text) as Stored;
-    return Array.isArray(stored.heads) && typeof stored.mac === 'string' ? stored : 'unreadable';
+    return Array.isArray(stored.heads) && isRecord(stored.macs) ? stored : 'unreadable';
   } catch {
     return 'unreadable';
   }
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function textOf(heads: Stored['heads']): string {
