@@ -1,31 +1,26 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { blocksOf, guidePages, readGuidePage, settingsOf } from './support/guide-pages.ts';
 import { spawnService, stopService } from './support/process.ts';
 import { call } from './support/service.ts';
 
 const HOME = join(import.meta.dirname, '..');
-const FOLDER = join(HOME, 'docs/guide');
 /** In a checkout it is run by npm, which the folder of an example knows nothing of. */
 const VERIFY = join(HOME, 'cli/src/verify/main.ts');
-const pages = readdirSync(FOLDER).filter((file) => file.endsWith('.md') && file !== 'README.md');
-
-/** What a reader would paste: the shell blocks of a page, in order. */
-function examplesOf(page: string): string[] {
-  const text = readFileSync(join(FOLDER, page), 'utf8');
-  return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map((match) => String(match[1]));
-}
+/** What an example began in the background ends with the script, however that ends. */
+const END_JOBS = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT";
 
 describe('the guide', () => {
-  for (const page of pages) {
+  for (const page of guidePages) {
     test(`every example of ${page} works when pasted, on a fresh installation`, async () => {
-      const examples = examplesOf(page);
+      const examples = blocksOf(page, 'sh');
       assert.ok(examples.length > 0, 'a page has examples');
-      const service = await spawnService();
-      const script = [...examplesOf('README.md'), ...examples].join('\n');
+      const service = await spawnService({ env: settingsOf(page) });
+      const script = [END_JOBS, ...blocksOf('README.md', 'sh'), ...examples].join('\n');
       const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
         cwd: dirname(service.dataDir),
         env: {
@@ -45,8 +40,8 @@ describe('the guide', () => {
   }
 
   test('the list of pages names every page', () => {
-    const list = readFileSync(join(FOLDER, 'README.md'), 'utf8');
-    for (const page of pages) assert.ok(list.includes(`(${page})`), page);
+    const list = readGuidePage('README.md');
+    for (const page of guidePages) assert.ok(list.includes(`(${page})`), page);
   });
 });
 
