@@ -331,8 +331,8 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
       title: `a machine of another tenant, by ${kind}`,
       send: (_, input) => machineCallers[kind].call(declaration.method, pathOf(declaration, input), input.body),
       isInside: false,
-      // What is outside the vaults of a connection is refused before it is looked for.
-      refusals: () => [403, 404, 409, 422],
+      // What is outside the vaults of a connection is refused before it is looked for, and a path that names another client needs its certificate.
+      refusals: () => [401, 403, 404, 409, 422],
       own: async () => null,
       knows: [],
       triesSpellings: false,
