@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { TENANT_RENEWED_BEFORE_MS } from '../server/src/features/certificates/authorities.ts';
 import { Certificates, type Prepared } from '../server/src/features/certificates/index.ts';
+import { hostOf } from '../server/src/features/certificates/names.ts';
 import { CERTIFICATES, endedBefore, findCertificate } from '../server/src/features/certificates/store.ts';
 import * as x509 from '../server/src/features/certificates/x509.ts';
 import { DAY_MS, HOUR_MS } from '../server/src/kernel/clock.ts';
@@ -122,9 +123,9 @@ onBothDatabases('certificates', (database) => {
     assert.match(shown, /CA:FALSE/);
     assert.match(shown, /Key Usage: critical\s+Digital Signature\n/);
     assert.match(shown, /Extended Key Usage: \s+TLS Web Client Authentication\n/);
-    assert.ok(shown.includes(`URI:coffer://${tenantId}/app-connection/${made.clientId}\n`));
-    assert.ok(shown.includes(`URI:${service.url}/pki/${tenantId}/crl.pem\n`));
-    assert.ok(shown.includes(`Subject: CN = ${made.clientId}\n`));
+    assert.ok(shown.includes(`URI:coffer://${hostOf(tenantId)}/app-connection/${made.clientId}\n`));
+    assert.ok(shown.includes(`URI:${service.url}/pki/${tenantId}/crl.der?ca=1\n`));
+    assert.ok(shown.includes(`Subject: CN = app-connection ${made.clientId}\n`));
     const [fromKey, fromLeaf] = await Promise.all([
       openssl('pkey -in key.pem -pubout', in_),
       openssl('x509 -in leaf.pem -noout -pubkey', in_),
@@ -142,8 +143,8 @@ onBothDatabases('certificates', (database) => {
     const [pem = ''] = ca_chain.split(/(?<=-----END CERTIFICATE-----\n)/);
     const shown = await openssl('x509 -in one.pem -noout -text', files({ 'one.pem': pem }));
     assert.match(shown, /CA:TRUE, pathlen:0/);
-    assert.match(shown, /Name Constraints: critical\s+Permitted:\s+URI:tenant_/);
-    assert.match(shown, /Excluded:\s+DNS:\s+IP:0\.0\.0\.0\/0\.0\.0\.0/);
+    assert.match(shown, /Name Constraints: critical\s+Permitted:\s+URI:tenant-/);
+    assert.match(shown, /DNS:coffer\.invalid\s+email:coffer\.invalid\s+Excluded:\s+IP:0\.0\.0\.0\/0\.0\.0\.0/);
 
     const authority = await certificates.authorities.newest(tenantId);
     const root = await certificates.authorities.rootOf(authority);
@@ -160,7 +161,7 @@ onBothDatabases('certificates', (database) => {
     const in_ = files({ 'root.pem': root.pem, 'ca.pem': authority.pem, 'stolen.pem': `${stolen.toString('pem')}\n` });
     assert.match(
       await openssl('verify -CAfile root.pem -untrusted ca.pem stolen.pem', in_),
-      /excluded subtree violation/,
+      /permitted subtree violation/,
     );
   });
 
@@ -291,7 +292,7 @@ onBothDatabases('certificates', (database) => {
 
   test('lesson 9: by chain and key, never by matching fields', async () => {
     const made = await issued();
-    const uri = `coffer://${tenantId}/app-connection/${made.clientId}`;
+    const uri = `coffer://${hostOf(tenantId)}/app-connection/${made.clientId}`;
     const authority = await certificates.authorities.newest(tenantId);
     const names = [{ type: 'url' as const, value: uri }];
     const same = { cn: made.clientId, names, serial: made.row.serial };
@@ -327,7 +328,7 @@ onBothDatabases('certificates', (database) => {
     const clientId = newClientId();
     const authority = await certificates.authorities.newest(tenantId);
     const imposter = await testAuthority({ subject: authority.subject });
-    const names = [{ type: 'url' as const, value: `coffer://${tenantId}/app-connection/${clientId}` }];
+    const names = [{ type: 'url' as const, value: `coffer://${hostOf(tenantId)}/app-connection/${clientId}` }];
     const forged = await imposter.issue({ cn: clientId, names });
     const { row } = await certificates.prepare({ tenantId, clientId, connectionNo: 1, ttlMs: DAY_MS });
     const peer = forged.peer(imposter);

@@ -180,6 +180,7 @@ const EXPECTED: Record<string, number[]> = {
   'GET /pki/root.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /pki/{tenant_id}/ca.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /pki/{tenant_id}/crl.pem': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /pki/{tenant_id}/crl.der': [200, 200, 200, 200, 200, 200, 200, 200, 200],
 
   'GET /health': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /health/ready': [200, 200, 200, 200, 200, 200, 200, 200, 200],
@@ -198,6 +199,7 @@ const PUBLIC = [
   'GET /pki/root.pem',
   'GET /pki/{tenant_id}/ca.pem',
   'GET /pki/{tenant_id}/crl.pem',
+  'GET /pki/{tenant_id}/crl.der',
   'POST /app-connections/{connection}/federated-token',
   'POST /workload-identity/login',
   'GET /health',
@@ -222,6 +224,7 @@ const RAW = [
   'GET /pki/root.pem',
   'GET /pki/{tenant_id}/ca.pem',
   'GET /pki/{tenant_id}/crl.pem',
+  'GET /pki/{tenant_id}/crl.der',
   'GET /metrics',
   'GET /openapi.json',
   'GET /docs',

@@ -11,6 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { Certificates, OwnIdentity, type Prepared } from '../server/src/features/certificates/index.ts';
+import { hostOf } from '../server/src/features/certificates/names.ts';
 import { serverNames } from '../server/src/features/certificates/own-identity.ts';
 import { SERVER_AUTH } from '../server/src/features/certificates/x509.ts';
 import { DAY_MS } from '../server/src/kernel/clock.ts';
@@ -285,7 +286,7 @@ describe('the TLS port', () => {
 
   test('what the handshake lets in, the check does not: foreign, self-signed, expired, for servers, of others', async () => {
     const imposter = await testAuthority({ cn: 'Coffer' });
-    const names = [{ type: 'url' as const, value: `coffer://${witness.tenantId}/app-connection/${CLIENT}` }];
+    const names = [{ type: 'url' as const, value: `coffer://${hostOf(witness.tenantId)}/app-connection/${CLIENT}` }];
     const facts = { cn: CLIENT, names, serial: made.row.serial };
     const tries: [TestCertificate, RegExp][] = [
       [await imposter.issue(facts), /not the certificate that was issued/],

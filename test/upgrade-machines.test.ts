@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { createPrivateKey, createPublicKey, X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -56,6 +56,26 @@ for (const left of ['sqlite', 'postgres'] as const) {
       const headers = { 'x-client-cert': encodeURIComponent(certificate) };
       await readsTool(service.call('GET', path, { token: null, headers }));
       assert.equal((await service.call('GET', path, { token: null })).status, 401);
+    });
+
+    test('get their next certificate from an authority that every client understands, beside the one before', async () => {
+      const { tenant } = await ok(service.call('GET', '/auth/me'));
+      const { client_id } = machines.shown;
+      const body = { certificate: true, overlap_seconds: 3600 };
+      await ok(service.call('POST', `/v1/app-connections/${client_id}/rotate`, { body }));
+      const { text } = await service.call('GET', `/pki/${tenant.id}/ca.pem`, { token: null });
+      const authorities = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n/g) ?? [];
+      const said = authorities.map((pem) => new X509Certificate(pem).raw.toString('latin1'));
+      assert.deepEqual(
+        said.map((der) =>
+          der.includes(`\x86\x21${tenant.id.replace('_', '-')}`)
+            ? 'new'
+            : der.includes(`\x86\x21${tenant.id}`)
+              ? 'old'
+              : 'root',
+        ),
+        ['new', 'old', 'root'],
+      );
     });
 
     test('read with a proof by their key', async () => {

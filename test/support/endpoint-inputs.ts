@@ -255,6 +255,7 @@ export const INPUTS: Record<string, MakeInput> = {
   'POST /v1/tenants': async () => ({ body: { name: uniqueName('made'), owner_email: 'o@example.com' } }),
   'GET /pki/{tenant_id}/ca.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'GET /pki/{tenant_id}/crl.pem': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
+  'GET /pki/{tenant_id}/crl.der': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'PATCH /v1/tenant/settings': async () => ({ body: {} }),
   'GET /v1/tenants/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'PATCH /v1/tenants/{tenant_id}': async ({ tenant }) => ({

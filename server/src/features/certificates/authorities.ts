@@ -7,6 +7,7 @@ import { UnsealError } from '../../kernel/crypto/sealing.ts';
 import { type Database, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { type Parsed, parseCertificate } from './certificate.ts';
+import { hostOf } from './names.ts';
 import * as store from './store.ts';
 import * as x509 from './x509.ts';
 
@@ -91,7 +92,8 @@ export class Authorities {
     for (;;) {
       const rows = await store.listAuthorities(this.#database.read, tenantId);
       const [newest, ...older] = rows;
-      if (newest !== undefined && newest.not_after - now > renewedBefore) {
+      const isLasting = newest !== undefined && newest.not_after - now > renewedBefore;
+      if (isLasting && !isNamedAsBefore(await this.#load(newest))) {
         return [newest, ...older.filter((row) => row.not_after > now)];
       }
       await this.#make(tenantId, (newest?.ca_no ?? 0) + 1);
@@ -157,6 +159,12 @@ export class Authorities {
   }
 }
 
+/** Before 0.5 an authority was constrained to a host with an underscore, which many clients refuse: it gets a successor, beside which it stays. */
+function isNamedAsBefore({ tenantId, certificate }: Authority): boolean {
+  const permitted = [...(certificate.nameConstraints?.permittedSubtrees ?? [])];
+  return permitted.some(({ base }) => base.uniformResourceIdentifier === tenantId);
+}
+
 function renewedBeforeMs(tenantId: string): number {
   return tenantId === SYSTEM_TENANT ? ROOT_RENEWED_BEFORE_MS : TENANT_RENEWED_BEFORE_MS;
 }
@@ -214,7 +222,9 @@ async function certify(
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
       new x509.SubjectKeyIdentifierExtension(keyId),
       new x509.AuthorityKeyIdentifierExtension(issuer?.keyId ?? keyId),
-      ...(issuer === null ? [] : [new x509.ExtendedKeyUsageExtension([x509.CLIENT_AUTH]), x509.onlyUrisOf(tenantId)]),
+      ...(issuer === null
+        ? []
+        : [new x509.ExtendedKeyUsageExtension([x509.CLIENT_AUTH]), x509.onlyUrisOf(hostOf(tenantId))]),
     ],
   });
 }

@@ -1,3 +1,4 @@
+import Type from 'typebox';
 import { endpoint, NONE } from '../../kernel/endpoint.ts';
 import { idParam, object } from '../../kernel/wire.ts';
 
@@ -54,4 +55,23 @@ export const readRevocationList = endpoint({
   summary: 'The revoked client certificates of a tenant',
   description:
     'A certificate revocation list (RFC 5280) signed by the tenant’s intermediate, one for each while one replaces another, and the root’s. The service itself does not wait for it: a revoked certificate is refused on the next request.',
+});
+
+export const readRevocationListDer = endpoint({
+  ...common,
+  ...ofTenant,
+  name: 'readRevocationListDer',
+  path: '/pki/{tenant_id}/crl.der',
+  summary: 'The revoked client certificates of one authority of a tenant, in DER',
+  description: 'What the distribution point in each certificate names: one list, as RFC 5280 wants it there.',
+  query: object({
+    ca: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1_000_000,
+        description: 'The number of the authority; the newest unless given.',
+      }),
+    ),
+  }),
+  raw: 'application/pkix-crl',
 });

@@ -1,5 +1,5 @@
 import { type Parsed, parseCertificate } from './certificate.ts';
-import { type ClientName, clientUri } from './names.ts';
+import { type ClientName, parseClientUri } from './names.ts';
 import { KeyUsageFlags } from './x509.ts';
 
 export const EXTERNAL_PEM_LENGTH_MAX = 64 * 1024;
@@ -43,7 +43,10 @@ function certificatesIn(pem: string): Parsed[] | null {
  */
 export function namesClient(leaf: Parsed, name: ClientName, { isConstrained }: { isConstrained: boolean }): boolean {
   const ours = leaf.names.filter(({ type, value }) => type === 'url' && value.toLowerCase().startsWith('coffer:'));
-  if (ours.length > 0) return ours.every(({ value }) => value === clientUri(name));
+  if (ours.length > 0) {
+    const said = ours.map(({ value }) => parseClientUri(value));
+    return said.every((one) => one?.tenantId === name.tenantId && one.clientId === name.clientId);
+  }
   if (leaf.names.some(({ type, value }) => type === 'dns' && value === name.clientId)) return true;
   return !isConstrained && leaf.commonNames.length === 1 && leaf.commonNames[0] === name.clientId;
 }

@@ -26,6 +26,9 @@ export function certificatesFeature(certificates: Certificates): Feature {
       bind(contract.readRevocationList, async (_, { params }) =>
         found(await certificates.revocationListPem(params.tenant_id)),
       ),
+      bind(contract.readRevocationListDer, async (_, { params, query }) =>
+        found(await certificates.revocationListDer(params.tenant_id, query.ca)),
+      ),
     ],
     jobs: [
       {
@@ -39,7 +42,7 @@ export function certificatesFeature(certificates: Certificates): Feature {
 }
 
 /** As for any route that does not exist: these are told to anyone, so they tell nothing of who is a tenant. */
-function found(pem: string | null): string {
-  if (pem === null) throw new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
-  return pem;
+function found<T extends string | Uint8Array>(file: T | null): T {
+  if (file === null) throw new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
+  return file;
 }

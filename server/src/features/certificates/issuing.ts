@@ -3,7 +3,7 @@ import { HOUR_MS } from '../../kernel/clock.ts';
 import { invalidField } from '../../kernel/errors.ts';
 import { type Authority, BACKDATED_MS, CLIENT_LIFE_MAX_MS } from './authorities.ts';
 import { ACCEPTED_KEYS, isAcceptableKey } from './keys.ts';
-import { type ClientName, clientUri } from './names.ts';
+import { type ClientName, clientUri, commonName } from './names.ts';
 import type { CertificateRow } from './store.ts';
 import * as x509 from './x509.ts';
 
@@ -93,7 +93,7 @@ export async function issue(
   const serial = x509.newSerial();
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial,
-    subject: new x509.Name([{ CN: [name.clientId] }]),
+    subject: new x509.Name([{ CN: [commonName(name)] }]),
     issuer: authority.subject,
     notBefore: new Date(not_before),
     notAfter: new Date(not_after),

@@ -8,14 +8,25 @@ export interface ClientName {
 
 const TENANT = idPattern('tenant').slice(1, -1);
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-const CLIENT_URI = new RegExp(`^coffer://(${TENANT})/app-connection/(${UUID})$`);
+/** With an underscore in certificates that were issued before 0.5. */
+const CLIENT_URI = new RegExp(`^coffer://(${TENANT.replace('_', '[_-]')})/app-connection/(${UUID})$`);
 
-export function clientUri({ tenantId, clientId }: ClientName): string {
-  return `coffer://${tenantId}/app-connection/${clientId}`;
+/** A tenant as the host of a URI: Java, rustls and others take no underscore in a name constraint. */
+export function hostOf(tenantId: string): string {
+  return tenantId.replace('_', '-');
 }
 
-/** One spelling only: neither case nor escapes nor a trailing slash. */
+export function clientUri({ tenantId, clientId }: ClientName): string {
+  return `coffer://${hostOf(tenantId)}/app-connection/${clientId}`;
+}
+
+/** With a space: Java takes a common name that could be a host name for one, and our authorities may speak for none. */
+export function commonName({ clientId }: ClientName): string {
+  return `app-connection ${clientId}`;
+}
+
+/** No other spelling: neither case nor escapes nor a trailing slash. */
 export function parseClientUri(uri: string): ClientName | null {
-  const [, tenantId, clientId] = CLIENT_URI.exec(uri) ?? [];
-  return tenantId === undefined || clientId === undefined ? null : { tenantId, clientId };
+  const [, host, clientId] = CLIENT_URI.exec(uri) ?? [];
+  return host === undefined || clientId === undefined ? null : { tenantId: host.replace('-', '_'), clientId };
 }

@@ -76,7 +76,7 @@ export class Certificates {
     const subject = csrPem === undefined ? await newSubject(request) : await requestedSubject(csrPem);
     const authority = await this.authorities.newest(tenantId);
     const root = await this.authorities.rootOf(authority);
-    const crlUrl = `${this.#kernel.addresses.baseUrl}/pki/${tenantId}/crl.pem`;
+    const crlUrl = `${this.#kernel.addresses.baseUrl}/pki/${tenantId}/crl.der?ca=${authority.caNo}`;
     const now = this.#kernel.clock.now();
     const facts = { publicKey: subject.publicKey, connectionNo, ttlMs, source, crlUrl, now };
     const { pem, row } = await issue(authority, request, facts);
@@ -207,6 +207,14 @@ export class Certificates {
     ];
     const lists = await Promise.all(rows.map((row) => this.#revocationList(row)));
     return lists.map((list) => x509.pemOf('X509 CRL', list)).join('');
+  }
+
+  /** Of one authority of a tenant, which is the newest unless its number is given; null if there is none that is valid. */
+  async revocationListDer(tenantId: string, caNo: number | undefined): Promise<Uint8Array | null> {
+    if ((await findTenant(this.#kernel.database.read, tenantId)) === undefined) return null;
+    const rows = await this.authorities.validRows(tenantId);
+    const row = caNo === undefined ? rows[0] : rows.find(({ ca_no }) => ca_no === caNo);
+    return row === undefined ? null : this.#revocationList(row);
   }
 
   /** The stored list while it is good; else the next one, made by whichever node is asked first. */

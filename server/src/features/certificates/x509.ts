@@ -53,16 +53,20 @@ export function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1000) * 1000;
 }
 
+/** A name that nobody can have (RFC 2606). */
+const NO_HOST = 'coffer.invalid';
+
 /**
  * An authority of a tenant may speak for that tenant's URIs and for no host name or address: whoever stole its key could not use it to
- * pass for a server to clients that trust our root.
+ * pass for a server to clients that trust our root. Java cannot read a constraint that excludes every host name by an empty one, so the only
+ * name that is permitted is one that no server has.
  */
-export function onlyUrisOf(tenantId: string): Extension {
+export function onlyUrisOf(host: string): Extension {
   const subtrees = (...names: Partial<GeneralName>[]) =>
     new GeneralSubtrees(names.map((name) => new GeneralSubtree({ base: new GeneralName(name) })));
   const constraints = new NameConstraints({
-    permittedSubtrees: subtrees({ uniformResourceIdentifier: tenantId }),
-    excludedSubtrees: subtrees({ dNSName: '' }, { iPAddress: '0.0.0.0/0' }, { iPAddress: '::/0' }, { rfc822Name: '' }),
+    permittedSubtrees: subtrees({ uniformResourceIdentifier: host }, { dNSName: NO_HOST }, { rfc822Name: NO_HOST }),
+    excludedSubtrees: subtrees({ iPAddress: '0.0.0.0/0' }, { iPAddress: '::/0' }),
   });
   return new Extension(id_ce_nameConstraints, true, AsnConvert.serialize(constraints));
 }
