@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -96,6 +96,28 @@ describe('a first start', () => {
     const answer = execFileSync('sh', ['-c', `${line} -w ' %{http_code}'`], { encoding: 'utf8', timeout: 10_000 });
     assert.match(answer, / 200$/);
     assert.equal(JSON.parse(answer.replace(/ 200$/, '')).user.role, 'owner');
+  }
+});
+
+describe('a Node that cannot run it', () => {
+  const isOlder = (file: string) =>
+    existsSync(file) && Number.parseInt(execFileSync(file, ['--version'], { encoding: 'utf8' }).slice(1), 10) < 26;
+  const older = ['/usr/bin/node', '/usr/local/bin/node'].find(isOlder);
+  // Where the machine has no older one, this one says that it is: that leaves untried only whether an older one can read the file.
+  const claim = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`;
+  const [program, args] =
+    older === undefined ? [process.execPath, ['--import', `data:text/javascript,${claim}`]] : [older, []];
+  for (const [script, instead] of [
+    ['server/main.js', /use `npm start`/],
+    ['cli/main.js', /use `npm run coffer/],
+  ] as const) {
+    test(`${script} says in one line which one to use`, () => {
+      const { status, stdout, stderr } = spawnSync(program, [...args, script], { encoding: 'utf8', timeout: 10_000 });
+      assert.equal(status, 1);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^Coffer needs Node 26 or later, and this is Node \S+\. `npm ci` installs it: [^\n]+\n$/);
+      assert.match(stderr, instead);
+    });
   }
 });
 
@@ -266,9 +288,17 @@ describe('a start that cannot go on', () => {
 });
 
 describe('SIGTERM', () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal}: a request under way is answered, and the process ends well`, async () => {
-      const service = await spawnService();
+  const direct = (service: ServiceProcess, signal: NodeJS.Signals) => service.kill(signal);
+  const toGroup = (service: ServiceProcess, signal: NodeJS.Signals) => process.kill(-service.pid, signal);
+  const ways = [
+    { name: 'SIGTERM', signal: 'SIGTERM', send: direct, isByNpm: false },
+    { name: 'SIGINT', signal: 'SIGINT', send: direct, isByNpm: false },
+    { name: 'SIGTERM to `npm start`', signal: 'SIGTERM', send: direct, isByNpm: true },
+    { name: 'SIGTERM to the process group of `npm start`', signal: 'SIGTERM', send: toGroup, isByNpm: true },
+  ] as const;
+  for (const { name, signal, send, isByNpm } of ways) {
+    test(`${name}: a request under way is answered, and the process ends well`, async () => {
+      const service = await spawnService({ isByNpm });
       // As pooling clients do: the connection stays open after the answer for as long as the service lets it.
       const agent = new Agent({ keepAlive: true });
       const body = JSON.stringify({ email: 'late@example.com' });
@@ -287,7 +317,7 @@ describe('SIGTERM', () => {
         });
         sent.once('error', reject);
         sent.write(body.slice(0, 10));
-        setTimeout(() => service.kill(signal), 200);
+        setTimeout(() => send(service, signal), 200);
         setTimeout(() => sent.end(body.slice(10)), 700);
       });
       assert.equal(await answer, 201);
@@ -298,6 +328,7 @@ describe('SIGTERM', () => {
         performance.now() - answeredAt < 3000,
         'it waited for a connection on which nothing was asked any more',
       );
+      // It has the folder to itself: the one before is gone, not only the npm that started it.
       const again = await spawnService({ dataDir: service.dataDir });
       const { body: users } = await call(again.url, 'GET', '/v1/users', { token: again.adminToken() });
       assert.ok(users.users.some((user: { email: string }) => user.email === 'late@example.com'));
