@@ -2,14 +2,24 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { Agent, request } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, describe, test } from 'node:test';
-import { freePort, newPostgresDatabase } from './support/postgres.ts';
+import { freePort, newPostgresDatabase, query } from './support/postgres.ts';
 import {
   type Exit,
   killService,
@@ -276,6 +286,30 @@ describe('a start that cannot go on', () => {
     url.pathname = '/no_such_database';
     assertRefused(await runService({ databaseUrl: url.href }), /PostgreSQL refused \(3D000\)/);
     assert.doesNotMatch(wrongPassword.stderr, /MARKER/);
+  });
+
+  test('PostgreSQL is empty, and the folder has a database that was used', async () => {
+    const databaseUrl = await newPostgresDatabase();
+    await refuses(/copy --to URL" without CV_DATABASE_URL; to begin anew, move .*coffer\.db out of the folder/, {
+      env: { CV_DATABASE_URL: databaseUrl },
+    });
+    assert.deepEqual(await query(databaseUrl, "select 1 from pg_tables where schemaname = 'public'"), []);
+  });
+
+  test('the folder has the token of another installation', async () => {
+    const other = newDataDir();
+    mkdirSync(other, { mode: 0o700 });
+    for (const name of ['admin.token', 'ca.pem']) copyFileSync(join(dataDir, name), join(other, name));
+    const content = contentOf(other);
+    assertRefused(await runService({ dataDir: other }), /admin\.token holds the token of another installation/);
+    rmSync(join(other, 'admin.token'));
+    const service = await spawnService({ dataDir: other });
+    assert.equal(contentOf(other)['ca.pem'], content['ca.pem'], 'the certificate of another installation');
+    assert.match(service.stderr() + service.stdout(), /holds no certificate of this installation/);
+    await stopService(service);
+    rmSync(join(other, 'ca.pem'));
+    await stopService(await spawnService({ dataDir: other }));
+    assert.notEqual(contentOf(other)['ca.pem'], content['ca.pem']);
   });
 
   test('after all of that it starts as before', async (t) => {

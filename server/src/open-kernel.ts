@@ -72,12 +72,23 @@ export async function openStorage(config: Config): Promise<OpenedStorage> {
       config.databaseUrl === null
         ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))
         : new PostgresDatabase(config.databaseUrl, config.databasePool);
+    if (database instanceof PostgresDatabase) await refuseEmptyBesideUsed(config, database);
     const { applied } = await migrate(database, await loadMigrations());
     return { database, applied, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Whoever sets CV_DATABASE_URL for the first time expects to find there what they have: an empty installation would look as if all were lost. */
+async function refuseEmptyBesideUsed({ dataDir }: Config, database: PostgresDatabase): Promise<void> {
+  const file = join(dataDir, DATABASE_FILE);
+  if (!existsSync(file) || (await installationThere(database)) !== null) return;
+  throw new StartError(
+    `There is a Coffer database in ${dataDir}, and the PostgreSQL database of CV_DATABASE_URL is empty. To go on with what you have, run ` +
+      `"coffer server copy --to URL" without CV_DATABASE_URL; to begin anew, move ${file} out of the folder. Nothing was changed.`,
+  );
 }
 
 export interface Installation {
