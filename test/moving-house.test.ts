@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
 import pg from 'pg';
 import { newPostgresDatabase, query } from './support/postgres.ts';
@@ -187,7 +188,10 @@ describe('coffer server copy', () => {
     assert.equal(twice.code, 1);
     assert.match(twice.stderr, /already/);
 
-    const moved = await spawnService({ ...source, databaseUrl: url });
+    // As an operator does, with the same folder; a copy of it, since it remembers from then on how far the log has come.
+    const dataDir = newDataDir();
+    cpSync(source.dataDir, dataDir, { recursive: true });
+    const moved = await spawnService({ dataDir, databaseUrl: url });
     assert.equal(await readsRecorded(moved, token), READS);
     await assertFurnished(moved, token, envelope);
     await stopService(moved);
@@ -216,5 +220,28 @@ describe('coffer server copy', () => {
     assert.match(refused.stderr, /not as the service wrote it/);
     const [installation] = await query(next, 'select root_key_id from installation');
     assert.match(String(installation?.['root_key_id']), /^restoring copy/);
+  });
+
+  test('takes no journal for closed and no older database for the newest because somebody wrote so', async () => {
+    const edited = newDataDir();
+    cpSync(source.dataDir, edited, { recursive: true });
+    const database = new DatabaseSync(join(edited, 'coffer.db'));
+    database.exec('update audit_journal set is_open = 0');
+    database.close();
+    const hidden = await runCoffer(['server', 'copy', '--to', await newPostgresDatabase()], { dataDir: edited });
+    assert.equal(hidden.code, 1);
+    assert.match(hidden.stderr, /audit_journal was changed by somebody/);
+
+    const older = newDataDir();
+    cpSync(source.dataDir, older, { recursive: true });
+    const later = newDataDir();
+    cpSync(source.dataDir, later, { recursive: true });
+    const goesOn = await spawnService({ dataDir: later });
+    await sender(goesOn)('POST', '/v1/vaults', { name: 'later', environment: 'staging' });
+    await stopService(goesOn);
+    copyFileSync(join(later, 'audit.anchor'), join(older, 'audit.anchor'));
+    const putBack = await runCoffer(['server', 'copy', '--to', await newPostgresDatabase()], { dataDir: older });
+    assert.equal(putBack.code, 1, putBack.stdout);
+    assert.match(putBack.stderr, /not as the service wrote it/);
   });
 });

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSample } from '../features/secrets/index.ts';
+import { ANCHOR_FILE } from '../kernel/audit/anchor.ts';
 import type { Heads } from '../kernel/audit/heads.ts';
 import type { Config } from '../kernel/config.ts';
 import { UnsealError } from '../kernel/crypto/sealing.ts';
@@ -28,6 +29,9 @@ export async function copyTo(config: Config, url: string): Promise<string> {
   // The folder of these settings belongs to the source: what nodes remember of the log in it must stay as it is.
   const scratch = mkdtempSync(join(tmpdir(), 'coffer-copy-'));
   try {
+    // But what it remembers is held against the copy: a database that somebody put back to an older state is not copied.
+    const anchor = join(config.dataDir, ANCHOR_FILE);
+    if (existsSync(anchor)) copyFileSync(anchor, join(scratch, ANCHOR_FILE));
     const source = await installationSnapshot(config);
     try {
       return await copyInto({ ...config, dataDir: scratch, databaseUrl: url }, source);

@@ -7,6 +7,7 @@ import type { AuditLog } from './audit-log.ts';
 import { link } from './chain.ts';
 import { type AuditEntry, entryOf } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
+import { JOURNAL_BYTES } from './journal-file.ts';
 import { leftBehind, missingJournalEntry } from './journal-recovery.ts';
 import { JournalKeys, stateOf, stateRow } from './journal-state.ts';
 import { isOfNode } from './node-segments.ts';
@@ -38,14 +39,14 @@ export async function adoptLog(parts: Parts, journal: Buffer | null): Promise<vo
 /** On SQLite entries wait in the journal. How far it was moved is closed in the transaction that takes them, so that a repeat takes nothing twice. */
 async function adoptJournal({ database, keyring, audit, clock }: Parts, journal: Buffer | null): Promise<void> {
   const row = await database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
-  if (row === undefined || row.is_open === 0) return;
   const keys = new JournalKeys(keyring);
-  if (!(await keys.isAuthentic(row))) {
+  // Before anything it says is believed: one that claims to be closed would hide what waits.
+  if (row !== undefined && !(await keys.isAuthentic(row))) {
     throw new StartError('The row of audit_journal was changed by somebody: use another backup. Nothing was changed.');
   }
-  const state = stateOf(row);
-  const file = 'that came with the database';
-  const left = await leftBehind({ file, size: journal?.length ?? 0 }, journal, state, keys);
+  const state = row === undefined ? null : stateOf(row);
+  const left = await leftBehind({ file: 'that came with the database', size: JOURNAL_BYTES }, journal, state, keys);
+  if (state?.isOpen !== true) return;
   const entries = left.kind === 'waiting' ? left.batches.flatMap(({ payload }) => entriesOf(payload)) : [];
   const operator = await findUncheckedOperator(database.read);
   if (left.kind === 'missing' && operator !== undefined)
