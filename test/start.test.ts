@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { Agent, request } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { before, describe, test } from 'node:test';
-import { freePort, newPostgresDatabase } from './support/postgres.ts';
+import { freePort, newPostgresDatabase, query } from './support/postgres.ts';
 import {
   type Exit,
   killService,
@@ -96,6 +106,28 @@ describe('a first start', () => {
     const answer = execFileSync('sh', ['-c', `${line} -w ' %{http_code}'`], { encoding: 'utf8', timeout: 10_000 });
     assert.match(answer, / 200$/);
     assert.equal(JSON.parse(answer.replace(/ 200$/, '')).user.role, 'owner');
+  }
+});
+
+describe('a Node that cannot run it', () => {
+  const isOlder = (file: string) =>
+    existsSync(file) && Number.parseInt(execFileSync(file, ['--version'], { encoding: 'utf8' }).slice(1), 10) < 26;
+  const older = ['/usr/bin/node', '/usr/local/bin/node'].find(isOlder);
+  // Where the machine has no older one, this one says that it is: that leaves untried only whether an older one can read the file.
+  const claim = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.0.0' } })`;
+  const [program, args] =
+    older === undefined ? [process.execPath, ['--import', `data:text/javascript,${claim}`]] : [older, []];
+  for (const [script, instead] of [
+    ['server/main.js', /use `npm start`/],
+    ['cli/main.js', /use `npm run coffer/],
+  ] as const) {
+    test(`${script} says in one line which one to use`, () => {
+      const { status, stdout, stderr } = spawnSync(program, [...args, script], { encoding: 'utf8', timeout: 10_000 });
+      assert.equal(status, 1);
+      assert.equal(stdout, '');
+      assert.match(stderr, /^Coffer needs Node 26 or later, and this is Node \S+\. `npm ci` installs it: [^\n]+\n$/);
+      assert.match(stderr, instead);
+    });
   }
 });
 
@@ -256,6 +288,30 @@ describe('a start that cannot go on', () => {
     assert.doesNotMatch(wrongPassword.stderr, /MARKER/);
   });
 
+  test('PostgreSQL is empty, and the folder has a database that was used', async () => {
+    const databaseUrl = await newPostgresDatabase();
+    await refuses(/copy --to URL" without CV_DATABASE_URL; to begin anew, move .*coffer\.db out of the folder/, {
+      env: { CV_DATABASE_URL: databaseUrl },
+    });
+    assert.deepEqual(await query(databaseUrl, "select 1 from pg_tables where schemaname = 'public'"), []);
+  });
+
+  test('the folder has the token of another installation', async () => {
+    const other = newDataDir();
+    mkdirSync(other, { mode: 0o700 });
+    for (const name of ['admin.token', 'ca.pem']) copyFileSync(join(dataDir, name), join(other, name));
+    const content = contentOf(other);
+    assertRefused(await runService({ dataDir: other }), /admin\.token holds the token of another installation/);
+    rmSync(join(other, 'admin.token'));
+    const service = await spawnService({ dataDir: other });
+    assert.equal(contentOf(other)['ca.pem'], content['ca.pem'], 'the certificate of another installation');
+    assert.match(service.stderr() + service.stdout(), /holds no certificate of this installation/);
+    await stopService(service);
+    rmSync(join(other, 'ca.pem'));
+    await stopService(await spawnService({ dataDir: other }));
+    assert.notEqual(contentOf(other)['ca.pem'], content['ca.pem']);
+  });
+
   test('after all of that it starts as before', async (t) => {
     const service = await spawnService({ dataDir });
     t.diagnostic(`ready on existing data after ${Math.round(service.readyMs)} ms`);
@@ -266,9 +322,17 @@ describe('a start that cannot go on', () => {
 });
 
 describe('SIGTERM', () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal}: a request under way is answered, and the process ends well`, async () => {
-      const service = await spawnService();
+  const direct = (service: ServiceProcess, signal: NodeJS.Signals) => service.kill(signal);
+  const toGroup = (service: ServiceProcess, signal: NodeJS.Signals) => process.kill(-service.pid, signal);
+  const ways = [
+    { name: 'SIGTERM', signal: 'SIGTERM', send: direct, isByNpm: false },
+    { name: 'SIGINT', signal: 'SIGINT', send: direct, isByNpm: false },
+    { name: 'SIGTERM to `npm start`', signal: 'SIGTERM', send: direct, isByNpm: true },
+    { name: 'SIGTERM to the process group of `npm start`', signal: 'SIGTERM', send: toGroup, isByNpm: true },
+  ] as const;
+  for (const { name, signal, send, isByNpm } of ways) {
+    test(`${name}: a request under way is answered, and the process ends well`, async () => {
+      const service = await spawnService({ isByNpm });
       // As pooling clients do: the connection stays open after the answer for as long as the service lets it.
       const agent = new Agent({ keepAlive: true });
       const body = JSON.stringify({ email: 'late@example.com' });
@@ -287,7 +351,7 @@ describe('SIGTERM', () => {
         });
         sent.once('error', reject);
         sent.write(body.slice(0, 10));
-        setTimeout(() => service.kill(signal), 200);
+        setTimeout(() => send(service, signal), 200);
         setTimeout(() => sent.end(body.slice(10)), 700);
       });
       assert.equal(await answer, 201);
@@ -298,6 +362,7 @@ describe('SIGTERM', () => {
         performance.now() - answeredAt < 3000,
         'it waited for a connection on which nothing was asked any more',
       );
+      // It has the folder to itself: the one before is gone, not only the npm that started it.
       const again = await spawnService({ dataDir: service.dataDir });
       const { body: users } = await call(again.url, 'GET', '/v1/users', { token: again.adminToken() });
       assert.ok(users.users.some((user: { email: string }) => user.email === 'late@example.com'));

@@ -170,7 +170,7 @@ describe('habits', () => {
       /generate\.ts$/,
       /migrations\//,
       /^test\/(run|preloaded\/[a-z-]+)\.ts$/,
-      /^test\/fixtures\/make\.ts$/,
+      /^test\/(fixtures|vectors)\/make\.ts$/,
       /^scripts\/[a-z-]+\.ts$/,
       /^bench\/(run|profile|soak|.*-process)\.ts$/,
       /\.test\.ts$/,

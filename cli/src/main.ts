@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import {
   acceptClock,
@@ -10,6 +9,7 @@ import {
   breakGlassMakeOwner,
   breakGlassResetMfa,
   bringUpToDate,
+  copyTo,
   explainFailure,
   hardenProcess,
   loadConfig,
@@ -112,12 +112,25 @@ server
   .addHelpText('after', '\nIt opens with the root key of this moment: keep that key too, and not beside it.');
 server
   .command('restore <file>')
-  .description('Bring a backup into an empty data folder or database')
+  .description('Bring a backup, of SQLite or PostgreSQL, into an empty data folder or database')
   .option('--revoke-tokens', 'end every token and session that was issued before the backup')
   .action((file: string, options: { revokeTokens?: boolean }) => print(restore(loadConfig(process.env), file, options)))
   .addHelpText(
     'after',
     '\nGive the root key by the same settings as for the service; with the provider "file", put it into the data folder first.',
+  );
+
+server
+  .command('copy')
+  .description('Copy everything into an empty PostgreSQL database, with the service stopped')
+  .requiredOption('--to <url>', 'the database: postgres://user@host:5432/name')
+  .action(({ to }: { to: string }) => print(copyTo(loadConfig(process.env), to)))
+  .addHelpText(
+    'after',
+    `
+It counts the rows of every table, verifies every audit log and every row that decides something, and opens a sample of values before the copy
+can be started. The source is left as it is. A copy that is interrupted can be run again. Give the password in PGPASSWORD rather than in the
+URL: other users of the machine can see a command line.`,
   );
 
 type ActWithArgument = (config: ReturnType<typeof loadConfig>, argument: string) => Promise<string>;

@@ -5,6 +5,7 @@ import { findTokenByText } from './features/tokens/index.ts';
 import { systemEntry } from './kernel/audit/system-entry.ts';
 import { renameDurably, writeDurably } from './kernel/crypto/root-key.ts';
 import type { Kernel } from './kernel/kernel.ts';
+import { StartError } from './kernel/storage/data-folder.ts';
 import { UniqueViolation } from './kernel/storage/database.ts';
 import { findOperatorTenant } from './kernel/storage/tenant-rows.ts';
 
@@ -27,11 +28,20 @@ export async function bootstrap(kernel: Kernel): Promise<{ isFirstStart: boolean
   }
   let isFirstStart = false;
   if (operator === undefined) {
+    refuseOtherToken(tokenFile);
     isFirstStart = await makeOperatorTenant(kernel, pending, tokenFile);
     operator = await findOperatorTenant(kernel.database.read);
   }
   kernel.operatorTenantId = operator?.tenant_id ?? '';
   return { isFirstStart, tokenFile };
+}
+
+/** It is the only way into the installation it is of, since a token is shown once. */
+function refuseOtherToken(tokenFile: string): void {
+  if (!existsSync(tokenFile)) return;
+  throw new StartError(
+    `${tokenFile} holds the token of another installation, and the database is empty. Check CV_DATABASE_URL and CV_DATA_DIR; to begin anew, move the file out of the folder.`,
+  );
 }
 
 /** Says whether it was this node that made it. */

@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { authenticateRows, tenantsToAuthenticate } from './authenticate-rows.ts';
 import { Addresses } from './kernel/addresses.ts';
 import { ANCHOR_FILE, Anchor } from './kernel/audit/anchor.ts';
 import { AuditLog } from './kernel/audit/audit-log.ts';
 import { Heads } from './kernel/audit/heads.ts';
+import { MISSING_JOURNAL, missingJournalEntry } from './kernel/audit/journal-recovery.ts';
 import { JournalKeys } from './kernel/audit/journal-state.ts';
 import { PostgresAuditStore } from './kernel/audit/postgres-audit-store.ts';
 import { Refusals } from './kernel/audit/refusals.ts';
 import { SqliteAuditStore } from './kernel/audit/sqlite-audit-store.ts';
-import { systemEntry } from './kernel/audit/system-entry.ts';
 import { UnlistedReads } from './kernel/audit/unlisted-reads.ts';
 import { DpopGuard } from './kernel/auth/dpop-guard.ts';
 import { SigningKeys } from './kernel/auth/signing-keys.ts';
@@ -49,7 +50,6 @@ export const DATABASE_FILE = 'coffer.db';
 export const JOURNAL_FILE = 'audit.journal';
 const FORGED =
   'Somebody wrote to the database without the service. Keep a copy of it, run "coffer server verify", which names every such row, find out who could write, and bring the rows back from a backup.';
-const MISSING_JOURNAL = 'the audit journal is missing: entries of the moments before the last end may be lost';
 
 export interface OpenedStorage {
   database: Database;
@@ -72,12 +72,23 @@ export async function openStorage(config: Config): Promise<OpenedStorage> {
       config.databaseUrl === null
         ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))
         : new PostgresDatabase(config.databaseUrl, config.databasePool);
+    if (database instanceof PostgresDatabase) await refuseEmptyBesideUsed(config, database);
     const { applied } = await migrate(database, await loadMigrations());
     return { database, applied, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Whoever sets CV_DATABASE_URL for the first time expects to find there what they have: an empty installation would look as if all were lost. */
+async function refuseEmptyBesideUsed({ dataDir }: Config, database: PostgresDatabase): Promise<void> {
+  const file = join(dataDir, DATABASE_FILE);
+  if (!existsSync(file) || (await installationThere(database)) !== null) return;
+  throw new StartError(
+    `There is a Coffer database in ${dataDir}, and the PostgreSQL database of CV_DATABASE_URL is empty. To go on with what you have, run ` +
+      `"coffer server copy --to URL" without CV_DATABASE_URL; to begin anew, move ${file} out of the folder. Nothing was changed.`,
+  );
 }
 
 export interface Installation {
@@ -92,6 +103,13 @@ export async function findInstallation(database: Database): Promise<Installation
   return { installationId: row.installation_id, rootKeyId: row.root_key_id, salt: row.root_key_salt };
 }
 
+/** The same, of a PostgreSQL database that may have no tables yet. */
+export async function installationThere(database: PostgresDatabase): Promise<Installation | null> {
+  const tables = sql`select 1 from pg_tables where schemaname = current_schema() and tablename = 'installation'`;
+  const { rows } = await tables.execute(database.read);
+  return rows.length === 0 ? null : findInstallation(database);
+}
+
 /** Stands in place of the root key's id until a restore is recorded and finished, so that nothing starts on what is only brought in. */
 export const RESTORING = 'restoring';
 
@@ -99,7 +117,7 @@ export const RESTORING = 'restoring';
 export function loadRootKey(config: Config, installation: Installation | null, salt: Uint8Array): RootKey {
   if (installation?.rootKeyId.startsWith(RESTORING)) {
     throw new StartError(
-      'A restore into this database was interrupted: run "coffer server restore" with the same backup again, which finishes it.',
+      'A restore into this database was interrupted: run "coffer server restore" with the same backup, or the same "coffer server copy", again, which finishes it.',
     );
   }
   if (installation !== null && config.rootKey.provider === 'file') finishRekey(config.rootKey.file, installation);
@@ -221,16 +239,8 @@ async function openJournaled(parts: {
     const operator = await findUncheckedOperator(database.read);
     if (operator === undefined) return async () => {};
     const headKey = await heads.key(operator.tenant_id);
-    const entry = systemEntry({
-      tenantId: operator.tenant_id,
-      actorId: 'start',
-      action: 'server:start',
-      resource: 'audit-journal',
-      status: 500,
-      details: {},
-      now: clock.now(),
-    });
-    return (tx) => store.appendIn(tx, [{ ...entry, decision: 'error', reason: MISSING_JOURNAL }], headKey);
+    const entry = missingJournalEntry(operator.tenant_id, clock.now());
+    return (tx) => store.appendIn(tx, [entry], headKey);
   });
   return store;
 }

@@ -10,13 +10,14 @@ import { explainFailure } from './operator/failure.ts';
 
 /** Longer than a request may take, shorter than service managers wait before they kill. */
 const DRAIN_MS = 25_000;
+let isStopping = false;
 
 try {
   const config = loadConfig(process.env);
   const log = createLogger({ level: config.logLevel, format: config.logFormat, ownErrors: [CofferError, StartError] });
   const app = await startApp(config, log);
   // Before it says that it is ready: whoever reads that may end it in the same moment.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stop(app));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app));
   process.stdout.write(app.isFirstStart ? welcome(app) : ready(app));
   const difference = await differenceFromPinnedNode(RUNNING_NODE);
   if (difference !== null) log.warn({ warning: 'other_node' }, difference);
@@ -58,8 +59,13 @@ function quoted(file: string): string {
   return /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Requests under way are answered first; whoever does not end in time is cut off. */
+/**
+ * Requests under way are answered first; whoever does not end in time is cut off. A repeated signal changes nothing: a signal to the whole process
+ * group comes twice, from the system and from npm, which passes it on.
+ */
 async function stop(app: App): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
   const cutOff = setTimeout(() => process.exit(1), DRAIN_MS);
   cutOff.unref();
   await app.close();

@@ -21,8 +21,15 @@ after(async () => {
 
 async function endNow(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('close', resolve));
-  child.kill('SIGKILL');
+  signalTo(child, 'SIGKILL');
   if (running.has(child)) await ended;
+}
+
+/** Those that lead a process group are ended with all of it, or what npm started would outlive npm. */
+const leaders = new WeakSet<ChildProcess>();
+function signalTo(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (leaders.has(child) && running.has(child)) process.kill(-Number(child.pid), signal);
+  else child.kill(signal);
 }
 
 export interface Exit {
@@ -38,6 +45,8 @@ export interface ProcessOptions {
   databaseUrl?: string | undefined;
   /** A file of `test/preloaded/`, which runs in the process before anything of ours does. */
   preloaded?: string;
+  /** By `npm start`, as the leader of a process group of its own, like the first process of a container. */
+  isByNpm?: boolean;
 }
 
 /** A process of ours that has been started; nothing is said about how far it has come. */
@@ -70,8 +79,12 @@ export function startProcess(script: string, args: readonly string[], options: P
   const dataDir = options.dataDir ?? newDataDir();
   const preloaded =
     options.preloaded === undefined ? [] : ['--import', join(ROOT, 'test/preloaded', options.preloaded)];
-  const child = spawn(process.execPath, [...preloaded, join(ROOT, script), ...args], {
+  const [program, programArgs] = options.isByNpm
+    ? ['npm', ['start']]
+    : [process.execPath, [...preloaded, join(ROOT, script), ...args]];
+  const child = spawn(program, programArgs, {
     cwd: ROOT,
+    detached: options.isByNpm === true,
     // Nothing of this process' environment but what a program needs: a CV_ variable or a test's option must not leak in.
     env: {
       PATH: process.env['PATH'] ?? '',
@@ -86,6 +99,7 @@ export function startProcess(script: string, args: readonly string[], options: P
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
+  if (options.isByNpm) leaders.add(child);
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -113,7 +127,7 @@ export function startProcess(script: string, args: readonly string[], options: P
 
 /** The service as an operator runs it. */
 export function startServiceProcess(options: ProcessOptions = {}): Started {
-  return startProcess('server/src/main.ts', [], options);
+  return startProcess('server/main.js', [], options);
 }
 
 /** The same, once it says that it is ready; fails if it ends or stays silent instead. */
@@ -146,7 +160,7 @@ export function runService(options: ProcessOptions = {}): Promise<Exit> {
 }
 
 export function startCoffer(args: readonly string[], options: ProcessOptions = {}): Started {
-  return startProcess('cli/src/main.ts', args, options);
+  return startProcess('cli/main.js', args, options);
 }
 
 /** Runs the `coffer` command to its end. */

@@ -1,3 +1,5 @@
+import { adoptLog } from '../kernel/audit/adopted-log.ts';
+import type { Heads } from '../kernel/audit/heads.ts';
 import { RESTORE_ACTION, skipLostNumbers } from '../kernel/audit/restored-chain.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
 import type { Config } from '../kernel/config.ts';
@@ -20,6 +22,10 @@ export interface RestoredFrom {
   madeAt: string;
   rootKeyId: string;
   isRevokingTokens: boolean;
+  /** The audit journal that was beside it, if it was on SQLite and had one. */
+  journal: Buffer | null;
+  /** What has to hold of what was brought in, before anything can start on it. */
+  check?(opened: { kernel: Kernel; heads: Heads }): Promise<void>;
 }
 
 export interface Restored {
@@ -45,11 +51,13 @@ export async function finishRestore(config: Config, database: Database, from: Re
   const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
   const known = { ...installation, rootKeyId: from.rootKeyId };
   const { kernel, heads } = await openKernel({ config, time: systemTime, log, database, installation: known });
-  // What waits for its place in the log belongs before the restore.
-  await kernel.audit.seal();
   const tenants = await database.read.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute();
   const headKeys = new Map<string, MacKey | null>();
   for (const { tenant_id } of tenants) headKeys.set(tenant_id, await headKeyOf(kernel, tenant_id));
+  // What waits for its place in the log belongs before the restore.
+  await adoptLog({ ...kernel, heads, headKeys }, from.journal);
+  await kernel.audit.seal();
+  await from.check?.({ kernel, heads });
   const now = kernel.clock.now();
   const restored = await database.transaction(async (tx) => {
     const done: Restored = { good: [], revoked: 0, unrecorded: [] };

@@ -6,6 +6,7 @@ export { acceptRows } from './accept-rows.ts';
 export { allowPurge } from './allow-purge.ts';
 export { backup } from './backup.ts';
 export { breakGlassApprove, breakGlassCancel, breakGlassMakeOwner, breakGlassResetMfa } from './break-glass.ts';
+export { copyTo } from './copy.ts';
 export { explainFailure } from './failure.ts';
 export { bringUpToDate } from './migrate.ts';
 export { newAdminToken } from './new-admin-token.ts';

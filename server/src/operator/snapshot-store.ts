@@ -2,12 +2,23 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type pg from 'pg';
 import { ScramClient } from '../kernel/storage/scram-client.ts';
 
-/** Rows read at a time. */
-const FETCHED = 500;
+/** Rows read at a time, by how large the last ones were: a version of a secret can have more than a mebibyte. */
+const FETCHED_FIRST = 16;
+const FETCHED_MAX = 500;
+const FETCHED_BYTES = 4 * 1024 * 1024;
 /** What PostgreSQL takes in one statement. */
 const PARAMETERS_MAX = 60_000;
 
 export type Row = Record<string, unknown>;
+
+/** About as much as it takes in memory. */
+export function bytesOf(row: Row): number {
+  return Object.values(row).reduce<number>((sum, value) => sum + lengthOf(value), 0);
+}
+
+function lengthOf(value: unknown): number {
+  return typeof value === 'string' || value instanceof Uint8Array ? value.length : 8;
+}
 
 /** Everything in a database as it was in one moment, while others go on writing. */
 export interface Snapshot {
@@ -19,6 +30,7 @@ export interface Snapshot {
 /** Takes all rows in one transaction: at any instant everything is there or nothing. */
 export interface Filling {
   insert(table: string, rows: readonly Row[]): Promise<void>;
+  count(table: string): Promise<number>;
   commit(): Promise<void>;
   undo(): Promise<void>;
 }
@@ -59,6 +71,7 @@ export function sqliteFilling(file: string): Filling & { close(): void } {
           .run(...(Object.values(row) as SQLInputValue[]));
       }
     },
+    count: async (table) => Number(database.prepare(`select count(*) as n from ${quoted(table)}`).get()?.['n']),
     commit: async () => database.exec('commit; pragma wal_checkpoint(truncate)'),
     undo: async () => database.exec('rollback'),
     close: () => database.close(),
@@ -73,10 +86,12 @@ export async function postgresSnapshot(url: string): Promise<Snapshot> {
     tables: async () => (await client.query<{ tablename: string }>(named)).rows.map(({ tablename }) => tablename),
     async *rows(table) {
       await client.query(`declare backup no scroll cursor for select * from ${quoted(table)}`);
-      for (;;) {
-        const { rows } = await client.query<Row>(`fetch ${FETCHED} from backup`);
+      for (let fetched = FETCHED_FIRST; ; ) {
+        const { rows } = await client.query<Row>(`fetch ${fetched} from backup`);
         yield* rows;
-        if (rows.length < FETCHED) break;
+        if (rows.length < fetched) break;
+        const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0);
+        fetched = Math.min(FETCHED_MAX, Math.max(1, Math.floor((FETCHED_BYTES * fetched) / bytes)));
       }
       await client.query('close backup');
     },
@@ -103,6 +118,10 @@ export async function postgresFilling(url: string): Promise<Filling & { close():
           parameters,
         );
       }
+    },
+    count: async (table) => {
+      const { rows } = await client.query<{ n: string }>(`select count(*) as n from ${quoted(table)}`);
+      return Number(rows[0]?.n);
     },
     commit: async () => {
       await client.query('commit');

@@ -6,7 +6,7 @@ import type { Config } from '../kernel/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Reader } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
-import { withKernel } from './opened.ts';
+import { type Opened, withKernel } from './opened.ts';
 
 /**
  * Everything that can be checked of an installation: each tenant's audit log, and its rows against their MACs and the log. Checkpoints that were
@@ -17,25 +17,34 @@ export function verifyInstallation(
   checkpointFiles: readonly string[],
 ): Promise<{ report: string; isValid: boolean }> {
   const kept = checkpointFiles.flatMap(checkpointsIn);
-  return withKernel(config, async ({ kernel, heads }) => {
-    const parts = { kernel, heads, keys: new PqcKeys(kernel), tables: AUTHENTICATED_TABLES };
-    const lines: string[] = [];
-    let isValid = true;
-    const tenantIds = await everyTenant(kernel.database.read, heads.anchor.tenantIds());
-    for (const { tenantId, id } of kept) {
-      if (tenantIds.includes(tenantId)) continue;
-      isValid = false;
-      lines.push(`${tenantId}: checkpoint ${id} was kept of it, and there is no such tenant`);
-    }
-    for (const tenantId of tenantIds) {
-      const own = kept.filter((one) => one.tenantId === tenantId);
-      const verification = await verifyTenant(parts, tenantId, own);
-      isValid &&= verification.valid;
-      lines.push(...linesOf(tenantId, verification, own.length));
-    }
+  return withKernel(config, async (opened) => {
+    const { lines, isValid } = await verifyAll(opened, kept);
     lines.push(isValid ? 'Everything is as the service wrote it.' : 'NOT as the service wrote it: see above.');
     return { report: lines.join('\n'), isValid };
   });
+}
+
+/** Of every tenant. */
+export async function verifyAll(
+  { kernel, heads }: Pick<Opened, 'kernel' | 'heads'>,
+  kept: readonly KeptCheckpoint[],
+): Promise<{ lines: string[]; isValid: boolean; tenantIds: string[] }> {
+  const parts = { kernel, heads, keys: new PqcKeys(kernel), tables: AUTHENTICATED_TABLES };
+  const lines: string[] = [];
+  let isValid = true;
+  const tenantIds = await everyTenant(kernel.database.read, heads.anchor.tenantIds());
+  for (const { tenantId, id } of kept) {
+    if (tenantIds.includes(tenantId)) continue;
+    isValid = false;
+    lines.push(`${tenantId}: checkpoint ${id} was kept of it, and there is no such tenant`);
+  }
+  for (const tenantId of tenantIds) {
+    const own = kept.filter((one) => one.tenantId === tenantId);
+    const verification = await verifyTenant(parts, tenantId, own);
+    isValid &&= verification.valid;
+    lines.push(...linesOf(tenantId, verification, own.length));
+  }
+  return { lines, isValid, tenantIds };
 }
 
 /** By their keys and logs too, and by what this node remembers: the row of a tenant, or all of it, may have been taken away. */

@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { DAY_MS } from '../../kernel/clock.ts';
@@ -47,12 +47,30 @@ export class OwnIdentity implements TlsIdentitySource {
   async #writeRoot(file: string): Promise<void> {
     const pem = await this.#certificates.rootPem();
     try {
+      if (!isOwn(file, pem)) {
+        this.#kernel.log.warn(
+          { file },
+          'the file holds no certificate of this installation and is left as it is; move it away to have the root certificate written at the next start, or take it from /pki/root.pem',
+        );
+        return;
+      }
       replaceDurably(file, pem);
       chmodSync(file, READABLE_BY_ALL);
     } catch (error) {
       this.#kernel.log.warn({ err: error, file }, 'the root certificate was not written; it is at /pki/root.pem');
     }
   }
+}
+
+/** Roots overlap: a file that this installation wrote has one of those that are valid now. */
+function isOwn(file: string, pem: string): boolean {
+  if (!existsSync(file)) return true;
+  const there = certificatesIn(readFileSync(file, 'utf8'));
+  return certificatesIn(pem).some((certificate) => there.includes(certificate));
+}
+
+function certificatesIn(pem: string): string[] {
+  return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
 }
 
 /** Every name by which this process can be reached, as far as it knows. */

@@ -1,8 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 import { StartError } from '../storage/data-folder.ts';
+import type { AuditEntry } from './entry.ts';
 import { FIRST_PAGE, HEADER_SEQ, JOURNAL_BYTES } from './journal-file.ts';
 import { type Frame, frameAt, PAGE_BYTES } from './journal-frame.ts';
 import type { JournalKeys, JournalState } from './journal-state.ts';
+import { systemEntry } from './system-entry.ts';
 
 /** What a journal that the last process left behind still has to say. */
 export type LeftBehind =
@@ -11,6 +13,14 @@ export type LeftBehind =
   | { kind: 'missing' }
   /** In order; each was acknowledged, or was just about to be. */
   | { kind: 'waiting'; batches: { seq: number; payload: string }[] };
+
+export const MISSING_JOURNAL = 'the audit journal is missing: entries of the moments before the last end may be lost';
+
+/** Tells the log of the tenant that runs the installation. */
+export function missingJournalEntry(tenantId: string, now: number): AuditEntry {
+  const facts = { actorId: 'start', action: 'server:start', resource: 'audit-journal', status: 500 } as const;
+  return { ...systemEntry({ tenantId, details: {}, now, ...facts }), decision: 'error', reason: MISSING_JOURNAL };
+}
 
 type Verifier = Pick<JournalKeys, 'isGenuine'>;
 

@@ -4,7 +4,7 @@ import { type AuditEntry, entryText } from './entry.ts';
 const LUMP_ENTRIES_MAX = 500;
 const LUMP_SEGMENTS_MAX = 64;
 /** A page of the log is read by segments, so one may not be too long, nor reach too far back. */
-const SEGMENT_ENTRIES_MAX = 250;
+export const SEGMENT_ENTRIES_MAX = 250;
 const SEGMENT_SPAN_MAX_MS = 10_000;
 
 /** Entries of one tenant that became durable together. */

@@ -1,0 +1,121 @@
+import type { Clock } from '../clock.ts';
+import type { Keyring, MacKey } from '../crypto/keyring.ts';
+import { StartError } from '../storage/data-folder.ts';
+import type { Database, Tx } from '../storage/database.ts';
+import { findUncheckedOperator } from '../storage/tenant-rows.ts';
+import type { AuditLog } from './audit-log.ts';
+import { link } from './chain.ts';
+import { type AuditEntry, entryOf } from './entry.ts';
+import { type Heads, headRow } from './heads.ts';
+import { JOURNAL_BYTES } from './journal-file.ts';
+import { leftBehind, missingJournalEntry } from './journal-recovery.ts';
+import { JournalKeys, stateOf, stateRow } from './journal-state.ts';
+import { isOfNode } from './node-segments.ts';
+import { textsOf } from './segment.ts';
+import { SEGMENT_ENTRIES_MAX } from './waiting.ts';
+
+/** Segments that one transaction links. */
+const TOGETHER = 500;
+
+interface Parts {
+  database: Database;
+  keyring: Keyring;
+  heads: Heads;
+  audit: AuditLog;
+  clock: Clock;
+  /** By tenant; null for one whose keys do not open. */
+  headKeys: ReadonlyMap<string, MacKey | null>;
+}
+
+/**
+ * Each database has its own way to keep entries that are not linked yet. Those that came from the other one, which would never link them here, get
+ * their place before anything else is recorded.
+ */
+export async function adoptLog(parts: Parts, journal: Buffer | null): Promise<void> {
+  if (parts.database.kind === 'postgres') await adoptJournal(parts, journal);
+  else await adoptSegments(parts);
+}
+
+/** On SQLite entries wait in the journal. How far it was moved is closed in the transaction that takes them, so that a repeat takes nothing twice. */
+async function adoptJournal({ database, keyring, audit, clock }: Parts, journal: Buffer | null): Promise<void> {
+  const row = await database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
+  const keys = new JournalKeys(keyring);
+  // Before anything it says is believed: one that claims to be closed would hide what waits.
+  if (row !== undefined && !(await keys.isAuthentic(row))) {
+    throw new StartError('The row of audit_journal was changed by somebody: use another backup. Nothing was changed.');
+  }
+  const state = row === undefined ? null : stateOf(row);
+  const left = await leftBehind({ file: 'that came with the database', size: JOURNAL_BYTES }, journal, state, keys);
+  if (state?.isOpen !== true) return;
+  const entries = left.kind === 'waiting' ? left.batches.flatMap(({ payload }) => entriesOf(payload)) : [];
+  const operator = await findUncheckedOperator(database.read);
+  if (left.kind === 'missing' && operator !== undefined)
+    entries.push(missingJournalEntry(operator.tenant_id, clock.now()));
+  const closed = stateRow({ ...state, isOpen: false }, await keys.newest());
+  const groups = [...Map.groupBy(entries, ({ tenant_id }) => tenant_id)];
+  const headKeys = await Promise.all(groups.map(([tenantId]) => audit.headKey(tenantId)));
+  await database.transaction(async (tx) => {
+    for (const [i, [, own]] of groups.entries()) {
+      for (let at = 0; at < own.length; at += SEGMENT_ENTRIES_MAX)
+        await audit.recordIn(tx, own.slice(at, at + SEGMENT_ENTRIES_MAX), headKeys[i] as MacKey);
+    }
+    await tx.updateTable('audit_journal').set(closed).execute();
+  });
+}
+
+/** A batch of the journal is a list of tenants, each with its entries. */
+function entriesOf(payload: string): AuditEntry[] {
+  const tenants = JSON.parse(payload) as [string, unknown[][]][];
+  return tenants.flatMap(([tenantId, lists]) => lists.map((fields) => entryOf(tenantId, fields)));
+}
+
+/** On PostgreSQL nodes sign what they insert, and it is linked after the commit. What no node signed stays without a place, and is reported as such. */
+async function adoptSegments({ database, keyring, heads, headKeys }: Parts): Promise<void> {
+  for (const [tenantId, headKey] of headKeys) {
+    if (headKey === null) continue;
+    for (let after: string | null = ''; after !== null; ) {
+      const from: string = after;
+      after = await database.transaction((tx) => linkSome(tx, { keyring, heads, headKey, tenantId, after: from }));
+    }
+  }
+}
+
+/** Answers with the last segment it looked at, or null if there are no more. */
+async function linkSome(
+  tx: Tx,
+  at: { keyring: Keyring; heads: Heads; headKey: MacKey; tenantId: string; after: string },
+): Promise<string | null> {
+  const { keyring, heads, headKey, tenantId } = at;
+  const stored = await heads.row(tx, tenantId);
+  if (stored === undefined || !(await heads.isAuthentic(stored, headKey))) return null;
+  const rows = await tx
+    .selectFrom('audit_segments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', 'is', null)
+    .where('id', '>', at.after)
+    .orderBy('id')
+    .limit(TOGETHER)
+    .execute();
+  let head: Parameters<typeof link>[0] = stored;
+  for (const row of rows) {
+    if (!(await isOfNode(keyring, row))) continue;
+    const texts = textsOf(row);
+    // One without entries only told which numbers of its node are void.
+    if (texts.length === 0) {
+      await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('id', '=', row.id).execute();
+      continue;
+    }
+    const { firstSeq, hashes, head: next } = link(head, tenantId, texts);
+    await tx
+      .updateTable('audit_segments')
+      .set({ first_seq: firstSeq, hashes })
+      .where('tenant_id', '=', tenantId)
+      .where('id', '=', row.id)
+      .execute();
+    head = next;
+  }
+  const { tenant_id: _, ...change } = headRow(tenantId, head, headKey);
+  await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
+  return rows.length < TOGETHER ? null : (rows.at(-1)?.id ?? null);
+}

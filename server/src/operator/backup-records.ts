@@ -1,0 +1,44 @@
+import type { SourceRecord } from './fill-database.ts';
+import type { Row } from './snapshot-store.ts';
+
+const JOURNAL = '#journal';
+const END = '#end';
+
+/** One line of a backup: a list that begins with the name of a table, or with one of the words above, which no table has. */
+export type BackupLine =
+  | [table: string, row: Row]
+  | [typeof JOURNAL, at: number, base64: string]
+  | [typeof END, { counts: Readonly<Record<string, number>>; journal_bytes: number }];
+
+export function backupLine(record: SourceRecord): BackupLine {
+  if ('table' in record) return [record.table, encoded(record.row)];
+  if ('piece' in record) return [JOURNAL, record.journalAt, record.piece.toString('base64')];
+  return [END, { counts: record.counts, journal_bytes: record.journalBytes }];
+}
+
+export function* sourceRecords(lines: Iterable<unknown>): Generator<SourceRecord> {
+  for (const line of lines) {
+    const [name, value, more] = line as [string, never, string];
+    if (name === JOURNAL) yield { journalAt: value, piece: Buffer.from(more, 'base64') };
+    else if (name === END) yield { counts: value['counts'], journalBytes: value['journal_bytes'] };
+    else yield { table: name, row: decoded(value) };
+  }
+}
+
+/** Bytes as `{"$": base64}`: no other value is an object. */
+function encoded(row: Row): Row {
+  const plain: Row = {};
+  for (const [column, value] of Object.entries(row)) {
+    plain[column] = value instanceof Uint8Array ? { $: Buffer.from(value).toString('base64') } : value;
+  }
+  return plain;
+}
+
+function decoded(row: Row): Row {
+  const plain: Row = {};
+  for (const [column, value] of Object.entries(row)) {
+    const isBytes = typeof value === 'object' && value !== null;
+    plain[column] = isBytes ? Buffer.from((value as { $: string }).$, 'base64') : value;
+  }
+  return plain;
+}

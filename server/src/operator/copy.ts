@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSample } from '../features/secrets/index.ts';
+import { ANCHOR_FILE } from '../kernel/audit/anchor.ts';
+import type { Heads } from '../kernel/audit/heads.ts';
+import type { Config } from '../kernel/config.ts';
+import { UnsealError } from '../kernel/crypto/sealing.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import { lockDataFolder, StartError } from '../kernel/storage/data-folder.ts';
+import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
+import { DATABASE_FILE, RESTORING } from '../open-kernel.ts';
+import { fillDatabase } from './fill-database.ts';
+import { finishRestore } from './finish-restore.ts';
+import { type InstallationSnapshot, installationSnapshot } from './installation-snapshot.ts';
+import { refuseOtherNodes } from './other-nodes.ts';
+import { verifyAll } from './verify.ts';
+
+/**
+ * Copies the installation of these settings into an empty PostgreSQL database, and leaves it as it is. Nothing may change it meanwhile: what was
+ * written after its row was copied would be missing there.
+ */
+export async function copyTo(config: Config, url: string): Promise<string> {
+  if (!/^postgres(ql)?:\/\//.test(url)) {
+    throw new StartError('Give --to the URL of an empty PostgreSQL database: postgres://user@host:5432/name');
+  }
+  const lock = await holdSource(config);
+  // The folder of these settings belongs to the source: what nodes remember of the log in it must stay as it is.
+  const scratch = mkdtempSync(join(tmpdir(), 'coffer-copy-'));
+  try {
+    // But what it remembers is held against the copy: a database that somebody put back to an older state is not copied.
+    const anchor = join(config.dataDir, ANCHOR_FILE);
+    if (existsSync(anchor)) copyFileSync(anchor, join(scratch, ANCHOR_FILE));
+    const source = await installationSnapshot(config);
+    try {
+      return await copyInto({ ...config, dataDir: scratch, databaseUrl: url }, source);
+    } finally {
+      await source.close();
+    }
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+    lock?.release();
+  }
+}
+
+async function holdSource(config: Config): Promise<{ release(): void } | null> {
+  if (config.databaseUrl !== null) {
+    await refuseOtherNodes(config);
+    return null;
+  }
+  if (existsSync(join(config.dataDir, DATABASE_FILE))) return lockDataFolder(config.dataDir);
+  throw new StartError(`There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR as for the service.`);
+}
+
+async function copyInto(target: Config, source: InstallationSnapshot): Promise<string> {
+  const { header, root } = source;
+  let checked = '';
+  const migrations = await loadMigrations();
+  if (header.schema > migrations.length) {
+    throw new StartError('The database is of a newer release: copy it with that one. Nothing was changed.');
+  }
+  await fillDatabase(target, {
+    schema: header.schema,
+    mark: `${RESTORING} copy ${await stateOf(source)}`,
+    records: () => source.records(),
+    finish: async (database, { content: journal }) => {
+      await migrate(database, migrations);
+      const check = async (opened: Opened) => {
+        checked = await checkCopy(opened);
+      };
+      const from = { madeAt: header.made_at, rootKeyId: root.id, isRevokingTokens: false, journal, check };
+      return finishRestore(target, database, from);
+    },
+  });
+  return `Everything is copied: ${checked} Set CV_DATABASE_URL and start the service with the same root key. What was copied is as it was: keep it until the new one has proven itself, then remove it, and never run both.`;
+}
+
+/** An interrupted copy goes on only if nothing was done since: every change, and every read, moves the head of a log. */
+async function stateOf(source: InstallationSnapshot): Promise<string> {
+  const heads: string[] = [];
+  for await (const { tenant_id, seq, hash } of source.rows('audit_heads')) {
+    heads.push(`${tenant_id} ${seq} ${Buffer.from(hash as Uint8Array).toString('hex')}`);
+  }
+  return createHash('sha256').update(heads.sort().join('\n')).digest('hex');
+}
+
+interface Opened {
+  kernel: Kernel;
+  heads: Heads;
+}
+
+/** Every table was counted as it was filled. What the rows say is checked here, with the keys that came with them. */
+async function checkCopy({ kernel, heads }: Opened): Promise<string> {
+  const { lines, isValid, tenantIds } = await verifyAll({ kernel, heads }, []);
+  if (!isValid) {
+    throw new StartError(
+      `The copy is not as the service wrote it; what is wrong may be so in the source too: run "coffer server verify" there. ${lines.join('; ')}`,
+    );
+  }
+  let opened = 0;
+  for (const tenantId of tenantIds) {
+    try {
+      opened += await openSample(kernel, tenantId);
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      throw new StartError(`Not every value of ${tenantId} opens in the copy. The source is as it was.`);
+    }
+  }
+  return `every table has as many rows, the audit logs and rows of ${tenantIds.length} tenants are genuine, and ${opened} values were opened.`;
+}

@@ -1,0 +1,144 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../kernel/config.ts';
+import { renameDurably } from '../kernel/crypto/root-key.ts';
+import { lockDataFolder, makeDataFolder, StartError } from '../kernel/storage/data-folder.ts';
+import type { Database } from '../kernel/storage/database.ts';
+import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
+import { PostgresDatabase } from '../kernel/storage/postgres.ts';
+import { SqliteDatabase } from '../kernel/storage/sqlite.ts';
+import { DATABASE_FILE, installationThere, JOURNAL_FILE } from '../open-kernel.ts';
+import type { Restored } from './finish-restore.ts';
+import { JournalCopy } from './journal-copy.ts';
+import { bytesOf, type Filling, postgresFilling, type Row, sqliteFilling } from './snapshot-store.ts';
+
+const UNFINISHED_SUFFIX = '.restoring';
+const BESIDE = ['-wal', '-shm', '-commits'];
+/** Rows that wait to be inserted together, and their bytes: a version of a secret can have more than a mebibyte. */
+const TOGETHER = 500;
+const TOGETHER_BYTES = 4 * 1024 * 1024;
+
+/** Everything of an installation, in whichever database it is. */
+export type SourceRecord =
+  | { table: string; row: Row }
+  | { journalAt: number; piece: Buffer }
+  | { counts: Readonly<Record<string, number>>; journalBytes: number };
+
+/** What is brought in, and what is done once its rows are in. */
+export interface Source {
+  /** How many steps its schema has. */
+  schema: number;
+  /** In place of the root key's id, until it is finished: nothing starts on it, and only the same source goes on with it. */
+  mark: string;
+  /** The last one has the counts. */
+  records(): AsyncIterable<SourceRecord> | Iterable<SourceRecord>;
+  finish(database: Database, journal: JournalCopy): Promise<Restored>;
+}
+
+/** Fills an empty folder or database. Until it is all there, checked and recorded in the log, nothing starts on it. */
+export async function fillDatabase(config: Config, source: Source): Promise<Restored> {
+  return config.databaseUrl === null ? intoFolder(config, source) : intoServer(config, config.databaseUrl, source);
+}
+
+async function intoFolder(config: Config, source: Source): Promise<Restored> {
+  const file = join(config.dataDir, DATABASE_FILE);
+  const unfinished = `${file}${UNFINISHED_SUFFIX}`;
+  makeDataFolder(config.dataDir);
+  const lock = lockDataFolder(config.dataDir);
+  try {
+    // What lies beside a database that is gone would be taken for a part of the restored one.
+    if (['', ...BESIDE].some((suffix) => existsSync(file + suffix))) throw notEmpty(`in ${config.dataDir}`);
+    for (const suffix of ['', ...BESIDE]) rmSync(unfinished + suffix, { force: true });
+    const database = new SqliteDatabase(unfinished);
+    await migrateTo(database, source.schema).finally(() => database.close());
+    const filling = sqliteFilling(unfinished);
+    let journal: JournalCopy;
+    try {
+      journal = await fill(filling, source);
+      journal.writeTo(join(config.dataDir, JOURNAL_FILE));
+      await filling.commit();
+    } finally {
+      filling.close();
+    }
+    const filled = new SqliteDatabase(unfinished);
+    const restored = await source.finish(filled, journal).finally(() => filled.close());
+    renameDurably(unfinished, file);
+    return restored;
+  } finally {
+    lock.release();
+  }
+}
+
+/** What an interrupted run with the same source has brought in already is finished, and nothing else is taken for empty. */
+async function intoServer(config: Config, url: string, source: Source): Promise<Restored> {
+  const database = new PostgresDatabase(url, config.databasePool);
+  try {
+    const found = await installationThere(database);
+    if (found !== null && found.rootKeyId !== source.mark) throw notEmpty('there');
+    if (found === null) await migrateTo(database, source.schema);
+    const journal = found === null ? await fillServer(url, source) : await journalOf(source);
+    return await source.finish(database, journal);
+  } finally {
+    await database.close();
+  }
+}
+
+async function migrateTo(database: Database, schema: number): Promise<void> {
+  await migrate(database, (await loadMigrations()).slice(0, schema));
+}
+
+async function fillServer(url: string, source: Source): Promise<JournalCopy> {
+  const filling = await postgresFilling(url);
+  try {
+    const journal = await fill(filling, source);
+    await filling.commit();
+    return journal;
+  } catch (error) {
+    await filling.undo();
+    throw error;
+  } finally {
+    await filling.close();
+  }
+}
+
+function notEmpty(where: string): StartError {
+  return new StartError(`There is a Coffer database ${where} already: use an empty one. Nothing was changed.`);
+}
+
+/** Inserts every row, and then counts what the database has of each table. */
+async function fill(filling: Filling, source: Source): Promise<JournalCopy> {
+  const journal = new JournalCopy();
+  const inserted = new Set<string>();
+  let expected: Readonly<Record<string, number>> | null = null;
+  let table = '';
+  let rows: Row[] = [];
+  let bytes = 0;
+  const flush = async () => {
+    await filling.insert(table, rows);
+    [rows, bytes] = [[], 0];
+  };
+  for await (const record of source.records()) {
+    const isSameTable = 'table' in record && record.table === table;
+    if (!isSameTable || rows.length >= TOGETHER || bytes >= TOGETHER_BYTES) await flush();
+    if ('counts' in record) expected = record.counts;
+    if ('table' in record) {
+      table = record.table;
+      inserted.add(table);
+      rows.push(table === 'installation' ? { ...record.row, root_key_id: source.mark } : record.row);
+      bytes += bytesOf(record.row);
+    } else journal.take(record);
+  }
+  if (expected === null || inserted.difference(new Set(Object.keys(expected))).size > 0) throw notWhole();
+  for (const [name, count] of Object.entries(expected)) if ((await filling.count(name)) !== count) throw notWhole();
+  return journal;
+}
+
+async function journalOf(source: Source): Promise<JournalCopy> {
+  const journal = new JournalCopy();
+  for await (const record of source.records()) if (!('table' in record)) journal.take(record);
+  return journal;
+}
+
+function notWhole(): StartError {
+  return new StartError('What was brought in is not what there was: use another backup. Nothing was changed.');
+}

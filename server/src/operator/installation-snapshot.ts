@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../kernel/config.ts';
+import { type RootKey, rootKeyProvider } from '../kernel/crypto/root-key.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import { DATABASE_FILE, JOURNAL_FILE } from '../open-kernel.ts';
+import type { BackupHeader } from './backup-format.ts';
+import type { SourceRecord } from './fill-database.ts';
+import { postgresSnapshot, type Row, type Snapshot, sqliteSnapshot } from './snapshot-store.ts';
+
+/** Tells how far the schema is; each database has its own. */
+const VERSION_TABLE = 'schema_version';
+const JOURNAL_PIECE_BYTES = 64 * 1024;
+
+/** All there is of an installation in one moment, and the root key that opens it. */
+export interface InstallationSnapshot {
+  header: BackupHeader;
+  root: RootKey;
+  /** Rows by table, the journal, and last the counts. */
+  records(): AsyncGenerator<SourceRecord>;
+  rows(table: string): AsyncIterable<Row>;
+  close(): Promise<void>;
+}
+
+/**
+ * Audit entries that still wait in the journal are taken along: the journal is copied before the snapshot is made, so whatever the snapshot lacks of
+ * that moment, the copy has.
+ */
+export async function installationSnapshot(config: Config): Promise<InstallationSnapshot> {
+  const journal = config.databaseUrl === null ? journalOf(config) : null;
+  const snapshot = await snapshotOf(config);
+  try {
+    const header = await headerOf(config, snapshot);
+    const root = rootKeyProvider(config.rootKey).load(Buffer.from(header.root_key_salt, 'base64'), false);
+    if (root.id !== header.root_key_id) {
+      throw new StartError(
+        `The root key (${root.id}) is not that of this database, which needs ${header.root_key_id}.`,
+      );
+    }
+    return {
+      header,
+      root,
+      records: () => recordsOf(snapshot, journal),
+      rows: (table) => snapshot.rows(table),
+      close: () => snapshot.close(),
+    };
+  } catch (error) {
+    await snapshot.close();
+    throw error;
+  }
+}
+
+async function snapshotOf({ databaseUrl, dataDir }: Config): Promise<Snapshot> {
+  if (databaseUrl !== null) return postgresSnapshot(databaseUrl);
+  const file = join(dataDir, DATABASE_FILE);
+  if (existsSync(file)) return sqliteSnapshot(file);
+  throw new StartError(
+    `There is no Coffer database in ${dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL as for the service.`,
+  );
+}
+
+function journalOf({ dataDir }: Config): Buffer | null {
+  const file = join(dataDir, JOURNAL_FILE);
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function headerOf(config: Config, snapshot: Snapshot): Promise<BackupHeader> {
+  const installation = await first(snapshot, 'installation');
+  const version = await first(snapshot, VERSION_TABLE);
+  if (installation === undefined || version === undefined) {
+    throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
+  }
+  return {
+    kind: config.databaseUrl === null ? 'sqlite' : 'postgres',
+    schema: Number(version['version']),
+    installation_id: String(installation['installation_id']),
+    root_key_id: String(installation['root_key_id']),
+    root_key_salt: Buffer.from(installation['root_key_salt'] as Uint8Array).toString('base64'),
+    made_at: new Date().toISOString(),
+  };
+}
+
+async function first(snapshot: Snapshot, table: string): Promise<Row | undefined> {
+  if (!(await snapshot.tables()).includes(table)) return undefined;
+  const all: Row[] = [];
+  for await (const row of snapshot.rows(table)) all.push(row);
+  return all[0];
+}
+
+async function* recordsOf(snapshot: Snapshot, journal: Buffer | null): AsyncGenerator<SourceRecord> {
+  const counts: Record<string, number> = {};
+  for (const table of await snapshot.tables()) {
+    if (table === VERSION_TABLE) continue;
+    let count = 0;
+    for await (const row of snapshot.rows(table)) {
+      yield { table, row };
+      count++;
+    }
+    counts[table] = count;
+  }
+  for (let at = 0; journal !== null && at < journal.length; at += JOURNAL_PIECE_BYTES) {
+    const piece = journal.subarray(at, at + JOURNAL_PIECE_BYTES);
+    // It has its size at once, and is mostly empty.
+    if (piece.some((byte) => byte !== 0)) yield { journalAt: at, piece };
+  }
+  yield { counts, journalBytes: journal?.length ?? 0 };
+}

@@ -1,0 +1,35 @@
+import { closeSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import type { SourceRecord } from './fill-database.ts';
+
+/** The audit journal of an installation on SQLite, as it was beside the database; most of it is empty. */
+export class JournalCopy {
+  readonly #pieces: { at: number; piece: Buffer }[] = [];
+  #bytes = 0;
+
+  take(record: Exclude<SourceRecord, { table: string }>): void {
+    if ('counts' in record) this.#bytes = record.journalBytes;
+    else this.#pieces.push({ at: record.journalAt, piece: record.piece });
+  }
+
+  /** Null if there was none. */
+  get content(): Buffer | null {
+    if (this.#bytes === 0) return null;
+    const all = Buffer.alloc(this.#bytes);
+    for (const { at, piece } of this.#pieces) piece.copy(all, at);
+    return all;
+  }
+
+  /** The first start on SQLite moves what waits in it into the log, as after any end. */
+  writeTo(file: string): void {
+    rmSync(file, { force: true });
+    if (this.#bytes === 0) return;
+    const fd = openSync(file, 'wx', 0o600);
+    try {
+      ftruncateSync(fd, this.#bytes);
+      for (const { at, piece } of this.#pieces) writeSync(fd, piece, 0, piece.length, at);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+  }
+}
