@@ -43,7 +43,7 @@ export {
   findConnection as findConnectionByNumber,
   lockConnection,
 } from './store.ts';
-export { CONNECTION_TOKENS, insertConnectionToken, revokeTokensFrom } from './token-store.ts';
+export { CONNECTION_TOKENS, findConnectionToken, insertConnectionToken, revokeTokensFrom } from './token-store.ts';
 export { ConnectionTokens, issueConnectionToken } from './tokens.ts';
 
 export interface ConnectionParts extends connections.RemovalPorts {
