@@ -226,13 +226,15 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
 }
 
 function toWire(row: store.MethodRow): Method {
+  const config = JSON.parse(row.config) as Record<string, unknown>;
   return {
     id: row.method_no,
     name: row.name,
     type: row.type,
     app_connection_id: row.connection_no,
-    config: JSON.parse(row.config) as Record<string, unknown>,
+    config,
     secrets_set: row.sealed_secrets === null ? [] : [...kindOf(row.type).secrets],
+    warnings: kindOf(row.type).warningsOf?.(config) ?? [],
     created_by: row.created_by,
     created_at: timestamp(row.created_at),
     updated_at: timestamp(row.updated_at),
