@@ -38,10 +38,15 @@ export {
 export {
   CONNECTIONS,
   type ConnectionRow,
+  connectionNumbers,
   findByClient,
   findClient,
-  findConnection as findConnectionByNumber,
+  findConnection as findConnectionByKey,
+  findNumbered as findConnectionNumbered,
+  isNumberTaken,
   lockConnection,
+  numberOf,
+  resourcesOf as connectionResources,
 } from './store.ts';
 export { CONNECTION_TOKENS, findConnectionToken, insertConnectionToken, revokeTokensFrom } from './token-store.ts';
 export { ConnectionTokens, issueConnectionToken } from './tokens.ts';
