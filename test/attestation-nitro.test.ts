@@ -153,6 +153,27 @@ describe('Nitro documents under a root of our own', () => {
     await refusedFor('made_in_future', { payload: { timestamp: BigInt(NOW + HOUR_MS) } }, { isSigned: true });
   });
 
+  test('old evidence is told from forged evidence, and neither is verified', async () => {
+    const told = async (facts: NitroFacts, now?: number) => {
+      const { isVerified, isExpired, wasSignatureValid } = await assessed(facts, {}, now);
+      return { isVerified, isExpired, wasSignatureValid };
+    };
+    const later = NOW + 365 * DAY_MS;
+    assert.deepEqual(await told({}), { isVerified: true, isExpired: false, wasSignatureValid: true });
+    assert.deepEqual(await told({}, later), { isVerified: false, isExpired: true, wasSignatureValid: true });
+    const forged = { isVerified: false, isExpired: false, wasSignatureValid: false };
+    assert.deepEqual(await told({ bundle: ([root]) => [root as Uint8Array] }, later), forged);
+    const namesake = await testAuthority({ cn: 'root', keys: await keysOn('P-384') });
+    assert.deepEqual(
+      await told({ bundle: ([, between]) => [namesake.der, between as Uint8Array] }, later),
+      forged,
+      'by another root',
+    );
+    // Signed in the end by certificates that were not valid when it says it was made.
+    const backdated = { payload: { timestamp: BigInt(NOW - 9 * 365 * DAY_MS) } };
+    assert.deepEqual(await told(backdated, later), { isVerified: false, isExpired: true, wasSignatureValid: false });
+  });
+
   test('the signature is ES384 over this payload, by what the protected header says and nothing else', async () => {
     await refusedFor('bad_signature', { swappedPayload: (p) => replaced(p, 'i-0123', 'i-9123') });
     await refusedFor('bad_signature', { hash: 'sha256' });

@@ -57,6 +57,7 @@ onBothDatabases('attestation', (database) => {
     if (document === null) return;
     const answer = await verify(document);
     assert.deepEqual([answer.signature_validated, answer.verified], [false, false]);
+    assert.deepEqual([answer.expired, answer.signature_valid_at_document_time], [true, true]);
     assert.deepEqual(codesOf(answer.warnings).slice(0, 2), ['certificate_expired', 'debug_mode']);
   });
 
@@ -264,6 +265,7 @@ onBothDatabases('attestation', (database) => {
     const [failed, made] = entries;
     assert.deepEqual([failed.decision, failed.reason], ['error', 'VALIDATION_FAILED']);
     assert.deepEqual(made.details, {
+      expired: false,
       format: SEV,
       verified: false,
       signature_validated: false,

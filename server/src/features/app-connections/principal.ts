@@ -1,3 +1,4 @@
+import { RefusedCredential } from '../../kernel/auth/authentication.ts';
 import { type Ceiling, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import { ownPolicySize } from '../../kernel/authz/compiled-size.ts';
 import { compileActionPattern } from '../../kernel/authz/pattern.ts';
@@ -92,4 +93,13 @@ export async function vaultNames(db: Reader, row: ConnectionRow): Promise<string
 /** Whose credential it is, for the log. */
 export function ownerOf(row: ConnectionRow, key = row.client_id) {
   return { tenantId: row.tenant_id, kind: 'app_connection', id: row.client_id, name: row.name, key };
+}
+
+/** Told in one way for whatever is wrong; the log learns what it was. */
+export function invalidClient(reason: string, row?: ConnectionRow): RefusedCredential {
+  return new RefusedCredential(
+    reason,
+    row === undefined ? null : ownerOf(row),
+    'The connection is not known by this credential: it was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
+  );
 }

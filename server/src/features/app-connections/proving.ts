@@ -1,4 +1,4 @@
-import { NO_PROOFS, type ProofRequest, type Prove, RefusedCredential } from '../../kernel/auth/authentication.ts';
+import { NO_PROOFS, type ProofRequest, type Prove } from '../../kernel/auth/authentication.ts';
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { ceilingSize } from '../../kernel/authz/compiled-size.ts';
 import { addressIsIn, compileCidrs } from '../../kernel/authz/condition.ts';
@@ -6,7 +6,7 @@ import type { CredentialKind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { allowlistOf, ownerOf } from './principal.ts';
+import { allowlistOf, invalidClient } from './principal.ts';
 import { SESSIONS_BYTES_MAX, SessionGate } from './sessions.ts';
 import type { ConnectionRow } from './store.ts';
 
@@ -77,7 +77,7 @@ async function certificateShown(
   );
   if (!verdict.ok) {
     // It says who asks: told apart from a client that does not exist, it would tell a stranger which do.
-    if (isIdentity) throw new RefusedCredential(`certificate: ${verdict.reason}`, ownerOf(row));
+    if (isIdentity) throw invalidClient(`certificate: ${verdict.reason}`, row);
     // A mesh may show certificates of its own, which say nothing to us: they count for nothing.
     if (isRequired) throw certificateRequired(verdict.reason);
     return false;

@@ -1,9 +1,4 @@
-import {
-  type CredentialScheme,
-  RefusedCredential,
-  type Resolved,
-  type View,
-} from '../../kernel/auth/authentication.ts';
+import type { CredentialScheme, Resolved, View } from '../../kernel/auth/authentication.ts';
 import type { Call } from '../../kernel/call.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
 import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
@@ -12,7 +7,7 @@ import type { Principal } from '../../kernel/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { isClientSecret } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { actingConnection, ownerOf } from './principal.ts';
+import { actingConnection, invalidClient } from './principal.ts';
 import { proofSize, proverOf } from './proving.ts';
 import { type ConnectionRow, findClient } from './store.ts';
 
@@ -99,14 +94,6 @@ export class CertificateScheme implements CredentialScheme {
       expiresAt: NEVER,
     });
   }
-}
-
-function invalidClient(reason: string, row?: ConnectionRow): RefusedCredential {
-  return new RefusedCredential(
-    reason,
-    row === undefined ? null : ownerOf(row),
-    'The connection is not known by this credential: it was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
-  );
 }
 
 async function resolved(

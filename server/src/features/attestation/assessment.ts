@@ -1,4 +1,4 @@
-import { type Evidence, type Finding, fatal, remark } from './format.ts';
+import { type Evidence, type Finding, fatal, remark, type Validation } from './format.ts';
 
 /** What the caller relies on. */
 export interface Expectations {
@@ -8,8 +8,7 @@ export interface Expectations {
   claims: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-export interface Assessment {
-  isSignatureValid: boolean;
+export interface Assessment extends Omit<Validation, 'findings'> {
   isVerified: boolean;
   /** What speaks against it first. */
   findings: readonly Finding[];
@@ -22,12 +21,12 @@ export async function assess(
   now: number,
   more: readonly Finding[] = [],
 ): Promise<Assessment> {
-  const { isSignatureValid, findings: own } = await evidence.validate(now);
+  const { findings: own, ...validation } = await evidence.validate(now);
   const findings = [...own, ...more, ...mismatches(evidence, expected), ...omissions(expected)];
   const against = findings.filter(({ isFatal }) => isFatal);
   return {
-    isSignatureValid,
-    isVerified: isSignatureValid && against.length === 0,
+    ...validation,
+    isVerified: validation.isSignatureValid && against.length === 0,
     findings: [...against, ...findings.filter(({ isFatal }) => !isFatal)],
   };
 }

@@ -115,6 +115,14 @@ export const verifyAttestation = endpoint({
       description: 'The maker signed it, with certificates that are valid now. Always false for SGX and SEV-SNP.',
     }),
     verified: Type.Boolean({ description: 'The signature is validated and nothing in `warnings` speaks against it.' }),
+    expired: Type.Boolean({
+      description:
+        'The maker signed it, with certificates that have ended since: old evidence, not forged evidence. It is not verified all the same.',
+    }),
+    signature_valid_at_document_time: Type.Boolean({
+      description:
+        'The maker signed it, with certificates that were valid when the document says it was made. Always false for SGX and SEV-SNP.',
+    }),
     measurements: measurementsOf('Digests of what runs, in hexadecimal.'),
     claims: Type.Record(Type.String(), Type.Unknown(), { description: 'All else that the document says.' }),
     warnings: Type.Array(Type.String(), {

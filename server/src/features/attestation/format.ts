@@ -21,6 +21,10 @@ export function remark(code: string, message: string): Finding {
 export interface Validation {
   /** Whether the maker named by the format signed exactly this, with certificates that are valid now. */
   readonly isSignatureValid: boolean;
+  /** Whether the maker signed exactly this, and only with certificates that have ended since. */
+  readonly isExpired: boolean;
+  /** Whether those certificates were valid at the time that the document says it was made. */
+  readonly wasSignatureValid: boolean;
   readonly findings: readonly Finding[];
 }
 
@@ -43,7 +47,7 @@ export interface AttestationFormat {
 export function unchecked(findings: readonly Finding[]): () => Promise<Validation> {
   const message = 'Signatures of this format are not checked here: what the document says is not proven.';
   const all = [fatal('signature_not_validated', message), ...findings];
-  return async () => ({ isSignatureValid: false, findings: all });
+  return async () => ({ isSignatureValid: false, isExpired: false, wasSignatureValid: false, findings: all });
 }
 
 /** A field of fixed length that callers fill from the left. */

@@ -23,6 +23,10 @@ export interface ChainVerdict {
   /** The key that the leaf certifies; null if nothing at all vouches for it. */
   readonly key: KeyObject | null;
   readonly findings: readonly Finding[];
+  /** Whether only time speaks against the chain now. */
+  readonly isExpired: boolean;
+  /** Whether every certificate was valid then. */
+  isValidAt(time: number): boolean;
 }
 
 /**
@@ -50,11 +54,14 @@ export function verifyNitroChain(
     if (problem !== null) return refused('bad_chain', `Certificate ${at + 1} of ${chain.length}: ${problem}.`);
   }
   const key = (chain.at(-1) as Parsed).native.publicKey;
-  const isEarly = chain.some(({ notBefore }) => now < notBefore);
-  const isLate = chain.some(({ notAfter }) => now > notAfter);
-  if (isEarly) return { key, findings: [fatal('certificate_not_yet_valid', 'A certificate is not valid yet.')] };
-  if (isLate) return { key, findings: [fatal('certificate_expired', 'A certificate is no longer valid.')] };
-  return { key, findings: [] };
+  const isValidAt = (time: number) => chain.every(({ notBefore, notAfter }) => notBefore <= time && time <= notAfter);
+  const isExpired = chain.some(({ notAfter }) => now > notAfter);
+  return { key, findings: isValidAt(now) ? [] : [untimely(isExpired)], isExpired, isValidAt };
+}
+
+function untimely(isExpired: boolean): Finding {
+  if (isExpired) return fatal('certificate_expired', 'A certificate is no longer valid.');
+  return fatal('certificate_not_yet_valid', 'A certificate is not valid yet.');
 }
 
 function problemOf(certificate: Parsed, chain: readonly Parsed[], at: number): string | null {
@@ -82,5 +89,5 @@ function fingerprintOf({ native }: Parsed): string {
 }
 
 function refused(code: string, message: string): ChainVerdict {
-  return { key: null, findings: [fatal(code, message)] };
+  return { key: null, findings: [fatal(code, message)], isExpired: false, isValidAt: () => false };
 }

@@ -52,7 +52,12 @@ function evidenceOf(cose: CoseSign1, document: NitroDocument, rootFingerprint: s
         ...(isSigned ? [] : [unsigned]),
         ...contentFindings(document, now),
       ];
-      return { isSignatureValid: isSigned && chain.findings.length === 0, findings };
+      return {
+        isSignatureValid: isSigned && chain.findings.length === 0,
+        isExpired: isSigned && chain.isExpired,
+        wasSignatureValid: isSigned && chain.isValidAt(document.timestamp),
+        findings,
+      };
     },
   };
 }

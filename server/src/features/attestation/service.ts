@@ -50,10 +50,20 @@ export async function verify(ctx: Context, body: Body<typeof verifyAttestation>)
 /** The log says how it ended and why, in words of ours: nothing that the document or the caller said. */
 function answerOf(ctx: Context, format: FormatName, evidence: Evidence, assessment: Assessment) {
   const { isSignatureValid: signature_validated, isVerified: verified, findings } = assessment;
-  ctx.describe({ verified, signature_validated, warnings: [...new Set(findings.map(({ code }) => code))] });
+  const { isExpired: expired, wasSignatureValid: signature_valid_at_document_time } = assessment;
+  ctx.describe({ verified, signature_validated, expired, warnings: [...new Set(findings.map(({ code }) => code))] });
   const { measurements, claims } = evidence;
   const warnings = findings.map(({ code, message }) => `${code}: ${message}`);
-  return { format, signature_validated, verified, measurements, claims, warnings };
+  return {
+    format,
+    signature_validated,
+    verified,
+    expired,
+    signature_valid_at_document_time,
+    measurements,
+    claims,
+    warnings,
+  };
 }
 
 function readDocument(format: AttestationFormat, document: Uint8Array): Evidence {

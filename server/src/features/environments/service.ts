@@ -100,7 +100,7 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
     const { environment_id, name } = await existing(ctx, tx, id);
     ctx.describe({ name });
     if (await store.hasChildren(tx, ctx.tenantId, environment_id)) {
-      throw new CofferError('IN_USE', 'Other environments inherit from this one: move or remove them first.');
+      throw new CofferError('IN_USE', 'Other composed environments inherit from this one: move or remove them first.');
     }
     await store.deleteEnvironment(tx, ctx.tenantId, environment_id);
     return DELETED;
@@ -110,7 +110,7 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
 export async function existing(ctx: Context, db: Parameters<typeof store.findEnvironment>[0], id: string) {
   const number = numberIn(id);
   const row = number === null ? undefined : await store.findEnvironment(db, ctx.tenantId, number);
-  if (row === undefined) throw notFound('environment');
+  if (row === undefined) throw notFound('composed environment');
   return row;
 }
 
@@ -123,7 +123,7 @@ async function namedParent(
   if (parent === undefined) return parent_id;
   const number = typeof parent === 'string' ? await numberOfNamed(ctx, tx, parent) : parent;
   if (parent_id !== undefined && parent_id !== number) {
-    throw invalidField('/body/parent', 'is not the environment that parent_id names: send one of the two');
+    throw invalidField('/body/parent', 'is not the composed environment that parent_id names: send one of the two');
   }
   return number;
 }
@@ -137,7 +137,7 @@ async function numberOfNamed(ctx: Context, tx: Tx, name: string): Promise<number
   return row.environment_id;
 }
 
-const NO_SUCH_PARENT = 'is not an environment of yours';
+const NO_SUCH_PARENT = 'is not a composed environment of yours';
 
 /** What comes under a parent: an environment with all below it. */
 interface Arrival {
@@ -159,15 +159,18 @@ async function refuseUnfitParent(ctx: Context, tx: Tx, parentId: number, arrival
     throw invalidField('/body/parent_id', NO_SUCH_PARENT);
   }
   if (line.some(({ environment_id }) => environment_id === arrival.environment_id)) {
-    throw new CofferError('ENVIRONMENT_CYCLE', 'The parent is this environment, or inherits from it: choose another.');
+    throw new CofferError(
+      'ENVIRONMENT_CYCLE',
+      'The parent is this composed environment, or inherits from it: choose another.',
+    );
   }
   if (line.length + arrival.levels > LEVELS_MAX) {
-    throw invalidField('/body/parent_id', `is too deep: environments go ${LEVELS_MAX} levels down at most`);
+    throw invalidField('/body/parent_id', `is too deep: composed environments go ${LEVELS_MAX} levels down at most`);
   }
   if (secretsOf(line) + arrival.secrets > EFFECTIVE_MAX) {
     throw invalidField(
       '/body/parent_id',
-      `brings too much: an environment has at most ${EFFECTIVE_MAX} secrets in all`,
+      `brings too much: a composed environment has at most ${EFFECTIVE_MAX} secrets in all`,
     );
   }
 }
@@ -185,7 +188,7 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'An environment with this name exists.');
+    throw new CofferError('ALREADY_EXISTS', 'A composed environment with this name exists.');
   }
 }
 

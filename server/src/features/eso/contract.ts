@@ -42,7 +42,7 @@ const version = Type.Optional(
 const ofOne = {
   plaintext: true,
   output: OperatorSecret,
-  errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'VERSION_NOT_FOUND', 'MFA_REQUIRED', 'ZkBoundaryViolation'],
+  errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED', 'ZkBoundaryViolation'],
 } as const;
 
 export const operatorSecretById = endpoint({
@@ -53,7 +53,7 @@ export const operatorSecretById = endpoint({
   summary: 'Read a secret by its id, for the External Secrets Operator',
   description:
     'Answers 404 only if the secret is deleted: an id that is unknown, or not yours to read, is a 403, so that nothing is removed from a ' +
-    'cluster by mistake. Fortress secrets are not served here.',
+    'cluster by mistake; so is a version that the secret does not have a 422. Fortress secrets are not served here.',
   query: object({ id: idParam, version }),
 });
 
@@ -63,7 +63,8 @@ export const operatorSecretByName = endpoint({
   name: 'operatorSecretByName',
   path: '/eso/secrets/by-name',
   summary: 'Read a secret by its vault and path, for the External Secrets Operator',
-  description: 'Answers 404 only if there is no such secret where you may read. Fortress secrets are not served here.',
+  description:
+    'Answers 404 only if there is no such secret where you may read; a version that it does not have is a 422. Fortress secrets are not served here.',
   query: object({ vault: vaultName, name: pathText, version }),
 });
 

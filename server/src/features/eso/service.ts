@@ -2,7 +2,7 @@ import { literalResource, vaultResource } from '../../kernel/authz/pattern.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
-import { CofferError } from '../../kernel/errors.ts';
+import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   isWithin,
@@ -74,7 +74,9 @@ async function read(
   version: number | undefined,
   expected?: PlacedSecret,
 ) {
-  const { id, type, value, protection, ...shown } = await readRecorded(ctx, reader, vaultName, path, version);
+  const { id, type, value, protection, ...shown } = await readRecorded(ctx, reader, vaultName, path, version).catch(
+    refuseAbsentVersion,
+  );
   // It was moved away, and another one put in its place, in between.
   if (expected !== undefined && expected.secretId !== id) throw secretNotFound();
   if (protection === 'fortress') {
@@ -86,6 +88,13 @@ async function read(
   if (!isLive(vault)) throw vaultNotFound();
   refuseInZeroKnowledge(vault, 'Serving a value to a cluster');
   return { id, name: path, vault: vaultName, path, type, value, version: shown.version, updated_at: shown.updated_at };
+}
+
+/** Not a 404, on which the operator would remove a secret that is there. */
+function refuseAbsentVersion(error: unknown): never {
+  if (error instanceof CofferError && error.code === 'VERSION_NOT_FOUND')
+    throw invalidField('/query/version', 'names a version that the secret does not have');
+  throw error;
 }
 
 export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.operatorVault>) {
