@@ -299,7 +299,7 @@ function kernelJobs(kernel: Kernel): Job[] {
 /** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */
 function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(): Promise<void> } {
   const { audit, refusals, unlistedReads, log } = kernel;
-  const sharing = new RateSharing(kernel.database, kernel.rates, log, kernel.nodeId);
+  const sharing = new RateSharing(kernel);
   if (kernel.database.kind === 'postgres') {
     audit.startSealing();
     sharing.start();
