@@ -104,7 +104,7 @@ onBothDatabases('whoever writes to the database cannot pass a removal off as a p
 
   test('under the id of an entry that records something else, or comes earlier', async () => {
     await service.app.kernel.audit.seal();
-    const [earlier] = await auditOf(service, 'action=vaults:create');
+    const [earlier] = await auditOf(service, 'action=vault_created');
     for (const id of [earlier?.id, purge.id]) {
       const late = (await auditOf(service, 'action=audit:sign'))[0]?.seq;
       const broken = await brokenAfter((tx) => changeEntry(tx, late, () => purgedText(id)));

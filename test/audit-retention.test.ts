@@ -96,7 +96,7 @@ onBothDatabases('retention of audit entries', (database) => {
     const patch = (retention_days: number | null) =>
       service.call('PATCH', `/v1/vaults/${vault}`, { token, body: { audit: { retention_days } } });
     await ok(patch(400));
-    const [alone] = await auditOf(service, `vault=${vault}&action=vaults:update`, token);
+    const [alone] = await auditOf(service, `vault=${vault}&action=vault_updated`, token);
     assert.deepEqual(alone?.details.retention_days, { before: null, after: 400 });
     assert.equal(alone?.details.self_approved, true);
     await addPerson(service, { role: 'admin', tenant });

@@ -171,6 +171,9 @@ onBothDatabases('the audit log', (database) => {
     test('by action, decision and resource, alone and together', async () => {
       assert.equal((await within('action=groups:create')).length, 1);
       assert.deepEqual(await within('action=groups'), []);
+      assert.equal((await within('action=groups:*')).length, 4);
+      assert.equal((await within('action=groups:c*')).length, 1);
+      assert.deepEqual(await within('action=*groups:create'), []);
       assert.equal((await within('decision=allow')).length, 3);
       assert.equal((await within('decision=error')).length, 1);
       assert.equal((await within('decision=deny')).length, 1);
@@ -187,7 +190,8 @@ onBothDatabases('the audit log', (database) => {
       for (const text of ['%', '_', 'group%', '%25', "'", '"', '\\', '*']) {
         const value = encodeURIComponent(text);
         assert.deepEqual(await within(`actor=${value}`), [], text);
-        assert.deepEqual(await within(`action=${value}`), [], text);
+        if (text !== '*') assert.deepEqual(await within(`action=${value}`), [], text);
+        if (text !== '*') assert.deepEqual(await within(`action=${value}*`), [], text);
         if (text !== '*') assert.deepEqual(await within(`resource=${value}`), [], text);
         if (text !== '*') assert.deepEqual(await within(`resource=${value}*`), [], text);
       }

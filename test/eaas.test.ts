@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { USES_MAX } from '../server/src/features/eaas/key-cache.ts';
 import { addConnection, callAs } from './support/machines.ts';
-import { addColleague, addTenant, approve, ok, uniqueName } from './support/people.ts';
+import { addColleague, addTenant, approve, approved, ok, uniqueName } from './support/people.ts';
 import { newPostgresDatabase } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { addVault, auditOf } from './support/vaults.ts';
@@ -172,6 +172,30 @@ onBothDatabases('encryption as a service', (database) => {
       assert.equal((await callAs(service, machine, 'POST', `/eaas/keys/${key}/encrypt`, use)).status, 200);
     });
 
+    test('a machine does all that a policy allows it, and nothing beyond', async () => {
+      const { machine, key, asMachine, allow } = await machineWithKey();
+      const other = await addKey();
+      assert.equal((await asMachine('POST', '/eaas/keys', { name: uniqueName('key') })).status, 403);
+      for (const [method, path, body] of [
+        ['PATCH', '', { description: 'x' }],
+        ['POST', '/rotate', {}],
+        ['DELETE', '', { reason: 'the project has ended' }],
+      ] as const) {
+        assert.equal((await asMachine(method, `/eaas/keys/${key}${path}`, body)).status, 403, method);
+      }
+      await allow(['eaas:*'], ['eaas', `eaas/${key}`]);
+      const made = await ok(asMachine('POST', '/eaas/keys', { name: uniqueName('key') }), 201);
+      assert.equal(made.delete_protection, true);
+      await ok(asMachine('PATCH', `/eaas/keys/${key}`, { description: 'by a machine' }));
+      assert.equal((await ok(asMachine('POST', `/eaas/keys/${key}/rotate`, {}))).version, 2);
+      for (const name of [other, made.name]) {
+        assert.equal((await asMachine('POST', `/eaas/keys/${name}/rotate`, {})).status, 403);
+        assert.equal((await asMachine('DELETE', `/eaas/keys/${name}`, { reason: 'not mine to end' })).status, 403);
+      }
+      const [entry] = await auditOf(service, `action=eaas:rotate&actor=${machine.client_id}&decision=allow`);
+      assert.deepEqual([entry?.actor.kind, entry?.resource], ['app_connection', `eaas/${key}`]);
+    });
+
     test('lesson 7: no plaintext is in a log or in the audit, also when it is refused', async () => {
       const key = await addKey();
       const marker = 'marker-of-a-plaintext';
@@ -182,6 +206,26 @@ onBothDatabases('encryption as a service', (database) => {
       assert.doesNotMatch(JSON.stringify(entries) + service.logs.join(''), /marker-of/);
     });
   });
+
+  async function machineWithKey() {
+    const key = await addKey();
+    const machine = await addConnection(service, await addVault(service));
+    const approver = await addColleague(service, service.app.kernel.operatorTenantId, 'admin');
+    const asMachine = (method: string, path: string, body: unknown) => callAs(service, machine, method, path, { body });
+    /** Attaches a policy to the machine; answers with what detaches it. */
+    const allow = async (action: string[], resource: string[]) => {
+      const name = uniqueName('policy');
+      const document = { version: '2026-01-01', statement: [{ effect: 'allow', action, resource }] };
+      await ok(service.call('POST', '/v1/policies', { body: { name, document } }), 201);
+      const change = (verb: string) => {
+        const body = { principal: { app_connection: machine.client_id } };
+        return approved(service, service.call('POST', `/v1/policies/${name}/${verb}`, { body }), approver.token);
+      };
+      await change('attach');
+      return () => change('detach');
+    };
+    return { machine, key, asMachine, allow };
+  }
 
   describe('deletion', () => {
     const reason = 'the project has ended';
@@ -207,6 +251,41 @@ onBothDatabases('encryption as a service', (database) => {
       const made = await ok(service.call('POST', '/eaas/keys', { body: { name: key } }), 201);
       assert.equal(made.latest_version, 1);
       failed(await decrypt(key, envelope), 'a new key of that name is another key');
+    });
+
+    test('by a machine it waits for an admin, and is carried out with the rights the machine has then', async () => {
+      const { kernel } = service.app;
+      const admin = await addColleague(service, kernel.operatorTenantId, 'admin');
+      const { machine, key, asMachine, allow } = await machineWithKey();
+      const detach = await allow(['eaas:delete'], ['eaas/*']);
+      const ask = (name: string) => ok(asMachine('DELETE', `/eaas/keys/${name}`, { reason }), 202);
+      const pending = await ask(key);
+      await ok(approve(service, pending.approval_id, admin.token));
+      assert.equal((await service.call('GET', `/eaas/keys/${key}`)).status, 404);
+      const [entry] = await auditOf(service, `action=eaas:delete&resource=eaas/${key}&decision=allow`);
+      assert.deepEqual([entry?.actor.kind, entry?.actor.id], ['app_connection', machine.client_id]);
+
+      const [withoutRight, leaked, gone] = [await addKey(), await addKey(), await addKey()];
+      const refusedLater = await ask(withoutRight);
+      await detach();
+      const outcome = await ok(approve(service, refusedLater.approval_id, admin.token));
+      assert.equal(outcome.status, 'failed');
+
+      await allow(['eaas:delete'], ['eaas/*']);
+      const byOldSecret = await ask(leaked);
+      const { client_secret } = await ok(
+        service.call('POST', `/v1/app-connections/${machine.id}/rotate`, { body: { client_secret: true } }),
+      );
+      machine.client_secret = client_secret;
+      const read = async ({ approval_id }: { approval_id: string }) =>
+        ok(service.call('GET', `/approvals/${approval_id}`));
+      const replaced = await read(byOldSecret);
+      assert.deepEqual([replaced.status, replaced.cancelled_because], ['cancelled', 'credential_revoked']);
+      const byGone = await ask(gone);
+      await ok(service.call('DELETE', `/v1/app-connections/${machine.id}`));
+      const ended = await read(byGone);
+      assert.deepEqual([ended.status, ended.cancelled_because], ['cancelled', 'account_ended']);
+      for (const name of [withoutRight, leaked, gone]) await ok(service.call('GET', `/eaas/keys/${name}`));
     });
 
     test('on another plan it is done at once, and its material is gone from every file', async () => {

@@ -232,6 +232,31 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual(await Promise.all(line.map(parentOf)), [null, ...line.slice(0, -1).map(({ id }) => id)]);
     });
 
+    test('a parent is named by number or name, in either field', async () => {
+      const [a, b, env] = [await newEnv(), await newEnv(), await newEnv()];
+      assert.equal((await newEnv({ parent: a.name })).parent_id, a.id);
+      for (const [change, parent] of [
+        [{ parent: a.id }, a.id],
+        [{ parent: b.name }, b.id],
+        [{ parent: null }, null],
+        [{ parent: a.name, parent_id: a.id }, a.id],
+        [{ parent: b.id, parent_id: b.id }, b.id],
+        [{ parent: null, parent_id: null }, null],
+      ] as const) {
+        assert.equal((await ok(put(env, change))).parent_id, parent, JSON.stringify(change));
+      }
+      for (const change of [
+        { parent: a.name, parent_id: b.id },
+        { parent: a.id, parent_id: b.id },
+        { parent: null, parent_id: a.id },
+        { parent: a.name, parent_id: null },
+      ]) {
+        await invalid(put(env, change), '/body/parent');
+      }
+      await refused(put(env, { parent: env.name }), 409, 'ENVIRONMENT_CYCLE');
+      assert.equal(await parentOf(env), null);
+    });
+
     test('two moves at once that together would make a circle: one of them is refused', async () => {
       for (let round = 0; round < ROUNDS; round++) {
         const [a, b] = [await newEnv(), await newEnv()];
@@ -309,6 +334,15 @@ onBothDatabases('environments', (database) => {
       assert.deepEqual(hidden.body.error.details, unknown.body.error.details);
       assert.deepEqual([hidden.status, unknown.status], [422, 422]);
       await invalid(make({ parent_id: shared.id }, person.token), '/body/parent_id');
+      // By its name neither, and not by a number beside it, which would tell whose name it is.
+      const named = await Promise.all(
+        [{ parent: shared.name }, { parent: 'nobodys' }, { parent: shared.name, parent_id: env.id }].map((change) =>
+          put(env, change, person.token),
+        ),
+      );
+      for (const { status, body } of named) {
+        assert.deepEqual([status, body.error.details], [422, named[1]?.body.error.details]);
+      }
       assert.equal(await parentOf(env), null);
       await ok(put(env, { parent_id: shared.id }));
       await ok(put(env, { parent_id: shared.id, description: 'stays where it is' }, person.token));
@@ -403,7 +437,7 @@ onBothDatabases('environments', (database) => {
         await invalid(make({ parent_id }), '/body/parent_id');
         await invalid(put(env, { parent_id }), '/body/parent_id');
       }
-      await invalid(make({ parent: 1 }), '/body/parent');
+      for (const parent of ['no/name', '', 0, 1.5, true, [1]]) await invalid(put(env, { parent }), '/body/parent');
       await invalid(make({ description: 'x'.repeat(1025) }), '/body/description');
       await invalid(make({ description: 'a\0b' }), '/body/description');
       await invalid(get(`/environments/${env.id}/compose?resolve=yes`), '/query/resolve');

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addTenant, addToken, allPages, done, invalid, ok, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
+import { addVault } from './support/vaults.ts';
 
 const allow = (action: string, resource: string, more: object = {}) => ({
   version: '2026-01-01',
@@ -38,6 +40,27 @@ onBothDatabases('policies', (database) => {
     await ok(readAudit(person.token));
     await detach(name, { user: person.id });
     await refused(readAudit(person.token), 403, 'INSUFFICIENT_PRIVILEGE');
+  });
+
+  test('attached to a connection, by number, number as text, or client id', async () => {
+    const machine = await addConnection(service, await addVault(service));
+    const read = () => callAs(service, machine, 'GET', '/eaas/keys');
+    for (const app_connection of [machine.id, String(machine.id), machine.client_id]) {
+      const name = await write({ ...allow('eaas:list', 'eaas'), version: '2012-10-17' });
+      assert.equal((await read()).status, 403);
+      await attach(name, { app_connection });
+      assert.equal((await read()).status, 200);
+      await detach(name, { app_connection });
+    }
+    for (const app_connection of [0, -1, 1.5, 1e15, true, null]) {
+      await invalid(
+        service.call('POST', '/v1/policies/any/attach', { body: { principal: { app_connection } } }),
+        '/body/principal/app_connection',
+      );
+    }
+    const absent = { principal: { app_connection: 999_999_999_999_999 } };
+    const name = await write(allow('eaas:list', 'eaas'));
+    await refused(service.call('POST', `/v1/policies/${name}/attach`, { body: absent }), 404, 'NOT_FOUND');
   });
 
   test('attached to a group, it counts for who is in the group, while they are', async () => {

@@ -26,7 +26,7 @@ onBothDatabases('not to list the reads of a vault', (database) => {
     assert.equal(await isListed(), true);
     await ok(approve(service, waiting.approval_id, second.token));
     assert.equal(await isListed(), false);
-    const [entry] = await auditOf(service, `vault=${vault}&action=vaults:update&decision=allow`);
+    const [entry] = await auditOf(service, `vault=${vault}&action=vault_updated&decision=allow`);
     assert.deepEqual(entry.details.log_reads, { before: true, after: false });
 
     await ok(send('PATCH', `/v1/vaults/${vault}`, { ...off, description: 'still off' }));
@@ -85,13 +85,15 @@ onBothDatabases('what a vault records', (database) => {
     await ok(send('DELETE', `/v1/vaults/${vault}`));
     await ok(send('POST', `/v1/vaults/${vault}/restore`));
     assert.deepEqual(await recorded(vault), [
-      'vaults:create allow',
+      'vault_created allow',
       'vaults:read allow',
-      'vaults:update allow',
-      'vaults:delete allow',
-      'vaults:restore allow',
+      'vault_updated allow',
+      'vault_deleted allow',
+      'vault_restored allow',
     ]);
-    const [created] = await auditOf(service, `vault=${vault}&action=vaults:create`);
+    const changes = await auditOf(service, `vault=${vault}&action=vault_*`);
+    assert.equal(changes.length, 4, 'the prefix finds every change, and no read');
+    const [created] = await auditOf(service, `vault=${vault}&action=vault_created`);
     assert.deepEqual(
       [created.resource, created.status, created.details],
       [`vault/${vault}`, 201, { vault: id, environment: 'staging' }],
@@ -104,7 +106,7 @@ onBothDatabases('what a vault records', (database) => {
       for (const log_reads of [false, true, true]) {
         await ok(send('PATCH', `/v1/vaults/${vault}`, { description: 'x', audit: { log_reads } }));
       }
-      const updates = await auditOf(service, `vault=${vault}&action=vaults:update`);
+      const updates = await auditOf(service, `vault=${vault}&action=vault_updated`);
       assert.deepEqual(updates.map((entry) => entry.details?.log_reads).toReversed(), [
         { before: true, after: false },
         { before: false, after: true },
@@ -155,8 +157,8 @@ onBothDatabases('what a vault records', (database) => {
     await readValue(service, vault, 'a');
     await readValue(service, vault, 'a?version=1');
     await ok(send('GET', `/v1/vaults/${vault}/aggregate`));
-    assert.deepEqual(await recorded(vault), ['vaults:create allow', 'secrets:create allow']);
-    const [created] = await auditOf(service, `vault=${vault}&action=vaults:create`);
+    assert.deepEqual(await recorded(vault), ['vault_created allow', 'secrets:create allow']);
+    const [created] = await auditOf(service, `vault=${vault}&action=vault_created`);
     assert.deepEqual([created.details.log_reads, created.details.self_approved], [false, true]);
     await ok(send('PUT', secretUrl(vault, 'a'), { value: 'b' }));
     await refused(send('GET', secretUrl(vault, 'missing')), 404, 'SECRET_NOT_FOUND');

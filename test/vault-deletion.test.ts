@@ -73,7 +73,7 @@ onBothDatabases('deleting a production vault', (database) => {
     assert.deepEqual([done.status, done.levels.length], ['completed', 2]);
     assert.equal(await statusOf(name), 'deleted');
     await refused(as(tenant.owner.token, 'GET', `/v1/vaults/${name}/secrets/a`), 404, 'VAULT_NOT_FOUND');
-    const { entries } = await ok(as(tenant.owner.token, 'GET', `/v1/audit?vault=${name}&action=vaults:delete`));
+    const { entries } = await ok(as(tenant.owner.token, 'GET', `/v1/audit?vault=${name}&action=vault_deleted`));
     assert.equal(entries[0].details.approval_id, id);
     await ok(as(tenant.owner.token, 'POST', `/v1/vaults/${name}/restore`));
     assert.equal(await statusOf(name), 'active');
@@ -162,7 +162,7 @@ onBothDatabases('deleting a production vault', (database) => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => decide(admin.token, id, 'approve')));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
     const { entries } = await ok(
-      as(tenant.owner.token, 'GET', `/v1/audit?vault=${name}&action=vaults:delete&decision=allow`),
+      as(tenant.owner.token, 'GET', `/v1/audit?vault=${name}&action=vault_deleted&decision=allow`),
     );
     assert.equal(entries.filter((entry: { status: number }) => entry.status === 200).length, 1);
   });

@@ -270,11 +270,11 @@ onBothDatabases('members of a vault', (database) => {
     await ok(send('DELETE', `/v1/vaults/${vault}/members/${person.id}`), 200);
     const entries = await auditOf(service, `vault=${vault}`);
     assert.deepEqual(
-      entries.filter((entry) => entry.action.startsWith('members:')).map((entry) => [entry.action, entry.details]),
+      entries.filter((entry) => entry.action.startsWith('vault_member')).map((entry) => [entry.action, entry.details]),
       [
-        ['members:remove', { member: person.id }],
-        ['members:update', { member: person.id, role: 'manager' }],
-        ['members:add', { member: person.id, role: 'reader' }],
+        ['vault_member_removed', { member: person.id }],
+        ['vault_member_changed', { member: person.id, role: 'manager' }],
+        ['vault_member_added', { member: person.id, role: 'reader' }],
       ],
     );
   });

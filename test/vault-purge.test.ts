@@ -142,7 +142,7 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
     await runPurges(service);
     const none = { vaults: 0, members: 0, keys: 0, secrets: 0, tags: 0, tokens: 0, versions: 0 };
     assert.deepEqual(await rowsOf(id, ids), none);
-    const [entry, ...more] = await auditOf(service, `action=vaults:purge&vault=${vault}`);
+    const [entry, ...more] = await auditOf(service, `action=vault_purged&vault=${vault}`);
     assert.deepEqual(more, []);
     assert.deepEqual(
       [entry.actor.kind, entry.actor.id, entry.resource, entry.decision, entry.details.vault],
@@ -214,7 +214,7 @@ onBothDatabases('vaults deleted and destroyed', (database) => {
       .where('vault_id', '=', id)
       .execute();
     assert.equal(rows.length, 0);
-    const [entry] = await auditOf(service, 'action=vaults:purge', owner.token);
+    const [entry] = await auditOf(service, 'action=vault_purged', owner.token);
     assert.equal(entry.details.secrets, 1200);
   });
 });

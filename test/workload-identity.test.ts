@@ -116,6 +116,7 @@ onBothDatabases('workload identity', (database) => {
         { azure_jwt: token },
         oid,
       ],
+      ['azure_msi', { ...audienced, allowed_object_ids: [oid], issuer: provider.url }, { azure_jwt: token }, oid],
       [
         'oidc_generic',
         { ...audienced, expected_issuer: provider.url, allowed_subjects: ['work(?:load|horse)'] },
@@ -136,6 +137,7 @@ onBothDatabases('workload identity', (database) => {
     ];
     for (const [type, config, credential, subject] of cases) {
       const method = await addMethod(type, config);
+      assert.equal(method.warnings.length, type === 'azure_msi' && !('tenant_id' in config) ? 1 : 0, type);
       const login = await logInWith(service, { method_id: method.id, ...credential });
       assert.equal(login.status, 200, `${type}: ${login.text}`);
       const { cv_jwt, expires_at } = login.body;

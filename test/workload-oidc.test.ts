@@ -209,7 +209,9 @@ describe('azure_msi', () => {
 
   test('no other', async () => {
     const cases: [Record<string, unknown>, RegExp][] = [
-      [{ oid }, /another directory/],
+      [{ oid }, /names no directory/],
+      [{ oid, tid: '../../common' }, /names no directory/],
+      [{ oid, tid: [tenant_id] }, /names no directory/],
       [{ oid, tid: 'aaaaaaaa-2222-3333-4444-555555555555' }, /another directory/],
       [{ tid: tenant_id }, /object id is not allowed/],
       [{ oid: oid.toUpperCase(), tid: tenant_id }, /object id is not allowed/],
@@ -225,12 +227,29 @@ describe('azure_msi', () => {
     await refusedFor(verify({ expected_audience: 'https://other.example' }), /another audience/);
   });
 
-  test('without a directory nobody, and by its own two issuers alone', async () => {
-    provider.claims = { oid, tid: tenant_id };
+  test('without tenant_id an allowed object id of whichever directory, and no other', async () => {
     const { tenant_id: _, ...open } = config;
-    const azure_jwt = await provider.token(AUDIENCE);
-    await refusedFor(verifying.verify(azureMsi, { azure_jwt }, open), /names no tenant_id/);
+    const verifyOpen = async () =>
+      verifying.verify(azureMsi, { azure_jwt: await provider.token(AUDIENCE) }, open as AzureConfig);
+    for (const tid of [tenant_id, 'aaaaaaaa-2222-3333-4444-555555555555']) {
+      provider.claims = { oid, tid };
+      assert.deepEqual(await verifyOpen(), { subject: oid, details: { tenant_id: tid, application: '' } });
+    }
+    for (const [added, reason] of [
+      [{ oid: 'aaaaaaaa-bbbb-cccc-dddd-ffffffffffff', tid: tenant_id }, /object id is not allowed/],
+      [{ oid }, /names no directory/],
+      [{ oid, tid: `${tenant_id}/x` }, /names no directory/],
+    ] as const) {
+      provider.claims = added;
+      await refusedFor(verifyOpen(), reason);
+    }
+    assert.equal(azureMsi.warningsOf?.(open as AzureConfig).length, 1);
+    assert.deepEqual(azureMsi.warningsOf?.(config), []);
+  });
+
+  test('a directory is known by its own two issuers alone, whether the method or the token names it', async () => {
     const { issuer, ...plain } = config;
+    const { tenant_id: _, ...unnamed } = plain;
     for (const iss of [
       provider.url,
       `https://sts.windows.net/${tenant_id}`,
@@ -241,6 +260,7 @@ describe('azure_msi', () => {
     ]) {
       const forged = await signed(key, claims({ iss, oid, tid: tenant_id }));
       await refusedFor(verifying.verify(azureMsi, { azure_jwt: forged }, plain), /another issuer/);
+      await refusedFor(verifying.verify(azureMsi, { azure_jwt: forged }, unnamed as AzureConfig), /another issuer/);
     }
     // The right issuers get as far as their keys, which are not to be had from here.
     const offline = new Verifying([]);
@@ -249,8 +269,10 @@ describe('azure_msi', () => {
       `https://login.microsoftonline.com/${tenant_id}/v2.0`,
     ]) {
       const forged = await signed(key, claims({ iss, oid, tid: tenant_id }));
-      const work = offline.verify(azureMsi, { azure_jwt: forged }, plain);
-      await assert.rejects(work, /cannot be fetched|no such key|signature is wrong/);
+      for (const method of [plain, unnamed as AzureConfig]) {
+        const work = offline.verify(azureMsi, { azure_jwt: forged }, method);
+        await assert.rejects(work, /cannot be fetched|no such key|signature is wrong/);
+      }
     }
   });
 });

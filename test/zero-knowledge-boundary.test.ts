@@ -287,13 +287,13 @@ onBothDatabases('the zero-knowledge boundary', (database) => {
     await ok(send('DELETE', secretUrl(name, 'a')));
     const entries = await auditOf(service, `vault=${name}`);
     const actions = entries.filter(({ decision }) => decision === 'allow').map(({ action }) => action);
-    for (const action of ['secrets:create', 'secrets:update', 'secrets:rotate', 'secrets:rollback', 'vaults:update']) {
+    for (const action of ['secrets:create', 'secrets:update', 'secrets:rotate', 'secrets:rollback', 'vault_updated']) {
       assert.ok(actions.includes(action), action);
     }
     const text = JSON.stringify(entries);
     assert.doesNotMatch(text, /mark[-_]|changed|restored_from|metadata|zk:v1|do-not-let/);
     for (const { actor, timestamp, action } of entries) assert.ok(actor.id !== '' && timestamp !== '' && action !== '');
-    const ordinary = await auditOf(service, `vault=${plain}&action=vaults:update`);
+    const ordinary = await auditOf(service, `vault=${plain}&action=vault_updated`);
     assert.ok(
       ordinary.some(({ details }) => details?.changed !== undefined),
       'ordinary vaults do say',

@@ -74,6 +74,7 @@ import { KeySets } from './kernel/outside-identity/key-sets.ts';
 import { makeReady, Pipeline, type ReadyEndpoint } from './kernel/pipeline.ts';
 import { refuseWrongStart, SECOND_LOOK_MS } from './kernel/time/clock-guard.ts';
 import { systemTime, type TimeSources } from './kernel/time/sources.ts';
+import { numberConnections } from './number-connections.ts';
 import { openKernel, openStorage } from './open-kernel.ts';
 
 export const VERSION = packageJson.version;
@@ -221,6 +222,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
     await refuseWrongStart(time, storage.database);
     const { kernel, heads } = await openKernel({ config, time, log, database: storage.database });
     const { isFirstStart, tokenFile } = await bootstrap(kernel);
+    await numberConnections(kernel);
     const state: AppState = { isStopping: false };
     const { features, endpoints, approvals, certificates } = assemble(kernel, heads, state);
     const authentication = new Authentication(
@@ -297,7 +299,7 @@ function kernelJobs(kernel: Kernel): Job[] {
 /** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */
 function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(): Promise<void> } {
   const { audit, refusals, unlistedReads, log } = kernel;
-  const sharing = new RateSharing(kernel.database, kernel.rates, log, kernel.nodeId);
+  const sharing = new RateSharing(kernel);
   if (kernel.database.kind === 'postgres') {
     audit.startSealing();
     sharing.start();

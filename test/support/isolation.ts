@@ -86,10 +86,10 @@ export async function granter(service: Service, userId: string, { token }: Perso
     settled(service.call('PUT', `/v1/policies/${name}`, { body: { document: documentOf(statements) } }));
 }
 
-/** Integer ids are counted in each tenant from 1: far apart, one tenant's are not another's. */
+/** Ids of environments and federations are counted in each tenant from 1: far apart, one tenant's are not another's. */
 async function countApart(service: Service, sides: readonly Side[]): Promise<void> {
   await service.app.kernel.database.transaction(async (tx) => {
-    const names = ['environments', 'app_connections', 'federations'] as const;
+    const names = ['environments', 'federations'] as const;
     for (const [i, { tenantId }] of sides.entries()) {
       for (const [n, name] of names.entries()) {
         const value = 1_000_000 * (i + 1) + 10_000_000 * (n + 1);

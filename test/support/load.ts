@@ -10,7 +10,7 @@ const VERSIONS_OF_A_SECRET = 8;
 const CHECKED_AT_ONCE = 8;
 
 type Action =
-  | 'vaults:create'
+  | 'vault_created'
   | 'users:create'
   | 'groups:create'
   | 'secrets:create'
@@ -145,7 +145,7 @@ export class Load {
     const body = { name: VAULT, environment: 'staging' };
     const make = () => call(url, 'POST', '/v1/vaults', { token, body });
     // Another worker, or another load, may have been first.
-    this.#hasVault = (await this.#send('vaults:create', '', make, { isThere: 409 })) !== null;
+    this.#hasVault = (await this.#send('vault_created', '', make, { isThere: 409 })) !== null;
   }
 
   async #write(

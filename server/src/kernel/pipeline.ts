@@ -283,7 +283,7 @@ function refuseKind(ctx: Context, { principal, epoch, accepted }: UnacceptedKind
     {
       auditReason: `a ${principal.credential} is not accepted here`,
       details: { accepted },
-      ...(rate !== null && { headers: rateHeaders(rate) }),
+      headers: rateHeaders(rate),
     },
   );
 }

@@ -1,4 +1,4 @@
-import { CONNECTION_TOKENS } from '../features/app-connections/index.ts';
+import { CONNECTION_TOKENS, connectionNumbers } from '../features/app-connections/index.ts';
 import { TOKENS } from '../features/tokens/index.ts';
 import type { Reader, Tx } from '../kernel/storage/database.ts';
 
@@ -34,10 +34,16 @@ export async function goodTokens(db: Reader, tenantId: string, now: number): Pro
     }
   }
   for await (const rows of CONNECTION_TOKENS.walk(db, tenantId)) {
+    const numbers = await connectionNumbers(
+      db,
+      tenantId,
+      rows.map((row) => row.connection_no),
+    );
     for (const row of rows) {
       if (!isGood(row, now) || !(await CONNECTION_TOKENS.isAuthentic(db, row))) continue;
       const { token_id: tokenId, kind, expires_at: expiresAt } = row;
-      found.push({ tenantId, tokenId, kind, holder: `connection ${row.connection_no}`, name: row.source, expiresAt });
+      const holder = `connection ${numbers.get(row.connection_no) ?? row.connection_no}`;
+      found.push({ tenantId, tokenId, kind, holder, name: row.source, expiresAt });
     }
   }
   return found;

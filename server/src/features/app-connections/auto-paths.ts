@@ -81,7 +81,7 @@ async function pathsIn(
       isWithin(ctx, vault.name, secret, SEEN),
   });
   const paths = page.rows.map((secret) => ({
-    connection_id: row.connection_no,
+    connection_id: store.numberOf(row),
     client_id: row.client_id,
     connection: row.name,
     vault: vault.name,

@@ -6,7 +6,7 @@ import { OutsideRefusal } from '../../kernel/outside-identity/refusal.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { findTenant, isHeldActive } from '../../kernel/storage/tenant-rows.ts';
 import { allowlistOf } from './principal.ts';
-import { type ConnectionRow, lockConnection } from './store.ts';
+import { type ConnectionRow, lockConnection, numberOf } from './store.ts';
 
 /**
  * What every exchange of an outside identity for a token of ours has in common. Whoever has proven nothing yet learns nothing: there is one
@@ -27,7 +27,7 @@ export function asLoginDenied(error: unknown): unknown {
 
 /** The attempt belongs in the log of the connection's tenant; that it came from the connection is not known yet. */
 export function attributeTo(ctx: Context, row: ConnectionRow, key: string): void {
-  ctx.resource = `app-connection/${row.connection_no}`;
+  ctx.resource = `app-connection/${numberOf(row)}`;
   ctx.identify(row.tenant_id, { kind: 'anonymous', id: '', name: row.name, key });
 }
 

@@ -38,12 +38,17 @@ export {
 export {
   CONNECTIONS,
   type ConnectionRow,
+  connectionNumbers,
   findByClient,
   findClient,
-  findConnection as findConnectionByNumber,
+  findConnection as findConnectionByKey,
+  findNumbered as findConnectionNumbered,
+  isNumberTaken,
   lockConnection,
+  numberOf,
+  resourcesOf as connectionResources,
 } from './store.ts';
-export { CONNECTION_TOKENS, insertConnectionToken, revokeTokensFrom } from './token-store.ts';
+export { CONNECTION_TOKENS, findConnectionToken, insertConnectionToken, revokeTokensFrom } from './token-store.ts';
 export { ConnectionTokens, issueConnectionToken } from './tokens.ts';
 
 export interface ConnectionParts extends connections.RemovalPorts {

@@ -72,7 +72,7 @@ export async function rotate(
     }
     await raiseEpoch(tx, ctx.tenantId);
     return {
-      id: current.connection_no,
+      id: store.numberOf(current),
       client_id: current.client_id,
       client_secret: secret,
       ...shownCertificate(prepared),
@@ -101,7 +101,7 @@ async function authorized(
       );
     }
     ctx.authorizeCredentialOnly();
-    ctx.resource = `app-connection/${row.connection_no}`;
+    ctx.resource = `app-connection/${store.numberOf(row)}`;
     return row;
   }
   ctx.authorize(`app-connection/${text}`);

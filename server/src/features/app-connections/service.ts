@@ -8,9 +8,9 @@ import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
-import { nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
+import { drawNumber } from '../../kernel/storage/drawn-number.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { policiesOfConnection } from '../policies/index.ts';
@@ -40,7 +40,6 @@ import { deniedBy, toWire } from './wire.ts';
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
-const COUNTER = 'app_connections';
 
 /** What is told of a certificate when there is none: the connection has a CA of its own. */
 export const NO_CERTIFICATE = {
@@ -76,8 +75,7 @@ export async function create(
   refuseDeniedScopes(ctx, vaults, { scopes, allowed_paths });
   const secret = newClientSecret();
   const clientId = randomUUID();
-  // A number of its own transaction: the certificate is signed outside the change, and names it.
-  const connectionNo = await ctx.database.transaction((tx) => nextNumber(tx, ctx.tenantId, COUNTER));
+  const connectionNo = await drawNumber((number) => store.isNumberTaken(ctx.database.read, number));
   const prepared =
     body.external_ca_pem === undefined
       ? await certificates.prepare({
@@ -105,6 +103,7 @@ export async function create(
     dpop_jkt: body.dpop_jkt ?? null,
     external_ca_pem: body.external_ca_pem ?? null,
     denied_thumbprints: listOrNull(body.denied_thumbprints, null),
+    number: null,
     session_limit: body.concurrent_session_limit ?? null,
     session_action: body.concurrent_session_action ?? 'reject',
     session_ttl_seconds: body.concurrent_session_ttl_seconds ?? SESSION_TTL_SECONDS_DEFAULT,
@@ -169,7 +168,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listConnec
 
 const CONNECTIONS: Items<store.ConnectionRow> = {
   permissions: [readConnection.permission],
-  resources: ({ connection_no, client_id }) => [`app-connection/${connection_no}`, `app-connection/${client_id}`],
+  resources: store.resourcesOf,
 };
 
 export async function described(db: Reader, row: store.ConnectionRow): Promise<Connection> {
@@ -180,7 +179,7 @@ export async function described(db: Reader, row: store.ConnectionRow): Promise<C
 
 /** By its number or its client id. */
 export async function find(db: Reader, tenantId: string, text: string): Promise<store.ConnectionRow | undefined> {
-  if (NUMBER_FORM.test(text)) return store.findConnection(db, tenantId, Number(text));
+  if (NUMBER_FORM.test(text)) return store.findByNumber(db, tenantId, Number(text));
   return store.findByClient(db, tenantId, text);
 }
 
@@ -189,13 +188,13 @@ export async function existing(ctx: Context, text: string): Promise<store.Connec
   if (row === undefined) throw notFound('connection');
   refuseDenied(ctx, row);
   // One name in the log, whichever it was asked for by.
-  ctx.resource = `app-connection/${row.connection_no}`;
+  ctx.resource = `app-connection/${store.numberOf(row)}`;
   return row;
 }
 
-/** A deny names it by its number or its client id, and holds for who calls it by the other. */
+/** A deny names it by one of its names, and holds for who calls it by another. */
 export function refuseDenied(ctx: Context, row: store.ConnectionRow, action = ctx.declaration.permission): void {
-  for (const name of [row.connection_no, row.client_id]) ctx.refuseDenied(action, `app-connection/${name}`);
+  for (const resource of store.resourcesOf(row)) ctx.refuseDenied(action, resource);
 }
 
 export async function read(ctx: Context, text: string): Promise<Connection> {

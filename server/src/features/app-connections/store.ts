@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
@@ -40,6 +41,8 @@ export interface ConnectionRow {
   updated_at: number;
   /** A JSON list, as lower-case hex; null is none. */
   denied_thumbprints: string | null;
+  /** In place of `connection_no`, where another connection had that number first. Null: that is its number. */
+  number: number | null;
 }
 
 export const CONNECTIONS = new AuthenticatedTable<'app_connections', ConnectionRow>('app_connections', {
@@ -69,10 +72,24 @@ export const CONNECTIONS = new AuthenticatedTable<'app_connections', ConnectionR
     'created_at',
     'updated_at',
   ],
-  appended: ['denied_thumbprints'],
+  appended: ['denied_thumbprints', 'number'],
 });
 
+/** What the connection is called by, in the whole installation. */
+export function numberOf({ number, connection_no }: Pick<ConnectionRow, 'number' | 'connection_no'>): number {
+  return number ?? connection_no;
+}
+
+/** All that policies may call it. In its own tenant it is still known by the number that it had before it got another. */
+export function resourcesOf(row: ConnectionRow): string[] {
+  const names = [numberOf(row), row.client_id, ...(row.number === null ? [] : [row.connection_no])];
+  return names.map((name) => `app-connection/${name}`);
+}
+
 export const CURSOR_KIND = 'connections';
+
+/** As the index has it. */
+const NUMBER = sql<number>`coalesce(number, connection_no)`;
 
 export async function insertConnection(tx: Tx, row: ConnectionRow): Promise<void> {
   await CONNECTIONS.insert(tx, row);
@@ -89,6 +106,42 @@ export async function findConnection(
 ): Promise<ConnectionRow | undefined> {
   const query = db.selectFrom('app_connections').selectAll().where('tenant_id', '=', tenantId);
   return CONNECTIONS.checked(db, await query.where('connection_no', '=', connectionNo).executeTakeFirst());
+}
+
+/** By its number, or by the one it had before. */
+export async function findByNumber(db: Reader, tenantId: string, number: number): Promise<ConnectionRow | undefined> {
+  const own = await findConnection(db, tenantId, number);
+  if (own !== undefined) return own;
+  const query = db.selectFrom('app_connections').selectAll().where('tenant_id', '=', tenantId);
+  return CONNECTIONS.checked(db, await query.where(NUMBER, '=', number).executeTakeFirst());
+}
+
+/** Of whichever tenant. Rows that somebody else wrote do not count, so that none of them stands in the way of the one it copies. */
+export async function findNumbered(db: Reader, number: number): Promise<ConnectionRow | undefined> {
+  const rows = await db.selectFrom('app_connections').selectAll().where(NUMBER, '=', number).execute();
+  const authentic = await CONNECTIONS.authenticOf(db, rows);
+  return authentic.length === 1 ? authentic[0] : undefined;
+}
+
+export async function isNumberTaken(db: Reader, number: number): Promise<boolean> {
+  const query = db.selectFrom('app_connections').select('client_id').where(NUMBER, '=', number);
+  return (await query.executeTakeFirst()) !== undefined;
+}
+
+/** The numbers of these connections of a tenant. */
+export async function connectionNumbers(
+  db: Reader,
+  tenantId: string,
+  connectionNos: readonly number[],
+): Promise<Map<number, number>> {
+  if (connectionNos.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('app_connections')
+    .select(['connection_no', 'number'])
+    .where('tenant_id', '=', tenantId)
+    .where('connection_no', 'in', [...new Set(connectionNos)])
+    .execute();
+  return new Map(rows.map((row) => [row.connection_no, numberOf(row)]));
 }
 
 export async function findByClient(db: Reader, tenantId: string, clientId: string): Promise<ConnectionRow | undefined> {

@@ -1,6 +1,6 @@
 import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Connection } from './contract.ts';
-import type { ConnectionRow } from './store.ts';
+import { type ConnectionRow, numberOf } from './store.ts';
 
 export function deniedBy({ denied_thumbprints: denied }: ConnectionRow): string[] {
   return denied === null ? [] : (JSON.parse(denied) as string[]);
@@ -8,7 +8,7 @@ export function deniedBy({ denied_thumbprints: denied }: ConnectionRow): string[
 
 export function toWire(row: ConnectionRow, vault: string | null): Connection {
   return {
-    id: row.connection_no,
+    id: numberOf(row),
     client_id: row.client_id,
     name: row.name,
     description: row.description,

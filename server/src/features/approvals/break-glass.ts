@@ -8,7 +8,7 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { type BreakGlassAction, insertUse } from './break-glass-store.ts';
 import { endedRequests } from './ended-requests.ts';
-import { callOf, openOrder, requesterNow } from './order.ts';
+import { callOf, openOrder, requesterNow, requesterOf } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
 import * as store from './store.ts';
 
@@ -52,7 +52,7 @@ export async function breakGlass(kernel: Kernel, use: BreakGlass, act: (tx: Tx) 
 /** Completes what waits, in place of everybody who still would have to decide. It is carried out as it was asked, for who asked. */
 export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, approvalId: string): Promise<void> {
   const row = await waiting(kernel, approvalId);
-  const { tenant_id: tenantId, requester_id: id, requester_name: name, requester_credential_id: key } = row;
+  const { tenant_id: tenantId } = row;
   const order = await openOrder(kernel, row);
   const endpoint = ports.endpoint(row.operation);
   if (endpoint === undefined) throw new Error(`no endpoint is called ${row.operation}`);
@@ -67,7 +67,7 @@ export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, ap
   const grant = { approvalId, approvedBy: OPERATOR, proposal: order };
   const around = { fortressVaults: ports.fortressVaults, within, requester };
   const operation = new CarryOut(kernel, endpoint, callOf(order, newId('req')), grant, around);
-  operation.identify(tenantId, { kind: 'user', id, name, key });
+  operation.identify(tenantId, requesterOf(row));
   const epoch = await kernel.epochs.current(tenantId);
   operation.become(await requester(kernel.database.read), epoch ?? Number.NaN);
   await operation.run();

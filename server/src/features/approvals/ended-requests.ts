@@ -1,19 +1,34 @@
 import type { CancelReason } from '../../kernel/approval.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
+import { findByClient, findConnectionToken } from '../app-connections/index.ts';
 import { usableTokens } from '../tokens/index.ts';
 import { findActiveUsers } from '../users/index.ts';
+import { isPerson } from './order.ts';
 import type { ApprovalFacts } from './store.ts';
 
 /**
- * Which of these requests are cancelled, and why: who asked is no longer there, or the token or session they asked with was revoked since.
- * A revocation does not look for requests: each is asked about whenever it is listed or decided, so none slips past, on whichever node.
+ * Which of these requests are cancelled, and why: who asked is no longer there, or the credential they asked with was revoked or replaced
+ * since. A revocation does not look for requests: each is asked about whenever it is listed or decided, so none slips past, on whichever node.
  */
 export async function endedRequests(
   db: Reader,
   tenantId: string,
   rows: readonly ApprovalFacts[],
 ): Promise<Map<string, CancelReason>> {
-  const waiting = rows.filter((row) => row.status === 'pending' && isPerson(row));
+  const waiting = rows.filter((row) => row.status === 'pending');
+  const ended = await endedOfPeople(db, tenantId, waiting.filter(isPerson));
+  for (const row of waiting) {
+    const reason = isPerson(row) ? null : await endedOfMachine(db, row);
+    if (reason !== null) ended.set(row.approval_id, reason);
+  }
+  return ended;
+}
+
+async function endedOfPeople(
+  db: Reader,
+  tenantId: string,
+  waiting: readonly ApprovalFacts[],
+): Promise<Map<string, CancelReason>> {
   if (waiting.length === 0) return new Map();
   const ids = (of: (row: ApprovalFacts) => string) => [...new Set(waiting.map(of))];
   const users = await findActiveUsers(
@@ -36,7 +51,14 @@ export async function endedRequests(
   return ended;
 }
 
-/** A machine has no account and no token here: whether it may still ask is decided when it is carried out. */
-function isPerson({ requester_id }: ApprovalFacts): boolean {
-  return requester_id.startsWith('user_');
+/** A token that is only over counts as it does for a person: what was asked for while it was good stays asked for. */
+async function endedOfMachine(
+  db: Reader,
+  { tenant_id, requester_id, requester_credential_id: key, created_at }: ApprovalFacts,
+): Promise<CancelReason | null> {
+  const connection = await findByClient(db, tenant_id, requester_id);
+  if (connection?.status !== 'active') return 'account_ended';
+  if (key === connection.client_id) return connection.secret_made_at > created_at ? 'credential_revoked' : null;
+  const token = await findConnectionToken(db, tenant_id, key);
+  return (token?.revoked_at ?? null) === null ? null : 'credential_revoked';
 }

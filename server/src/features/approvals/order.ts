@@ -5,14 +5,15 @@ import type { MacKey, SealingKey } from '../../kernel/crypto/keyring.ts';
 import type { CredentialKind } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import type { Principal } from '../../kernel/principal.ts';
+import type { Actor, Principal } from '../../kernel/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { actingConnection, findByClient } from '../app-connections/index.ts';
 import { factorTrustedFrom } from '../mfa/index.ts';
 import { policiesOfUser } from '../policies/index.ts';
 import { principalOf } from '../tokens/index.ts';
 import { findUser } from '../users/index.ts';
-import type { ApprovalRow } from './store.ts';
+import type { ApprovalFacts, ApprovalRow } from './store.ts';
 
 export const PURPOSE = 'approvals';
 export const MAC_PURPOSE = 'approval-digests';
@@ -89,18 +90,26 @@ export function callOf(order: Order, requestId: string): Call {
   };
 }
 
+/** Everybody else who can ask is an AppConnection, known by its client id. */
+export function isPerson({ requester_id }: Pick<ApprovalFacts, 'requester_id'>): boolean {
+  return requester_id.startsWith('user_');
+}
+
+/** Who asked, as the log names them. */
+export function requesterOf(row: ApprovalFacts): Actor {
+  const { requester_id: id, requester_name: name, requester_credential_id: key } = row;
+  return { kind: isPerson(row) ? 'user' : 'app_connection', id, name, key };
+}
+
 /**
  * Who asked, with the rights they have now. The ceilings of the token they used were asked when they asked; a token is not needed any
  * more, and may be long gone.
  */
 export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Order, db: Reader): Promise<Principal> {
+  if (!isPerson(row)) return connectionNow(row, order, db);
   const tenant = await findTenant(db, row.tenant_id);
   const user = await findUser(db, row.tenant_id, order.requester_id);
-  if (tenant === undefined || user?.status !== 'active') {
-    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Who asked for this is no longer an active user.', {
-      auditReason: 'the requester is gone or disabled',
-    });
-  }
+  if (tenant === undefined || user?.status !== 'active') throw requesterGone();
   return principalOf(tenant, user, await policiesOfUser(db, user), {
     credential: order.credential,
     credentialId: row.requester_credential_id,
@@ -110,6 +119,25 @@ export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Orde
     factorTrustedFrom: order.is_mfa_fresh ? await factorTrustedFrom(db, row.tenant_id, user.user_id) : null,
     mustEnrol: false,
     expiresAt: row.expires_at,
+  });
+}
+
+/** What its address and vaults allow it is asked again: those belong to the connection, not to the credential it used. */
+async function connectionNow(row: ApprovalRow, order: Order, db: Reader): Promise<Principal> {
+  const connection = await findByClient(db, row.tenant_id, order.requester_id);
+  if (connection === undefined) throw requesterGone();
+  const { principal } = await actingConnection(db, connection, {
+    credential: order.credential,
+    credentialId: row.requester_credential_id,
+    expiresAt: row.expires_at,
+  });
+  if (principal === null) throw requesterGone();
+  return principal;
+}
+
+function requesterGone(): CofferError {
+  return new CofferError('INSUFFICIENT_PRIVILEGE', 'Who asked for this is no longer active.', {
+    auditReason: 'the requester is gone or disabled',
   });
 }
 

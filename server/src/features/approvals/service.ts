@@ -14,7 +14,7 @@ import { sightOf, standingOf } from './approvers.ts';
 import { type Approval, type ApprovalDetail, type listApprovals, readApproval } from './contract.ts';
 import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
-import { callOf, openOrder, requesterNow } from './order.ts';
+import { callOf, openOrder, requesterNow, requesterOf } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
 import { digestOf, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
@@ -148,8 +148,7 @@ export class Approvals {
     const call = callOf(order, ctx.call.requestId);
     const around = { fortressVaults: this.#ports.fortressVaults, within, requester };
     const operation = new CarryOut(kernel, endpoint, call, grant, around);
-    const { requester_id: id, requester_name: name, requester_credential_id: key } = row;
-    operation.identify(tenantId, { kind: 'user', id, name, key });
+    operation.identify(tenantId, requesterOf(row));
     try {
       operation.become(await requester(ctx.database.read), ctx.epoch);
       ctx.alongside.push(operation);

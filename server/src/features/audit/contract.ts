@@ -77,7 +77,7 @@ export const listAudit = endpoint({
     ...pageQuery,
     vault: filter('Name of a vault.'),
     actor: filter('Id, name (e-mail address) or key (token id) of who acted.'),
-    action: filter('For example secrets:read.'),
+    action: filter('For example secrets:read; with a final * everything that begins so, as vault_* or secrets:*.'),
     resource: filter('The resource, exactly; with a final * everything that begins so.'),
     from: time('At or after this time.'),
     to: time('Before this time.'),

@@ -73,11 +73,15 @@ function isWanted(e: StoredEntry, query: Query<typeof listAudit>, from: number |
   const { vault, actor, action, resource, decision } = query;
   if ((from !== null && e.at < from) || (to !== null && e.at >= to)) return false;
   if (vault !== undefined && e.vault !== vault) return false;
-  if (action !== undefined && e.action !== action) return false;
+  if (action !== undefined && !isNamedBy(action, e.action)) return false;
   if (decision !== undefined && e.decision !== decision) return false;
   if (actor !== undefined && e.actor_id !== actor && e.actor_name !== actor && e.actor_key !== actor) return false;
-  if (resource === undefined) return true;
-  return resource.endsWith('*') ? e.resource.startsWith(resource.slice(0, -1)) : e.resource === resource;
+  return resource === undefined || isNamedBy(resource, e.resource);
+}
+
+/** A filter names a text exactly, or with a final `*` everything that begins so. */
+function isNamedBy(filter: string, text: string): boolean {
+  return filter.endsWith('*') ? text.startsWith(filter.slice(0, -1)) : text === filter;
 }
 
 function parseTime(text: string, pointer: string): number {

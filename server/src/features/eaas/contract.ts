@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
   Deleted,
   freeText,
@@ -57,7 +57,7 @@ const items = <const P extends Parameters<typeof object>[0]>(properties: P) =>
 
 const common = {
   noun: 'eaas',
-  credentials: ANY_TOKEN,
+  credentials: ANY_CALLER,
   tenant: 'own',
   tier: NONE,
   region: 'forward',
@@ -75,7 +75,6 @@ const ofOne = { params: object({ name: resourceName }), resource: 'eaas/{name}' 
 const use = {
   ...common,
   ...ofOne,
-  credentials: ANY_CALLER,
   method: 'POST',
   rate: 'read',
   effect: 'read',
@@ -89,7 +88,7 @@ export const createKey = endpoint({
   method: 'POST',
   path: '/eaas/keys',
   summary: 'Make an encryption key that never leaves the service',
-  description: 'For owners and admins only.',
+  description: 'For owners and admins, and for AppConnections that a policy allows it.',
   permission: 'eaas:create',
   resource: 'eaas',
   rate: 'write',
@@ -107,7 +106,6 @@ export const createKey = endpoint({
 
 export const listKeys = endpoint({
   ...common,
-  credentials: ANY_CALLER,
   name: 'listEncryptionKeys',
   method: 'GET',
   path: '/eaas/keys',
@@ -126,7 +124,6 @@ export const listKeys = endpoint({
 export const readKey = endpoint({
   ...common,
   ...ofOne,
-  credentials: ANY_CALLER,
   name: 'readEncryptionKey',
   method: 'GET',
   path: '/eaas/keys/{name}',

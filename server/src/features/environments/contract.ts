@@ -29,6 +29,15 @@ const keyName = Type.String({
   description: 'Under this name programs find the value: letters, digits, _ . -, at most 128, no digit first.',
 });
 const description = freeText(1024, 'What it is for.');
+/** The parent under either of its two field names. */
+const parentFields = (meaning: string) => ({
+  parent_id: Type.Optional(nullable(number(meaning))),
+  parent: Type.Optional(
+    Type.Union([number('Its number.'), resourceName, Type.Null()], {
+      description: 'The same by number or name. With both fields, they must name the same environment.',
+    }),
+  ),
+});
 
 export const Environment = object({
   id: Type.Integer(),
@@ -116,7 +125,7 @@ export const createEnvironment = endpoint({
   params: NONE,
   body: object({
     name: resourceName,
-    parent_id: Type.Optional(nullable(number('What it inherits from; a root without it.'))),
+    ...parentFields('What it inherits from; a root without it.'),
     description: Type.Optional(description),
   }),
   status: 201,
@@ -148,7 +157,7 @@ export const updateEnvironment = endpoint({
   path: '/environments/{environment_id}',
   summary: 'Rename, describe or move a composed environment',
   description:
-    'What you leave out stays as it is. With `parent_id` it moves, together with all below it; null makes it a root. Naming a new ' +
+    'What you leave out stays as it is. With `parent` or `parent_id` it moves, together with all below it; null makes it a root. Naming a new ' +
     'parent takes the right to compose that one.',
   permission: 'environments:update',
   rate: 'write',
@@ -157,7 +166,7 @@ export const updateEnvironment = endpoint({
   body: object({
     name: Type.Optional(resourceName),
     description: Type.Optional(description),
-    parent_id: Type.Optional(nullable(number('What it inherits from; null: nothing.'))),
+    ...parentFields('What it inherits from; null: nothing.'),
   }),
   status: 200,
   output: Environment,

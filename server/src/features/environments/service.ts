@@ -31,12 +31,13 @@ export async function takeTurn(ctx: Context, tx: Tx): Promise<void> {
 export async function create(ctx: Context, body: Body<typeof contract.createEnvironment>): Promise<Environment> {
   refuseReserved(body.name);
   return ctx.change(async (tx) => {
+    // Counting holds the counter, which is this change's turn.
+    const environment_id = await nextNumber(tx, ctx.tenantId, COUNTER);
     const row: store.EnvironmentRow = {
       tenant_id: ctx.tenantId,
-      // Counting holds the counter, which is this change's turn.
-      environment_id: await nextNumber(tx, ctx.tenantId, COUNTER),
+      environment_id,
       name: body.name,
-      parent_id: body.parent_id ?? null,
+      parent_id: (await namedParent(ctx, tx, body)) ?? null,
       description: body.description ?? '',
       created_at: ctx.now,
       updated_at: ctx.now,
@@ -74,11 +75,12 @@ export async function update(
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
     const row = await existing(ctx, tx, id);
+    const parent = await namedParent(ctx, tx, body);
     const changed: store.EnvironmentRow = {
       ...row,
       name: body.name ?? row.name,
       description: body.description ?? row.description,
-      parent_id: body.parent_id === undefined ? row.parent_id : body.parent_id,
+      parent_id: parent === undefined ? row.parent_id : parent,
       updated_at: ctx.now,
     };
     const { parent_id } = changed;
@@ -112,6 +114,31 @@ export async function existing(ctx: Context, db: Parameters<typeof store.findEnv
   return row;
 }
 
+/** The number of the parent that a body names, null for a root, undefined if it names none. */
+async function namedParent(
+  ctx: Context,
+  tx: Tx,
+  { parent, parent_id }: Pick<Body<typeof contract.updateEnvironment>, 'parent' | 'parent_id'>,
+): Promise<number | null | undefined> {
+  if (parent === undefined) return parent_id;
+  const number = typeof parent === 'string' ? await numberOfNamed(ctx, tx, parent) : parent;
+  if (parent_id !== undefined && parent_id !== number) {
+    throw invalidField('/body/parent', 'is not the composed environment that parent_id names: send one of the two');
+  }
+  return number;
+}
+
+/** A name is as good as unknown to a caller who may not compose what it names, or names could be guessed. */
+async function numberOfNamed(ctx: Context, tx: Tx, name: string): Promise<number> {
+  const row = await store.findEnvironmentNamed(tx, ctx.tenantId, name);
+  if (row === undefined || !ctx.may('environments:compose', `environment/${row.environment_id}`)) {
+    throw invalidField('/body/parent', NO_SUCH_PARENT);
+  }
+  return row.environment_id;
+}
+
+const NO_SUCH_PARENT = 'is not a composed environment of yours';
+
 /** What comes under a parent: an environment with all below it. */
 interface Arrival {
   environment_id: number | null;
@@ -129,7 +156,7 @@ async function movedWith(ctx: Context, tx: Tx, { environment_id }: store.Environ
 async function refuseUnfitParent(ctx: Context, tx: Tx, parentId: number, arrival: Arrival): Promise<void> {
   const line = await store.lineage(tx, ctx.tenantId, parentId, LEVELS_MAX);
   if (line.length === 0 || !ctx.may('environments:compose', `environment/${parentId}`)) {
-    throw invalidField('/body/parent_id', 'is not a composed environment of yours');
+    throw invalidField('/body/parent_id', NO_SUCH_PARENT);
   }
   if (line.some(({ environment_id }) => environment_id === arrival.environment_id)) {
     throw new CofferError(

@@ -62,6 +62,15 @@ export async function findEnvironment(
   return ENVIRONMENTS.checked(db, await query.where('environment_id', '=', environmentId).executeTakeFirst());
 }
 
+export async function findEnvironmentNamed(
+  db: Reader,
+  tenantId: string,
+  name: string,
+): Promise<EnvironmentRow | undefined> {
+  const query = db.selectFrom('environments').selectAll().where('tenant_id', '=', tenantId);
+  return ENVIRONMENTS.checked(db, await query.where('name', '=', name).executeTakeFirst());
+}
+
 export async function listEnvironments(
   db: Reader,
   tenantId: string,

@@ -14,7 +14,7 @@ import {
   type ConnectionCertificates,
   type ConnectionRow,
   findClient,
-  findConnectionByNumber,
+  findConnectionNumbered,
   insertConnectionToken,
   issueConnectionToken,
   lockActive,
@@ -113,10 +113,10 @@ function shownToken({ call }: Context, inBody: string | undefined): string {
   return token;
 }
 
-/** Only the client id is unique in the installation; numbers are those of the tenant that runs it, as with a login without a tenant. */
-function connectionNamed({ database, kernel }: Context, id: string): Promise<ConnectionRow | undefined> {
+/** Of whichever tenant: both names are unique in the installation. */
+function connectionNamed({ database }: Context, id: string): Promise<ConnectionRow | undefined> {
   if (!CONNECTION_NUMBER.test(id)) return findClient(database.read, id);
-  return findConnectionByNumber(database.read, kernel.operatorTenantId, Number(id));
+  return findConnectionNumbered(database.read, Number(id));
 }
 
 interface Accepted {

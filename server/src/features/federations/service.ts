@@ -13,8 +13,10 @@ import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts'
 import {
   type ConnectionCertificates,
   type ConnectionRow,
+  connectionResources,
   existingConnection,
   lockConnection,
+  numberOf,
   refuseUnshareable,
   revokeTokensFrom,
 } from '../app-connections/index.ts';
@@ -64,25 +66,27 @@ export async function create(
     };
     ctx.describe(described(row));
     await unlessTaken(store.insertFederation(tx, row));
-    return toWire(ctx, row);
+    return toWire(ctx, row, connection);
   });
 }
 
 export async function list(ctx: Context, id: string, query: Query<typeof contract.listFederations>) {
-  const { connection_no, client_id } = await existingConnection(ctx, id);
+  const connection = await existingConnection(ctx, id);
+  const { connection_no } = connection;
   const ofThis = new RegExp(`^${connection_no}$`);
   const [, , after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, ofThis, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const found = await store.listFederations(ctx.database.read, ctx.tenantId, connection_no, Number(after), limit);
   // A federation is part of its connection, and decided on as that.
-  const resources = [`app-connection/${connection_no}`, `app-connection/${client_id}`];
+  const resources = connectionResources(connection);
   const permissions = [readFederation.permission];
   const page = await readable(ctx, found, { permissions, resources: () => resources });
-  return { federations: page.rows.map((row) => toWire(ctx, row)), next_cursor: page.next_cursor };
+  return { federations: page.rows.map((row) => toWire(ctx, row, connection)), next_cursor: page.next_cursor };
 }
 
 export async function read(ctx: Context, id: string, federationId: string): Promise<Federation> {
-  return toWire(ctx, await existing(ctx, await existingConnection(ctx, id), federationId));
+  const connection = await existingConnection(ctx, id);
+  return toWire(ctx, await existing(ctx, connection, federationId), connection);
 }
 
 export async function update(
@@ -112,7 +116,7 @@ export async function update(
     ctx.describe({ ...described(changed), changed: Object.keys(body) });
     await unlessTaken(store.updateFederation(tx, changed));
     await endIssued(ctx, tx, certificates, connection, row);
-    return toWire(ctx, changed);
+    return toWire(ctx, changed, connection);
   });
 }
 
@@ -220,10 +224,10 @@ function described({ federation_no, name, provider, issuer, subject_pattern }: s
   return { federation: federation_no, name, provider, issuer, subject_pattern };
 }
 
-function toWire(ctx: Context, row: store.FederationRow): Federation {
+function toWire(ctx: Context, row: store.FederationRow, connection: ConnectionRow): Federation {
   return {
     id: row.federation_no,
-    app_connection_id: row.connection_no,
+    app_connection_id: numberOf(connection),
     name: row.name,
     provider: row.provider,
     issuer: row.issuer,

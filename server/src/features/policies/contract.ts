@@ -14,12 +14,17 @@ import {
   timestampText,
 } from '../../kernel/wire.ts';
 
+/** Fifteen digits stay below 2^53. */
+const NUMBER_MAX = 999_999_999_999_999;
+
 /** Exactly one of them says who. */
 export const PolicyPrincipal = object({
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
   user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
   app_connection: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'An AppConnection, by its number or client id.' }),
+    Type.Union([Type.Integer({ minimum: 1, maximum: NUMBER_MAX }), Type.String({ minLength: 1, maxLength: 64 })], {
+      description: 'An AppConnection, by its number or client id.',
+    }),
   ),
 });
 export type PolicyPrincipal = Static<typeof PolicyPrincipal>;

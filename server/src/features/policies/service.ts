@@ -311,7 +311,7 @@ async function principalOf(
     throw invalidField('/body/principal', 'needs exactly one of group, user and app_connection');
   }
   if (app_connection !== undefined) {
-    const clientId = await ports.clientIdOf(db, tenantId, app_connection);
+    const clientId = await ports.clientIdOf(db, tenantId, String(app_connection));
     if (clientId === undefined) throw notFound('connection');
     return { kind: 'app_connection', id: clientId };
   }

@@ -76,7 +76,7 @@ async function purge(
       await destroyKeys(tx, tenant_id, vaultKeyPurpose(vault_id));
       await store.deleteVaultRow(tx, tenant_id, vault_id);
       await raiseEpoch(tx, tenant_id);
-      await record('vaults:purge', { vault: vault_id, secrets: row.secrets_count });
+      await record('vault_purged', { vault: vault_id, secrets: row.secrets_count });
       return true;
     });
     if (isDone) return;

@@ -80,7 +80,7 @@ export const AzureConfig = object({
     Type.String({
       pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
       description:
-        'The directory whose identities are accepted. Without it nobody is: any directory could issue an object id.',
+        'The directory whose identities are accepted. Without it the token names the directory whose keys verify it, and the object id alone decides.',
     }),
   ),
   issuer: Type.Optional(openedIssuer),
@@ -149,6 +149,7 @@ export const Method = object({
   app_connection_id: Type.Integer({ description: 'The AppConnection that its tokens are bound to.' }),
   config: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Without what is secret in it.' }),
   secrets_set: Type.Array(Type.String(), { description: 'Secret members of the config that have a value.' }),
+  warnings: Type.Array(Type.String(), { description: 'What you should know of this config; empty if nothing.' }),
   created_by: Type.String(),
   created_at: timestampText,
   updated_at: timestampText,

@@ -8,7 +8,7 @@ import {
   asLoginDenied,
   attributeTo,
   boundKey,
-  findConnectionByNumber,
+  findConnectionByKey,
   insertConnectionToken,
   issueConnectionToken,
   lockActive,
@@ -39,7 +39,7 @@ export async function login(ctx: Context, outside: Outside, body: Body<typeof co
   ctx.resource = 'workload-method';
   const { read } = ctx.database;
   const method = await store.findMethodAnywhere(read, method_id);
-  const connection = method && (await findConnectionByNumber(read, method.tenant_id, method.connection_no));
+  const connection = method && (await findConnectionByKey(read, method.tenant_id, method.connection_no));
   if (method === undefined || connection === undefined) throw loginDenied('there is no such method');
   attributeTo(ctx, connection, sourceOf(method_id));
   ctx.describe({ method: method_id, name: method.name, type: method.type });

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
@@ -7,12 +6,16 @@ import { problemsIn } from '../../kernel/http/validation.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
-import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { drawNumber } from '../../kernel/storage/drawn-number.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type ConnectionRow,
-  findConnectionByNumber,
+  connectionNumbers,
+  findConnection,
+  findConnectionByKey,
+  numberOf,
   refuseDeniedConnection,
   refuseUnshareable,
   revokeTokensFrom,
@@ -25,9 +28,6 @@ import * as store from './store.ts';
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
-/** Nine digits at random: a count would tell each tenant how many methods all of them have. */
-const NUMBER_MIN = 100_000_000;
-const NUMBER_END = 1_000_000_000;
 
 /** How tokens say which method they came by. */
 export function sourceOf(methodNo: number): string {
@@ -39,7 +39,9 @@ export async function create(ctx: Context, body: Body<typeof contract.createMeth
   const { open, secret } = checkedConfig(body.type, body.config);
   await refuseUnopened(ctx, body.type, open);
   const connection = await changeableConnection(ctx, body.app_connection_id);
-  const methodNo = await freeNumber(ctx.database.read);
+  const methodNo = await drawNumber(
+    async (number) => (await store.findMethodAnywhere(ctx.database.read, number)) !== undefined,
+  );
   const row: store.MethodRow = {
     tenant_id: ctx.tenantId,
     method_no: methodNo,
@@ -54,13 +56,13 @@ export async function create(ctx: Context, body: Body<typeof contract.createMeth
     updated_at: ctx.now,
   };
   ctx.resource = `workload-method/${methodNo}`;
-  ctx.describe({ name: row.name, type: row.type, app_connection: row.connection_no });
+  ctx.describe({ name: row.name, type: row.type, app_connection: numberOf(connection) });
   return ctx.change(async (tx) => {
     await lockQuota(tx, ctx.tenantId, 'workload_methods');
     refuseBeyondQuota(ctx, 'workload_methods', await store.countMethods(tx, ctx.tenantId));
     await refuseGone(tx, ctx.tenantId, row.connection_no);
     await unlessTaken(store.insertMethod(tx, row));
-    return toWire(row);
+    return toWire(row, numberOf(connection));
   });
 }
 
@@ -69,7 +71,13 @@ export async function list(ctx: Context, query: Query<typeof contract.listMethod
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const found = await store.listMethods(ctx.database.read, ctx.tenantId, Number(after), limit);
   const page = await readable(ctx, found, METHODS);
-  return { methods: page.rows.map(toWire), next_cursor: page.next_cursor };
+  const numbers = await connectionNumbers(
+    ctx.database.read,
+    ctx.tenantId,
+    page.rows.map((row) => row.connection_no),
+  );
+  const methods = page.rows.map((row) => toWire(row, numbers.get(row.connection_no) ?? row.connection_no));
+  return { methods, next_cursor: page.next_cursor };
 }
 
 const METHODS: Items<store.MethodRow> = {
@@ -78,7 +86,8 @@ const METHODS: Items<store.MethodRow> = {
 };
 
 export async function read(ctx: Context, id: string): Promise<Method> {
-  return toWire(await existing(ctx, id));
+  const row = await existing(ctx, id);
+  return toWire(row, numberOf(await connectionOf(ctx, row)));
 }
 
 export async function update(ctx: Context, id: string, body: Body<typeof contract.updateMethod>): Promise<Method> {
@@ -87,39 +96,41 @@ export async function update(ctx: Context, id: string, body: Body<typeof contrac
   if (body.type !== undefined && body.type !== row.type) {
     throw invalidField('/body/type', 'never changes: delete the method and make another');
   }
-  await changeableConnection(ctx, row.connection_no);
-  const connectionNo = body.app_connection_id ?? row.connection_no;
-  if (connectionNo !== row.connection_no) await changeableConnection(ctx, connectionNo);
+  const before = await changeableConnection(ctx, numberOf(await connectionOf(ctx, row)));
+  const { app_connection_id: wanted = numberOf(before) } = body;
+  const connection = wanted === numberOf(before) ? before : await changeableConnection(ctx, wanted);
   const config = body.config === undefined ? null : await nextConfig(ctx, row, body.config);
   if (config !== null) await refuseUnopened(ctx, row.type, config.open);
   const changed: store.MethodRow = {
     ...row,
     name: body.name ?? row.name,
-    connection_no: connectionNo,
+    connection_no: connection.connection_no,
     config: config === null ? row.config : JSON.stringify(config.open),
     sealed_secrets:
       config === null ? row.sealed_secrets : await seal(ctx.kernel, ctx.tenantId, row.method_no, config.secret),
     revision: row.revision + 1,
     updated_at: ctx.now,
   };
-  ctx.describe({ name: changed.name, app_connection: connectionNo, changed: Object.keys(body) });
+  ctx.describe({ name: changed.name, app_connection: numberOf(connection), changed: Object.keys(body) });
   return ctx.change(async (tx) => {
     const current = await store.lockMethod(tx, ctx.tenantId, row.method_no);
     if (current === undefined) throw notFound('method');
     if (current.revision !== row.revision) throw new CofferError('IN_USE', 'The method is being changed: repeat.');
-    await refuseGone(tx, ctx.tenantId, connectionNo);
+    await refuseGone(tx, ctx.tenantId, connection.connection_no);
     await unlessTaken(store.updateMethod(tx, changed));
     await endTokens(ctx, tx, row);
-    return toWire(changed);
+    return toWire(changed, numberOf(connection));
   });
 }
 
 export async function remove(ctx: Context, id: string): Promise<Deleted> {
-  const { method_no } = await existing(ctx, id);
+  const known = await existing(ctx, id);
+  const { method_no } = known;
+  const app_connection = numberOf(await connectionOf(ctx, known));
   return ctx.change(async (tx) => {
     const row = await store.lockMethod(tx, ctx.tenantId, method_no);
     if (row === undefined) throw notFound('method');
-    ctx.describe({ name: row.name, type: row.type, app_connection: row.connection_no });
+    ctx.describe({ name: row.name, type: row.type, app_connection });
     await store.deleteMethod(tx, ctx.tenantId, method_no);
     await endTokens(ctx, tx, row);
     return DELETED;
@@ -140,8 +151,8 @@ async function existing(ctx: Context, id: string): Promise<store.MethodRow> {
 }
 
 /** A method is as good as the connection's credentials: who makes one must be able to change the connection and share its vaults. */
-async function changeableConnection(ctx: Context, connectionNo: number): Promise<ConnectionRow> {
-  if (!ctx.may('app_connections:update', `app-connection/${connectionNo}`)) {
+async function changeableConnection(ctx: Context, number: number): Promise<ConnectionRow> {
+  if (!ctx.may('app_connections:update', `app-connection/${number}`)) {
     throw new CofferError(
       'INSUFFICIENT_PRIVILEGE',
       'To let others act as a connection you need app_connections:update on it.',
@@ -150,15 +161,22 @@ async function changeableConnection(ctx: Context, connectionNo: number): Promise
       },
     );
   }
-  const connection = await findConnectionByNumber(ctx.database.read, ctx.tenantId, connectionNo);
+  const connection = await findConnection(ctx.database.read, ctx.tenantId, String(number));
   if (connection === undefined) throw notFound('connection');
   refuseDeniedConnection(ctx, connection, 'app_connections:update');
   await refuseUnshareable(ctx, connection);
   return connection;
 }
 
+async function connectionOf(ctx: Context, { connection_no }: store.MethodRow): Promise<ConnectionRow> {
+  const connection = await findConnectionByKey(ctx.database.read, ctx.tenantId, connection_no);
+  // With the connection goes the method.
+  if (connection === undefined) throw notFound('method');
+  return connection;
+}
+
 async function refuseGone(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
-  if ((await findConnectionByNumber(tx, tenantId, connectionNo)) === undefined) throw notFound('connection');
+  if ((await findConnectionByKey(tx, tenantId, connectionNo)) === undefined) throw notFound('connection');
 }
 
 interface Config {
@@ -209,13 +227,6 @@ async function nextConfig(ctx: Context, row: store.MethodRow, config: Record<str
   return { open: next.open, secret: { ...kept, ...next.secret } };
 }
 
-async function freeNumber(db: Reader): Promise<number> {
-  for (;;) {
-    const number = randomInt(NUMBER_MIN, NUMBER_END);
-    if ((await store.findMethodAnywhere(db, number)) === undefined) return number;
-  }
-}
-
 async function unlessTaken(write: Promise<void>): Promise<void> {
   try {
     await write;
@@ -225,14 +236,16 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
   }
 }
 
-function toWire(row: store.MethodRow): Method {
+function toWire(row: store.MethodRow, connectionNumber: number): Method {
+  const config = JSON.parse(row.config) as Record<string, unknown>;
   return {
     id: row.method_no,
     name: row.name,
     type: row.type,
-    app_connection_id: row.connection_no,
-    config: JSON.parse(row.config) as Record<string, unknown>,
+    app_connection_id: connectionNumber,
+    config,
     secrets_set: row.sealed_secrets === null ? [] : [...kindOf(row.type).secrets],
+    warnings: kindOf(row.type).warningsOf?.(config) ?? [],
     created_by: row.created_by,
     created_at: timestamp(row.created_at),
     updated_at: timestamp(row.updated_at),

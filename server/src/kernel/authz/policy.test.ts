@@ -29,6 +29,7 @@ const many = (count: number, item: unknown) => Array.from({ length: count }, () 
 describe('documents that compile', () => {
   const accepted: [string, unknown][] = [
     ['no statements', { version: '2026-01-01', statement: [] }],
+    ['another date', { version: '2012-10-17', statement: [] }],
     ['the least', withStatement({})],
     ['a sid', withStatement({ sid: 'Read the app' })],
     ['an empty condition', withCondition({})],
@@ -50,7 +51,10 @@ describe('documents that compile', () => {
 describe('documents refused, with the place', () => {
   const refused: [name: string, document: unknown, pointer: string][] = [
     ['no object', null, ''],
-    ['another version', { version: '2012-10-17', statement: [] }, '/version'],
+    ['no date', { version: '1', statement: [] }, '/version'],
+    ['a day that there is not', { version: '2026-02-30', statement: [] }, '/version'],
+    ['a time', { version: '2026-01-01T00:00:00Z', statement: [] }, '/version'],
+    ['a number', { version: 2026, statement: [] }, '/version'],
     ['unknown field', { version: '2026-01-01', statement: [], id: 'x' }, '/id'],
     ['unknown field in a statement', withStatement({ principal: '*' }), '/statement/0/principal'],
     ['unknown condition', withCondition({ ip: ['10.0.0.0/8'] }), '/statement/0/condition/ip'],

@@ -48,7 +48,11 @@ export type PolicyStatement = Static<typeof PolicyStatement>;
 
 export const PolicyDocument = Type.Object(
   {
-    version: Type.Literal(POLICY_VERSION),
+    version: Type.String({
+      format: 'date',
+      maxLength: 10,
+      description: 'A date of your choice, such as 2026-01-01. It changes nothing about how the document is read.',
+    }),
     statement: Type.Array(PolicyStatement, { maxItems: MAX_POLICY_STATEMENTS }),
   },
   { additionalProperties: false },

@@ -1,88 +1,176 @@
 import { MINUTE_MS, SECOND_MS } from '../clock.ts';
+import { SlidingWindow } from './sliding-window.ts';
 
+export const WINDOW_MS = MINUTE_MS;
 /** Keys counted at a time; beyond it, callers with the same limit share one counter, so that a flood of addresses costs no memory. */
 const KEYS_MAX = 100_000;
 const OVERFLOW_KEY = 'overflow';
+/** Up to this limit each request is counted with its own millisecond; above it those of one grain together, so that a counter stays small. */
+const EXACT_MAX = 1000;
+export const GRAIN_MS = 100;
 /** A counter is worth telling other nodes about once it has used this share of its limit. */
 const SHARED_FROM = 0.05;
+/** Nodes tell each other counts of spans of this length. */
+export const SHARED_SPAN_MS = 5 * SECOND_MS;
 
 export interface RateState {
   limit: number;
   remaining: number;
-  /** Unix time in seconds at which the window ends. */
+  /** Unix time in seconds at which the whole limit is free again, if nothing is sent until then. */
   resetSeconds: number;
+  /** After this a request passes again; meant for one that was refused. */
   retryAfterSeconds: number;
   isExceeded: boolean;
 }
 
 interface Counter {
-  used: number;
-  usedElsewhere: number;
+  readonly own: SlidingWindow;
+  /** What other nodes let pass, as far as is known. */
+  elsewhere: SlidingWindow | null;
   limit: number;
+  /** Other nodes know of everything before this time. */
+  sharedUntil: number;
 }
 
+/** What one node let pass from `start` on, for `SHARED_SPAN_MS`. */
 export interface SharedCount {
   key: string;
+  start: number;
   used: number;
 }
 
-/** Counts requests in windows of one minute, in memory. What other nodes counted is added in by rate-sharing.ts. */
+/**
+ * Counts the requests that pass, in memory, and lets no more than the limit pass in any span of a minute: what passed counts for one minute, to
+ * the millisecond, or for up to `GRAIN_MS` longer where the limit is high. What other nodes let pass is added in by rate-sharing.ts.
+ */
 export class RateLimiter {
-  #windowStart = 0;
   readonly #counters = new Map<string, Counter>();
+  #sweptAt = 0;
 
-  get windowStart(): number {
-    return this.#windowStart;
-  }
-
+  /** Counts a request, unless it is one too many. */
   take(key: string, limit: number, now: number): RateState {
     const counter = this.#counter(key, limit, now);
-    counter.used++;
-    return this.#state(counter, now);
+    const isExceeded = usedBy(counter) >= limit;
+    if (!isExceeded) counter.own.add(endOf(now, limit), 1);
+    return stateOf(counter, now, isExceeded);
+  }
+
+  /** How things stand, without counting anything. */
+  look(key: string, limit: number, now: number): RateState {
+    return stateOf(this.#counter(key, limit, now), now, false);
   }
 
   #counter(key: string, limit: number, now: number): Counter {
-    this.#openWindow(now);
     let counter = this.#counters.get(key);
     if (counter === undefined) {
+      this.#sweep(now);
       const overflow = `${OVERFLOW_KEY} ${limit}`;
       if (this.#counters.size >= KEYS_MAX && key !== overflow) return this.#counter(overflow, limit, now);
-      counter = { used: 0, usedElsewhere: 0, limit };
+      counter = { own: new SlidingWindow(), elsewhere: null, limit, sharedUntil: 0 };
       this.#counters.set(key, counter);
+      return counter;
     }
     counter.limit = limit;
+    expire(counter, now);
     return counter;
   }
 
-  #openWindow(now: number): void {
-    if (now - this.#windowStart < MINUTE_MS && now >= this.#windowStart) return;
-    this.#windowStart = now - (now % MINUTE_MS);
-    this.#counters.clear();
-  }
-
-  #state(counter: Counter, now: number): RateState {
-    const used = counter.used + counter.usedElsewhere;
-    const end = this.#windowStart + MINUTE_MS;
-    return {
-      limit: counter.limit,
-      remaining: Math.max(0, counter.limit - used),
-      resetSeconds: Math.ceil(end / SECOND_MS),
-      retryAfterSeconds: Math.max(1, Math.ceil((end - now) / SECOND_MS)),
-      isExceeded: used > counter.limit,
-    };
-  }
-
-  /** What other nodes should know of. */
-  shared(): SharedCount[] {
-    const counts: SharedCount[] = [];
-    for (const [key, { used, limit }] of this.#counters) {
-      if (used > 0 && used >= limit * SHARED_FROM) counts.push({ key, used });
+  /** Only when somebody new comes, and seldom: it looks at every counter. */
+  #sweep(now: number): void {
+    const pause = this.#counters.size >= KEYS_MAX ? SECOND_MS : WINDOW_MS;
+    if (now >= this.#sweptAt && now < this.#sweptAt + pause) return;
+    this.#sweptAt = now;
+    for (const [key, counter] of this.#counters) {
+      expire(counter, now);
+      if (usedBy(counter) === 0) this.#counters.delete(key);
     }
-    return counts;
   }
 
-  learn(windowStart: number, key: string, usedElsewhere: number): void {
-    const counter = this.#counters.get(key);
-    if (windowStart === this.#windowStart && counter !== undefined) counter.usedElsewhere = usedElsewhere;
+  /** Which keys other nodes should know of, and what they do not know of them yet. A span is told again until it is over. */
+  shared(now: number): { keys: string[]; counts: SharedCount[] } {
+    const keys: string[] = [];
+    const counts: SharedCount[] = [];
+    for (const [key, counter] of this.#counters) {
+      expire(counter, now);
+      const { own, limit } = counter;
+      if (own.used === 0 || own.used < limit * SHARED_FROM) continue;
+      keys.push(key);
+      counts.push(...untold(key, counter));
+    }
+    return { keys, counts };
   }
+
+  /** These were told as they stood at this time: spans that were over by then never change. */
+  told(counts: readonly SharedCount[], now: number): void {
+    for (const { key } of counts) {
+      const counter = this.#counters.get(key);
+      if (counter !== undefined) counter.sharedUntil = spanOf(now);
+    }
+  }
+
+  /** All that other nodes have told of a key, in the order of time. */
+  learn(key: string, counts: readonly Omit<SharedCount, 'key'>[]): void {
+    const counter = this.#counters.get(key);
+    if (counter === undefined) return;
+    counter.elsewhere = new SlidingWindow();
+    for (const { start, used } of counts) counter.elsewhere.add(start + SHARED_SPAN_MS + WINDOW_MS, used);
+  }
+}
+
+function usedBy({ own, elsewhere }: Counter): number {
+  return elsewhere === null ? own.used : own.used + elsewhere.used;
+}
+
+/** A clock that was set back by more than a window would freeze the counter; by less, it stands still until the clock is where it was. */
+function expire({ own, elsewhere }: Counter, now: number): void {
+  if (own.end > now + 2 * WINDOW_MS) own.clear();
+  own.expire(now);
+  elsewhere?.expire(now);
+}
+
+/** Up to when a request of this time counts. */
+function endOf(time: number, limit: number): number {
+  if (limit <= EXACT_MAX) return time + WINDOW_MS;
+  return time - (time % GRAIN_MS) + GRAIN_MS + WINDOW_MS;
+}
+
+function spanOf(time: number): number {
+  return time - (time % SHARED_SPAN_MS);
+}
+
+function stateOf(counter: Counter, now: number, isExceeded: boolean): RateState {
+  const { own, elsewhere, limit } = counter;
+  const end = Math.max(own.end, elsewhere?.end ?? 0, now);
+  return {
+    limit,
+    remaining: Math.max(0, limit - usedBy(counter)),
+    resetSeconds: Math.ceil(end / SECOND_MS),
+    retryAfterSeconds: isExceeded ? Math.max(1, Math.ceil((freeAt(counter, now) - now) / SECOND_MS)) : 0,
+    isExceeded,
+  };
+}
+
+/** When so much has expired that one more passes. */
+function freeAt(counter: Counter, now: number): number {
+  const [own, elsewhere] = [counter.own.entries(), counter.elsewhere?.entries()];
+  let [mine, theirs] = [own.next().value, elsewhere?.next().value];
+  for (let used = usedBy(counter); ; ) {
+    const isMine = mine !== undefined && (theirs === undefined || mine[0] <= theirs[0]);
+    const next = isMine ? mine : theirs;
+    // A limit of 0 lets nothing pass, ever.
+    if (next === undefined) return now + WINDOW_MS;
+    used -= next[1];
+    if (used < counter.limit) return next[0];
+    if (isMine) mine = own.next().value;
+    else theirs = elsewhere?.next().value;
+  }
+}
+
+function* untold(key: string, { own, sharedUntil }: Counter): Generator<SharedCount> {
+  const spans = new Map<number, number>();
+  for (const [end, count] of own.entries()) {
+    const start = spanOf(end - WINDOW_MS);
+    if (start >= sharedUntil) spans.set(start, (spans.get(start) ?? 0) + count);
+  }
+  for (const [start, used] of spans) yield { key, start, used };
 }

@@ -1,16 +1,17 @@
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
-import { MINUTE_MS, SECOND_MS } from '../clock.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts';
+import type { Kernel } from '../kernel.ts';
 import type { Database } from '../storage/database.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 import type { Cutoff } from '../time/cutoff.ts';
-import type { RateLimiter } from './rate-limiter.ts';
+import { type RateLimiter, SHARED_SPAN_MS, type SharedCount, WINDOW_MS } from './rate-limiter.ts';
 
 const INTERVAL_MS = SECOND_MS;
 const KEYS_PER_ROUND_MAX = 1000;
 export const WINDOWS_KEPT_MS = 10 * MINUTE_MS;
 const UPSERT = `insert into rate_windows (tenant_id, subject, rate_class, window_start, node_id, used)
-  select $1, v.subject, '', $2::bigint, $3, v.used from unnest($4::text[], $5::bigint[]) as v(subject, used)
+  select $1, v.subject, '', v.start, $2, v.used from unnest($3::text[], $4::bigint[], $5::bigint[]) as v(subject, start, used)
   on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`;
 
 /**
@@ -22,13 +23,21 @@ export class RateSharing {
   readonly #limiter: RateLimiter;
   readonly #log: Logger;
   readonly #nodeId: string;
+  readonly #clock: Clock;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(database: Database, limiter: RateLimiter, log: Logger, nodeId: string) {
+  constructor({
+    database,
+    rates,
+    log,
+    nodeId,
+    clock,
+  }: Pick<Kernel, 'database' | 'rates' | 'log' | 'nodeId' | 'clock'>) {
     this.#database = database;
-    this.#limiter = limiter;
+    this.#limiter = rates;
     this.#log = log;
     this.#nodeId = nodeId;
+    this.#clock = clock;
   }
 
   start(): void {
@@ -43,27 +52,39 @@ export class RateSharing {
   }
 
   async exchange(): Promise<void> {
-    const windowStart = this.#limiter.windowStart;
-    const counts = this.#limiter.shared().slice(0, KEYS_PER_ROUND_MAX);
-    if (counts.length === 0) return;
-    await this.#database.transaction(async (tx) => {
-      const columns = [counts.map((c) => c.key), counts.map((c) => c.used)];
-      await tx.executeQuery(CompiledQuery.raw(UPSERT, [SYSTEM_TENANT, windowStart, this.#nodeId, ...columns]));
-    });
-    const others = await this.#database.read
+    const now = this.#clock.now();
+    const shared = this.#limiter.shared(now);
+    const keys = shared.keys.slice(0, KEYS_PER_ROUND_MAX);
+    if (keys.length === 0) return;
+    const told = new Set(keys);
+    const counts = shared.counts.filter(({ key }) => told.has(key));
+    if (counts.length > 0) await this.#tell(counts);
+    this.#limiter.told(counts, now);
+    const rows = await this.#database.read
       .selectFrom('rate_windows')
-      .select(['subject', (eb) => eb.fn.sum<number>('used').as('used')])
+      .select(['subject', 'window_start', (eb) => eb.fn.sum<number>('used').as('used')])
       .where('tenant_id', '=', SYSTEM_TENANT)
-      .where('window_start', '=', windowStart)
+      .where('window_start', '>', now - WINDOW_MS - SHARED_SPAN_MS)
       .where('node_id', '!=', this.#nodeId)
-      .where(
-        'subject',
-        'in',
-        counts.map((c) => c.key),
-      )
-      .groupBy('subject')
+      .where('subject', 'in', keys)
+      .groupBy(['subject', 'window_start'])
+      .orderBy('window_start')
       .execute();
-    for (const { subject, used } of others) this.#limiter.learn(windowStart, subject, Number(used));
+    const learned = Map.groupBy(rows, ({ subject }) => subject);
+    for (const key of keys) {
+      const others = learned.get(key) ?? [];
+      this.#limiter.learn(
+        key,
+        others.map(({ window_start, used }) => ({ start: window_start, used: Number(used) })),
+      );
+    }
+  }
+
+  async #tell(counts: readonly SharedCount[]): Promise<void> {
+    const columns = [counts.map((c) => c.key), counts.map((c) => c.start), counts.map((c) => c.used)];
+    await this.#database.transaction(async (tx) => {
+      await tx.executeQuery(CompiledQuery.raw(UPSERT, [SYSTEM_TENANT, this.#nodeId, ...columns]));
+    });
   }
 
   stop(): void {

@@ -11,18 +11,22 @@ export function limitByAddress(ctx: Context): RateState | null {
   return enforced(ctx.kernel.rates.take(key, AUTH_LIMIT_PER_ADDRESS, ctx.now));
 }
 
-/** By tenant and class, and by token too where a token has limits of its own; the tighter one is told. */
-export function limitByTenant(ctx: Context): RateState | null {
+/**
+ * By tenant and class, and by token too where a token has limits of its own; the tighter one is told. A token that is refused takes nothing
+ * from its tenant. What is not limited tells how the caller's reads stand.
+ */
+export function limitByTenant(ctx: Context): RateState {
   const { rate } = ctx.declaration;
-  if (rate === 'none') return null;
-  const cls = rate === 'auth' ? 'write' : rate;
+  const cls = rate === 'auth' ? 'write' : rate === 'none' ? 'read' : rate;
   const { tenantId, plan, tenantRates, credentialId, tokenRates } = ctx.principal;
   const { rates } = ctx.kernel;
-  const state = rates.take(`${tenantId} ${cls}`, limitFor(cls, plan, tenantRates), ctx.now);
+  const limit = limitFor(cls, plan, tenantRates);
+  if (rate === 'none') return rates.look(`${tenantId} ${cls}`, limit, ctx.now);
   const tokenLimit = tokenRates[cls];
-  if (tokenLimit === undefined) return enforced(state);
-  const own = rates.take(`${credentialId} ${cls}`, tokenLimit, ctx.now);
-  return enforced(own.isExceeded || own.remaining < state.remaining ? own : state);
+  if (tokenLimit === undefined) return enforced(rates.take(`${tenantId} ${cls}`, limit, ctx.now));
+  const own = enforced(rates.take(`${credentialId} ${cls}`, tokenLimit, ctx.now));
+  const state = enforced(rates.take(`${tenantId} ${cls}`, limit, ctx.now));
+  return own.remaining < state.remaining ? own : state;
 }
 
 /**

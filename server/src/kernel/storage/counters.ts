@@ -2,7 +2,7 @@ import type { QuotaName } from '../limits/quotas.ts';
 import type { Tx } from './database.ts';
 
 /** What is counted; one list, so that two nouns can never share a counter. */
-export type CounterName = 'environments' | 'app_connections' | 'federations';
+export type CounterName = 'environments' | 'federations';
 /** Held, not counted with: rows are counted against a quota, and this row keeps others from adding one meanwhile. */
 export type LockName = `quota ${QuotaName}`;
 

@@ -7,7 +7,9 @@ import { type MethodKind, refuseBadUrl, refuseUnlikely, type Tools } from './met
 import { KEYS_TTL_MS } from './oidc-generic.ts';
 
 const AUTHORITY = 'https://login.microsoftonline.com';
-const OBJECT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const ANY_DIRECTORY =
+  'Without tenant_id, the identities in allowed_object_ids are accepted from whichever directory vouches for them. Set tenant_id to the directory they belong to.';
 
 /** Access tokens of managed identities, of either version. */
 export const azureMsi: MethodKind<AzureConfig> = {
@@ -18,24 +20,28 @@ export const azureMsi: MethodKind<AzureConfig> = {
   destinations: [],
   standIn: ({ issuer }) => (issuer === undefined ? null : { member: 'issuer', url: issuer }),
 
+  warningsOf: ({ tenant_id }) => (tenant_id === undefined ? [ANY_DIRECTORY] : []),
+
   refuseBadConfig(config) {
     refuseBadUrl('issuer', config.issuer);
-    refuseUnlikely('allowed_object_ids', config.allowed_object_ids, OBJECT_ID, 'must be an object id, in lower case');
+    refuseUnlikely('allowed_object_ids', config.allowed_object_ids, GUID, 'must be an object id, in lower case');
   },
 
   async verify({ azure_jwt = '' }, config, tools) {
     const { tenant_id, expected_audience: audience } = config;
-    if (tenant_id === undefined) return refuse('the method names no tenant_id');
-    const { iss } = readToken(azure_jwt, ['RS256']).unverified;
-    const source = sourcesOf(config, tenant_id, tools).find((known) => known.issuer === iss);
-    if (source === undefined) return refuse('the token is from another issuer');
-    const expected = { issuer: source.issuer, audience, now: tools.now };
-    const { oid, tid, appid, azp } = await verifiedByKeySet(azure_jwt, ['RS256'], expected, source, tools.keySets);
-    if (tid !== tenant_id) return refuse('the token is from another directory');
+    const { iss, tid, oid } = readToken(azure_jwt, ['RS256']).unverified;
+    // Whoever names no allowed identity makes no call, whichever directory they name.
     if (typeof oid !== 'string' || !config.allowed_object_ids.includes(oid))
       return refuse('the object id is not allowed');
+    // It becomes part of a URL.
+    if (typeof tid !== 'string' || !GUID.test(tid)) return refuse('the token names no directory');
+    if (tenant_id !== undefined && tid !== tenant_id) return refuse('the token is from another directory');
+    const source = sourcesOf(config, tid, tools).find((known) => known.issuer === iss);
+    if (source === undefined) return refuse('the token is from another issuer');
+    const expected = { issuer: source.issuer, audience, now: tools.now };
+    const { appid, azp } = await verifiedByKeySet(azure_jwt, ['RS256'], expected, source, tools.keySets);
     const application = appid ?? azp;
-    return { subject: oid, details: { tenant_id, application: isName(application) ? application : '' } };
+    return { subject: oid, details: { tenant_id: tid, application: isName(application) ? application : '' } };
   },
 };
 

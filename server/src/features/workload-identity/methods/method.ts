@@ -34,6 +34,8 @@ export interface MethodKind<Config> {
   readonly destinations: readonly (keyof Config & string)[];
   /** A member whose URL stands in for a provider's own, which is only for hosts that the operator opened. */
   standIn(config: Config): { member: string; url: string } | null;
+  /** What whoever makes the method should know of its config, although it is accepted. */
+  warningsOf?(config: Config): string[];
   /** What the schema cannot say. Throws a VALIDATION_FAILED. */
   refuseBadConfig(config: Config): void;
   /** Throws an OutsideRefusal with the true reason. */

@@ -1,0 +1,72 @@
+import { sql } from 'kysely';
+import { CONNECTIONS, type ConnectionRow, isNumberTaken } from './features/app-connections/index.ts';
+import type { AuditLog } from './kernel/audit/audit-log.ts';
+import { systemEntry } from './kernel/audit/system-entry.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { Database } from './kernel/storage/database.ts';
+import { drawNumber } from './kernel/storage/drawn-number.ts';
+import { findUncheckedOperator } from './kernel/storage/tenant-rows.ts';
+
+interface Parts {
+  database: Database;
+  audit: AuditLog;
+  clock: Clock;
+}
+
+/**
+ * Gives a new number to each connection whose number another had first: up to 0.4 every tenant counted its own. It is done at each start, since
+ * a node of that release may still have been running, or a backup of it was restored.
+ */
+export async function numberConnections(parts: Parts): Promise<void> {
+  for (const number of await sharedNumbers(parts.database)) {
+    const [, ...later] = await holdersOf(parts.database, number);
+    for (const row of later) await renumber(parts, row);
+  }
+}
+
+async function sharedNumbers({ read }: Database): Promise<number[]> {
+  const number = sql<number>`coalesce(number, connection_no)`;
+  const rows = await read
+    .selectFrom('app_connections')
+    .select(number.as('number'))
+    .groupBy(number)
+    .having((eb) => eb.fn.countAll(), '>', 1)
+    .orderBy(number)
+    .execute();
+  return rows.map((row) => Number(row.number));
+}
+
+/** Who may keep it first: the tenant that runs the installation, whose numbers were the public ones, then the oldest. Forged rows hold nothing. */
+async function holdersOf({ read }: Database, number: number): Promise<ConnectionRow[]> {
+  const operator = (await findUncheckedOperator(read))?.tenant_id;
+  const rows = await read
+    .selectFrom('app_connections')
+    .selectAll()
+    .where(sql<number>`coalesce(number, connection_no)`, '=', number)
+    .orderBy('created_at')
+    .orderBy('client_id')
+    .execute();
+  const authentic = await CONNECTIONS.authenticOf(read, rows);
+  return authentic.toSorted((a, b) => Number(b.tenant_id === operator) - Number(a.tenant_id === operator));
+}
+
+/** Of nodes that start together one does it: the other finds that the row has a number of its own. */
+async function renumber({ database, audit, clock }: Parts, { tenant_id, client_id, connection_no }: ConnectionRow) {
+  const headKey = await audit.headKey(tenant_id);
+  const number = await drawNumber((drawn) => isNumberTaken(database.read, drawn));
+  await database.transaction(async (tx) => {
+    const [row] = await CONNECTIONS.lockedWhere(tx, (eb) => eb.and({ tenant_id, client_id }));
+    if (row === undefined || row.number !== null) return;
+    await CONNECTIONS.update(tx, row, { number });
+    const entry = systemEntry({
+      tenantId: tenant_id,
+      actorId: 'start',
+      action: 'connection_renumbered',
+      resource: `app-connection/${number}`,
+      status: 200,
+      details: { client_id, name: row.name, number, number_before: connection_no },
+      now: clock.now(),
+    });
+    await audit.recordIn(tx, [entry], headKey);
+  });
+}
