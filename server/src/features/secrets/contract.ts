@@ -30,7 +30,10 @@ const typeText = Type.String({
   pattern: '^[a-z][a-z0-9_]{0,63}$',
   description: 'api_key, password, token, database, …',
 });
-const value = Type.String({ maxLength: VALUE_BYTES_MAX, description: 'At most 1 MiB.' });
+const value = Type.String({
+  maxLength: VALUE_BYTES_MAX,
+  description: 'At most 1 MiB; may be empty where the type has no rule against it.',
+});
 const reason = lineOfText({ maxLength: 512 }, 'Why; kept with the version.');
 
 const MetadataInput = Type.Object(
