@@ -8,7 +8,6 @@ import {
   isWithin,
   openedValues,
   prefixRange,
-  reachOf,
   type SummaryRow,
   secretResource,
   vaultWithin,
@@ -17,7 +16,7 @@ import {
 } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 
-const READABLE: Wanted = { every: ['secrets:aggregate'], some: ['secrets:read'] };
+const READABLE: Wanted = ['secrets:aggregate', 'secrets:read'];
 
 /** Which secrets is decided and recorded first; their values are then opened and written one by one, and never all held. */
 export async function aggregate(
@@ -27,8 +26,7 @@ export async function aggregate(
 ): Promise<Streamed> {
   const within = prefixRange(query.prefix);
   refuseOutOfScope(ctx, vaultName, within);
-  const ranges = reachOf(ctx, vaultName, READABLE);
-  const vault = await vaultWithin(ctx, vaultName, ranges);
+  const { vault, ranges } = await vaultWithin(ctx, vaultName, READABLE);
   const isReadable = (row: SummaryRow) => row.protection === 'standard' && isWithin(ctx, vaultName, row, READABLE);
   const page = await visiblePage(ctx, {
     vault,

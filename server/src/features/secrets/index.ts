@@ -65,7 +65,7 @@ export function secretsFeature(kernel: Kernel, observers: SecretObservers, reade
       ),
       bind(contract.updateSecret, (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body)),
       bind(contract.deleteSecret, (ctx, { params }) => secrets.remove(ctx, params.vault, params.path)),
-      bind(contract.restoreSecret, (ctx, { params }) => secrets.restore(ctx, params.vault, params.path)),
+      bind(contract.restoreSecret, (ctx, { params, body }) => secrets.restore(ctx, params.vault, params.path, body)),
       bind(contract.listVersions, (ctx, { params, query }) =>
         listVersions(ctx, reader, params.vault, params.path, query),
       ),

@@ -213,37 +213,6 @@ export async function lockSecretById(tx: Tx, tenantId: string, secretId: string)
   return row;
 }
 
-/** The latest of those that were deleted at this path. */
-export async function findDeleted(
-  db: Reader,
-  tenantId: string,
-  vaultId: string,
-  path: string,
-): Promise<SecretRow | undefined> {
-  return SECRETS.checked(db, await deletedByPath(db, tenantId, vaultId, path).executeTakeFirst());
-}
-
-export async function lockDeleted(
-  tx: Tx,
-  tenantId: string,
-  vaultId: string,
-  path: string,
-): Promise<SecretRow | undefined> {
-  return SECRETS.checked(tx, await deletedByPath(tx, tenantId, vaultId, path).forUpdate().executeTakeFirst());
-}
-
-function deletedByPath(db: Reader, tenantId: string, vaultId: string, path: string) {
-  return db
-    .selectFrom('secrets')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('vault_id', '=', vaultId)
-    .where('deleted_no', '>', 0)
-    .where('path', '=', path)
-    .orderBy('deleted_at', 'desc')
-    .limit(1);
-}
-
 export async function updateSecret(
   tx: Tx,
   { tenant_id, secret_id }: Pick<SecretRow, 'tenant_id' | 'secret_id'>,
