@@ -1,56 +1,73 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { spawnService, stopService } from './support/process.ts';
+import { blocksOf, guidePages, readGuidePage, settingsOf } from './support/guide-pages.ts';
+import { type ServiceProcess, spawnService, stopService } from './support/process.ts';
 import { call } from './support/service.ts';
 
 const HOME = join(import.meta.dirname, '..');
-const FOLDER = join(HOME, 'docs/guide');
 /** In a checkout it is run by npm, which the folder of an example knows nothing of. */
 const VERIFY = join(HOME, 'cli/src/verify/main.ts');
-const pages = readdirSync(FOLDER).filter((file) => file.endsWith('.md') && file !== 'README.md');
+/** What an example began in the background ends with the script, however that ends. */
+const END_JOBS = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT";
 
-/** What a reader would paste: the shell blocks of a page, in order. */
-function examplesOf(page: string): string[] {
-  const text = readFileSync(join(FOLDER, page), 'utf8');
-  return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map((match) => String(match[1]));
+/** What bash prints when a script is pasted into it beside the data folder of the service. */
+async function pasted(page: string, script: string, service: ServiceProcess): Promise<string> {
+  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: dirname(service.dataDir),
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      COFFER: service.url,
+      COFFER_TLS: service.tlsUrl,
+      COFFER_HOME: HOME,
+      COFFER_VERIFY: `${process.execPath} ${VERIFY}`,
+    },
+  });
+  const { stdout } = await run.catch((error: Error & { stdout?: string; stderr?: string }) => {
+    throw new Error(`${page}: ${error.stderr}\nafter ${error.stdout?.slice(-600)}`);
+  });
+  return stdout;
 }
 
 describe('the guide', () => {
-  for (const page of pages) {
+  for (const page of guidePages) {
     test(`every example of ${page} works when pasted, on a fresh installation`, async () => {
-      const examples = examplesOf(page);
+      const examples = blocksOf(page, 'sh');
       assert.ok(examples.length > 0, 'a page has examples');
-      const service = await spawnService();
-      const script = [...examplesOf('README.md'), ...examples].join('\n');
-      const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
-        cwd: dirname(service.dataDir),
-        env: {
-          PATH: process.env['PATH'] ?? '',
-          COFFER: service.url,
-          COFFER_TLS: service.tlsUrl,
-          COFFER_HOME: HOME,
-          COFFER_VERIFY: `${process.execPath} ${VERIFY}`,
-        },
-      });
-      const { stdout } = await run.catch((error: Error & { stdout?: string; stderr?: string }) => {
-        throw new Error(`${page}: ${error.stderr}\nafter ${error.stdout?.slice(-600)}`);
-      });
+      const service = await spawnService({ env: settingsOf(page) });
+      const script = [END_JOBS, ...blocksOf('README.md', 'sh'), ...examples].join('\n');
+      const stdout = await pasted(page, script, service);
       assert.doesNotMatch(stdout, /"error"/);
       await stopService(service);
     });
   }
 
   test('the list of pages names every page', () => {
-    const list = readFileSync(join(FOLDER, 'README.md'), 'utf8');
-    for (const page of pages) assert.ok(list.includes(`(${page})`), page);
+    const list = readGuidePage('README.md');
+    for (const page of guidePages) assert.ok(list.includes(`(${page})`), page);
   });
 });
 
-describe('the page on operations', () => {
+describe('pages outside the guide', () => {
+  let service: ServiceProcess;
+  before(async () => {
+    service = await spawnService();
+  });
+  after(() => stopService(service));
+
+  test('the first five minutes of README.md work when pasted', async () => {
+    const readme = readFileSync(join(HOME, 'README.md'), 'utf8');
+    const [, minutes = ''] = /^```sh\n(coffer\(\) .*?)^```$/ms.exec(readme) ?? [];
+    assert.match(minutes, /app-connections/);
+    const stdout = await pasted('README.md', minutes.replaceAll('http://127.0.0.1:7400', service.url), service);
+    assert.doesNotMatch(stdout, /"error"/);
+    assert.equal(stdout.match(/"value":/g)?.length, 2, 'the owner reads the secret, and then the program does');
+    assert.match(stdout, /"valid":true/);
+  });
+
   /** Texts that are written over several lines, or around a value, in one piece with `…` for the value. */
   const sources = globSync('server/src/**/*.ts', { cwd: HOME })
     .map((file) => readFileSync(join(HOME, file), 'utf8'))
@@ -60,7 +77,7 @@ describe('the page on operations', () => {
   const text = readFileSync(join(HOME, 'docs/operations.md'), 'utf8');
   const quotes = [...text.matchAll(/^> (.+)$/gm)].map((match) => String(match[1]));
 
-  test('quotes what the service says', () => {
+  test('operations.md quotes what the service says', () => {
     assert.ok(quotes.length > 10);
     const pieces = quotes.flatMap((quote) => quote.split('…')).map((piece) => piece.replace(/^[-.\s]+|\s+$/g, ''));
     assert.deepEqual(
@@ -69,12 +86,10 @@ describe('the page on operations', () => {
     );
   });
 
-  test('names metrics that exist', async () => {
-    const service = await spawnService();
+  test('operations.md names metrics that exist', async () => {
     const answer = await call(service.url, 'GET', '/metrics', { token: service.adminToken() });
     const named = [...text.matchAll(/`(cv_[a-z0-9_]+)`/g)].map((match) => String(match[1]));
     assert.ok(named.length > 4);
     for (const name of named) assert.ok(answer.text.includes(`# TYPE ${name} `), name);
-    await stopService(service);
   });
 });

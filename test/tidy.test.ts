@@ -171,6 +171,7 @@ describe('habits', () => {
       /migrations\//,
       /^test\/(run|preloaded\/[a-z-]+)\.ts$/,
       /^test\/fixtures\/make\.ts$/,
+      /^scripts\/[a-z-]+\.ts$/,
       /^bench\/(run|profile|soak|.*-process)\.ts$/,
       /\.test\.ts$/,
     ];

@@ -30,7 +30,7 @@ export const ERROR_CODES = {
   VERSION_CONFLICT: [409, 'The resource changed since it was read: read it again and repeat.'],
   IN_USE: [409, 'The resource is needed by another one, or by a request that is still running.'],
   KEY_DELETE_PROTECTED: [409, 'The key is protected: take `delete_protection` off first.'],
-  ENVIRONMENT_CYCLE: [409, 'An environment cannot inherit from itself or from one that inherits from it.'],
+  ENVIRONMENT_CYCLE: [409, 'A composed environment cannot inherit from itself or from one that inherits from it.'],
   ROTATION_IN_PROGRESS: [409, 'The secret is being rotated: repeat when that has ended.'],
   VAULT_ENV_PROMOTE_REQUIRED: [
     409,

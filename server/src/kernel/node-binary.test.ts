@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import pinned from '../../node-binaries.json' with { type: 'json' };
+import pinned from './node-binaries.json' with { type: 'json' };
 import { differenceFromPinnedNode, RUNNING_NODE } from './node-binary.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coffer-node-'));

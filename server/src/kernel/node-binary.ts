@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import pinned from '../../node-binaries.json' with { type: 'json' };
+import pinned from './node-binaries.json' with { type: 'json' };
 
 /** Hashed in pieces that hold the event loop for less than a millisecond each. */
 const CHUNK_BYTES = 512 * 1024;

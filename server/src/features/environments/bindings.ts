@@ -47,8 +47,8 @@ async function refuseBound(tx: Tx, row: store.BindingRow): Promise<void> {
   if (like === undefined) return;
   const message =
     like.key_name === row.key_name
-      ? 'The environment has a secret under this name: unbind it first.'
-      : 'The secret is bound to this environment under another name: unbind it first.';
+      ? 'The composed environment has a secret under this name: unbind it first.'
+      : 'The secret is bound to this composed environment under another name: unbind it first.';
   throw new CofferError('ALREADY_EXISTS', message);
 }
 
@@ -57,11 +57,14 @@ async function refuseTooMany(ctx: Context, tx: Tx, environmentId: number): Promi
   const line = await store.lineage(tx, ctx.tenantId, environmentId, LEVELS_MAX);
   const own = line.find((row) => row.environment_id === environmentId)?.secrets ?? 0;
   if (own >= BINDINGS_MAX) {
-    throw invalidField('/body/secret_id', `is one too many: an environment itself takes ${BINDINGS_MAX} secrets`);
+    throw invalidField(
+      '/body/secret_id',
+      `is one too many: a composed environment itself takes ${BINDINGS_MAX} secrets`,
+    );
   }
   const below = await store.extentBelow(tx, ctx.tenantId, environmentId, LEVELS_MAX);
   if (secretsOf(line) - own + below.secrets >= EFFECTIVE_MAX) {
-    const reason = `is one too many: an environment has at most ${EFFECTIVE_MAX} secrets with all it inherits`;
+    const reason = `is one too many: a composed environment has at most ${EFFECTIVE_MAX} secrets with all it inherits`;
     throw invalidField('/body/secret_id', reason);
   }
 }
@@ -81,7 +84,7 @@ export async function unbindSecret(ctx: Context, id: string, secretId: string): 
     const { environment_id, name } = await existing(ctx, tx, id);
     const ref = refIn(secretId);
     const row = ref === null ? undefined : await store.deleteBinding(tx, ctx.tenantId, environment_id, ref);
-    if (row === undefined) throw notFound('secret in this environment');
+    if (row === undefined) throw notFound('secret in this composed environment');
     ctx.describe({ name, secret: row.secret_id, key_name: row.key_name });
     return DELETED;
   });

@@ -21,7 +21,7 @@ export async function compose(
   const number = numberIn(id);
   const rows = number === null ? [] : await store.composition(ctx.database.read, ctx.tenantId, number, LEVELS_MAX);
   const leaf = rows.at(-1);
-  if (leaf === undefined) throw notFound('environment');
+  if (leaf === undefined) throw notFound('composed environment');
   const entries = effectiveOf(rows);
   const given = query.resolve === true ? entries.filter((entry) => mayBeGiven(ctx, entry)) : [];
   for (const entry of given) refuseInZeroKnowledge(entry, 'Composing values');

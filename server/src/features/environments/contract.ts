@@ -15,9 +15,9 @@ import {
 
 /** From the root to the leaf. */
 export const LEVELS_MAX = 10;
-/** Bound to one environment. */
+/** Bound to one composed environment. */
 export const BINDINGS_MAX = 500;
-/** Bound to an environment and all it inherits from: what compose answers with, at most. */
+/** Bound to a composed environment and all it inherits from: what compose answers with, at most. */
 export const EFFECTIVE_MAX = 1000;
 /** Fifteen digits stay below 2^53. */
 const NUMBER_MAX = 999_999_999_999_999;
@@ -54,7 +54,7 @@ export const ComposeEntry = object({
   key_name: Type.String(),
   value_ref: Type.String({ description: '`secret:<secret_id>:v<version>`, the newest version.' }),
   source: Type.Array(object({ environment_id: Type.Integer(), name: Type.String() }), {
-    description: 'From the root to the environment whose binding won.',
+    description: 'From the root to the composed environment whose binding won.',
   }),
   value: Type.Optional(
     Type.String({ description: 'With `resolve`, if you may read the secret and it is no fortress secret.' }),
@@ -63,7 +63,7 @@ export const ComposeEntry = object({
 export type ComposeEntry = Static<typeof ComposeEntry>;
 
 const common = {
-  noun: 'environments',
+  noun: 'composed environments',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -86,7 +86,7 @@ export const listEnvironments = endpoint({
   name: 'listEnvironments',
   method: 'GET',
   path: '/environments',
-  summary: 'List the environments of the tenant',
+  summary: 'List the composed environments of the tenant',
   permission: 'environments:list',
   resource: 'environment',
   rate: 'read',
@@ -104,10 +104,10 @@ export const createEnvironment = endpoint({
   name: 'createEnvironment',
   method: 'POST',
   path: '/environments',
-  summary: 'Make an environment',
+  summary: 'Make a composed environment',
   description:
-    `It inherits what is bound to its parent and to all above, ${LEVELS_MAX} levels in all at most. Naming a parent takes the right ` +
-    'to compose it.',
+    'Names bound to secrets of any vault, which programs get as one map. It is not the `environment` of a vault. It inherits what is bound to its ' +
+    `parent and to all above, ${LEVELS_MAX} levels in all at most. Naming a parent takes the right to compose it.`,
   permission: 'environments:create',
   resource: 'environment',
   rate: 'write',
@@ -130,7 +130,7 @@ export const readEnvironment = endpoint({
   name: 'readEnvironment',
   method: 'GET',
   path: '/environments/{environment_id}',
-  summary: 'Read an environment',
+  summary: 'Read a composed environment',
   permission: 'environments:read',
   rate: 'read',
   audit: 'environments:read',
@@ -146,7 +146,7 @@ export const updateEnvironment = endpoint({
   name: 'updateEnvironment',
   method: 'PUT',
   path: '/environments/{environment_id}',
-  summary: 'Rename, describe or move an environment',
+  summary: 'Rename, describe or move a composed environment',
   description:
     'What you leave out stays as it is. With `parent_id` it moves, together with all below it; null makes it a root. Naming a new ' +
     'parent takes the right to compose that one.',
@@ -170,7 +170,7 @@ export const deleteEnvironment = endpoint({
   name: 'deleteEnvironment',
   method: 'DELETE',
   path: '/environments/{environment_id}',
-  summary: 'Remove an environment from which none inherits',
+  summary: 'Remove a composed environment from which none inherits',
   description: 'Its bindings go with it; the secrets stay.',
   permission: 'environments:delete',
   rate: 'write',
@@ -187,7 +187,7 @@ export const listBindings = endpoint({
   name: 'listEnvironmentSecrets',
   method: 'GET',
   path: '/environments/{environment_id}/secrets',
-  summary: 'List what is bound to an environment itself',
+  summary: 'List what is bound to a composed environment itself',
   description: 'Also bindings of deleted secrets, which count again when those are restored. Never values.',
   permission: 'environments:read',
   rate: 'read',
@@ -205,9 +205,9 @@ export const bindSecret = endpoint({
   name: 'bindEnvironmentSecret',
   method: 'POST',
   path: '/environments/{environment_id}/secrets',
-  summary: 'Bind a secret to an environment under a name',
+  summary: 'Bind a secret to a composed environment under a name',
   description:
-    `You must be able to see the secret in a list. It is bound once, and a name is given once; an environment takes ${BINDINGS_MAX} ` +
+    `You must be able to see the secret in a list. It is bound once, and a name is given once; a composed environment takes ${BINDINGS_MAX} ` +
     `secrets, and ${EFFECTIVE_MAX} together with all it inherits from. The binding follows the secret when it is moved.`,
   permission: 'environments:bind',
   rate: 'write',
@@ -229,7 +229,7 @@ export const unbindSecret = endpoint({
   name: 'unbindEnvironmentSecret',
   method: 'DELETE',
   path: '/environments/{environment_id}/secrets/{secret_id}',
-  summary: 'Take a secret out of an environment',
+  summary: 'Take a secret out of a composed environment',
   description: 'By the integer `secret_id` or the `id` of the secret, which itself stays.',
   permission: 'environments:unbind',
   resource: 'environment/{environment_id}',
@@ -249,9 +249,9 @@ export const composeEnvironment = endpoint({
   name: 'composeEnvironment',
   method: 'GET',
   path: '/environments/{environment_id}/compose',
-  summary: 'Everything an environment has, its own and inherited',
+  summary: 'Everything a composed environment has, its own and inherited',
   description:
-    'From the root down: on equal names the binding nearest to the environment wins. Deleted secrets count as absent. With `resolve`, ' +
+    'From the root down: on equal names the binding nearest to the one asked for wins. Deleted secrets count as absent. With `resolve`, ' +
     'entries whose secret you may read have their value, and each is recorded as read; if one of them is in a zero-knowledge vault, ' +
     'nothing is composed.',
   permission: 'environments:compose',

@@ -98,7 +98,7 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
     const { environment_id, name } = await existing(ctx, tx, id);
     ctx.describe({ name });
     if (await store.hasChildren(tx, ctx.tenantId, environment_id)) {
-      throw new CofferError('IN_USE', 'Other environments inherit from this one: move or remove them first.');
+      throw new CofferError('IN_USE', 'Other composed environments inherit from this one: move or remove them first.');
     }
     await store.deleteEnvironment(tx, ctx.tenantId, environment_id);
     return DELETED;
@@ -108,7 +108,7 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
 export async function existing(ctx: Context, db: Parameters<typeof store.findEnvironment>[0], id: string) {
   const number = numberIn(id);
   const row = number === null ? undefined : await store.findEnvironment(db, ctx.tenantId, number);
-  if (row === undefined) throw notFound('environment');
+  if (row === undefined) throw notFound('composed environment');
   return row;
 }
 
@@ -129,18 +129,21 @@ async function movedWith(ctx: Context, tx: Tx, { environment_id }: store.Environ
 async function refuseUnfitParent(ctx: Context, tx: Tx, parentId: number, arrival: Arrival): Promise<void> {
   const line = await store.lineage(tx, ctx.tenantId, parentId, LEVELS_MAX);
   if (line.length === 0 || !ctx.may('environments:compose', `environment/${parentId}`)) {
-    throw invalidField('/body/parent_id', 'is not an environment of yours');
+    throw invalidField('/body/parent_id', 'is not a composed environment of yours');
   }
   if (line.some(({ environment_id }) => environment_id === arrival.environment_id)) {
-    throw new CofferError('ENVIRONMENT_CYCLE', 'The parent is this environment, or inherits from it: choose another.');
+    throw new CofferError(
+      'ENVIRONMENT_CYCLE',
+      'The parent is this composed environment, or inherits from it: choose another.',
+    );
   }
   if (line.length + arrival.levels > LEVELS_MAX) {
-    throw invalidField('/body/parent_id', `is too deep: environments go ${LEVELS_MAX} levels down at most`);
+    throw invalidField('/body/parent_id', `is too deep: composed environments go ${LEVELS_MAX} levels down at most`);
   }
   if (secretsOf(line) + arrival.secrets > EFFECTIVE_MAX) {
     throw invalidField(
       '/body/parent_id',
-      `brings too much: an environment has at most ${EFFECTIVE_MAX} secrets in all`,
+      `brings too much: a composed environment has at most ${EFFECTIVE_MAX} secrets in all`,
     );
   }
 }
@@ -158,7 +161,7 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'An environment with this name exists.');
+    throw new CofferError('ALREADY_EXISTS', 'A composed environment with this name exists.');
   }
 }
 

@@ -17,7 +17,7 @@ export const environmentText = Type.String({
   maxLength: 32,
   pattern: `^(?:${[...ENVIRONMENTS, ...Object.keys(ALIASES)].map(inAnyCase).join('|')})$`,
   description:
-    'development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name.',
+    'The stage: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name.',
 });
 
 export function canonicalEnvironment(text: string): EnvironmentName {
