@@ -56,6 +56,8 @@ export class Context {
   epoch = NaN;
   /** What the request proved beyond knowing a credential. */
   proofs: Proofs = NO_PROOFS;
+  /** Which list is asked for, with its filters; null if this is no list. */
+  listAsked: string | null = null;
   /** Headers the rule adds to a successful answer. */
   readonly replyHeaders: Record<string, string> = {};
   /** What else will be recorded with this request: see `alsoRecord`. */

@@ -1,6 +1,6 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox';
 import { type IdPrefix, idPattern } from './ids.ts';
-import { CURSOR_LENGTH_MAX } from './storage/cursor.ts';
+import { BINDING_LENGTH, CURSOR_LENGTH_MAX } from './storage/cursor.ts';
 
 /** Pieces of wire schemas that every contract uses. */
 
@@ -48,7 +48,10 @@ export const pageQuery = {
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: CURSOR_LENGTH_MAX, description: '`next_cursor` of the page before.' }),
+    Type.String({
+      maxLength: CURSOR_LENGTH_MAX + BINDING_LENGTH,
+      description: '`next_cursor` of the page before, with the same filters.',
+    }),
   ),
 };
 export const PageQuery = object(pageQuery);

@@ -3,6 +3,7 @@ import { intersection, type PathRange } from '../../kernel/authz/path-ranges.ts'
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
+import { boundCursor } from '../../kernel/list-cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   isWithin,
@@ -42,6 +43,7 @@ export async function aggregate(
       ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'aggregate' });
     }
   } else ctx.leaveUnrecorded(vaultName, page.rows.length);
+  const next_cursor = await boundCursor(ctx, page.next_cursor);
   return new Streamed(pieces());
 
   async function* pieces(): AsyncGenerator<string> {
@@ -52,7 +54,7 @@ export async function aggregate(
       yield separator + JSON.stringify({ path, type, value, version });
       separator = ',';
     }
-    yield `],"next_cursor":${JSON.stringify(page.next_cursor)}}`;
+    yield `],"next_cursor":${JSON.stringify(next_cursor)}}`;
   }
 }
 
