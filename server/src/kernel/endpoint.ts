@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { type ApprovalKind, PENDING_STATUS } from './approval.ts';
+import { addDeclaredActions, addDeclaredForms } from './authz/declared-words.ts';
 import { addPlaintextAction } from './authz/plaintext-actions.ts';
 import type { Context } from './context.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
@@ -68,6 +69,10 @@ export interface EndpointDeclaration {
   permission: string | None;
   /** What it is asked on: a template over the path's parameters, or `loaded` if the handler decides with `ctx.authorize`. */
   resource: string | 'loaded' | None;
+  /** Where it is `loaded`: the forms that a resource decided on has. `{name}` is one segment, `{path*}` one or more. */
+  loads?: readonly string[];
+  /** Actions beside its permission that its rule asks about. */
+  alsoAsks?: readonly string[];
   rate: RateClass;
   /** The lowest plan whose tenants may use it. */
   tier: 'professional' | 'enterprise' | None;
@@ -112,6 +117,8 @@ export function endpoint<const E extends EndpointDeclaration>(declaration: E): E
   const problem = inconsistency(declaration);
   if (problem !== null) throw new Error(`endpoint ${declaration.name}: ${problem}`);
   if (declaration.plaintext === true) addPlaintextAction(declaration.permission);
+  addDeclaredActions(declaration.permission, ...(declaration.alsoAsks ?? []));
+  addDeclaredForms(...(declaration.loads ?? [declaration.resource]));
   return Object.freeze(declaration);
 }
 
@@ -204,6 +211,8 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   beforeEnrolment: true,
   permission: true,
   resource: true,
+  loads: true,
+  alsoAsks: true,
   rate: true,
   tier: true,
   region: true,
@@ -240,6 +249,7 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (isPublic && e.tier !== NONE) return 'only a caller that is known has a plan';
   if (e.plaintext !== false && e.permission === NONE) return 'what shows or takes values demands a permission';
   if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource go together';
+  if ((e.resource === 'loaded') !== (e.loads !== undefined)) return 'a loaded resource, and only that, says its forms';
   if (!isPublic && e.audit === NONE) return 'what needs a credential is audited';
   if (e.approval !== NONE && (isPublic || e.effect !== 'change' || e.status === PENDING_STATUS)) {
     return 'only a change by somebody known can wait for approval, and is told from one that need not by its status';

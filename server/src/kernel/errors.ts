@@ -98,7 +98,10 @@ export function invalid(fields: FieldProblem[]): CofferError {
   const first = fields[0];
   const where = first === undefined ? '' : `: ${first.pointer || '/'} ${first.reason}`;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
-  return new CofferError('VALIDATION_FAILED', `The request is not valid${where}${more}.`, { details: { fields } });
+  const message = `The request is not valid${where}${more}`;
+  // Some reasons are whole sentences.
+  const end = /[.?!]$/.test(message) ? '' : '.';
+  return new CofferError('VALIDATION_FAILED', message + end, { details: { fields } });
 }
 
 export function invalidField(pointer: string, reason: string): CofferError {

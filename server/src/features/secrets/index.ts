@@ -41,7 +41,7 @@ export {
   type Wanted,
 } from './listing.ts';
 export { type DecidedRow, openedAcross, openedValues } from './opened.ts';
-export { type PlacedSecret, placedSecret } from './placed.ts';
+export { type PlacedSecret, placedSecret, visibleAttributes } from './placed.ts';
 export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
 export { ROTATIONS } from './rotation-store.ts';

@@ -13,6 +13,7 @@ const common = {
   credentials: ANY_TOKEN,
   tenant: 'own',
   resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
   tier: NONE,
   region: 'forward',
   approval: NONE,
