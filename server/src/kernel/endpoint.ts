@@ -233,10 +233,21 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   errors: true,
 };
 
+/** What no schema speaks of would pass unchecked: whether further members are refused, or what they must be, is written out. */
+function hasOpenObject(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  const { type, additionalProperties } = schema as { type?: unknown; additionalProperties?: unknown };
+  if (type === 'object' && additionalProperties === undefined) return true;
+  return Object.values(schema).some(hasOpenObject);
+}
+
 /** What the declaration says twice must agree. */
 function inconsistency(e: EndpointDeclaration): string | null {
   const unknown = Object.keys(e).filter((field) => !(field in FIELDS));
   if (unknown.length > 0) return `nothing enforces ${unknown}`;
+  for (const part of [e.params, e.query, e.body]) {
+    if (part !== NONE && hasOpenObject(part)) return 'an object of its input says nothing of further members';
+  }
   const isPublic = e.credentials === 'public';
   const templated = [...e.path.matchAll(/\{([a-z_]+)\*?\}/g)].map((m) => String(m[1]));
   const declared = e.params === NONE ? [] : Object.keys(e.params.properties);

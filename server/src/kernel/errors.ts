@@ -55,6 +55,10 @@ export const ERROR_CODES = {
   UNAVAILABLE: [503, 'The store or the audit log cannot be used now: repeat after `Retry-After` seconds.'],
 } as const satisfies Record<string, readonly [number, string]>;
 
+/** What is refused before it is a request has another status, whichever endpoint it was meant for. */
+export const BEFORE_A_REQUEST =
+  'A connection whose headers are too large is answered 431, and one that takes too long to send them 408, both with `INVALID_REQUEST`, before any endpoint is found.';
+
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface FieldProblem {

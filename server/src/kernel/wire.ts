@@ -13,6 +13,15 @@ export function object<P extends TProperties>(properties: P) {
   return Type.Object(properties, { additionalProperties: false });
 }
 
+/** Keys of one form with values of one kind. Closed too: TypeBox checks the values of no key that does not have the form. */
+export function record<V extends TSchema>(
+  keyPattern: string,
+  value: V,
+  options: { maxProperties: number; description?: string },
+) {
+  return Type.Record(Type.String({ pattern: keyPattern }), value, { ...options, additionalProperties: false });
+}
+
 export function id(prefix: IdPrefix) {
   return Type.String({ pattern: idPattern(prefix), description: `An id that begins with ${prefix}_.` });
 }
@@ -21,6 +30,19 @@ export function id(prefix: IdPrefix) {
 export const idParam = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
 
 export const timestampText = Type.String({ format: 'date-time', description: 'ISO 8601 in UTC, with milliseconds.' });
+
+/** A time by which a list is filtered: a timestamp, or a date, which is its first moment in UTC. */
+export function timeFilter(description: string) {
+  return Type.Optional(
+    Type.String({
+      maxLength: 40,
+      pattern: TIME_FILTER_PATTERN,
+      description: `${description} A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which begins at midnight UTC.`,
+    }),
+  );
+}
+const TIME_FILTER_PATTERN =
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,9})?)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))?$';
 
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
