@@ -26,6 +26,21 @@ export function id(prefix: IdPrefix) {
   return Type.String({ pattern: idPattern(prefix), description: `An id that begins with ${prefix}_.` });
 }
 
+/** For what people call by a name, in paths. */
+export const idOrName = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[A-Za-z0-9._-]+$',
+  description: 'Its id or its name.',
+});
+/** A person, by either. */
+export const userIdOrEmail = Type.String({
+  minLength: 1,
+  maxLength: 254,
+  pattern: '^[!-.0-~]+$',
+  description: 'A user, by id or e-mail address.',
+});
+
 /** For ids in paths: any short text is looked up and then not found, so that a wrong id is a 404 and not a puzzle. */
 export const idParam = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
 

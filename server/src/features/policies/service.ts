@@ -26,7 +26,7 @@ import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/data
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
-import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
+import { findUser, findUserByIdOrEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';
@@ -355,8 +355,7 @@ async function principalOf(
     if (found === undefined) throw notFound('group');
     return { kind: 'group', id: found.group_id };
   }
-  const name = user ?? '';
-  const found = (await findUser(db, tenantId, name)) ?? (await findUserByEmail(db, tenantId, name.toLowerCase()));
+  const found = await findUserByIdOrEmail(db, tenantId, user ?? '');
   if (found === undefined) throw notFound('user');
   return { kind: 'user', id: found.user_id };
 }

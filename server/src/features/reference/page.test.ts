@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
 import { type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
-import { object } from '../../kernel/wire.ts';
 import { ERROR_CODES } from '../../kernel/errors.ts';
+import { object } from '../../kernel/wire.ts';
 import * as contract from './contract.ts';
 import { referencePage } from './page.ts';
 
