@@ -194,6 +194,7 @@ export const listSecrets = endpoint({
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
     tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only secrets with all of these.' })),
     type: Type.Optional(typeText),
+    rotation: Type.Optional(oneOf(['failed'], 'failed: only those whose latest rotation through a backend failed.')),
     deleted: Type.Optional(
       Type.Boolean({
         description: 'true: those that are deleted and can be restored, instead of those that are there.',

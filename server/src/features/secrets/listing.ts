@@ -137,6 +137,8 @@ export async function list(ctx: Context, vaultName: string, query: Query<typeof 
   const isListed = listedFor(ctx, vaultName, query);
   const request = { cursor: query.cursor, limit: query.limit ?? LIST_LIMIT_DEFAULT };
   if (query.deleted === true) {
+    if (query.rotation !== undefined)
+      throw invalidField('/query/rotation', 'is not asked of deleted secrets: leave one out');
     const range = prefixRange(query.prefix);
     const isShown = (row: DeletedSummaryRow) => isIn(range, row.path) && isMeant(row, query) && isListed(row);
     const page = await scannedPage(ctx, deletedSecretsIn(ctx, vault), { ...request, isShown });
@@ -150,16 +152,16 @@ export async function list(ctx: Context, vaultName: string, query: Query<typeof 
     ...request,
     vault,
     ranges: intersection(ranges, [prefixRange(query.prefix)]),
-    filter: { type: query.type, tags: query.tags },
+    filter: { type: query.type, tags: query.tags, isRotationFailed: query.rotation === 'failed' },
     isShown: isListed,
   });
   return { secrets: page.rows.map((row) => listedSecret(ctx, vaultName, row)), next_cursor: page.next_cursor };
 }
 
-/** Found by its tags, a secret is shown only to who may know them. */
-function listedFor(ctx: Context, vault: string, { tags = [] }: Query<typeof contract.listSecrets>) {
-  return (row: store.SummaryRow) =>
-    isWithin(ctx, vault, row, SEEN) && (tags.length === 0 || isDescribable(ctx, vault, row));
+/** Found by its tags, or by how its rotation went, a secret is shown only to who may know that of it. */
+function listedFor(ctx: Context, vault: string, { tags = [], rotation }: Query<typeof contract.listSecrets>) {
+  const isPlain = tags.length === 0 && rotation === undefined;
+  return (row: store.SummaryRow) => isWithin(ctx, vault, row, SEEN) && (isPlain || isDescribable(ctx, vault, row));
 }
 
 function isMeant(row: store.SummaryRow, { type, tags = [] }: Query<typeof contract.listSecrets>): boolean {
