@@ -156,6 +156,15 @@ onBothDatabases('the audit log', (database) => {
       assert.ok((await entries(`to=${newest.timestamp}`)).every((entry) => entry.id !== newest.id));
       assert.ok((await entries(`to=${newest.timestamp}`)).some((entry) => entry.id === second.id));
       assert.deepEqual(await entries(`from=${to}&to=${from}`), []);
+      const day = from.slice(0, 10);
+      assert.ok(
+        (await entries(`from=${day}&limit=1000`)).some((entry) => entry.id === newest.id),
+        'a date is its first moment',
+      );
+      assert.ok((await entries(`to=${day}&limit=1000`)).every((entry) => entry.timestamp < `${day}T00`));
+      for (const bad of ['2026-13-01', '2026-11', 'yesterday', '2026-11-10T10:00:00']) {
+        await invalid(service.call('GET', `/v1/audit?from=${bad}`), '/query/from');
+      }
       const elsewhere = from.replace('Z', '+00:00');
       assert.equal((await entries(`from=${encodeURIComponent(elsewhere)}&to=${to}`)).length, 5);
     });

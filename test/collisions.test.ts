@@ -57,6 +57,8 @@ onBothDatabases('collisions', (database) => {
       [a, 'twice/1', 'in one vault'],
       [a, 'twice/2', 'in one vault'],
       [c, 'alone', 'alone'],
+      [a, 'nothing/1', ''],
+      [b, 'nothing/2', ''],
       [b, 'DB/password', 'another case'],
     ] as const) {
       ids[`${vault} ${path}`] = (await addSecret(service, vault, path, { value }, token)).id;

@@ -3,7 +3,10 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { DECLARATIONS } from '../server/src/declarations.ts';
-import type { EndpointDeclaration } from '../server/src/kernel/endpoint.ts';
+import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
+import { invalid } from '../server/src/kernel/errors.ts';
+import { coerceQuery, parseQuery } from '../server/src/kernel/http/query.ts';
+import { problemsIn } from '../server/src/kernel/http/validation.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
 /** Lesson 26: what is served is what is declared, everywhere. */
@@ -28,6 +31,47 @@ function isDeclaration(value: unknown): value is EndpointDeclaration {
 function names(declarations: readonly EndpointDeclaration[]): string[] {
   return declarations.map(({ name }) => name).sort();
 }
+
+test('an empty query parameter counts as absent, whatever it is declared to be', () => {
+  let count = 0;
+  for (const { name, query } of DECLARATIONS) {
+    if (query === NONE) continue;
+    const parameters = Object.keys(query.properties);
+    for (const text of [parameters.map((one) => `${one}=`).join('&'), parameters.join('&')]) {
+      assert.deepEqual(coerceQuery(query, parseQuery(`/x?${text}`)), { value: {}, problems: [] }, name);
+      count++;
+    }
+  }
+  assert.ok(count > 20);
+});
+
+test('every refusal of a choice names the choices, within bounds, and ends in one full stop', () => {
+  let count = 0;
+  for (const declaration of DECLARATIONS) {
+    for (const part of ['query', 'body'] as const) {
+      const schema = declaration[part];
+      if (schema === NONE) continue;
+      for (const [field, { enum: choices }] of Object.entries(
+        schema.properties as Record<string, { enum?: string[] }>,
+      )) {
+        const problem = problemsIn(schema, { [field]: '\u0001none' }, `/${part}`).find(
+          ({ pointer }) => pointer === `/${part}/${field}`,
+        );
+        if (problem === undefined) continue;
+        const { message } = invalid([problem]);
+        assert.doesNotMatch(message, /\.\.$/, declaration.name);
+        assert.match(message, /[^.][.?!]$/, declaration.name);
+        assert.ok(message.length < REASON_CHARS_MAX, message);
+        assert.doesNotMatch(message, /not an allowed value|none/, declaration.name);
+        if (choices === undefined) continue;
+        for (const choice of choices) assert.ok(message.includes(choice), `${declaration.name} ${field}: ${message}`);
+        count++;
+      }
+    }
+  }
+  assert.ok(count > 10);
+});
+const REASON_CHARS_MAX = 1000;
 
 onBothDatabases('a service that runs', (database) => {
   let service: Service;

@@ -104,6 +104,35 @@ onBothDatabases('external secrets', (database) => {
     assert.doesNotMatch(page.text, /password/);
   });
 
+  test('a listing in which a condition leaves nothing is refused like that of a vault that never was', async () => {
+    const where = await addVault(service, { tags: ['t'] });
+    await addSecret(service, where, 'a', { metadata: { tags: ['t'] } });
+    const told = async (by: Machine, name: string) => {
+      const { status, body } = await callAs(service, by, 'GET', `/eso/vault/${name}`);
+      return [status, body.error?.code, body.error?.message];
+    };
+    for (const condition of [
+      { environment: ['staging'] },
+      { tag_equals: ['t'] },
+      { ip_cidr: ['127.0.0.0/8', '::1'] },
+    ]) {
+      const reader = await addConnection(service, where, { scopes: ['eso:read'] });
+      assert.equal((await told(reader, where))[0], 200);
+      const body = {
+        name: uniqueName('policy'),
+        document: {
+          version: POLICY_VERSION,
+          statement: [{ effect: 'deny', action: ['eso:*'], resource: ['vault/**'], condition }],
+        },
+      };
+      await ok(service.call('POST', '/v1/policies', { body }), 201);
+      const principal = { app_connection: reader.client_id };
+      await ok(service.call('POST', `/v1/policies/${body.name}/attach`, { body: { principal } }));
+      assert.equal((await told(reader, where))[0], 403);
+      assert.deepEqual(await told(reader, where), await told(reader, 'never-was'));
+    }
+  });
+
   test('its scope opens these endpoints and nothing else', async () => {
     assert.equal((await callAs(service, machine, 'GET', secretUrl(vault, 'db/main'))).status, 403);
     const reader = await addConnection(service, vault, { scopes: ['secrets:read'] });

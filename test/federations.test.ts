@@ -405,6 +405,8 @@ onBothDatabases('federations', (database) => {
       [{ claims: { iss: 'x' } }, '/body/claims/iss'],
       [{ claims: { sub: 'x' } }, '/body/claims/sub'],
       [{ claims: { a: ['x'] } }, '/body/claims/a'],
+      [{ claims: { 'a b': { any: 'thing' } } }, '/body/claims/?'],
+      [{ claims: { ['a'.repeat(129)]: ['x'] } }, '/body/claims/?'],
       [{ token_ttl_seconds: 299 }, '/body/token_ttl_seconds'],
       [{ token_ttl_seconds: 3601 }, '/body/token_ttl_seconds'],
       [{ provider: 'travis' }, '/body/provider'],

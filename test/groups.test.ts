@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { addPerson, addTenant, allPages, invalid, ok, type Person, refused, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
+import { addPolicy, auditOf } from './support/vaults.ts';
 
 onBothDatabases('groups', (database) => {
   let service: Service;
@@ -27,6 +28,41 @@ onBothDatabases('groups', (database) => {
     assert.deepEqual([added.group_id, added.user_id], [made.id, member.id]);
     assert.deepEqual(await ok(send('GET', `/v1/groups/${made.id}`)), { ...made, members_count: 1 });
     assert.deepEqual(await membersOf(made.id), [added]);
+  });
+
+  test('a group is found by its name and a member by their address, and a deny under either name counts', async () => {
+    const made = await newGroup({ name: uniqueName('on.call') });
+    const added = await ok(add(made.name, member.email.toUpperCase()), 201);
+    assert.deepEqual([added.group_id, added.user_id], [made.id, member.id]);
+    await refused(add(made.name, member.id), 409, 'ALREADY_EXISTS');
+    assert.deepEqual(await membersOf(made.name), [added]);
+    assert.equal((await ok(send('GET', `/v1/groups/${made.name}`))).id, made.id);
+    await ok(send('PATCH', `/v1/groups/${made.name}`, { description: 'new' }));
+    const entries = await auditOf(service, `action=groups:add_member&resource=group/${made.id}`);
+    assert.deepEqual([entries[0].resource, entries[0].details.user], [`group/${made.id}`, member.id]);
+    await refused(add(made.name, 'nobody@example.com'), 404, 'NOT_FOUND');
+    await refused(send('GET', `/v1/groups/${uniqueName('none')}`), 404, 'NOT_FOUND');
+    const elsewhere = (await addTenant(service)).owner.token;
+    await refused(send('GET', `/v1/groups/${made.name}`, undefined, elsewhere), 404, 'NOT_FOUND');
+
+    const reader = await addPerson(service);
+    const everyGroup = { action: ['groups:*'], resource: ['group', 'group/*'] };
+    for (const denied of [made.id, made.name]) {
+      const policy = await addPolicy(service, { user: reader.id }, [
+        everyGroup,
+        { effect: 'deny', action: ['groups:read'], resource: [`group/${denied}`] },
+      ]);
+      for (const called of [made.id, made.name]) {
+        await refused(send('GET', `/v1/groups/${called}`, undefined, reader.token), 403, 'INSUFFICIENT_PRIVILEGE');
+      }
+      const listed = await allPages(service, '/v1/groups?limit=1000', 'groups', { token: reader.token });
+      assert.ok(!listed.some(({ id }: { id: string }) => id === made.id));
+      await ok(send('POST', `/v1/policies/${policy}/detach`, { principal: { user: reader.id } }));
+    }
+    await ok(send('DELETE', `/v1/groups/${made.name}/members/${encodeURIComponent(member.email)}`));
+    assert.deepEqual(await membersOf(made.id), []);
+    await ok(send('DELETE', `/v1/groups/${made.name}`));
+    await refused(send('GET', `/v1/groups/${made.id}`), 404, 'NOT_FOUND');
   });
 
   test('a name is taken once in a tenant; another case is another name; another tenant has its own', async () => {

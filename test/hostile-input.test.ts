@@ -229,6 +229,8 @@ onBothDatabases('hostile input', (database) => {
 
     test('an empty parameter counts as absent', async () => {
       await ok(get('/v1/users?limit=&cursor='));
+      const [whole, empty] = [await ok(get('/auth/tokens')), await ok(get('/auth/tokens?user_id='))];
+      assert.deepEqual(empty, whole);
     });
 
     test('a query that cannot be read answers 400', async () => {
@@ -395,6 +397,8 @@ onBothDatabases('hostile input', (database) => {
     test('headers that are too large answer 431', async () => {
       const answer = await service.call('GET', '/auth/me', { headers: { 'x-large': MARKER.repeat(2000) } });
       assert.equal(answer.status, 431);
+      const { info } = await ok(service.call('GET', '/openapi.json'));
+      assert.match(info.description, /431/);
     });
 
     test('what is no HTTP is refused with the headers of every other answer', async () => {

@@ -106,7 +106,7 @@ onBothDatabases('lesson 2: a list shows nothing that its reader may not read by 
         assert.deepEqual(rows.map(keyOf), expected.map(keyOf), JSON.stringify(denial));
         if (total !== undefined) assert.equal(total, expected.length);
         for (const cursor of cursors) {
-          const parts: string[] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+          const parts: string[] = JSON.parse(Buffer.from(cursor.split('.')[0] ?? '', 'base64url').toString('utf8'));
           assert.ok(!parts.includes(item), `a cursor names ${item}`);
         }
       }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { POLICIES } from '../server/src/features/policies/index.ts';
+import { raiseEpoch } from '../server/src/kernel/storage/epochs.ts';
 import { addConnection, callAs } from './support/machines.ts';
 import { addPerson, addTenant, addToken, allPages, done, invalid, ok, refused, uniqueName } from './support/people.ts';
+import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
-import { addVault } from './support/vaults.ts';
+import { addSecret, addVault, secretUrl } from './support/vaults.ts';
 
 const allow = (action: string, resource: string, more: object = {}) => ({
   version: '2026-01-01',
@@ -133,6 +136,95 @@ onBothDatabases('policies', (database) => {
     const denied = await ask({ document: deny('secrets:*', 'vault/**'), ...question });
     assert.deepEqual([denied.decision, denied.reason, denied.matched[0].sid], ['deny', 'explicit_deny', 'no']);
     await invalid(service.call('POST', '/v1/policies/simulate', { body: question }), '/body');
+  });
+
+  test('simulating takes what the context leaves out from what is there, as a request would', async () => {
+    const vault = await addVault(service);
+    await addSecret(service, vault, 'a', { metadata: { tags: ['mine'] } });
+    const person = await addPerson(service);
+    const condition = {
+      environment: ['Prod', 'stg'],
+      tag_equals: ['mine'],
+      ip_cidr: ['127.0.0.0/8', '::1'],
+      mfa: [false],
+    };
+    const document = allow('secrets:read', `vault/${vault}/*`, { condition });
+    const name = await write({
+      ...document,
+      statement: [...document.statement, ...allow('policies:simulate', 'policy').statement],
+    });
+    await attach(name, { user: person.id });
+    const stored = await ok(service.call('GET', `/v1/policies/${name}`));
+    assert.deepEqual(stored.document.statement[0].condition.environment, ['production', 'staging']);
+    await ok(service.call('GET', secretUrl(vault, 'a'), { token: person.token }));
+    const question = { action: 'secrets:read', resource: `vault/${vault}/a` };
+    const decided = async (more: object, token = service.adminToken) =>
+      (await ok(service.call('POST', '/v1/policies/simulate', { token, body: { ...question, ...more } }))).decision;
+    const own = { principal: { user: person.id } };
+    assert.equal(await decided(own, person.token), 'allow', 'as the request itself');
+    assert.equal(await decided({ ...own, context: { tags: [] } }, person.token), 'deny', 'what the context gives wins');
+    assert.equal(await decided({ ...own, context: { environment: 'dev' } }, person.token), 'deny');
+    assert.equal(await decided(own), 'deny', 'from where others ask is not known');
+    assert.equal(await decided({ ...own, context: { ip: '127.0.0.1', mfa: false } }), 'allow');
+    assert.equal(
+      await decided({ ...own, resource: `vault/${vault}/none`, context: { ip: '127.0.0.1', mfa: false } }),
+      'deny',
+    );
+    // Who may not see a secret is not told its tags by asking what they would decide.
+    const other = await addPerson(service);
+    await attach(await write(allow('policies:simulate', 'policy')), { user: other.id });
+    const tagged = allow('secrets:read', '*', { condition: { tag_equals: ['mine'] } });
+    assert.equal(await decided({ document: tagged }), 'allow');
+    assert.equal(await decided({ document: tagged }, other.token), 'deny');
+    assert.equal(await decided({ document: tagged, resource: `vault/${vault}/a\0` }), 'deny');
+  });
+
+  test('lesson 24: actions and resources that no endpoint has are refused, with the nearest that one has', async () => {
+    const refusal = async (document: object, pointer: string) => {
+      const body = { name: uniqueName('bad'), document };
+      const answer = await service.call('POST', '/v1/policies', { body });
+      await invalid(Promise.resolve(answer), `/body/document/statement/0/${pointer}`);
+      return answer.body.error.message as string;
+    };
+    for (const [action, near] of [
+      ['secret:*', 'secrets:*'],
+      ['vault:read', 'vaults:read'],
+      ['secrets:raed', 'secrets:read'],
+      ['*:lits', '*:list'],
+    ] as const) {
+      const message = await refusal(deny(action, '*'), 'action/0');
+      assert.ok(message.includes(near) && !message.includes(action), message);
+    }
+    for (const [resource, near] of [
+      ['vaults/x', 'vault/<vault>/<path>'],
+      ['polices/*', 'policy/<name>'],
+      ['audit/x', 'audit'],
+      ['eaas/key/deeper', 'eaas/<name>'],
+    ] as const) {
+      const message = await refusal(deny('*', resource), 'resource/0');
+      assert.ok(message.includes(near) && !message.includes(resource), message);
+    }
+    const name = await write(deny('*:list', 'v*/**'));
+    const body = { document: deny('secret:*', '*') };
+    await invalid(service.call('PUT', `/v1/policies/${name}`, { body }), '/body/document/statement/0/action/0');
+  });
+
+  test('a policy that was stored before counts as it did', async () => {
+    const person = await addPerson(service);
+    const name = await write(allow('audit:read', 'audit'));
+    await attach(name, { user: person.id });
+    const { kernel } = service.app;
+    const odd = [{ effect: 'deny', action: ['secret:*'], resource: ['vaults/x'] }];
+    await asTheService(kernel.database, async (tx) => {
+      const [row] = await POLICIES.lockedWhere(tx, (eb) => eb.and({ tenant_id: kernel.operatorTenantId, name }));
+      assert.ok(row !== undefined);
+      const before = JSON.parse(row.document);
+      const document = JSON.stringify({ ...before, statement: [...before.statement, ...odd] });
+      await POLICIES.update(tx, row, { document });
+      await raiseEpoch(tx, kernel.operatorTenantId);
+    });
+    await ok(readAudit(person.token));
+    assert.deepEqual((await ok(service.call('GET', `/v1/policies/${name}`))).document.statement[1], odd[0]);
   });
 
   test('bad documents are refused with the place, and nothing is written', async () => {

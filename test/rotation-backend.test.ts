@@ -248,7 +248,7 @@ describe('refusals before anything changes', () => {
     await fails(answering('127.0.0.1').apply(named.current, named.next, signal), 'blocked_address');
     await fails(answering().apply(named.current, named.next, signal), 'unreachable');
     await fails(answering('192.0.2.1').apply(named.current, named.next, signal), 'blocked_address');
-    await fails(answering('8.8.8.8').apply(named.current, named.next, signal), 'blocked_address');
+    await fails(answering('8.8.8.8').apply(named.current, named.next, signal), 'tls_required');
   });
 
   test('an abort before the first login', async () => {
@@ -367,7 +367,7 @@ describe('TLS', () => {
 
   test('a certificate nobody vouches for is refused before the password is sent', async () => {
     const role = await newRole('', { host: 'localhost', tls: true });
-    await fails(local.apply(role.current, role.next, signal), 'unreachable');
+    await fails(local.apply(role.current, role.next, signal), 'tls_untrusted');
     await assertPasswords(role, 'current');
   });
 
@@ -385,7 +385,7 @@ describe('TLS', () => {
     for (const host of ['127.0.0.1', 'db.example']) {
       const role = await newRole('', { host, tls: true });
       const guard = new AddressGuard(['db.example', '127.0.0.0/8'], async () => ['127.0.0.1']);
-      await fails(new PostgresRole(guard).apply(role.current, role.next, signal), 'unreachable');
+      await fails(new PostgresRole(guard).apply(role.current, role.next, signal), 'tls_untrusted');
     }
   });
 
@@ -402,7 +402,7 @@ describe('TLS', () => {
     const address = plain.address();
     assert.ok(address !== null && typeof address === 'object');
     const role = await newRole('', { host: 'localhost', tls: true, port: address.port });
-    await fails(local.apply(role.current, role.next, signal), 'unreachable');
+    await fails(local.apply(role.current, role.next, signal), 'tls_required');
   });
 });
 

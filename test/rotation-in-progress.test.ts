@@ -6,7 +6,7 @@ import { invalid, ok, refused, uniqueName } from './support/people.ts';
 import { freePort, newPostgresDatabase, type PostgresServer, query, startPostgres } from './support/postgres.ts';
 import { killService, pause, spawnService } from './support/process.ts';
 import { type Answer, call, onBothDatabases, type Service, startService } from './support/service.ts';
-import { addSecret, addVault, auditOf, runJobs, secretUrl } from './support/vaults.ts';
+import { addSecret, addVault, auditOf, pathsIn, runJobs, secretUrl } from './support/vaults.ts';
 
 /** Rotations that change the password of a role in a real PostgreSQL, through the API. */
 
@@ -224,13 +224,22 @@ onBothDatabases('rotation through a backend', (database) => {
       [wrong.value.replace(PASSWORD, 'not-the-password'), 'login_refused'],
       [locked.value, 'not_permitted'],
       [(await newRole()).value.replace('127.0.0.1', '10.255.255.1'), 'blocked_address'],
+      [(await newRole()).value.replace('"tls":false', '"tls":true'), 'tls_required'],
     ];
+    const failed: string[] = [];
     for (const [value, failure] of rows) {
       const path = await make(value);
       const { rotation_id } = await rotate(path);
       const done = await ended(path);
       assert.deepEqual(done.rotation_status, { rotation_id, status: 'failed', failure });
       assert.deepEqual([done.version, done.value, done.rotated_at], [1, value, null]);
+      failed.push(path);
+      assert.match(
+        (await service.call('GET', '/metrics')).text,
+        new RegExp(`cv_rotations_failed_total{failure="${failure}"} [1-9]`),
+      );
+      const logged = service.logs.filter((line) => line.includes(rotation_id) && line.includes('a rotation failed'));
+      assert.ok(logged.length === 1 && logged[0]?.includes(failure) && !logged[0].includes(PASSWORD), logged.join());
       const [entry] = await entriesOf(path);
       assert.deepEqual([entry.decision, entry.details.failure, entry.details.state], ['error', failure, 'unchanged']);
       const kept = await service.app.kernel.database.read
@@ -241,6 +250,12 @@ onBothDatabases('rotation through a backend', (database) => {
       assert.equal(kept.sealed_next, null, 'the value that was tried is forgotten');
       await ok(send('PUT', secretUrl(vault, path), { value: JSON.stringify(login('someone')) }));
     }
+    const good = await make((await newRole()).value);
+    await rotate(good);
+    await ended(good);
+    const found = await pathsIn(service, vault, 'rotation=failed&limit=2');
+    assert.ok(failed.every((path) => found.includes(path)) && !found.includes(good), found.join());
+    await invalid(send('GET', `/v1/vaults/${vault}/secrets?rotation=failed&deleted=true`), '/query/rotation');
   });
 
   test('how it ended cannot be told: it stays in progress until the job finds out', async () => {

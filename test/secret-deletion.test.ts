@@ -76,6 +76,63 @@ onBothDatabases('deleted secrets', (database) => {
     assert.equal(await count(vault), 4);
   });
 
+  test('are listed to who may list them, and each can be chosen by its number or id', async () => {
+    const vault = await addVault(service);
+    const made: { id: string; secret_id: number; path: string }[] = [];
+    for (const [path, tag] of [
+      ['a/x', 'first'],
+      ['a/x', 'second'],
+      ['b', 'third'],
+    ] as const) {
+      made.push(await addSecret(service, vault, path, { value: tag, metadata: { tags: [tag] } }));
+      await ok(send('DELETE', secretUrl(vault, path)));
+    }
+    await addSecret(service, vault, 'living');
+    const [first, second, third] = made;
+    assert.ok(first && second && third);
+    const listed = async (query = '', token = service.adminToken) => {
+      const found: { id: string; deleted_at: string; metadata: unknown }[] = [];
+      let cursor: string | null = '';
+      do {
+        const url: string = `/v1/vaults/${vault}/secrets?deleted=true&${query}&cursor=${cursor}`;
+        const page = await ok(send('GET', url, undefined, token));
+        found.push(...page.secrets);
+        cursor = page.next_cursor;
+      } while (cursor !== null);
+      return found;
+    };
+    const ids = async (query = '', token = service.adminToken) =>
+      (await listed(query, token)).map(({ id }) => id).sort();
+    const all = made.map(({ id }) => id).sort();
+    assert.deepEqual([await ids(), await ids('limit=1')], [all, all]);
+    assert.ok((await listed()).every(({ deleted_at }) => Date.parse(deleted_at) > 0));
+    assert.deepEqual([await ids('prefix=a/'), await ids('tags=third')], [[first.id, second.id].sort(), [third.id]]);
+    assert.deepEqual(await ids('type=password'), []);
+    assert.deepEqual(await pathsIn(service, vault, 'deleted=false'), ['living']);
+
+    const person = await addPerson(service);
+    await refused(
+      send('GET', `/v1/vaults/${vault}/secrets?deleted=true`, undefined, person.token),
+      403,
+      'INSUFFICIENT_PRIVILEGE',
+    );
+    await addPolicy(service, { user: person.id }, [{ action: ['secrets:list'], resource: [`vault/${vault}/a/*`] }]);
+    assert.deepEqual(await ids('', person.token), [first.id, second.id].sort());
+    assert.ok((await listed('', person.token)).every(({ metadata }) => metadata === null));
+    assert.deepEqual(await ids('tags=first', person.token), [], 'a filter tells no tags');
+
+    const restore = (path: string, body: object) => send('POST', secretUrl(vault, path, 'restore'), body);
+    await refused(restore('a/x', { secret_id: third.secret_id }), 404, 'SECRET_NOT_FOUND');
+    await refused(restore('b', { secret_id: first.id }), 404, 'SECRET_NOT_FOUND');
+    assert.equal((await ok(restore('a/x', { secret_id: first.secret_id }))).id, first.id);
+    assert.equal(await readValue(service, vault, 'a/x'), 'first');
+    await refused(restore('a/x', { secret_id: second.id }), 409, 'SECRET_ALREADY_EXISTS');
+    await ok(send('POST', secretUrl(vault, 'a/x', 'move'), { to_path: 'a/y' }));
+    assert.equal((await ok(restore('a/x', { secret_id: second.id }))).id, second.id);
+    await refused(restore('a/x', { secret_id: second.id }), 404, 'SECRET_NOT_FOUND');
+    assert.deepEqual(await ids(), [third.id]);
+  });
+
   test('come back with their history, rotation and number', async () => {
     const vault = await addVault(service);
     const made = await addSecret(service, vault, 'a', { type: 'password', rotation: { interval_days: 3 } });

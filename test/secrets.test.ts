@@ -96,7 +96,7 @@ onBothDatabases('secrets', (database) => {
     assert.deepEqual(second, { ...made, version: 2, updated_at: second.updated_at });
     assert.ok(second.updated_at > made.updated_at);
     const third = await ok(put(path, { metadata: { owner: 'bob' } }));
-    assert.deepEqual([third.version, third.metadata], [3, { owner: 'bob', tags: [] }]);
+    assert.deepEqual([third.version, third.metadata], [3, { description: 'd', owner: 'bob', tags: ['t'] }]);
     assert.equal(await readValue(service, vault, path), 'two');
     const fourth = await ok(put(path, { rotation: { interval_days: 5, generator: {} } }));
     assert.equal(fourth.version, 4);
@@ -109,6 +109,30 @@ onBothDatabases('secrets', (database) => {
     await invalid(put(path, { value: 'x', environment: 'staging' }), '/body/environment');
     await invalid(put(path, { value: 'x', protection: 'fortress' }), '/body/protection');
     assert.equal((await ok(send('GET', secretUrl(vault, path)))).version, 5);
+  });
+
+  test('metadata merges: what is given replaces, null removes, the rest stays', async () => {
+    const { path } = await make({ metadata: { description: 'd', tags: ['t', 'u'], ticket: 'X-1' } });
+    const changed = async (metadata: object) => (await ok(put(path, { metadata }))).metadata;
+    assert.deepEqual(await changed({ owner: 'ann' }), {
+      description: 'd',
+      owner: 'ann',
+      tags: ['t', 'u'],
+      ticket: 'X-1',
+    });
+    assert.deepEqual(await changed({ description: null, ticket: 'X-2', never: null }), {
+      owner: 'ann',
+      tags: ['t', 'u'],
+      ticket: 'X-2',
+    });
+    assert.deepEqual(await changed({ tags: ['v'] }), { owner: 'ann', tags: ['v'], ticket: 'X-2' });
+    assert.deepEqual(await changed({ tags: null, owner: null, ticket: null }), { tags: [] });
+    await invalid(put(path, { metadata: { owner: 1 } }), '/body/metadata/owner');
+    const many = (n: number, from = 0) =>
+      Object.fromEntries(Array.from({ length: n }, (_, i) => [`k${from + i}`, 'x']));
+    await ok(put(path, { metadata: many(60) }));
+    await invalid(put(path, { metadata: many(10, 60) }), '/body/metadata');
+    await ok(put(path, { metadata: { ...many(4, 60), k0: null } }));
   });
 
   test('each version can be read with the metadata it had', async () => {

@@ -169,7 +169,11 @@ onBothDatabases('personal access tokens', (database) => {
 
     test('ends with it, by time', async () => {
       const parent = await addToken(service, member.token, { ttl_days: 1 });
-      const child = await addToken(service, parent.token, { ttl_days: 365 });
+      const long = { name: 'long', ttl_days: 365 };
+      const refusal = await service.call('POST', '/auth/tokens', { token: parent.token, body: long });
+      await invalid(Promise.resolve(refusal), '/body/ttl_days');
+      assert.match(refusal.body.error.message, /ends within a day|at most 1 day /);
+      const child = await addToken(service, parent.token);
       assert.equal(child.expires_at, parent.expires_at);
       service.clock.advance(DAY_MS);
       await isDead(child.token);

@@ -60,12 +60,13 @@ onBothDatabases('import and export', (database) => {
 
     test('of a .env file takes its names as paths, below a prefix', async () => {
       const vault = await addVault(service);
-      const dotenv = `# shop\nexport DB_URL="postgres://u:p@h/d?x=1#y"\nEMPTY_OK=' '\nMULTI='a\nb'\nplain=x # note\n`;
+      const dotenv = `# shop\nexport DB_URL="postgres://u:p@h/d?x=1#y"\nBLANK=' '\nEMPTY=\nMULTI='a\nb'\nplain=x # note\n`;
       const answer = await ok(bring(vault, { dotenv, prefix: 'shop/env' }));
-      assert.equal(answer.created, 4);
+      assert.equal(answer.created, 5);
       assert.deepEqual(await ok(take(vault)), {
+        'shop/env/BLANK': ' ',
         'shop/env/DB_URL': 'postgres://u:p@h/d?x=1#y',
-        'shop/env/EMPTY_OK': ' ',
+        'shop/env/EMPTY': '',
         'shop/env/MULTI': 'a\nb',
         'shop/env/plain': 'x',
       });
@@ -99,7 +100,7 @@ onBothDatabases('import and export', (database) => {
         [{ secrets: { a: 'x', 'b//c': 'x', z: 'x' } }, '/body/secrets/b~1~1c'],
         [{ secrets: { a: 'x', 'b c': 'x' } }, '/body/secrets/?'],
         [{ secrets: { a: 'x', 'b/rotate': 'x' } }, '/body/secrets/b~1rotate'],
-        [{ secrets: { a: 'x', b: '' } }, '/body/secrets/b'],
+        [{ secrets: { a: 'x', b: '' }, type: 'password' }, '/body/secrets/b'],
         [{ secrets: { a: 'x', there: 'not json' } }, '/body/secrets/there'],
         [{ secrets: { a: '{}', b: 'not json' }, type: 'json' }, '/body/secrets/b'],
         [{ secrets: { a: 'x', b: 'y'.repeat(1024 * 1024 + 1) } }, '/body/secrets/b'],

@@ -39,7 +39,14 @@ import {
 import { PqcKeys, pqcFeature } from './features/pqc/index.ts';
 import { referenceFeature } from './features/reference/index.ts';
 import { searchFeature } from './features/search/index.ts';
-import { fortressVaults, purgeSecrets, SecretReader, secretIds, secretsFeature } from './features/secrets/index.ts';
+import {
+  fortressVaults,
+  purgeSecrets,
+  SecretReader,
+  secretIds,
+  secretsFeature,
+  visibleAttributes,
+} from './features/secrets/index.ts';
 import { sessionsFeature } from './features/sessions/index.ts';
 import { tenantsFeature } from './features/tenants/index.ts';
 import { purgeTokens, tokenizationFeature } from './features/tokenization/index.ts';
@@ -131,6 +138,7 @@ function featuresOf(kernel: Kernel, { heads, state, approvals, certificates, dec
     policiesFeature({
       clientIdOf: async (db, tenantId, text) => (await findConnection(db, tenantId, text))?.client_id,
       policiesOfConnection: connectionPolicies,
+      attributesOf: visibleAttributes,
     }),
     vaultsFeature(kernel, {
       secretIds,

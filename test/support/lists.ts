@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { DECLARATIONS } from '../../server/src/declarations.ts';
-import { type EndpointDeclaration, NONE } from '../../server/src/kernel/endpoint.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
+import { placeOfCursor } from '../../server/src/kernel/list-cursor.ts';
 import { INPUTS, type Input, nameOf } from './endpoint-inputs.ts';
 import { type Side, send, senderOf } from './isolation.ts';
 import type { Answer, Service } from './service.ts';
@@ -9,11 +10,6 @@ import type { Answer, Service } from './service.ts';
 export const LISTS = DECLARATIONS.filter(
   (declaration) => declaration.credentials.includes('pat') && placeOfCursor(declaration) !== null,
 );
-
-export function placeOfCursor({ query, body }: EndpointDeclaration): 'query' | 'body' | null {
-  if (query !== NONE && 'cursor' in query.properties) return 'query';
-  return body !== NONE && 'cursor' in body.properties ? 'body' : null;
-}
 
 export function withQuery(declaration: EndpointDeclaration, input: Input, more: Record<string, string>): Input {
   if (placeOfCursor(declaration) === 'query') return { ...input, query: { ...input.query, ...more } };

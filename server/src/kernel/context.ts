@@ -16,7 +16,7 @@ import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
 import { isConceivable } from './authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
-import { reachInVault, vaultsByName } from './authz/reach.ts';
+import { certainReach, reachInVault, vaultsByName } from './authz/reach.ts';
 import type { Call, ResourceAttributes } from './call.ts';
 import type { MacKey } from './crypto/keyring.ts';
 import { Decisions, RightsChanged } from './decisions.ts';
@@ -56,6 +56,8 @@ export class Context {
   epoch = NaN;
   /** What the request proved beyond knowing a credential. */
   proofs: Proofs = NO_PROOFS;
+  /** Which list is asked for, with its filters; null if this is no list. */
+  listAsked: string | null = null;
   /** Headers the rule adds to a successful answer. */
   readonly replyHeaders: Record<string, string> = {};
   /** What else will be recorded with this request: see `alsoRecord`. */
@@ -290,11 +292,21 @@ export class Context {
 
   /** Where in a vault the caller may do this: what lies elsewhere need not be looked at, what lies there is still decided on. */
   reach(action: string, vault: string): PathRange[] {
-    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
+    return this.#rangesIn(reachInVault, action, vault, {});
+  }
+
+  /** Whether the caller may ask this of the vault as it is described, whatever there is in it. */
+  isReachCertain(vault: string, attributes: ResourceAttributes): boolean {
+    return this.#rangesIn(certainReach, this.declaration.permission, vault, attributes).length > 0;
+  }
+
+  #rangesIn(rangesOf: typeof reachInVault, action: string, vault: string, attributes: ResourceAttributes): PathRange[] {
+    const { environment, tags } = attributes;
+    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now, environment, tags };
     const request = { action, resource: vaultResource(vault), context };
     return this.decide(({ ceilings, policies }) =>
       withinCeiling(ceilings, request) === 'ok'
-        ? intersection(reachInVault(policies, action, vault, context), placesInVault(ceilings, vault))
+        ? intersection(rangesOf(policies, action, vault, context), placesInVault(ceilings, vault))
         : [],
     );
   }
@@ -308,8 +320,8 @@ export class Context {
   }
 
   /** For what answers with as much as the caller may see: it is refused only to who may see nothing at all. */
-  authorizeWithin(resource: string, ranges: readonly PathRange[], attributes: ResourceAttributes = {}): void {
-    if (ranges.length === 0) this.authorize(resource, attributes);
+  authorizeWithin(resource: string, isAnythingSeen: boolean, attributes: ResourceAttributes): void {
+    if (!isAnythingSeen) this.authorize(resource, attributes);
     this.resource = resource;
     this.isAuthorized = true;
   }

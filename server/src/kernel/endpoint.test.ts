@@ -38,6 +38,10 @@ test('a consistent declaration stands, frozen', () => {
 test('a declaration that contradicts itself is refused when it is made', () => {
   const wrong: [string, Partial<EndpointDeclaration>][] = [
     ['params do not fit the path', { params: NONE }],
+    [
+      'an open object',
+      { method: 'POST', body: object({ any: Type.Record(Type.String({ pattern: '^a$' }), Type.String()) }) },
+    ],
     ['params are in another order', { path: '/v1/{b}/{a}', params: object({ a: Type.String(), b: Type.String() }) }],
     ['public, but with a permission', { credentials: 'public', tenant: NONE }],
     [

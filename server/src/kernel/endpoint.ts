@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from 'typebox';
 import { type ApprovalKind, PENDING_STATUS } from './approval.ts';
+import { addDeclaredActions, addDeclaredForms } from './authz/declared-words.ts';
 import { addPlaintextAction } from './authz/plaintext-actions.ts';
 import type { Context } from './context.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
@@ -68,6 +69,10 @@ export interface EndpointDeclaration {
   permission: string | None;
   /** What it is asked on: a template over the path's parameters, or `loaded` if the handler decides with `ctx.authorize`. */
   resource: string | 'loaded' | None;
+  /** Where it is `loaded`: the forms that a resource decided on has. `{name}` is one segment, `{path*}` one or more. */
+  loads?: readonly string[];
+  /** Actions beside its permission that its rule asks about. */
+  alsoAsks?: readonly string[];
   rate: RateClass;
   /** The lowest plan whose tenants may use it. */
   tier: 'professional' | 'enterprise' | None;
@@ -112,6 +117,8 @@ export function endpoint<const E extends EndpointDeclaration>(declaration: E): E
   const problem = inconsistency(declaration);
   if (problem !== null) throw new Error(`endpoint ${declaration.name}: ${problem}`);
   if (declaration.plaintext === true) addPlaintextAction(declaration.permission);
+  addDeclaredActions(declaration.permission, ...(declaration.alsoAsks ?? []));
+  addDeclaredForms(...(declaration.loads ?? [declaration.resource]));
   return Object.freeze(declaration);
 }
 
@@ -204,6 +211,8 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   beforeEnrolment: true,
   permission: true,
   resource: true,
+  loads: true,
+  alsoAsks: true,
   rate: true,
   tier: true,
   region: true,
@@ -224,10 +233,21 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   errors: true,
 };
 
+/** What no schema speaks of would pass unchecked: whether further members are refused, or what they must be, is written out. */
+function hasOpenObject(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  const { type, additionalProperties } = schema as { type?: unknown; additionalProperties?: unknown };
+  if (type === 'object' && additionalProperties === undefined) return true;
+  return Object.values(schema).some(hasOpenObject);
+}
+
 /** What the declaration says twice must agree. */
 function inconsistency(e: EndpointDeclaration): string | null {
   const unknown = Object.keys(e).filter((field) => !(field in FIELDS));
   if (unknown.length > 0) return `nothing enforces ${unknown}`;
+  for (const part of [e.params, e.query, e.body]) {
+    if (part !== NONE && hasOpenObject(part)) return 'an object of its input says nothing of further members';
+  }
   const isPublic = e.credentials === 'public';
   const templated = [...e.path.matchAll(/\{([a-z_]+)\*?\}/g)].map((m) => String(m[1]));
   const declared = e.params === NONE ? [] : Object.keys(e.params.properties);
@@ -240,6 +260,7 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (isPublic && e.tier !== NONE) return 'only a caller that is known has a plan';
   if (e.plaintext !== false && e.permission === NONE) return 'what shows or takes values demands a permission';
   if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource go together';
+  if ((e.resource === 'loaded') !== (e.loads !== undefined)) return 'a loaded resource, and only that, says its forms';
   if (!isPublic && e.audit === NONE) return 'what needs a credential is audited';
   if (e.approval !== NONE && (isPublic || e.effect !== 'change' || e.status === PENDING_STATUS)) {
     return 'only a change by somebody known can wait for approval, and is told from one that need not by its status';

@@ -55,6 +55,10 @@ export const ERROR_CODES = {
   UNAVAILABLE: [503, 'The store or the audit log cannot be used now: repeat after `Retry-After` seconds.'],
 } as const satisfies Record<string, readonly [number, string]>;
 
+/** What is refused before it is a request has another status, whichever endpoint it was meant for. */
+export const BEFORE_A_REQUEST =
+  'A connection whose headers are too large is answered 431, and one that takes too long to send them 408, both with `INVALID_REQUEST`, before any endpoint is found.';
+
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 export interface FieldProblem {
@@ -98,7 +102,10 @@ export function invalid(fields: FieldProblem[]): CofferError {
   const first = fields[0];
   const where = first === undefined ? '' : `: ${first.pointer || '/'} ${first.reason}`;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
-  return new CofferError('VALIDATION_FAILED', `The request is not valid${where}${more}.`, { details: { fields } });
+  const message = `The request is not valid${where}${more}`;
+  // Some reasons are whole sentences.
+  const end = /[.?!]$/.test(message) ? '' : '.';
+  return new CofferError('VALIDATION_FAILED', message + end, { details: { fields } });
 }
 
 export function invalidField(pointer: string, reason: string): CofferError {

@@ -4,6 +4,7 @@ import Type from 'typebox';
 import { ANY_TOKEN, CREDENTIAL_KINDS, type EndpointDeclaration, endpoint, errorCodes } from './endpoint.ts';
 import { ERROR_CODES } from './errors.ts';
 import { openApiDocument } from './openapi.ts';
+import { object } from './wire.ts';
 
 const BASE = {
   noun: 'secrets',
@@ -18,7 +19,7 @@ const BASE = {
   plaintext: true,
   audit: 'secrets:read',
   effect: 'read',
-  params: Type.Object({ vault: Type.String({ description: 'Its vault.' }), path: Type.String() }),
+  params: object({ vault: Type.String({ description: 'Its vault.' }), path: Type.String() }),
   query: 'none',
   body: 'none',
   bodyBytesMax: 1024,
@@ -35,7 +36,7 @@ const read = endpoint({
   method: 'GET',
   path: PATH,
   summary: 'Read a secret',
-  query: Type.Object({ version: Type.Optional(Type.Integer({ minimum: 1, description: 'Which one.' })) }),
+  query: object({ version: Type.Optional(Type.Integer({ minimum: 1, description: 'Which one.' })) }),
 });
 const write = endpoint({
   ...BASE,
@@ -46,7 +47,7 @@ const write = endpoint({
   description: 'Adds a version.',
   effect: 'change',
   rate: 'write',
-  body: Type.Object({ value: Type.String() }),
+  body: object({ value: Type.String() }),
   errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
 });
 const remove = endpoint({
@@ -56,7 +57,7 @@ const remove = endpoint({
   path: PATH,
   summary: 'Delete a secret',
   effect: 'change',
-  body: Type.Object({ reason: Type.Optional(Type.String()) }),
+  body: object({ reason: Type.Optional(Type.String()) }),
   status: 204,
   output: 'none',
 });

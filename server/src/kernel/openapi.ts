@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox';
 import { PENDING_STATUS, PendingApproval } from './approval.ts';
 import { type CredentialKind, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
-import { ERROR_CODES, type ErrorCode } from './errors.ts';
+import { BEFORE_A_REQUEST, ERROR_CODES, type ErrorCode } from './errors.ts';
 
 type Json = Record<string, unknown>;
 
@@ -77,7 +77,8 @@ const INFO_DESCRIPTION = [
   'Coffer keeps secrets: it stores, versions, rotates and serves them, and records who asked for what.',
   'Every path also answers with `/v1` added or removed: `/v1/vaults` is `/vaults`, `/auth/me` is `/v1/auth/me`.',
   'Bodies are JSON in UTF-8, and an unknown field is refused. Timestamps are ISO 8601 in UTC. A list answers with ' +
-    '`next_cursor`: give it back as `cursor` for the next page; it is null on the last one.',
+    '`next_cursor`: give it back as `cursor` for the next page; it is null on the last one. It works with the same filters only.',
+  BEFORE_A_REQUEST,
 ].join('\n\n');
 
 const SECURITY_SCHEMES = {

@@ -24,6 +24,7 @@ import type { IdempotentRequest, SavedAnswer } from './limits/idempotency.ts';
 import { PLANS } from './limits/rate-classes.ts';
 import type { RateState } from './limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from './limits/request-limits.ts';
+import { type CursorPlace, placeOfCursor, withBoundCursor, withPlainCursor } from './list-cursor.ts';
 import type { Principal } from './principal.ts';
 import { adviceFor } from './storage/advice.ts';
 import type { Tx } from './storage/database.ts';
@@ -50,6 +51,7 @@ export interface ReadyEndpoint extends BoundEndpoint {
   validate: InputValidator;
   serialize(result: unknown): string;
   declaredErrors: ReadonlySet<ErrorCode>;
+  cursorPlace: CursorPlace | null;
 }
 
 export function makeReady(bound: BoundEndpoint, serialize: (result: unknown) => string): ReadyEndpoint {
@@ -59,6 +61,7 @@ export function makeReady(bound: BoundEndpoint, serialize: (result: unknown) => 
     serialize,
     validate: inputValidator(declaration),
     declaredErrors: new Set(errorCodes(declaration)),
+    cursorPlace: placeOfCursor(declaration),
   };
 }
 
@@ -337,12 +340,18 @@ function fillTemplate(template: string, params: Readonly<Record<string, string>>
 }
 
 /** A change that waits for approval ends its handler: what is stored is the answer then. */
-function answerOf({ declaration, handler }: ReadyEndpoint, ctx: Context, input: Input): Promise<unknown> {
+function answerOf(endpoint: ReadyEndpoint, ctx: Context, input: Input): Promise<unknown> {
+  const { declaration, handler, cursorPlace } = endpoint;
+  if (cursorPlace !== null) return listPage(endpoint, ctx, cursorPlace, input);
   if (declaration.approval === NONE) return handler(ctx, input);
   return handler(ctx, input).catch((error) => {
     if (ctx.pending === null) throw error;
     return ctx.pending;
   });
+}
+
+async function listPage({ handler }: ReadyEndpoint, ctx: Context, place: CursorPlace, input: Input): Promise<unknown> {
+  return withBoundCursor(ctx, await handler(ctx, await withPlainCursor(ctx, place, input)));
 }
 
 function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): Omit<Reply, 'headers'> {

@@ -4,6 +4,7 @@ import Type from 'typebox';
 import { ANY_TOKEN, endpoint, errorCodes } from './endpoint.ts';
 import { ERROR_CODES } from './errors.ts';
 import { endpointsMarkdown, errorsMarkdown, whoMayCall } from './reference-docs.ts';
+import { object } from './wire.ts';
 
 const BASE = {
   method: 'GET',
@@ -43,7 +44,7 @@ const vault = endpoint({
   permission: 'vaults:read',
   resource: 'vault/{name}',
   audit: 'vaults:read',
-  params: Type.Object({ name: Type.String() }),
+  params: object({ name: Type.String() }),
   tier: 'enterprise',
   errors: ['NOT_FOUND'],
 });
@@ -58,7 +59,7 @@ const removal = endpoint({
   audit: 'vaults:delete',
   effect: 'change',
   approval: 'vault_delete',
-  params: Type.Object({ name: Type.String() }),
+  params: object({ name: Type.String() }),
 });
 const tenants = endpoint({
   ...BASE,
@@ -68,6 +69,7 @@ const tenants = endpoint({
   tenant: 'operator',
   permission: 'tenants:list',
   resource: 'loaded',
+  loads: ['vault/{vault}'],
   audit: 'a|b',
 });
 

@@ -1,5 +1,5 @@
 import { CREDENTIAL_NAMES, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
-import { ERROR_CODES, type ErrorCode } from './errors.ts';
+import { BEFORE_A_REQUEST, ERROR_CODES, type ErrorCode } from './errors.ts';
 import { PLAN_QUOTAS, QUOTAS } from './limits/quotas.ts';
 import { PLANS } from './limits/rate-classes.ts';
 
@@ -22,7 +22,18 @@ export function endpointsMarkdown(declarations: readonly EndpointDeclaration[]):
 export function errorsMarkdown(): string {
   const rows = Object.entries(ERROR_CODES).map(([name, [status, meaning]]) => [code(name), String(status), meaning]);
   const shape = 'Every refusal is `{"error": {"code", "message", "request_id", "details"?}}`. Decide by `code`.';
-  return ['# Error codes', '', GENERATED, '', shape, '', ...table(['Code', 'HTTP', 'Meaning'], rows), ''].join('\n');
+  return [
+    '# Error codes',
+    '',
+    GENERATED,
+    '',
+    shape,
+    '',
+    BEFORE_A_REQUEST,
+    '',
+    ...table(['Code', 'HTTP', 'Meaning'], rows),
+    '',
+  ].join('\n');
 }
 
 export function quotasMarkdown(): string {

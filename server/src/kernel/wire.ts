@@ -1,6 +1,6 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox';
 import { type IdPrefix, idPattern } from './ids.ts';
-import { CURSOR_LENGTH_MAX } from './storage/cursor.ts';
+import { BINDING_LENGTH, CURSOR_LENGTH_MAX } from './storage/cursor.ts';
 
 /** Pieces of wire schemas that every contract uses. */
 
@@ -13,14 +13,51 @@ export function object<P extends TProperties>(properties: P) {
   return Type.Object(properties, { additionalProperties: false });
 }
 
+/** Keys of one form with values of one kind. Closed too: TypeBox checks the values of no key that does not have the form. */
+export function record<V extends TSchema>(
+  keyPattern: string,
+  value: V,
+  options: { maxProperties: number; description?: string },
+) {
+  return Type.Record(Type.String({ pattern: keyPattern }), value, { ...options, additionalProperties: false });
+}
+
 export function id(prefix: IdPrefix) {
   return Type.String({ pattern: idPattern(prefix), description: `An id that begins with ${prefix}_.` });
 }
+
+/** For what people call by a name, in paths. */
+export const idOrName = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern: '^[A-Za-z0-9._-]+$',
+  description: 'Its id or its name.',
+});
+/** A person, by either. */
+export const userIdOrEmail = Type.String({
+  minLength: 1,
+  maxLength: 254,
+  pattern: '^[!-.0-~]+$',
+  description: 'A user, by id or e-mail address.',
+});
 
 /** For ids in paths: any short text is looked up and then not found, so that a wrong id is a 404 and not a puzzle. */
 export const idParam = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
 
 export const timestampText = Type.String({ format: 'date-time', description: 'ISO 8601 in UTC, with milliseconds.' });
+
+/** A time by which a list is filtered: a timestamp, or a date, which is its first moment in UTC. */
+export function timeFilter(description: string) {
+  return Type.Optional(
+    Type.String({
+      maxLength: 40,
+      pattern: TIME_FILTER_PATTERN,
+      description: `${description} A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which begins at midnight UTC.`,
+    }),
+  );
+}
+const TIME_FILTER_PATTERN =
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.][0-9]{1,9})?)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2}))?$';
 
 export function nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()]);
@@ -48,7 +85,10 @@ export const pageQuery = {
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: CURSOR_LENGTH_MAX, description: '`next_cursor` of the page before.' }),
+    Type.String({
+      maxLength: CURSOR_LENGTH_MAX + BINDING_LENGTH,
+      description: '`next_cursor` of the page before, with the same filters.',
+    }),
   ),
 };
 export const PageQuery = object(pageQuery);

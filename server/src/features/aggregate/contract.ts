@@ -14,6 +14,7 @@ export const aggregateSecrets = endpoint({
   tenant: 'own',
   permission: 'secrets:aggregate',
   resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
   rate: 'aggregate',
   bulk: true,
   tier: NONE,

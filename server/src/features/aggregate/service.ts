@@ -3,12 +3,12 @@ import { intersection, type PathRange } from '../../kernel/authz/path-ranges.ts'
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
+import { boundCursor } from '../../kernel/list-cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   isWithin,
   openedValues,
   prefixRange,
-  reachOf,
   type SummaryRow,
   secretResource,
   vaultWithin,
@@ -17,7 +17,7 @@ import {
 } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 
-const READABLE: Wanted = { every: ['secrets:aggregate'], some: ['secrets:read'] };
+const READABLE: Wanted = ['secrets:aggregate', 'secrets:read'];
 
 /** Which secrets is decided and recorded first; their values are then opened and written one by one, and never all held. */
 export async function aggregate(
@@ -27,8 +27,7 @@ export async function aggregate(
 ): Promise<Streamed> {
   const within = prefixRange(query.prefix);
   refuseOutOfScope(ctx, vaultName, within);
-  const ranges = reachOf(ctx, vaultName, READABLE);
-  const vault = await vaultWithin(ctx, vaultName, ranges);
+  const { vault, ranges } = await vaultWithin(ctx, vaultName, READABLE);
   const isReadable = (row: SummaryRow) => row.protection === 'standard' && isWithin(ctx, vaultName, row, READABLE);
   const page = await visiblePage(ctx, {
     vault,
@@ -44,6 +43,7 @@ export async function aggregate(
       ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'aggregate' });
     }
   } else ctx.leaveUnrecorded(vaultName, page.rows.length);
+  const next_cursor = await boundCursor(ctx, page.next_cursor);
   return new Streamed(pieces());
 
   async function* pieces(): AsyncGenerator<string> {
@@ -54,7 +54,7 @@ export async function aggregate(
       yield separator + JSON.stringify({ path, type, value, version });
       separator = ',';
     }
-    yield `],"next_cursor":${JSON.stringify(page.next_cursor)}}`;
+    yield `],"next_cursor":${JSON.stringify(next_cursor)}}`;
   }
 }
 

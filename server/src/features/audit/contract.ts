@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { ROW_PROBLEMS } from '../../kernel/integrity/row-verification.ts';
-import { id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
+import { id, nextCursor, nullable, object, oneOf, pageQuery, timeFilter, timestampText } from '../../kernel/wire.ts';
 
 /** Fifteen digits stay below 2^53. */
 const SEQ_MAX = 999_999_999_999_999;
@@ -43,7 +43,6 @@ export const AuditRecord = object({
 export type AuditRecord = Static<typeof AuditRecord>;
 
 const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 1200, description }));
-const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', maxLength: 40, description }));
 
 const common = {
   noun: 'audit',
@@ -79,8 +78,8 @@ export const listAudit = endpoint({
     actor: filter('Id, name (e-mail address) or key (token id) of who acted.'),
     action: filter('For example secrets:read; with a final * everything that begins so, as vault_* or secrets:*.'),
     resource: filter('The resource, exactly; with a final * everything that begins so.'),
-    from: time('At or after this time.'),
-    to: time('Before this time.'),
+    from: timeFilter('At or after this time.'),
+    to: timeFilter('Before this time.'),
     decision: Type.Optional(oneOf(DECISIONS)),
   }),
   output: object({ entries: Type.Array(AuditRecord), next_cursor: nextCursor }),

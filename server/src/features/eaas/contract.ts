@@ -17,7 +17,7 @@ export const PLAINTEXT_BYTES_MAX = 1024 * 1024;
 /** What the longest plaintext becomes, with room for the longest name. */
 const ENVELOPE_CHARS_MAX = Math.ceil(PLAINTEXT_BYTES_MAX / 3) * 4 + 256;
 const BATCH_ITEMS_MAX = 1000;
-const DELETE_REASON_LENGTH_MIN = 10;
+export const DELETE_REASON_LENGTH_MIN = 10;
 const AAD_CHARS_MAX = 16 * 1024;
 /** In JSON a byte may take six characters (`\u0001`). */
 const PLAINTEXT_BODY_MAX = 6 * PLAINTEXT_BYTES_MAX + 6 * AAD_CHARS_MAX + BODY_BYTES_DEFAULT;

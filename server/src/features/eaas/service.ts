@@ -3,6 +3,7 @@ import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { destroyKeys } from '../../kernel/crypto/keyring.ts';
 import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
+import { demandedReason } from '../../kernel/demanded-reason.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -13,7 +14,7 @@ import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/data
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
-import { type EncryptionKeyDetail, listKeys, readKey } from './contract.ts';
+import { DELETE_REASON_LENGTH_MIN, type EncryptionKeyDetail, listKeys, readKey } from './contract.ts';
 import { purposeOf } from './key-material.ts';
 import * as store from './store.ts';
 
@@ -124,7 +125,8 @@ export async function rotateAll(tx: Tx, keys: RekeyedTenant, now: number): Promi
 }
 
 /** Everything that was sealed with it is lost: that takes the protection off first, a reason, and where the plan has it a second person. */
-export async function remove(ctx: Context, name: string, reason: string): Promise<Deleted> {
+export async function remove(ctx: Context, name: string, text: string): Promise<Deleted> {
+  const reason = demandedReason(text, DELETE_REASON_LENGTH_MIN);
   return ctx.change(async (tx) => {
     const row = await locked(ctx, tx, name);
     if (row.delete_protection === 1) {

@@ -26,6 +26,7 @@ const common = {
   method: 'GET',
   permission: 'eso:read',
   resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
   rate: 'read',
   audit: 'eso:read',
   effect: 'read',

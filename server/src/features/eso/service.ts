@@ -23,7 +23,7 @@ import {
 import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 
-const READABLE: Wanted = { every: [], some: ['eso:read'] };
+const READABLE: Wanted = ['eso:read'];
 
 /**
  * The operator takes a 404 for "the secret is gone" and may remove it from a cluster: only what is deleted, where the caller may read, is one.
@@ -98,9 +98,8 @@ function refuseAbsentVersion(error: unknown): never {
 }
 
 export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.operatorVault>) {
-  const ranges = reachOf(ctx, vaultName, READABLE);
-  if (ranges.length === 0) refuseEmptyReach(ctx, vaultName);
-  const vault = await vaultWithin(ctx, vaultName, ranges);
+  if (reachOf(ctx, vaultName, READABLE).length === 0) refuseEmptyReach(ctx, vaultName);
+  const { vault, ranges } = await vaultWithin(ctx, vaultName, READABLE);
   const page = await visiblePage(ctx, {
     vault,
     ranges,

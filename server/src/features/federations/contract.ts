@@ -8,6 +8,7 @@ import {
   object,
   oneOf,
   pageQuery,
+  record,
   resourceName,
   timestampText,
 } from '../../kernel/wire.ts';
@@ -31,7 +32,7 @@ const provider = oneOf(
   'The CI system. For github, gitlab and bitbucket what is known of them is filled in.',
 );
 const claimValue = Type.Union([Type.String({ maxLength: 512 }), Type.Integer(), Type.Boolean()]);
-const claims = Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.:/-]{1,128}$' }), claimValue, {
+const claims = record('^[A-Za-z0-9_.:/-]{1,128}$', claimValue, {
   maxProperties: CLAIMS_MAX,
   description: 'Claims that the token must have, with exactly these values.',
 });

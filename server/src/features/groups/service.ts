@@ -8,10 +8,10 @@ import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
-import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { lockUser } from '../users/index.ts';
+import { findUserByIdOrEmail, lockUser } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { type Group, type GroupMember, readGroup } from './contract.ts';
 import * as store from './store.ts';
@@ -57,18 +57,19 @@ export async function list(ctx: Context, query: Query<typeof contract.listGroups
 
 const GROUPS: Items<store.CountedGroup> = {
   permissions: [readGroup.permission],
-  resources: ({ group_id }) => [`group/${group_id}`],
+  resources: namesOf,
 };
 
-export async function read(ctx: Context, groupId: string): Promise<Group> {
-  const row = await store.findGroup(ctx.database.read, ctx.tenantId, groupId);
+export async function read(ctx: Context, idOrName: string): Promise<Group> {
+  const { group_id } = await groupNamed(ctx, ctx.database.read, idOrName);
+  const row = await store.findGroup(ctx.database.read, ctx.tenantId, group_id);
   if (row === undefined) throw notFound('group');
   return toWire(row);
 }
 
-export async function update(ctx: Context, groupId: string, body: Body<typeof contract.updateGroup>): Promise<Group> {
+export async function update(ctx: Context, idOrName: string, body: Body<typeof contract.updateGroup>): Promise<Group> {
   return ctx.change(async (tx) => {
-    await lockedGroup(ctx, tx, groupId);
+    const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     await store.updateGroup(tx, ctx.tenantId, groupId, body.description);
     const row = await store.findGroup(tx, ctx.tenantId, groupId);
     if (row === undefined) throw notFound('group');
@@ -77,17 +78,20 @@ export async function update(ctx: Context, groupId: string, body: Body<typeof co
 }
 
 /** What a group gives, or keeps from its members, outlives the credential that changed it, so one with limits cannot: it would lift them. */
-export async function remove(ctx: Context, groupId: string, others: GroupNeighbours): Promise<Deleted> {
+export async function remove(ctx: Context, idOrName: string, others: GroupNeighbours): Promise<Deleted> {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
-    const row = await lockedGroup(ctx, tx, groupId);
+    const row = await lockedGroup(ctx, tx, idOrName);
+    const { group_id: groupId } = row;
     ctx.describe({ name: row.name });
     const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
     await others.forget(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
     await raiseEpoch(tx, ctx.tenantId);
     if (rights.length > 0) {
-      await ctx.needsApproval(tx, { differences: [{ what: `group ${row.name}`, before: { rights }, after: null }] });
+      const differences = [{ what: `group ${row.name}`, before: { rights }, after: null }];
+      // By its name another group could be meant by the time it is approved.
+      await ctx.needsApproval(tx, { basis: { group: groupId }, differences });
     }
     return DELETED;
   });
@@ -95,14 +99,15 @@ export async function remove(ctx: Context, groupId: string, others: GroupNeighbo
 
 export async function addMember(
   ctx: Context,
-  groupId: string,
-  userId: string,
+  idOrName: string,
+  idOrEmail: string,
   others: GroupNeighbours,
 ): Promise<GroupMember> {
   ctx.requireUnrestricted();
-  ctx.describe({ user: userId });
   return ctx.change(async (tx) => {
-    await lockedGroup(ctx, tx, groupId);
+    const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
+    const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
+    ctx.describe({ user: userId });
     if ((await lockUser(tx, ctx.tenantId, userId)) === undefined) throw notFound('user');
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
     const groups = await store.groupsOfUser(tx, ctx.tenantId, userId);
@@ -120,8 +125,8 @@ export async function addMember(
   });
 }
 
-export async function listMembers(ctx: Context, groupId: string, query: Query<typeof contract.listGroupMembers>) {
-  if ((await store.findGroup(ctx.database.read, ctx.tenantId, groupId)) === undefined) throw notFound('group');
+export async function listMembers(ctx: Context, idOrName: string, query: Query<typeof contract.listGroupMembers>) {
+  const { group_id: groupId } = await groupNamed(ctx, ctx.database.read, idOrName);
   const [after = ''] = decodeCursor(query.cursor, idForm('user')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const page = await store.listMembers(ctx.database.read, ctx.tenantId, groupId, after, limit);
@@ -131,14 +136,15 @@ export async function listMembers(ctx: Context, groupId: string, query: Query<ty
 
 export async function removeMember(
   ctx: Context,
-  groupId: string,
-  userId: string,
+  idOrName: string,
+  idOrEmail: string,
   others: GroupNeighbours,
 ): Promise<Deleted> {
   ctx.requireUnrestricted();
-  ctx.describe({ user: userId });
   return ctx.change(async (tx) => {
-    await lockedGroup(ctx, tx, groupId);
+    const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
+    const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
+    ctx.describe({ user: userId });
     if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
     await raiseEpoch(tx, ctx.tenantId);
     const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
@@ -152,8 +158,22 @@ function joining(userId: string, groupId: string, before: string[] | null, after
   return { differences: [{ what: `what ${userId} may do as a member of ${groupId}`, before, after }] };
 }
 
-async function lockedGroup(ctx: Context, tx: Tx, groupId: string): Promise<store.GroupRow> {
-  const row = await store.lockGroup(tx, ctx.tenantId, groupId);
+/** A policy may call a group by its id or its name, and so may a request: to be denied under one is enough. */
+function namesOf({ group_id, name }: Pick<store.GroupRow, 'group_id' | 'name'>): string[] {
+  return [`group/${group_id}`, `group/${name}`];
+}
+
+async function groupNamed(ctx: Context, db: Reader | Tx, idOrName: string): Promise<store.GroupRow> {
+  const row = await store.findGroupByIdOrName(db, ctx.tenantId, idOrName);
+  if (row === undefined) throw notFound('group');
+  for (const name of namesOf(row)) ctx.refuseDenied(ctx.declaration.permission, name);
+  ctx.resource = `group/${row.group_id}`;
+  return row;
+}
+
+async function lockedGroup(ctx: Context, tx: Tx, idOrName: string): Promise<store.GroupRow> {
+  const { group_id } = await groupNamed(ctx, tx, idOrName);
+  const row = await store.lockGroup(tx, ctx.tenantId, group_id);
   if (row === undefined) throw notFound('group');
   return row;
 }

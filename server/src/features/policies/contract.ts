@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { environmentText } from '../../kernel/authz/environment.ts';
 import { PolicyDocument } from '../../kernel/authz/policy.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import {
@@ -209,7 +210,7 @@ export const simulatePolicy = endpoint({
   path: '/v1/policies/simulate',
   summary: 'Ask what would be decided, without doing it',
   description:
-    'With `principal`, all that counts for them is asked; with `policy` or `document`, that alone. The very evaluator that guards requests answers.',
+    'With `principal`, all that counts for them is asked; with `policy` or `document`, that alone. The very evaluator that guards requests answers. What `context` leaves out is taken from what is there: the environment and tags of the vault or secret, as far as you may see them, and your own address and second factor if the principal is you.',
   permission: 'policies:simulate',
   resource: 'policy',
   rate: 'read',
@@ -227,7 +228,7 @@ export const simulatePolicy = endpoint({
         ip: Type.Optional(Type.String({ maxLength: 64 })),
         mfa: Type.Optional(Type.Boolean()),
         time: Type.Optional(Type.String({ format: 'date-time', maxLength: 40 })),
-        environment: Type.Optional(Type.String({ maxLength: 32 })),
+        environment: Type.Optional(environmentText),
         tags: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 64 })),
       }),
     ),

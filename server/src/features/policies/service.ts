@@ -1,9 +1,18 @@
 import type { Proposal } from '../../kernel/approval.ts';
-import { evaluate } from '../../kernel/authz/evaluate.ts';
-import { type CompiledPolicy, compilePolicy, type PolicyDocument, PolicyError } from '../../kernel/authz/policy.ts';
+import { refuseUndeclared } from '../../kernel/authz/declared-words.ts';
+import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
+import { type AccessContext, evaluate } from '../../kernel/authz/evaluate.ts';
+import {
+  type CompiledPolicy,
+  compilePolicy,
+  type PolicyDocument,
+  PolicyError,
+  type PolicyStatement,
+} from '../../kernel/authz/policy.ts';
 import { touchesVault } from '../../kernel/authz/reach.ts';
 import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
 import { membershipPolicy } from '../../kernel/authz/vault-roles.ts';
+import type { ResourceAttributes } from '../../kernel/call.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
@@ -17,7 +26,7 @@ import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/data
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
-import { findUser, findUserByEmail, type UserRow } from '../users/index.ts';
+import { findUser, findUserByIdOrEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
 import type * as contract from './contract.ts';
@@ -34,18 +43,20 @@ export interface PolicyPorts {
   clientIdOf(db: Reader, tenantId: string, text: string): Promise<string | undefined>;
   /** All that counts for it. */
   policiesOfConnection(ctx: Context, clientId: string): Promise<CompiledPolicy[]>;
+  /** What a request for it would be decided with, as far as the caller may know it. */
+  attributesOf(ctx: Context, resource: string): Promise<ResourceAttributes>;
 }
 
 export async function create(ctx: Context, body: Body<typeof contract.createPolicy>): Promise<Policy> {
   ctx.requireUnrestricted();
   if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
-  refuseBadDocument(body.name, body.document);
+  const { document } = checkedDocument(body.name, body.document);
   const row: store.PolicyRow = {
     tenant_id: ctx.tenantId,
     name: body.name,
     policy_id: newId('policy', ctx.now),
     description: body.description ?? '',
-    document: JSON.stringify(body.document),
+    document: JSON.stringify(document),
     version: 1,
     created_at: ctx.now,
     updated_at: ctx.now,
@@ -94,7 +105,7 @@ export async function read(ctx: Context, name: string) {
 
 export async function update(ctx: Context, name: string, body: Body<typeof contract.updatePolicy>): Promise<Policy> {
   ctx.requireUnrestricted();
-  const compiled = refuseBadDocument(name, body.document);
+  const { document, compiled } = checkedDocument(name, body.document);
   return ctx.change(async (tx) => {
     await lockQuota(tx, ctx.tenantId, 'policies');
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
@@ -105,7 +116,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     const changed: store.PolicyRow = {
       ...row,
       description: body.description ?? row.description,
-      document: JSON.stringify(body.document),
+      document: JSON.stringify(document),
       version: row.version + 1,
       updated_at: ctx.now,
     };
@@ -120,7 +131,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     if (isInUse && changed.document !== row.document) {
       await ctx.requireProofToGrant((vault) => touchesVault(compiled, vault));
       const differences = [
-        { what: 'document', before: JSON.parse(row.document), after: body.document },
+        { what: 'document', before: JSON.parse(row.document), after: document },
         { what: 'attached to', before: await principalsWith(tx, ctx.tenantId, name), after: 'the same' },
       ];
       await ctx.needsApproval(tx, { basis: { version: row.version }, differences });
@@ -212,27 +223,42 @@ export async function detach(ctx: Context, ports: PolicyPorts, name: string, wan
 }
 
 export async function simulate(ctx: Context, ports: PolicyPorts, body: Body<typeof contract.simulatePolicy>) {
-  const policies = await simulatedPolicies(ctx, ports, body);
-  const { ip, mfa, environment, tags, time } = body.context ?? {};
+  const principal =
+    body.principal === undefined ? null : await principalOf(ctx.database.read, ports, ctx.tenantId, body.principal);
+  const policies = await simulatedPolicies(ctx, ports, body, principal);
+  const { time, environment, ...told } = body.context ?? {};
   const at = time === undefined ? ctx.now : Date.parse(time);
   if (!Number.isFinite(at)) throw invalidField('/body/context/time', 'must be a time such as 2026-11-14T10:00:00.000Z');
-  const context = { ip, mfa, environment, tags, time: at };
+  const context = {
+    ...callerFacts(ctx, principal),
+    ...(await ports.attributesOf(ctx, body.resource)),
+    ...told,
+    ...(environment !== undefined && { environment: canonicalEnvironment(environment) }),
+    time: at,
+  };
   const { decision, reason, matched } = evaluate(policies, { action: body.action, resource: body.resource, context });
   return { decision, reason, matched };
+}
+
+/** What is known of a request only while it is made: so of the caller's own. */
+function callerFacts(ctx: Context, principal: FoundPrincipal | null): Pick<AccessContext, 'ip' | 'mfa'> {
+  const { kind, id } = ctx.principal;
+  return principal?.kind === kind && principal.id === id ? { ip: ctx.call.address, mfa: ctx.isMfaFresh } : {};
 }
 
 /** With a principal: what counts for them, and, if a policy or document is given too, as if that were attached to them. */
 async function simulatedPolicies(
   ctx: Context,
   ports: PolicyPorts,
-  { policy, document, principal }: Body<typeof contract.simulatePolicy>,
+  { policy, document }: Body<typeof contract.simulatePolicy>,
+  principal: FoundPrincipal | null,
 ): Promise<CompiledPolicy[]> {
   if (policy !== undefined && document !== undefined) throw invalidField('/body', 'has policy and document: give one');
-  if (policy === undefined && document === undefined && principal === undefined) {
+  if (policy === undefined && document === undefined && principal === null) {
     throw invalidField('/body', 'needs policy, document or principal');
   }
-  const policies = principal === undefined ? [] : await policiesOfPrincipal(ctx, ports, principal);
-  if (document !== undefined) policies.push(refuseBadDocument('document', document));
+  const policies = principal === null ? [] : await policiesOfPrincipal(ctx, ports, principal);
+  if (document !== undefined) policies.push(checkedDocument('document', document).compiled);
   if (policy !== undefined) {
     const row = await store.findPolicy(ctx.database.read, ctx.tenantId, policy);
     if (row === undefined) throw notFound('policy');
@@ -241,9 +267,8 @@ async function simulatedPolicies(
   return policies;
 }
 
-async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, wanted: PolicyPrincipal) {
+async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, principal: FoundPrincipal) {
   const { read } = ctx.database;
-  const principal = await principalOf(read, ports, ctx.tenantId, wanted);
   if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compiledPolicy);
   if (principal.kind === 'app_connection') return ports.policiesOfConnection(ctx, principal.id);
   const user = await findUser(read, ctx.tenantId, principal.id);
@@ -286,13 +311,23 @@ export async function touchedBy(
   return (vault) => policies.some((policy) => touchesVault(policy, vault));
 }
 
-function refuseBadDocument(name: string, document: PolicyDocument): CompiledPolicy {
+/** The document as it is stored: what it names is there to be matched, and environments have their full names. */
+function checkedDocument(name: string, sent: PolicyDocument): { document: PolicyDocument; compiled: CompiledPolicy } {
   try {
-    return compilePolicy(name, document);
+    const compiled = compilePolicy(name, sent);
+    refuseUndeclared(sent);
+    return { document: { ...sent, statement: sent.statement.map(canonicalStatement) }, compiled };
   } catch (error) {
     if (error instanceof PolicyError) throw invalidField(`/body/document${error.pointer}`, error.reason);
     throw error;
   }
+}
+
+function canonicalStatement(statement: PolicyStatement): PolicyStatement {
+  const { condition } = statement;
+  if (condition?.environment === undefined) return statement;
+  const environment = [...new Set(condition.environment.map(canonicalEnvironment))];
+  return { ...statement, condition: { ...condition, environment } };
 }
 
 interface FoundPrincipal {
@@ -320,8 +355,7 @@ async function principalOf(
     if (found === undefined) throw notFound('group');
     return { kind: 'group', id: found.group_id };
   }
-  const name = user ?? '';
-  const found = (await findUser(db, tenantId, name)) ?? (await findUserByEmail(db, tenantId, name.toLowerCase()));
+  const found = await findUserByIdOrEmail(db, tenantId, user ?? '');
   if (found === undefined) throw notFound('user');
   return { kind: 'user', id: found.user_id };
 }

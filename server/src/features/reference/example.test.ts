@@ -5,6 +5,7 @@ import { Compile } from 'typebox/compile';
 import { ANY_TOKEN, type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
 import { idPattern } from '../../kernel/ids.ts';
 import { plainSchema } from '../../kernel/openapi.ts';
+import { object } from '../../kernel/wire.ts';
 import { getDocs } from './contract.ts';
 import { curlExample, exampleOf } from './example.ts';
 
@@ -20,13 +21,13 @@ const BASE: EndpointDeclaration = {
   status: 204,
 };
 
-const body = Type.Object({
+const body = object({
   name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$' }),
   owner: Type.String({ pattern: idPattern('user') }),
   ttl_days: Type.Integer({ minimum: 30, maximum: 365 }),
   kind: Type.Union([Type.Literal('a'), Type.Literal('b')]),
   until: Type.Union([Type.Null(), Type.String()]),
-  entries: Type.Array(Type.Object({ path: Type.String({ minLength: 2 }) }), { minItems: 1 }),
+  entries: Type.Array(object({ path: Type.String({ minLength: 2 }) }), { minItems: 1 }),
   labels: Type.Record(Type.String(), Type.String()),
   note: Type.Optional(Type.String({ maxLength: 1 })),
 });
@@ -52,9 +53,9 @@ test('the curl command quotes for the shell and leaves the token to it', () => {
     method: 'POST',
     path: '/v1/vaults/{vault}/secrets/{path*}',
     effect: 'change',
-    params: Type.Object({ vault: Type.String({ examples: ['a b'] }), path: Type.String() }),
-    query: Type.Object({ reason: Type.String({ examples: ['x&y'] }), limit: Type.Optional(Type.Integer()) }),
-    body: Type.Object({ value: Type.String({ examples: ["it's"] }) }),
+    params: object({ vault: Type.String({ examples: ['a b'] }), path: Type.String() }),
+    query: object({ reason: Type.String({ examples: ['x&y'] }), limit: Type.Optional(Type.Integer()) }),
+    body: object({ value: Type.String({ examples: ["it's"] }) }),
   });
   assert.equal(
     curlExample(e, 'https://coffer.example.com'),

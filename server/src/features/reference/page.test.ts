@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import Type from 'typebox';
 import { type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
 import { ERROR_CODES } from '../../kernel/errors.ts';
+import { object } from '../../kernel/wire.ts';
 import * as contract from './contract.ts';
 import { referencePage } from './page.ts';
 
@@ -35,8 +36,8 @@ test('text of a declaration never becomes markup', () => {
     noun: HOSTILE,
     audit: HOSTILE,
     effect: 'change',
-    params: Type.Object({ id: Type.String({ description: HOSTILE, examples: [HOSTILE] }) }),
-    body: Type.Object({ [HOSTILE]: Type.Literal(HOSTILE, { description: HOSTILE, pattern: '.' }) }),
+    params: object({ id: Type.String({ description: HOSTILE, examples: [HOSTILE] }) }),
+    body: object({ [HOSTILE]: Type.Literal(HOSTILE, { description: HOSTILE, pattern: '.' }) }),
     output: Type.Object({ [HOSTILE]: Type.Array(Type.Enum([HOSTILE])) }),
     raw: 'none',
   });

@@ -8,6 +8,7 @@ const common = {
   credentials: ANY_TOKEN,
   tenant: 'own',
   resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
   tier: NONE,
   region: 'forward',
   approval: NONE,

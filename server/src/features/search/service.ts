@@ -5,7 +5,6 @@ import {
   isWithin,
   openedValues,
   prefixRange,
-  reachOf,
   refuseInZeroKnowledge,
   type SummaryRow,
   vaultWithin,
@@ -14,14 +13,13 @@ import {
 } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 
-const SEARCHABLE: Wanted = { every: ['secrets:search'], some: ['secrets:read'] };
+const SEARCHABLE: Wanted = ['secrets:search', 'secrets:read'];
 /** Values opened for one call, at most. */
 const OPENED_MAX = 1000;
 
 /** What is looked for is not recorded: it may be a part of a secret. */
 export async function search(ctx: Context, vaultName: string, body: Body<typeof contract.searchSecrets>) {
-  const ranges = reachOf(ctx, vaultName, SEARCHABLE);
-  const vault = await vaultWithin(ctx, vaultName, ranges);
+  const { vault, ranges } = await vaultWithin(ctx, vaultName, SEARCHABLE);
   refuseInZeroKnowledge(vault, 'Content search');
   const isSearchable = (row: SummaryRow) => row.protection === 'standard' && isWithin(ctx, vaultName, row, SEARCHABLE);
   const page = await visiblePage(ctx, {

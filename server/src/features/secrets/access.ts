@@ -62,7 +62,7 @@ function decidedSecret(ctx: Context, found: FoundSecret | undefined, vault: stri
 }
 
 /** Of no vault's form. */
-const NO_VAULT = '';
+export const NO_VAULT = '';
 
 /** The secret, decided on as it is before the change begins; `lockForChange` decides again on what is then locked. */
 export async function secretForChange(

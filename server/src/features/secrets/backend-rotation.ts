@@ -25,7 +25,10 @@ const SCHEDULE_RETRY_MS = HOUR_MS;
 
 const RESUMED_AT_ONCE = 100;
 
-type Outcome = { ended: 'next' } | { ended: 'current'; failure: string } | { ended: 'unknown'; failure: string };
+const UNREACHABLE = 'The outside could not be asked which of the two values works: it is asked again.';
+const NEITHER = 'Neither the old nor the new value works: set the password by hand, and write it with PUT.';
+
+type Outcome = { ended: 'next' } | { ended: 'current' | 'unknown'; failure: string; message: string };
 
 /**
  * Rotations that change something outside. The new value is stored, sealed, before anything outside is touched, so that after a crash
@@ -122,6 +125,22 @@ export class BackendRotations {
     const next = await openValue(this.#kernel, tenant_id, vault.vault_id, pending);
     const outcome = await this.#bring(this.#backend(rotation.backend), current, next, how);
     await this.#record(vault, rotation, pending, next, outcome);
+    if (outcome.ended !== 'next') this.#tell(vault, rotation, outcome);
+  }
+
+  /** Nobody waits for a scheduled rotation: that it failed must be found without asking for it. */
+  #tell(
+    vault: VaultRow,
+    rotation: store.RotationRow,
+    { ended, failure, message }: Exclude<Outcome, { ended: 'next' }>,
+  ) {
+    this.#kernel.metrics.rotationsFailed.inc({ failure });
+    const { rotation_id, secret_id: secret, tenant_id: tenant } = rotation;
+    const state = ended === 'unknown' ? 'it is looked at again' : 'the old value stays';
+    this.#kernel.log.warn(
+      { tenant, vault: vault.name, secret, rotation: rotation_id, failure, what_to_do: message },
+      `a rotation failed; ${state}`,
+    );
   }
 
   async #bring(backend: RotationBackend, current: string, next: string, how: 'apply' | 'probe'): Promise<Outcome> {
@@ -129,16 +148,16 @@ export class BackendRotations {
     if (how === 'probe') {
       const working = await backend.probe(current, next, signal);
       if (working === 'next') return { ended: 'next' };
-      if (working === 'unreachable') return { ended: 'unknown', failure: 'unreachable' };
-      if (working === 'neither') return { ended: 'current', failure: 'neither_value_works' };
+      if (working === 'unreachable') return { ended: 'unknown', failure: 'unreachable', message: UNREACHABLE };
+      if (working === 'neither') return { ended: 'current', failure: 'neither_value_works', message: NEITHER };
     }
     try {
       await backend.apply(current, next, signal);
       return { ended: 'next' };
     } catch (error) {
       if (!(error instanceof BackendFailure)) throw error;
-      const { code: failure } = error;
-      return { ended: error.isUncertain ? 'unknown' : 'current', failure };
+      const { code: failure, message } = error;
+      return { ended: error.isUncertain ? 'unknown' : 'current', failure, message };
     }
   }
 

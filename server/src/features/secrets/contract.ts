@@ -30,8 +30,14 @@ const typeText = Type.String({
   pattern: '^[a-z][a-z0-9_]{0,63}$',
   description: 'api_key, password, token, database, …',
 });
-const value = Type.String({ maxLength: VALUE_BYTES_MAX, description: 'At most 1 MiB.' });
+const value = Type.String({
+  maxLength: VALUE_BYTES_MAX,
+  description: 'At most 1 MiB; may be empty where the type has no rule against it.',
+});
 const reason = lineOfText({ maxLength: 512 }, 'Why; kept with the version.');
+
+const furtherText = freeText(1024, 'Anything else.');
+const METADATA_FORM = { maxProperties: METADATA_KEYS_MAX + 3, propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } };
 
 const MetadataInput = Type.Object(
   {
@@ -39,13 +45,24 @@ const MetadataInput = Type.Object(
     owner: Type.Optional(lineOfText({ maxLength: 254 }, 'Who answers for it.')),
     tags: Type.Optional(Tags),
   },
-  {
-    additionalProperties: freeText(1024, 'Anything else.'),
-    maxProperties: METADATA_KEYS_MAX + 3,
-    propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' },
-  },
+  { ...METADATA_FORM, additionalProperties: furtherText },
 );
 export type MetadataInput = Static<typeof MetadataInput>;
+
+/** Of a change: what is left out stays as it is. */
+const MetadataChange = Type.Object(
+  {
+    description: Type.Optional(nullable(MetadataInput.properties.description)),
+    owner: Type.Optional(nullable(MetadataInput.properties.owner)),
+    tags: Type.Optional(nullable(Tags)),
+  },
+  {
+    ...METADATA_FORM,
+    additionalProperties: nullable(furtherText),
+    description: 'Keys given replace, null removes, others stay.',
+  },
+);
+export type MetadataChange = Static<typeof MetadataChange>;
 
 const Metadata = Type.Object(
   { tags: Type.Array(Type.String()), description: Type.Optional(Type.String()), owner: Type.Optional(Type.String()) },
@@ -101,8 +118,18 @@ const summary = {
   rotated_at: nullable(timestampText),
   next_rotation: nullable(timestampText),
 };
-export const SecretSummary = object(summary);
+const SecretSummary = object(summary);
 export type SecretSummary = Static<typeof SecretSummary>;
+
+const ListedSecret = object({
+  ...summary,
+  metadata: nullable({
+    ...Metadata,
+    description: 'Null where you may list the secret, but read neither it nor its metadata.',
+  }),
+  deleted_at: Type.Optional({ ...timestampText, description: 'Only of what is deleted.' }),
+});
+export type ListedSecret = Static<typeof ListedSecret>;
 
 export const Secret = object({
   ...summary,
@@ -137,6 +164,7 @@ const common = {
   credentials: ANY_CALLER,
   tenant: 'own',
   resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
   tier: NONE,
   region: 'forward',
   approval: NONE,
@@ -157,7 +185,8 @@ export const listSecrets = endpoint({
   name: 'listSecrets',
   path: '/v1/vaults/{vault}/secrets',
   summary: 'List the secrets you may see, without values',
-  description: 'Ordered by path, however deep. A page may hold fewer than asked for and still have a next one.',
+  description:
+    'Ordered by path, however deep; deleted ones in no order. A page may hold fewer than asked for and still have a next one.',
   permission: 'secrets:list',
   audit: 'secrets:list',
   params: vaultParam,
@@ -165,9 +194,15 @@ export const listSecrets = endpoint({
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
     tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only secrets with all of these.' })),
     type: Type.Optional(typeText),
+    rotation: Type.Optional(oneOf(['failed'], 'failed: only those whose latest rotation through a backend failed.')),
+    deleted: Type.Optional(
+      Type.Boolean({
+        description: 'true: those that are deleted and can be restored, instead of those that are there.',
+      }),
+    ),
     ...pageQuery,
   }),
-  output: object({ secrets: Type.Array(SecretSummary), next_cursor: nextCursor }),
+  output: object({ secrets: Type.Array(ListedSecret), next_cursor: nextCursor }),
   errors: ['VAULT_NOT_FOUND'],
 });
 
@@ -226,7 +261,7 @@ export const updateSecret = endpoint({
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
   body: object({
     value: Type.Optional(value),
-    metadata: Type.Optional(MetadataInput),
+    metadata: Type.Optional(MetadataChange),
     rotation: Type.Optional(nullable(Rotation)),
     reason: Type.Optional(reason),
     expected_version: expectedVersion,
@@ -266,9 +301,17 @@ export const restoreSecret = endpoint({
   name: 'restoreSecret',
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/restore',
-  summary: 'Undo the latest deletion at this path',
+  summary: 'Undo the latest deletion at this path, or that of one secret',
   permission: 'secrets:restore',
   audit: 'secrets:restore',
+  body: object({
+    secret_id: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), id('sec')], {
+        description:
+          'Which of those that were deleted at this path, by its integer `secret_id` or its `id`; the latest unless given.',
+      }),
+    ),
+  }),
   output: Secret,
   errors: [...MISSING, 'SECRET_ALREADY_EXISTS', 'MFA_REQUIRED'],
 });

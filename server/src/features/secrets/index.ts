@@ -42,7 +42,7 @@ export {
 } from './listing.ts';
 export { type DecidedRow, openedAcross, openedValues } from './opened.ts';
 export { openSample } from './opening-sample.ts';
-export { type PlacedSecret, placedSecret } from './placed.ts';
+export { type PlacedSecret, placedSecret, visibleAttributes } from './placed.ts';
 export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
 export { ROTATIONS } from './rotation-store.ts';
@@ -66,7 +66,7 @@ export function secretsFeature(kernel: Kernel, observers: SecretObservers, reade
       ),
       bind(contract.updateSecret, (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body)),
       bind(contract.deleteSecret, (ctx, { params }) => secrets.remove(ctx, params.vault, params.path)),
-      bind(contract.restoreSecret, (ctx, { params }) => secrets.restore(ctx, params.vault, params.path)),
+      bind(contract.restoreSecret, (ctx, { params, body }) => secrets.restore(ctx, params.vault, params.path, body)),
       bind(contract.listVersions, (ctx, { params, query }) =>
         listVersions(ctx, reader, params.vault, params.path, query),
       ),

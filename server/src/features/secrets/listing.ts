@@ -1,64 +1,79 @@
-import { recheck } from '../../kernel/acceptance.ts';
-import { intersection, justAfter, type PathRange, startingWith, union } from '../../kernel/authz/path-ranges.ts';
+import { intersection, isIn, justAfter, type PathRange, startingWith } from '../../kernel/authz/path-ranges.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { invalidField } from '../../kernel/errors.ts';
-import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
-import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/sealed-cursor.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { findVault, isLive, SECRET_IDS_MAX, type VaultRow, vaultNotFound } from '../vaults/index.ts';
-import { attributesOf, authorizedSecret, secretResource } from './access.ts';
+import { findVault, isLive, SECRET_IDS_MAX, type VaultRow, vaultAttributes, vaultNotFound } from '../vaults/index.ts';
+import { attributesOf, authorizedSecret, NO_VAULT, secretResource } from './access.ts';
 import type * as contract from './contract.ts';
-import { VERSION_MAX } from './contract.ts';
+import { type ListedSecret, VERSION_MAX } from './contract.ts';
+import { type DeletedSummaryRow, deletedSummaries } from './deleted-store.ts';
 import type { SecretReader } from './reading.ts';
+import { isAnyShown, type Scanned, type ScanRequest, scannedPage } from './scanned-page.ts';
 import * as store from './store.ts';
 import { metadataOf, summaryOf } from './wire.ts';
 
-/** Rows looked at for one page, at most: what lies among rows the caller may not see is found on a later page. */
-const SCAN_MAX = 5000;
-const CHUNK_MAX = 500;
 const PATH_FORM = /^[A-Za-z0-9._@+=/-]{1,1024}$/;
+const NUMBER_FORM = /^[1-9]\d{0,15}$/;
 const PREFIX_FORM = /^[A-Za-z0-9._@+=-][A-Za-z0-9._@+=/-]*$/;
 /** Enough for as many of each kind as a detail names. */
 const PAGES_FOR_IDS_MAX = 3;
 
-/** What the caller wants to do with each secret found: all of `every`, and at least one of `some`. */
-export interface Wanted {
-  every: readonly string[];
-  some: readonly string[];
-}
+/** What the caller must be allowed to do, all of it, with each secret found. */
+export type Wanted = readonly string[];
 
-/** To be listed a secret must be listable, and readable or at least describable. */
-export const SEEN: Wanted = { every: ['secrets:list'], some: ['secrets:read', 'secrets:read_metadata'] };
+/** To see that there is a secret, and where. */
+export const SEEN: Wanted = ['secrets:list'];
 
-export function reachOf(ctx: Context, vault: string, { every, some }: Wanted): PathRange[] {
-  let ranges = union(some.flatMap((action) => ctx.reach(action, vault)));
-  for (const action of every) ranges = intersection(ranges, ctx.reach(action, vault));
-  return ranges;
+export function reachOf(ctx: Context, vault: string, wanted: Wanted): PathRange[] {
+  const ranges = wanted.map((action) => ctx.reach(action, vault));
+  return ranges.reduce((left, right) => intersection(left, right));
 }
 
 export function isWithin(
   ctx: Context,
   vault: string,
   row: Pick<store.SecretRow, 'path' | 'environment' | 'tags'>,
-  { every, some }: Wanted,
+  wanted: Wanted,
 ): boolean {
   const resource = secretResource(vault, row.path);
   const attributes = attributesOf(row);
-  const may = (action: string) => ctx.may(action, resource, attributes);
-  return every.every(may) && some.some(may);
+  return wanted.every((action) => ctx.may(action, resource, attributes));
 }
 
-/** The vault, if the caller may find anything in it; refused before it is told whether there is such a vault. */
-export async function vaultWithin(ctx: Context, name: string, ranges: readonly PathRange[]): Promise<VaultRow> {
+/** Description, owner and tags are shown to who may read the secret, or at least its metadata. */
+function isDescribable(ctx: Context, vault: string, row: store.SummaryRow): boolean {
+  return DESCRIBING.some((action) => isWithin(ctx, vault, row, [action]));
+}
+const DESCRIBING = ['secrets:read', 'secrets:read_metadata'];
+
+/** A vault, and where in it the caller may find what they want. */
+export interface Within {
+  vault: VaultRow;
+  ranges: readonly PathRange[];
+}
+
+/**
+ * The vault, if the caller may find anything in it; refused before it is told whether there is such a vault. Where their rights depend on what a
+ * secret is, they may find something only if it is there: else an empty list would tell them of a vault that they may not know of.
+ */
+export async function vaultWithin(ctx: Context, name: string, wanted: Wanted): Promise<Within> {
+  const ranges = reachOf(ctx, name, wanted);
   if (ranges.length === 0) ctx.refuseHopeless(`vault/${name}`);
   const row = await findVault(ctx.database.read, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
-  ctx.authorizeWithin(`vault/${name}`, ranges, known && { environment: known.environment });
+  const attributes = vaultAttributes(known);
+  const isSeen = async () => {
+    // Asked also where there is no vault, so that it takes as long.
+    const secrets = secretsIn(ctx, known?.vault_id ?? NO_VAULT, ranges, {});
+    return isAnyShown(ctx, secrets, (secret) => isWithin(ctx, name, secret, wanted));
+  };
+  const mayFind = ranges.length > 0 && (ctx.isReachCertain(name, attributes) || (await isSeen()));
+  ctx.authorizeWithin(`vault/${name}`, mayFind, attributes);
   if (known === undefined) throw vaultNotFound();
-  return known;
+  return { vault: known, ranges };
 }
 
 export function prefixRange(prefix: string | undefined, pointer = '/query/prefix'): PathRange {
@@ -68,76 +83,95 @@ export function prefixRange(prefix: string | undefined, pointer = '/query/prefix
   return startingWith(prefix ?? '');
 }
 
-export interface PageRequest {
+export interface PageRequest extends ScanRequest<store.ListedRow> {
   vault: VaultRow;
   ranges: readonly PathRange[];
   filter: store.ListFilter;
-  cursor: string | undefined;
-  /** Where the cursor came from, if not in the query. */
-  cursorAt?: string;
-  limit: number;
-  isShown(row: store.ListedRow): boolean;
 }
 
-/**
- * A page of what may be seen, reading only where it may lie. The cost is bounded by rows looked at, not by the size of the vault; when
- * the bound is met first, the page is short and its cursor says, sealed, how far the search came.
- */
-export async function visiblePage(
+/** A page of what may be seen, reading only where it may lie. */
+export function visiblePage(
   ctx: Context,
-  request: PageRequest,
+  { vault, ranges, filter, ...request }: PageRequest,
 ): Promise<{ rows: store.ListedRow[]; next_cursor: string | null }> {
-  const { vault, limit } = request;
-  const after = await openedCursor(ctx, pathsOf(vault), request.cursor, request.cursorAt);
-  const rows: store.ListedRow[] = [];
-  let scanned = 0;
-  for (const range of request.ranges) {
-    let from = after !== null && after >= range.from ? justAfter(after) : range.from;
-    while (from < range.to) {
-      const chunk = Math.min(CHUNK_MAX, Math.max(limit + 1 - rows.length, 20));
-      const found = await store.summariesIn(
-        ctx.database.read,
-        ctx.tenantId,
-        vault.vault_id,
-        { from, to: range.to },
-        request.filter,
-        chunk,
-      );
-      for (const row of found) {
-        if (!request.isShown(row)) continue;
-        if (rows.length === limit) return { rows, next_cursor: cursorAt(rows.at(-1)?.path ?? '') };
-        rows.push(row);
-      }
-      const last = found.at(-1);
-      if (last === undefined || found.length < chunk) break;
-      scanned += found.length;
-      if (scanned >= SCAN_MAX) return { rows, next_cursor: await sealedCursor(ctx, pathsOf(vault), last.path) };
-      from = justAfter(last.path);
-      // On SQLite nothing else here lets others have a turn.
-      await nextTurn(ctx.tenantId);
-      await recheck(ctx);
-    }
-  }
-  return { rows, next_cursor: null };
+  return scannedPage(ctx, secretsIn(ctx, vault.vault_id, ranges, filter), request);
 }
 
-/** Where a page of this vault's secrets can end. */
-function pathsOf(vault: VaultRow): SearchedList {
-  return { name: vault.vault_id, form: PATH_FORM };
+/** By path. */
+function secretsIn(
+  ctx: Context,
+  vaultId: string,
+  ranges: readonly PathRange[],
+  filter: store.ListFilter,
+): Scanned<store.ListedRow> {
+  return {
+    list: { name: vaultId, form: PATH_FORM },
+    placeOf: ({ path }) => path,
+    async rowsAfter(place, limit) {
+      const rows: store.ListedRow[] = [];
+      for (const { from: start, to } of ranges) {
+        const from = place !== null && place >= start ? justAfter(place) : start;
+        if (from >= to) continue;
+        const range = { from, to };
+        const left = limit - rows.length;
+        rows.push(...(await store.summariesIn(ctx.database.read, ctx.tenantId, vaultId, range, filter, left)));
+        if (rows.length === limit) break;
+      }
+      return rows;
+    },
+  };
+}
+
+/** By number, which is how they are stored: their paths need not be different. */
+function deletedSecretsIn(ctx: Context, vault: VaultRow): Scanned<DeletedSummaryRow> {
+  return {
+    list: { name: `${vault.vault_id} deleted`, form: NUMBER_FORM },
+    placeOf: ({ secret_no }) => String(secret_no),
+    rowsAfter: (place, limit) =>
+      deletedSummaries(ctx.database.read, ctx.tenantId, vault.vault_id, Number(place ?? 0), limit),
+  };
 }
 
 export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.listSecrets>) {
-  const ranges = reachOf(ctx, vaultName, SEEN);
-  const vault = await vaultWithin(ctx, vaultName, ranges);
+  const { vault, ranges } = await vaultWithin(ctx, vaultName, SEEN);
+  const isListed = listedFor(ctx, vaultName, query);
+  const request = { cursor: query.cursor, limit: query.limit ?? LIST_LIMIT_DEFAULT };
+  if (query.deleted === true) {
+    if (query.rotation !== undefined)
+      throw invalidField('/query/rotation', 'is not asked of deleted secrets: leave one out');
+    const range = prefixRange(query.prefix);
+    const isShown = (row: DeletedSummaryRow) => isIn(range, row.path) && isMeant(row, query) && isListed(row);
+    const page = await scannedPage(ctx, deletedSecretsIn(ctx, vault), { ...request, isShown });
+    const shown = (row: DeletedSummaryRow) => ({
+      ...listedSecret(ctx, vaultName, row),
+      deleted_at: timestamp(row.deleted_at),
+    });
+    return { secrets: page.rows.map(shown), next_cursor: page.next_cursor };
+  }
   const page = await visiblePage(ctx, {
+    ...request,
     vault,
     ranges: intersection(ranges, [prefixRange(query.prefix)]),
-    filter: { type: query.type, tags: query.tags },
-    cursor: query.cursor,
-    limit: query.limit ?? LIST_LIMIT_DEFAULT,
-    isShown: (row) => isWithin(ctx, vaultName, row, SEEN),
+    filter: { type: query.type, tags: query.tags, isRotationFailed: query.rotation === 'failed' },
+    isShown: isListed,
   });
-  return { secrets: page.rows.map(summaryOf), next_cursor: page.next_cursor };
+  return { secrets: page.rows.map((row) => listedSecret(ctx, vaultName, row)), next_cursor: page.next_cursor };
+}
+
+/** Found by its tags, or by how its rotation went, a secret is shown only to who may know that of it. */
+function listedFor(ctx: Context, vault: string, { tags = [], rotation }: Query<typeof contract.listSecrets>) {
+  const isPlain = tags.length === 0 && rotation === undefined;
+  return (row: store.SummaryRow) => isWithin(ctx, vault, row, SEEN) && (isPlain || isDescribable(ctx, vault, row));
+}
+
+function isMeant(row: store.SummaryRow, { type, tags = [] }: Query<typeof contract.listSecrets>): boolean {
+  const own = metadataOf(row).tags;
+  return (type === undefined || row.type === type) && tags.every((tag) => own.includes(tag));
+}
+
+function listedSecret(ctx: Context, vault: string, row: store.SummaryRow): ListedSecret {
+  const summary = summaryOf(row);
+  return isDescribable(ctx, vault, row) ? summary : { ...summary, metadata: null };
 }
 
 /** For a vault's detail. */

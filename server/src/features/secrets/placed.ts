@@ -1,8 +1,32 @@
 import type { ResourceAttributes } from '../../kernel/call.ts';
+import type { Context } from '../../kernel/context.ts';
+import { parseSecretPath } from '../../kernel/http/secret-path.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { findVaultById } from '../vaults/index.ts';
+import { findVault, findVaultById, isLive, vaultAttributes } from '../vaults/index.ts';
 import { attributesOf } from './access.ts';
 import { findSecretById, findSecretByNo } from './store.ts';
+import { findSecret } from './write-store.ts';
+
+const RESOURCE = /^vault\/([A-Za-z0-9][A-Za-z0-9._-]{0,62})(?:\/(.+))?$/;
+const NOTHING_KNOWN: ResourceAttributes = {};
+
+/** What a vault or secret is decided on with, by its resource; as much of it as the caller may see. */
+export async function visibleAttributes(ctx: Context, resource: string): Promise<ResourceAttributes> {
+  const [, name, path] = RESOURCE.exec(resource) ?? [];
+  if (name === undefined || (path !== undefined && !parseSecretPath(path).ok)) return NOTHING_KNOWN;
+  const { read } = ctx.database;
+  const vault = await findVault(read, ctx.tenantId, name);
+  if (!isLive(vault)) return NOTHING_KNOWN;
+  const ofVault = vaultAttributes(vault);
+  const seesVault = ctx.may('vaults:read', `vault/${name}`, ofVault);
+  if (path === undefined) return seesVault ? ofVault : NOTHING_KNOWN;
+  const secret = await findSecret(read, ctx.tenantId, vault.vault_id, path);
+  // As a request for what is not there would be.
+  if (secret === undefined) return seesVault ? { environment: vault.environment } : NOTHING_KNOWN;
+  const attributes = attributesOf(secret);
+  const seesSecret = ['secrets:read', 'secrets:read_metadata'].some((action) => ctx.may(action, resource, attributes));
+  return seesSecret ? attributes : NOTHING_KNOWN;
+}
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 

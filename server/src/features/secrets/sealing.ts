@@ -45,7 +45,11 @@ export function fingerprintKey(kernel: Kernel, tenantId: string): Promise<MacKey
   return kernel.keyring.macKey(tenantId, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
 }
 
+const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
+
+/** An empty value has none: that two secrets hold nothing is no secret shared by two vaults. */
 export function fingerprintOf({ mac, version }: MacKey, value: string) {
+  if (value === '') return NO_FINGERPRINT;
   return { fingerprint: mac(Buffer.from(value, 'utf8')), fingerprint_version: version };
 }
 
@@ -56,9 +60,7 @@ export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer
   const fingerprints = await fingerprintKey(kernel, vault.tenant_id);
   const wrapDataKey: Sealer['wrapDataKey'] = (secretId, dataKey) => key.seal(dataKeyPlace(secretId), dataKey);
   const fingerprint: Sealer['fingerprint'] = ({ protection }, value) =>
-    vault.is_zero_knowledge === 1 || protection === 'fortress'
-      ? { fingerprint: null, fingerprint_version: null }
-      : fingerprintOf(fingerprints, value);
+    vault.is_zero_knowledge === 1 || protection === 'fortress' ? NO_FINGERPRINT : fingerprintOf(fingerprints, value);
   return {
     wrapDataKey,
     fingerprint,

@@ -3,7 +3,7 @@ import { LINE, readDatabaseValue } from './database-value.ts';
 import { isOpenSshKey, OPENSSH_LABEL } from './openssh-key.ts';
 import { isPrivateKeyBlock, type PemBlock, readPem } from './pem.ts';
 
-/** Types whose values have rules. Any other name of the same form is a type too, and takes any value. */
+/** Types whose values have rules. Any other name of the same form is a type too, and takes any value, an empty one included. */
 export const KNOWN_TYPES = [
   'api_key',
   'password',
@@ -32,7 +32,6 @@ const RULES: Readonly<Record<KnownType, (value: string) => string | null>> = {
 
 /** Why a value does not fit its type, as words that follow a JSON pointer; null if it fits. Never repeats the value. */
 export function valueProblem(type: string, value: string): string | null {
-  if (value === '') return 'must be at least one character';
   if (Buffer.byteLength(value) > VALUE_BYTES_MAX) return 'must be at most 1,048,576 bytes of UTF-8';
   // Half a surrogate pair has no UTF-8 form: sealed and opened again, it would be another character.
   if (!value.isWellFormed()) return 'must be well-formed Unicode, without half of a surrogate pair';
@@ -44,7 +43,7 @@ function isKnown(type: string): type is KnownType {
 }
 
 function lineProblem(value: string): string | null {
-  return LINE.test(value) ? null : 'must be one line of at most 4,096 characters, without control characters';
+  return LINE.test(value) ? null : 'must be one line of 1 to 4,096 characters, without control characters';
 }
 
 function databaseProblem(value: string): string | null {

@@ -29,6 +29,7 @@ import {
 } from './access.ts';
 import type * as contract from './contract.ts';
 import type { Rotation, Secret } from './contract.ts';
+import { findDeleted, lockDeleted } from './deleted-store.ts';
 import { environmentIn } from './fitting.ts';
 import type { ReadRow } from './read-store.ts';
 import type { SecretReader } from './reading.ts';
@@ -39,7 +40,7 @@ import { openNow, openValue, type SealedValue, type Sealer, sealerFor } from './
 import * as store from './store.ts';
 import { refuseBadValue } from './values.ts';
 import { appendVersion, insertFirst, tagPlace } from './versions.ts';
-import { secretOf, storedMetadata, summaryOf, wordsWithValue } from './wire.ts';
+import { mergedMetadata, secretOf, storedMetadata, summaryOf, wordsWithValue } from './wire.ts';
 
 const TYPE_DEFAULT = 'generic';
 /** Integer ids are drawn by lot: no counter that writers would queue for, and nothing to count up. */
@@ -208,7 +209,6 @@ export async function update(
   if (body.value === undefined && body.metadata === undefined && body.rotation === undefined) {
     throw invalidField('/body', 'needs value, metadata or rotation');
   }
-  const stored = body.metadata === undefined ? undefined : storedMetadata(body.metadata);
   const { vault } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
@@ -217,6 +217,7 @@ export async function update(
     requireVersion(ctx, row, body.expected_version);
     if (body.value !== undefined) refuseBadValue(vault, row.type, body.value, '/body/value');
     if (body.rotation != null) refuseBadRotation(vault, row.type, body.rotation, '/body/rotation');
+    const stored = body.metadata === undefined ? undefined : mergedMetadata(row, body.metadata);
     if (stored !== undefined) refuseRetagging(ctx, vaultName, row, stored.tags);
     const changed = await appendVersion(
       tx,
@@ -270,11 +271,18 @@ export async function remove(ctx: Context, vaultName: string, path: string) {
   });
 }
 
-export async function restore(ctx: Context, vaultName: string, path: string): Promise<Secret> {
-  const { vault } = await secretForChange(ctx, vaultName, path, store.findDeleted);
+export async function restore(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.restoreSecret>,
+): Promise<Secret> {
+  const { vault } = await secretForChange(ctx, vaultName, path, (db, tenantId, vaultId) =>
+    findDeleted(db, tenantId, vaultId, path, body.secret_id),
+  );
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
-    const row = await store.lockDeleted(tx, ctx.tenantId, vault.vault_id, path);
+    const row = await lockDeleted(tx, ctx.tenantId, vault.vault_id, path, body.secret_id);
     if (row === undefined) throw secretNotFound();
     ctx.authorize(secretResource(vaultName, path), attributesOf(row));
     requireProof(ctx, row);

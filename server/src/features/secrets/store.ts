@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import { type ExpressionBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
@@ -213,37 +213,6 @@ export async function lockSecretById(tx: Tx, tenantId: string, secretId: string)
   return row;
 }
 
-/** The latest of those that were deleted at this path. */
-export async function findDeleted(
-  db: Reader,
-  tenantId: string,
-  vaultId: string,
-  path: string,
-): Promise<SecretRow | undefined> {
-  return SECRETS.checked(db, await deletedByPath(db, tenantId, vaultId, path).executeTakeFirst());
-}
-
-export async function lockDeleted(
-  tx: Tx,
-  tenantId: string,
-  vaultId: string,
-  path: string,
-): Promise<SecretRow | undefined> {
-  return SECRETS.checked(tx, await deletedByPath(tx, tenantId, vaultId, path).forUpdate().executeTakeFirst());
-}
-
-function deletedByPath(db: Reader, tenantId: string, vaultId: string, path: string) {
-  return db
-    .selectFrom('secrets')
-    .selectAll()
-    .where('tenant_id', '=', tenantId)
-    .where('vault_id', '=', vaultId)
-    .where('deleted_no', '>', 0)
-    .where('path', '=', path)
-    .orderBy('deleted_at', 'desc')
-    .limit(1);
-}
-
 export async function updateSecret(
   tx: Tx,
   { tenant_id, secret_id }: Pick<SecretRow, 'tenant_id' | 'secret_id'>,
@@ -280,6 +249,8 @@ export async function replaceTags(
 
 export interface ListFilter {
   type?: string | undefined;
+  /** Only those whose latest rotation through a backend failed. */
+  isRotationFailed?: boolean | undefined;
   tags?: readonly string[] | undefined;
 }
 
@@ -301,6 +272,7 @@ export function summariesIn(
       .where('vault_id', '=', vaultId)
       .where('deleted_no', '=', 0);
     if (filter.type !== undefined) query = query.where('type', '=', filter.type);
+    if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('secrets'));
     return query.where('path', '>=', range.from).where('path', '<', range.to).orderBy('path').limit(limit).execute();
   }
   let query = db
@@ -320,7 +292,15 @@ export function summariesIn(
     .where('t.path', '<', range.to);
   for (const tag of others) query = query.where(hasTag(tag));
   if (filter.type !== undefined) query = query.where('s.type', '=', filter.type);
+  if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('s'));
   return query.orderBy('t.path').limit(limit).execute() as Promise<ListedRow[]>;
+}
+
+/** Ids of rotations are in the order of time. */
+function lastRotationFailed(secrets: 'secrets' | 's') {
+  const [tenantId, secretId] = [sql.ref(`${secrets}.tenant_id`), sql.ref(`${secrets}.secret_id`)];
+  return sql<SqlBool>`(select r.status from rotations r where r.tenant_id = ${tenantId} and r.secret_id = ${secretId}
+    order by r.rotation_id desc limit 1) = 'failed'`;
 }
 
 type TagJoin = Tables & { t: SecretTagRow; s: Tables['secrets'] };

@@ -5,6 +5,7 @@ import {
   METADATA_BYTES_MAX,
   METADATA_KEYS_MAX,
   type Metadata,
+  type MetadataChange,
   type MetadataInput,
   type Rotation,
   type Secret,
@@ -52,6 +53,12 @@ export function secretOf(
 export function metadataOf(row: Pick<SecretRow, 'metadata' | 'tags'>): Metadata {
   const texts = row.metadata === '{}' ? {} : (JSON.parse(row.metadata) as Record<string, string>);
   return { ...texts, tags: row.tags === '[]' ? [] : (JSON.parse(row.tags) as string[]) };
+}
+
+/** What is there with what is changed: keys given replace, null removes, others stay. */
+export function mergedMetadata(row: Pick<SecretRow, 'metadata' | 'tags'>, change: MetadataChange) {
+  const merged = Object.entries({ ...metadataOf(row), ...change }).filter(([, value]) => value !== null);
+  return storedMetadata(Object.fromEntries(merged) as MetadataInput);
 }
 
 /** What people send, as it is stored: tags apart, since secrets are found by them. */

@@ -10,6 +10,7 @@ const common = {
   credentials: ANY_CALLER,
   tenant: 'own',
   resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
   tier: NONE,
   region: 'forward',
   approval: NONE,

@@ -37,6 +37,10 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
   }
   const asked = ctx.now + (body.ttl_days ?? PAT_TTL_DAYS_DEFAULT) * DAY_MS;
   const isFromSession = principal.credential === 'session';
+  const longest = Math.floor((principal.expiresAt - ctx.now) / DAY_MS);
+  if (!isFromSession && body.ttl_days !== undefined && asked > principal.expiresAt) {
+    throw invalidField('/body/ttl_days', tooLong(longest));
+  }
   const issued = await issueToken(ctx.kernel, {
     tenantId: ctx.tenantId,
     userId: principal.id,
@@ -108,6 +112,12 @@ export async function revoke(ctx: Context, tokenId: string): Promise<Deleted> {
 }
 
 /** One's own token is one's own; any other, existing or not, is asked for by its id, so that the answer tells nothing. */
+function tooLong(days: number): string {
+  const own = 'would outlive the token that makes it';
+  if (days < 1) return `${own}, which ends within a day: leave it out to end with that, or use a session`;
+  return `${own}: at most ${days} ${days === 1 ? 'day is' : 'days are'} possible; leave it out to end with that, or use a session`;
+}
+
 function resourceOf(ctx: Context, tokenId: string, row: store.TokenRow | undefined): string {
   return row?.user_id === ctx.principal.id ? `self/tokens/${tokenId}` : `token/${tokenId}`;
 }

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { object, oneOf } from '../../kernel/wire.ts';
-import { pathText, VALUE_BYTES_MAX } from '../secrets/index.ts';
+import { object, oneOf, record } from '../../kernel/wire.ts';
+import { VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
 export const IMPORT_ENTRIES_MAX = 1000;
@@ -13,6 +13,7 @@ const common = {
   credentials: ANY_TOKEN,
   tenant: 'own',
   resource: 'loaded',
+  loads: ['vault/{vault}', 'vault/{vault}/{path*}'],
   tier: NONE,
   region: 'forward',
   approval: NONE,
@@ -37,7 +38,7 @@ export const importSecrets = endpoint({
   query: NONE,
   body: object({
     secrets: Type.Optional(
-      Type.Record(pathText, Type.String({ maxLength: VALUE_BYTES_MAX }), {
+      record('^[\\s\\S]*$', Type.String({ maxLength: VALUE_BYTES_MAX }), {
         maxProperties: IMPORT_ENTRIES_MAX,
         description: 'Paths and their values.',
       }),

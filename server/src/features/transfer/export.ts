@@ -7,7 +7,6 @@ import {
   isWithin,
   openedValues,
   prefixRange,
-  reachOf,
   refuseInZeroKnowledge,
   SEEN,
   secretResource,
@@ -20,7 +19,7 @@ import type * as contract from './contract.ts';
 import { DOTENV_TYPE } from './contract.ts';
 import { DotenvError, formatDotenv } from './dotenv.ts';
 
-const EXPORTABLE: Wanted = { every: ['secrets:export'], some: ['secrets:read'] };
+const EXPORTABLE: Wanted = ['secrets:export', 'secrets:read'];
 type Opened = AsyncGenerator<{ row: DecidedRow; value: string }>;
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
@@ -30,8 +29,7 @@ const PAGE = 1000;
  * refused whether or not there is anything, and what they cannot even list is left out: an answer must not tell what is hidden.
  */
 export async function exportSecrets(ctx: Context, vaultName: string, query: Query<typeof contract.exportSecrets>) {
-  const ranges = reachOf(ctx, vaultName, EXPORTABLE);
-  const vault = await vaultWithin(ctx, vaultName, ranges);
+  const { vault, ranges } = await vaultWithin(ctx, vaultName, EXPORTABLE);
   refuseInZeroKnowledge(vault, 'An export');
   if (difference([prefixRange(query.prefix)], ranges).length > 0) throw notAll();
   const isExportable = (row: DecidedRow) => isWithin(ctx, vaultName, row, EXPORTABLE);

@@ -45,6 +45,7 @@ const common = {
 export const createUser = endpoint({
   ...common,
   name: 'createUser',
+  alsoAsks: ['users:grant_owner'],
   method: 'POST',
   path: '/v1/users',
   summary: 'Add a person to the tenant',
@@ -110,6 +111,7 @@ export const readUser = endpoint({
 export const updateUser = endpoint({
   ...common,
   name: 'updateUser',
+  alsoAsks: ['users:grant_owner'],
   method: 'PATCH',
   path: '/v1/users/{user_id}',
   summary: 'Change a person’s name, role, status or password',

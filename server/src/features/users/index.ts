@@ -9,6 +9,7 @@ export {
   findActiveUsers,
   findUser,
   findUserByEmail,
+  findUserByIdOrEmail,
   listActiveAdmins,
   lockUser,
   USERS,

@@ -3,6 +3,7 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
+import { canonicalEmail } from '../../kernel/wire.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -39,6 +40,11 @@ export async function insertUser(tx: Tx, row: UserRow): Promise<void> {
 
 export async function findUser(db: Reader, tenantId: string, userId: string): Promise<UserRow | undefined> {
   return USERS.checked(db, await byId(db, tenantId, userId).executeTakeFirst());
+}
+
+/** As people name somebody: by id, or by an address in any case. */
+export async function findUserByIdOrEmail(db: Reader, tenantId: string, text: string): Promise<UserRow | undefined> {
+  return (await findUser(db, tenantId, text)) ?? (await findUserByEmail(db, tenantId, canonicalEmail(text)));
 }
 
 export async function findUserByEmail(db: Reader, tenantId: string, email: string): Promise<UserRow | undefined> {

@@ -10,7 +10,7 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, lockGroup, shownGroup } from '../groups/index.ts';
-import { findUser, findUserByEmail, lockUser } from '../users/index.ts';
+import { findUserByIdOrEmail, lockUser } from '../users/index.ts';
 import { authorizedVault } from './access.ts';
 import type * as contract from './contract.ts';
 import type { Member } from './contract.ts';
@@ -138,8 +138,7 @@ async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeo
     if (found === undefined || (await lockGroup(tx, tenantId, found.group_id)) === undefined) throw notFound('group');
     return { kind: 'group' as const, id: found.group_id };
   }
-  const name = user ?? '';
-  const found = (await findUser(tx, tenantId, name)) ?? (await findUserByEmail(tx, tenantId, name.toLowerCase()));
+  const found = await findUserByIdOrEmail(tx, tenantId, user ?? '');
   if (found === undefined || (await lockUser(tx, tenantId, found.user_id)) === undefined) throw notFound('user');
   return { kind: 'user' as const, id: found.user_id };
 }

@@ -8,6 +8,7 @@ import {
   object,
   oneOf,
   pageQuery,
+  record,
   resourceName,
   timestampText,
 } from '../../kernel/wire.ts';
@@ -112,7 +113,7 @@ export const credentialFields = {
     Type.String({ minLength: 1, maxLength: 8192, description: 'aws_iam: a pre-signed GetCallerIdentity URL.' }),
   ),
   aws_signed_headers: Type.Optional(
-    Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 1024 }), {
+    record('^[\\u0020-\\u007e]{0,64}$', Type.String({ maxLength: 1024 }), {
       maxProperties: 8,
       description: 'aws_iam: the headers that were signed with it, `X-Coffer-Audience` among them.',
     }),
@@ -134,6 +135,8 @@ const number = (description: string) => Type.Integer({ minimum: 1, maximum: NUMB
 /** By its type; which fields there are, and their limits, is checked by the type's own schema. */
 const config = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
+  // Each type has its own schema, by which it is checked once the type is known.
+  additionalProperties: true,
   maxProperties: 16,
   description:
     'By type. k8s_sa: issuer, ca_cert_pem, allowed_namespaces, allowed_sa_names, api_server_url?, token_reviewer_jwt?. aws_iam: allowed_arns, ' +

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../cidr.ts';
-import { ENVIRONMENTS } from './environment.ts';
+import { canonicalEnvironment, ENVIRONMENTS, environmentText } from './environment.ts';
 import { MAX_CIDR_CHARS, MAX_CONDITION_MEMBERS, MAX_TAG_CHARS } from './limits.ts';
 import { PolicyError } from './policy-error.ts';
 
@@ -23,7 +23,7 @@ const MEMBERS = { minItems: 1, maxItems: MAX_CONDITION_MEMBERS };
 export const Condition = Type.Object(
   {
     ip_cidr: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), MEMBERS)),
-    environment: Type.Optional(Type.Array(Type.Enum([...ENVIRONMENTS]), MEMBERS)),
+    environment: Type.Optional(Type.Array(environmentText, MEMBERS)),
     mfa: Type.Optional(Type.Array(Type.Boolean(), { minItems: 1, maxItems: 2 })),
     time_between: Type.Optional(
       Type.Array(Type.Object({ from: TimeOfDay, to: TimeOfDay }, { additionalProperties: false }), MEMBERS),
@@ -75,7 +75,7 @@ export function compileCondition(condition: Condition, pointer: string): Compile
   };
   // Cheapest first: the first test that fails ends the work.
   if (condition.mfa) add('mfa', mfaTest(condition.mfa));
-  if (condition.environment) add('environment', environmentTest(condition.environment));
+  if (condition.environment) add('environment', environmentTest(condition.environment.map(canonicalEnvironment)));
   if (condition.time_between) add('time_between', timeTest(condition.time_between, `${pointer}/time_between`));
   if (condition.tag_equals) add('tag_equals', tagTest(condition.tag_equals));
   if (condition.ip_cidr) add('ip_cidr', ipTest(compileCidrs(condition.ip_cidr, `${pointer}/ip_cidr`)));

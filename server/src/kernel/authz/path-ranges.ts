@@ -28,6 +28,10 @@ export function exactly(path: string): PathRange {
   return { from: path, to: justAfter(path) };
 }
 
+export function isIn({ from, to }: PathRange, path: string): boolean {
+  return path >= from && path < to;
+}
+
 /** The one path that a range holds, if it holds one. */
 export function onlyPath({ from, to }: PathRange): string | null {
   return to === justAfter(from) ? from : null;

@@ -67,7 +67,7 @@ describe('documents refused, with the place', () => {
     ['trailing slash', withStatement({ resource: ['vault/app/'] }), '/statement/0/resource/0'],
     ['bad range', withCondition({ ip_cidr: ['10.0.0.0/8', '10.0.0.1/8'] }), '/statement/0/condition/ip_cidr/1'],
     ['empty list', withCondition({ ip_cidr: [] }), '/statement/0/condition/ip_cidr'],
-    ['unknown environment', withCondition({ environment: ['prod'] }), '/statement/0/condition/environment/0'],
+    ['unknown environment', withCondition({ environment: ['qa'] }), '/statement/0/condition/environment/0'],
     ['mfa as text', withCondition({ mfa: ['true'] }), '/statement/0/condition/mfa/0'],
     [
       'bad time',

@@ -1,4 +1,10 @@
-import { type AccessContext, conditionHolds, requestTests, resourceTests } from './condition.ts';
+import {
+  type AccessContext,
+  type CompiledCondition,
+  conditionHolds,
+  requestTests,
+  resourceTests,
+} from './condition.ts';
 import { globMatches } from './glob.ts';
 import { ALL_PATHS, difference, exactly, type PathRange, startingWith, union } from './path-ranges.ts';
 import type { CompiledPolicy } from './policy.ts';
@@ -82,16 +88,41 @@ export function reachInVault(
   vault: string,
   context: AccessContext,
 ): PathRange[] {
+  return rangesWhere(policies, action, vault, {
+    allow: (condition) => conditionHolds(requestTests(condition), context, 'allow'),
+    deny: (condition) => resourceTests(condition).length === 0 && conditionHolds(condition, context, 'deny'),
+  });
+}
+
+/** Where they allow it to this request, whatever is found there, as far as all that their conditions ask is in the context. */
+export function certainReach(
+  policies: readonly CompiledPolicy[],
+  action: string,
+  vault: string,
+  context: AccessContext,
+): PathRange[] {
+  return rangesWhere(policies, action, vault, {
+    allow: (condition) => conditionHolds(condition, context, 'allow'),
+    deny: (condition) => conditionHolds(condition, context, 'deny'),
+  });
+}
+
+function rangesWhere(
+  policies: readonly CompiledPolicy[],
+  action: string,
+  vault: string,
+  counts: Record<'allow' | 'deny', (condition: CompiledCondition) => boolean>,
+): PathRange[] {
   const allowed: PathRange[] = [];
   const denied: PathRange[] = [];
   for (const policy of policies) {
     const { allow, deny } = policy.statementsFor(action);
     for (const { resources, condition } of allow) {
-      if (!conditionHolds(requestTests(condition), context, 'allow')) continue;
+      if (!counts.allow(condition)) continue;
       for (const pattern of resources) allowed.push(...pattern.reach(vault).ranges);
     }
     for (const { resources, condition } of deny) {
-      if (resourceTests(condition).length > 0 || !conditionHolds(condition, context, 'deny')) continue;
+      if (!counts.deny(condition)) continue;
       for (const pattern of resources) {
         const { ranges, covers } = pattern.reach(vault);
         if (covers) denied.push(...ranges);

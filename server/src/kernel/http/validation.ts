@@ -68,11 +68,12 @@ function checker(schema: TSchema, at: string): (value: unknown, problems: FieldP
     }
     // What does not pass is refused, whatever the list says: it ends after a few problems.
     const known = problems.length;
-    for (const { keyword, instancePath, params, message } of compiled.Errors(value)) {
+    const errors = [...compiled.Errors(value)];
+    for (const { keyword, instancePath, params, message } of errors) {
       for (const pointer of pointers(`${at}${shown(instancePath)}`, keyword, params)) {
         // A value that fails its own schema is also reported by the object that holds it, as if it were unknown there.
         if (problems.every((other) => other.pointer !== pointer)) {
-          problems.push({ pointer, reason: REASONS[keyword] ?? message });
+          problems.push({ pointer, reason: choicesAt(errors, instancePath) ?? REASONS[keyword] ?? message });
         }
       }
     }
@@ -115,10 +116,30 @@ const REASONS: Record<string, string> = {
   required: 'is required',
   pattern: 'does not have the required form',
   anyOf: 'is not one of the allowed forms',
-  const: 'is not an allowed value',
-  enum: 'is not an allowed value',
   propertyNames: 'has a name that is not allowed',
 };
+
+interface SchemaError {
+  keyword: string;
+  instancePath: string;
+  params: unknown;
+}
+
+/** What there is to choose from, where a value is none of that. */
+function choicesAt(errors: readonly SchemaError[], instancePath: string): string | null {
+  const choices = errors
+    .filter((error) => error.instancePath === instancePath && ['enum', 'const'].includes(error.keyword))
+    .flatMap(({ params }) => {
+      const { allowedValues, allowedValue } = params as { allowedValues?: unknown[]; allowedValue?: unknown };
+      return allowedValues ?? [allowedValue];
+    });
+  if (choices.length === 0) return null;
+  const shown = [...new Set(choices.map(String))];
+  const told = shown.slice(0, CHOICES_TOLD_MAX).join(', ');
+  const rest = shown.length > CHOICES_TOLD_MAX ? ` or one of ${shown.length - CHOICES_TOLD_MAX} more` : '';
+  return shown.length === 1 ? `must be ${told}` : `must be one of ${told}${rest}`;
+}
+const CHOICES_TOLD_MAX = 40;
 
 function pointers(at: string, keyword: string, params: unknown): string[] {
   const { additionalProperties, requiredProperties } = params as Record<string, string[] | undefined>;

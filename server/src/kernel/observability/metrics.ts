@@ -50,6 +50,12 @@ export class Metrics {
     labelNames: ['table'],
     registers: [this.registry],
   });
+  readonly rotationsFailed = new Counter({
+    name: 'cv_rotations_failed_total',
+    help: 'Rotations through a backend that failed, or whose end is not known yet, by failure.',
+    labelNames: ['failure'],
+    registers: [this.registry],
+  });
   readonly jobRefusals = new Gauge({
     name: 'cv_job_removal_refused',
     help: '1 if the last run of a job on this node would have removed more than its share, and so removed nothing.',

@@ -2,10 +2,12 @@ import { type CofferError, invalidField } from '../errors.ts';
 
 /** Holds the longest path (1,024 bytes), sealed, in base64 twice. */
 export const CURSOR_LENGTH_MAX = 2048;
+/** A dot and 128 bits, by which a cursor is bound to its list: see `list-cursor.ts`. */
+export const BINDING_LENGTH = 23;
 
 /**
- * A keyset cursor holds the key of the last row a caller was shown, and nothing else: it is no secret, needs no state, and
- * is checked like any other input, since callers can make their own.
+ * A keyset cursor holds the key of the last row a caller was shown, and nothing else: it is no secret and needs no state. On its way out it is
+ * bound to its list (`list-cursor.ts`).
  */
 export function encodeCursor(key: readonly string[]): string {
   return Buffer.from(JSON.stringify(key), 'utf8').toString('base64url');

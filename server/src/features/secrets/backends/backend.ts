@@ -22,7 +22,9 @@ export type BackendFailureCode =
   | 'login_refused'
   | 'not_permitted'
   | 'verification_failed'
-  | 'blocked_address';
+  | 'blocked_address'
+  | 'tls_required'
+  | 'tls_untrusted';
 
 /** Its message is one of ours, never a driver's: those quote statements and values. For the same reason it has no cause. */
 export class BackendFailure extends Error {

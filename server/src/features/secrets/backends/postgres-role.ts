@@ -11,7 +11,11 @@ const USERNAME = /^[A-Za-z_][A-Za-z0-9_$.-]{0,62}$/;
 
 const MESSAGES = {
   blocked: 'The database host is not public, and CV_OUTBOUND_ALLOW does not open it.',
-  needsTls: 'Without TLS only hosts in private networks that CV_OUTBOUND_ALLOW opens are called.',
+  needsTls:
+    'Without TLS only hosts in private networks that CV_OUTBOUND_ALLOW opens are called: let the value have "tls": true.',
+  noTls:
+    'The database server has no TLS: turn it on there, or let the value have "tls": false where CV_OUTBOUND_ALLOW opens its network.',
+  untrusted: 'The certificate of the database server is not trusted, or is for another host.',
   unreachable: 'The database server could not be reached, is not who it should be, or did not answer in time.',
   refused: 'The database server refused the login with the current value.',
   unsafe:
@@ -108,7 +112,7 @@ export class PostgresRole implements RotationBackend {
       if (error instanceof BlockedAddress) throw new BackendFailure('blocked_address', MESSAGES.blocked);
       throw new BackendFailure('unreachable', MESSAGES.unreachable);
     });
-    if (!tls && !destination.isPrivateAllowed) throw new BackendFailure('blocked_address', MESSAGES.needsTls);
+    if (!tls && !destination.isPrivateAllowed) throw new BackendFailure('tls_required', MESSAGES.needsTls);
     return destination;
   }
 
@@ -117,6 +121,8 @@ export class PostgresRole implements RotationBackend {
       return await PostgresSession.open(value, destination, signal);
     } catch (error) {
       if (!(error instanceof LoginFailure)) throw error;
+      if (error.problem === 'no_tls') throw new BackendFailure('tls_required', MESSAGES.noTls);
+      if (error.problem === 'untrusted') throw new BackendFailure('tls_untrusted', MESSAGES.untrusted);
       if (error.problem === 'unreachable') throw new BackendFailure('unreachable', MESSAGES.unreachable);
       if (error.problem === 'unsafe') throw new BackendFailure('login_refused', MESSAGES.unsafe);
       if (error.problem === 'unasked') throw new BackendFailure('verification_failed', MESSAGES.unasked);

@@ -19,9 +19,9 @@ const UNCLEAR_STATES = /^(?:08|57P|58|XX)/;
 
 /**
  * `unasked`: the server let us in without a password, so the login says nothing about it. `unsafe`: it wanted the password itself, or did not prove
- * that it knows it.
+ * that it knows it. `no_tls`: it has no TLS, and was asked for it. `untrusted`: its certificate is not for this host, or from no known authority.
  */
-export type LoginProblem = 'wrong_password' | 'refused' | 'unasked' | 'unsafe' | 'unreachable';
+export type LoginProblem = 'wrong_password' | 'refused' | 'unasked' | 'unsafe' | 'no_tls' | 'untrusted' | 'unreachable';
 
 export class LoginFailure extends Error {
   override readonly name = 'LoginFailure';
@@ -119,8 +119,17 @@ export class PostgresSession {
   }
 }
 
+const NO_TLS = /^The server does not support SSL connections$/;
+/** As OpenSSL and Node name them. */
+const CERTIFICATE_PROBLEMS =
+  /^(?:ERR_TLS_CERT|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|INVALID_PURPOSE|HOSTNAME_MISMATCH)/;
+
 function loginProblem(error: unknown, isAsked: boolean): LoginProblem {
   if (error instanceof UnsafeLogin) return 'unsafe';
+  // The driver has no code for it.
+  if (error instanceof Error && NO_TLS.test(error.message)) return 'no_tls';
+  if (error instanceof Error && CERTIFICATE_PROBLEMS.test((error as NodeJS.ErrnoException).code ?? ''))
+    return 'untrusted';
   const state = error instanceof pg.DatabaseError ? (error.code ?? '') : '';
   if (state === INVALID_PASSWORD && isAsked) return 'wrong_password';
   return LOGIN_REFUSALS.test(state) ? 'refused' : 'unreachable';
