@@ -8,8 +8,6 @@ import { newPostgresDatabase, query } from './support/postgres.ts';
 import { newDataDir, pause, type ServiceProcess, spawnService, stopService } from './support/process.ts';
 import { type CallOptions, call } from './support/service.ts';
 
-const MINUTE_MS = 60_000;
-
 function folderWithKey(write: (file: string) => void): string {
   const dataDir = newDataDir();
   mkdirSync(dataDir, { mode: 0o700 });
