@@ -137,6 +137,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
     const call = {
       requestId: newId('req'),
       url,
+      method: declaration.method,
       headers: {},
       params,
       body: undefined,

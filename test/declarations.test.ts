@@ -6,7 +6,11 @@ import { DECLARATIONS } from '../server/src/declarations.ts';
 import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
 import { invalid } from '../server/src/kernel/errors.ts';
 import { coerceQuery, parseQuery } from '../server/src/kernel/http/query.ts';
+import { bothSpellings } from '../server/src/kernel/http/routes.ts';
 import { problemsIn } from '../server/src/kernel/http/validation.ts';
+import { INPUTS, type Input, nameOf, pathOf, type World } from './support/endpoint-inputs.ts';
+import { addPerson, addTenant, ok } from './support/people.ts';
+import { sendRaw } from './support/raw-http.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
 /** Lesson 26: what is served is what is declared, everywhere. */
@@ -75,8 +79,10 @@ const REASON_CHARS_MAX = 1000;
 
 onBothDatabases('a service that runs', (database) => {
   let service: Service;
+  let world: World;
   before(async () => {
     service = await startService(database);
+    world = { service, tenant: await addTenant(service), owner: await addPerson(service, { role: 'owner' }) };
   });
   after(() => service.close());
 
@@ -86,5 +92,79 @@ onBothDatabases('a service that runs', (database) => {
       .flatMap((methods) => Object.values(methods))
       .map(({ operationId }) => operationId);
     assert.deepEqual(described.sort(), names(DECLARATIONS));
+  });
+
+  const inputOf = async (declaration: EndpointDeclaration): Promise<Input> =>
+    (await INPUTS[nameOf(declaration)]?.(world, { isKnown: true, person: world.owner })) ?? {};
+  /** As it is written: other clients refuse some methods, and read no body where none may be. */
+  const send = async (method: string, path: string, headers: Record<string, string> = {}) => {
+    const lines = Object.entries({ host: 'x', connection: 'close', ...headers }).map((pair) => pair.join(': '));
+    const { text, status } = await sendRaw(service.url, `${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`, {
+      waitMs: 10_000,
+    });
+    const end = text.indexOf('\r\n\r\n');
+    const told = text.slice(0, end).split('\r\n').slice(1);
+    const named = new Map(told.map((line) => [line.split(':')[0]?.toLowerCase(), line.slice(line.indexOf(':') + 2)]));
+    return { status, headers: named, body: text.slice(end + 4) };
+  };
+  const methodsOf = (path: string) => DECLARATIONS.filter((one) => one.path === path).map(({ method }) => method);
+  const anyPath = (path: string) => path.replace(/\{[a-z_]+\*?\}/g, 'x');
+
+  test('every path tells its methods to whoever asks, and knows no other', async () => {
+    for (const path of new Set(DECLARATIONS.map((one) => one.path))) {
+      const methods = methodsOf(path);
+      const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+      for (const spelling of bothSpellings(anyPath(path))) {
+        const told = await send('OPTIONS', spelling);
+        assert.deepEqual([told.status, told.body], [204, ''], spelling);
+        assert.deepEqual(told.headers.get('allow')?.split(', ').sort(), allow.sort(), spelling);
+        assert.match(told.headers.get('x-request-id') ?? '', /^req_/);
+        assert.equal(told.headers.get('access-control-allow-origin'), undefined);
+      }
+      for (const method of ['TRACE', 'PROPFIND', 'LINK']) {
+        const refused = await send(method, anyPath(path));
+        assert.equal(refused.status, 405, `${method} ${path}`);
+        assert.deepEqual(refused.headers.get('allow')?.split(', ').sort(), allow.sort());
+      }
+    }
+    for (const method of ['OPTIONS', 'TRACE', 'PROPFIND', 'HEAD'])
+      assert.equal((await send(method, '/nowhere')).status, 404);
+  });
+
+  test('HEAD is what GET is, without the body: authorized, limited and recorded', async () => {
+    const asked = new Map<string, string>();
+    for (const declaration of DECLARATIONS.filter(({ method }) => method === 'GET')) {
+      const path = pathOf(declaration, await inputOf(declaration));
+      const name = nameOf(declaration);
+      for (const headers of [{}, { authorization: `Bearer ${service.adminToken}` }]) {
+        const [head, get] = [await send('HEAD', path, headers), await send('GET', path, headers)];
+        assert.deepEqual([head.status, head.body], [get.status, ''], name);
+        const names = (one: typeof head) =>
+          [...one.headers.keys()].filter((header) => header !== 'transfer-encoding').sort();
+        assert.deepEqual(names(head), names(get), name);
+        assert.equal(head.headers.get('content-type'), get.headers.get('content-type'), name);
+        const isPublic = declaration.credentials === 'public';
+        if (isPublic || !('authorization' in headers)) continue;
+        const left = (one: typeof head) => Number(one.headers.get('x-ratelimit-remaining'));
+        if (declaration.rate !== 'none') assert.ok(left(get) < left(head), `${name}: counted`);
+        asked.set(head.headers.get('x-request-id') ?? '', declaration.audit);
+      }
+    }
+    const { entries } = await ok(service.call('GET', '/v1/audit?limit=1000'));
+    const recorded = new Map(
+      entries.map((entry: { request_id: string; action: string }) => [entry.request_id, entry.action]),
+    );
+    for (const [requestId, action] of asked) assert.equal(recorded.get(requestId), action);
+  });
+
+  test('an endpoint without a body takes {} as well as nothing', async () => {
+    for (const declaration of DECLARATIONS.filter(({ method, body }) => method !== 'GET' && body === NONE)) {
+      const path = pathOf(declaration, await inputOf(declaration));
+      const empty = await service.call(declaration.method, path, { body: ' {} ' });
+      assert.ok(![400, 413, 422].includes(empty.status), `${nameOf(declaration)}: ${empty.text}`);
+      const more = await service.call(declaration.method, path, { body: { more: 1 } });
+      assert.ok(more.status >= 400, nameOf(declaration));
+    }
+    await ok(service.call('POST', '/v1/audit/checkpoints', { body: {} }), 201);
   });
 });

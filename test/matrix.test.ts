@@ -368,7 +368,8 @@ onBothDatabases('the matrix', (database) => {
   test('a wrong method answers 405 and says which are right', async () => {
     const methodsOf = Map.groupBy(DECLARATIONS, (e) => e.path);
     for (const [path, endpoints] of methodsOf) {
-      const allowed = endpoints.map((e) => e.method);
+      const methods: string[] = endpoints.map((e) => e.method);
+      const allowed = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
       const url = path.replace(/\{[a-z_]+\*\}/g, 'some/path').replace(/\{[a-z_]+\}/g, 'some_id');
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
         if (allowed.includes(method)) continue;
@@ -380,12 +381,6 @@ onBothDatabases('the matrix', (database) => {
         }
       }
     }
-  });
-
-  test('a method that no endpoint has answers 405 too, on a path that exists', async () => {
-    const answer = await world.service.call('OPTIONS', '/auth/me', { token: null });
-    assert.equal(answer.status, 405);
-    assert.equal(answer.headers.get('allow'), 'GET');
   });
 
   test('an unknown route answers 404', async () => {

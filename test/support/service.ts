@@ -184,6 +184,7 @@ export async function call(baseUrl: string, method: string, path: string, option
 function checkAgainstDeclaration(method: string, path: string, answer: Answer): void {
   assert.match(answer.headers.get('x-request-id') ?? '', /^req_[0-9a-z]{26}$/, `${method} ${path}: request id`);
   const declaration = declarationOf(method, path);
+  if (declaration !== undefined) checkRateHeaders(declaration, answer);
   if (answer.status >= 400) {
     const { error } = answer.body ?? {};
     assert.equal(typeof error?.message, 'string', `${method} ${path}: error body`);
@@ -205,6 +206,21 @@ function checkAgainstDeclaration(method: string, path: string, answer: Answer): 
     validator.Check(answer.body),
     `${declaration.name}: ${JSON.stringify(validator.Errors(answer.body))} in ${answer.text.slice(0, 300)}`,
   );
+}
+
+/** What is answered before it is known who asks, or whether all they must show is there. */
+const BEFORE_KNOWN: readonly number[] = [400, 401, 413, 429, 431, 500, 503];
+const NOT_PROVEN: readonly ErrorCode[] = ['CERTIFICATE_REQUIRED', 'DPOP_REQUIRED', 'SESSION_LIMIT', 'IP_NOT_ALLOWED'];
+
+function checkRateHeaders({ name, credentials }: EndpointDeclaration, { status, body, headers }: Answer): void {
+  if (credentials === 'public' || BEFORE_KNOWN.includes(status) || NOT_PROVEN.includes(body?.error?.code)) return;
+  for (const header of ['limit', 'remaining', 'reset']) {
+    assert.match(
+      headers.get(`x-ratelimit-${header}`) ?? '',
+      /^\d+$/,
+      `${name} answered ${status} without rate headers`,
+    );
+  }
 }
 
 const pendingValidator = Compile(PendingApproval);

@@ -4,6 +4,8 @@ import type { PeerCertificate } from './http/peer-certificate.ts';
 /** A request as it came, free of the HTTP library. */
 export interface Call {
   requestId: string;
+  /** As it was sent: HEAD is answered by what is declared for GET, and a proof names what was sent. */
+  method: string;
   /** Path and query, undecoded. */
   url: string;
   headers: IncomingHttpHeaders;

@@ -110,6 +110,8 @@ export interface EndpointDeclaration {
 
 /** Bodies are small unless an endpoint says otherwise. */
 export const BODY_BYTES_DEFAULT = 64 * 1024;
+/** Room for `{}` and the spaces that some write around it. */
+const EMPTY_BODY_BYTES = 64;
 /** Of callers that are not known: what is read for them costs memory that anyone can ask for. */
 export const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
 
@@ -267,6 +269,7 @@ function inconsistency(e: EndpointDeclaration): string | null {
   }
   if (e.rate === 'aggregate' && e.bulk !== true) return 'what is limited as aggregate is bulk';
   if (e.bulk === true && isPublic) return 'bulk work is shared out by tenant, so its caller is known';
+  if (e.method !== 'GET' && e.bodyBytesMax < EMPTY_BODY_BYTES) return 'clients send {} where no body is needed';
   if (e.method === 'GET' && (e.effect === 'change' || e.body !== NONE)) return 'a GET changes nothing and has no body';
   if ((e.status === 204) !== (e.output === NONE && e.raw === NONE)) return '204 and nothing else has no output';
   if (e.raw !== NONE && e.output !== NONE) return 'an answer is raw or has a schema';

@@ -66,7 +66,13 @@ export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, ap
     });
   const grant = { approvalId, approvedBy: OPERATOR, proposal: order };
   const around = { fortressVaults: ports.fortressVaults, within, requester };
-  const operation = new CarryOut(kernel, endpoint, callOf(order, newId('req')), grant, around);
+  const operation = new CarryOut(
+    kernel,
+    endpoint,
+    callOf(order, endpoint.declaration.method, newId('req')),
+    grant,
+    around,
+  );
   operation.identify(tenantId, requesterOf(row));
   const epoch = await kernel.epochs.current(tenantId);
   operation.become(await requester(kernel.database.read), epoch ?? Number.NaN);

@@ -78,9 +78,10 @@ export async function openOrder(kernel: Kernel, row: ApprovalRow): Promise<Order
 }
 
 /** The call as it was, in the request that now carries it out. */
-export function callOf(order: Order, requestId: string): Call {
+export function callOf(order: Order, method: string, requestId: string): Call {
   return {
     requestId,
+    method,
     url: order.url,
     headers: order.if_match === undefined ? {} : { 'if-match': order.if_match },
     params: order.params,

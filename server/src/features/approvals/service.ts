@@ -145,7 +145,7 @@ export class Approvals {
         return this.#wire(ctx, tx, approvalId, shown);
       });
     };
-    const call = callOf(order, ctx.call.requestId);
+    const call = callOf(order, endpoint.declaration.method, ctx.call.requestId);
     const around = { fortressVaults: this.#ports.fortressVaults, within, requester };
     const operation = new CarryOut(kernel, endpoint, call, grant, around);
     operation.identify(tenantId, requesterOf(row));

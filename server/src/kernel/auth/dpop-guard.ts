@@ -39,9 +39,9 @@ export class DpopGuard {
     return key;
   }
 
-  async #spent(header: string, { call, declaration, now }: ProofRequest, tenantId: string, token: string | null) {
+  async #spent(header: string, { call, now }: ProofRequest, tenantId: string, token: string | null) {
     const proof = await this.#verified(header, {
-      method: declaration.method,
+      method: call.method,
       url: call.url,
       origins: this.#addresses.origins,
       token,

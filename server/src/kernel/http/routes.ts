@@ -72,7 +72,3 @@ export function match(route: Route, method: string, raw: Readonly<Record<string,
 function notThere(byMethod: Map<string, RoutedEndpoint> | undefined): Match {
   return { endpoint: null, allow: [...(byMethod?.keys() ?? [])] as Method[] };
 }
-
-export function endpointsOf(route: Route): ReadyEndpoint[] {
-  return [...route.endpoints.values()].flatMap((byMethod) => [...byMethod.values()].map(({ endpoint }) => endpoint));
-}

@@ -18,7 +18,7 @@ import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders }
 import { clientCertificate } from './peer-certificate.ts';
 import { writePlain } from './plain-answer.ts';
 import { bodyReading, RequestBody } from './request-body.ts';
-import { endpointsOf, METHODS, match, type Route, routesOf } from './routes.ts';
+import { METHODS, match, type Route, routesOf } from './routes.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
 import { endAfterDraining, hasBody, hasRestOfBody } from './unread-body.ts';
@@ -33,6 +33,10 @@ const CLOSE_SWEEP_MS = 50;
 const CLOSE_GRACE_MS = 10 * SECOND_MS;
 /** Longer than the longest secret path (1,024 bytes), each byte of which may be written as three. */
 const PARAMETER_LENGTH_MAX = 4096;
+
+/** No endpoint is declared for it, nor for any method that is not routed. */
+const UNDECLARED_METHOD = 'TRACE';
+const ROUTED_METHODS: ReadonlySet<string> = new Set([...METHODS, 'HEAD', 'OPTIONS', UNDECLARED_METHOD]);
 
 export interface HttpServer {
   listen(): Promise<{ port: number; tlsPort: number | null }>;
@@ -123,16 +127,23 @@ export function createHttpServer(
   });
   fastify.setNotFoundHandler((request, reply) => {
     if (refuseHost(request, reply)) return;
+    if (!ROUTED_METHODS.has(request.method)) {
+      // To know all thirty methods on every path would make a start a second longer: each of the others is as unknown as this one.
+      request.raw.method = UNDECLARED_METHOD;
+      reply.hijack();
+      fastify.routing(request.raw, reply.raw);
+      return;
+    }
     const error = new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
     refuse(request, reply, errorReply(error, requestIdOf(request)));
   });
 
   const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
     if (refuseHost(request, reply)) return;
-    const method = request.method === 'HEAD' && answersHead(route) ? 'GET' : request.method;
-    const found = match(route, method, request.params as Record<string, string>);
+    const { method } = request;
+    const found = match(route, method === 'HEAD' ? 'GET' : method, request.params as Record<string, string>);
     if (found.endpoint === null) {
-      refuse(request, reply, notAllowed(found.allow, requestIdOf(request)));
+      refuse(request, reply, withoutEndpoint(method, found.allow, requestIdOf(request)));
       return;
     }
     const { endpoint, params } = found;
@@ -140,6 +151,7 @@ export function createHttpServer(
     const started = performance.now();
     const call: Call = {
       requestId,
+      method,
       url: request.raw.url ?? '/',
       headers: request.headers,
       params,
@@ -164,7 +176,7 @@ export function createHttpServer(
 
   for (const route of routesOf(endpoints)) {
     fastify.route({
-      method: [...METHODS, 'HEAD', 'OPTIONS'],
+      method: [...ROUTED_METHODS],
       url: route.url,
       // What it returns is no promise: the framework would wait for one, only to find that it was answered.
       handler: (request, reply) => {
@@ -282,15 +294,12 @@ function isParserError(error: unknown): boolean {
   return (code?.startsWith('FST_ERR_') ?? false) || (statusCode !== undefined && statusCode < 500);
 }
 
-/** Monitors ask with HEAD; everything else that can be read is worth its body. */
-function answersHead(route: Route): boolean {
-  return endpointsOf(route).some(({ declaration }) => declaration.rate === 'none' && declaration.method === 'GET');
-}
-
-function notAllowed(allow: readonly string[], requestId: string): Reply {
-  if (allow.length === 0) return errorReply(new CofferError('NOT_FOUND', 'There is no such route.'), requestId);
-  const error = new CofferError('METHOD_NOT_ALLOWED', `Use ${allow.join(' or ')} here.`);
-  return errorReply(error, requestId, { Allow: allow.join(', ') });
+/** Which methods there are is no secret: it is in the API reference, so whoever asks need not be known. */
+function withoutEndpoint(method: string, declared: readonly string[], requestId: string): Reply {
+  if (declared.length === 0) return errorReply(new CofferError('NOT_FOUND', 'There is no such route.'), requestId);
+  const Allow = [...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+  if (method === 'OPTIONS') return { status: 204, headers: { Allow }, body: null };
+  return errorReply(new CofferError('METHOD_NOT_ALLOWED', `Use ${declared.join(' or ')} here.`), requestId, { Allow });
 }
 
 /** Written straight to Node's response: by then there is nothing left for the framework to do but to cost time. */
@@ -324,7 +333,11 @@ function write(
       flat.push('Content-Length', String(typeof body === 'string' ? Buffer.byteLength(body) : body.length));
   }
   response.writeHead(status, flat);
-  if (isStream(body)) writeAnswer(response, body).catch(onFailure);
+  if (response.req.method === 'HEAD' && isStream(body)) {
+    // Nothing of it is made: it would be read from the database for nobody.
+    body[Symbol.asyncIterator]().return?.().catch(onFailure);
+    response.end();
+  } else if (isStream(body)) writeAnswer(response, body).catch(onFailure);
   else if (isCutShort) {
     if (body !== null) response.write(body);
     response.flushHeaders();
