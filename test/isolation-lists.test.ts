@@ -34,15 +34,15 @@ interface FilterSchema {
   type?: string;
   enum?: string[];
   pattern?: string;
-  format?: string;
+  anyOf?: { format?: string }[];
 }
 const FILTER_VALUES = ['abc', 'staging', '1', 'audit:read', 'user_00000000000000000000000000'];
 
-function filterValue({ type, enum: choices, pattern, format }: FilterSchema): string {
+function filterValue({ type, enum: choices, pattern, anyOf }: FilterSchema): string {
   if (choices !== undefined) return choices.at(-1) ?? '';
   if (type === 'boolean') return 'true';
   if (type === 'integer') return '1';
-  if (format === 'date-time') return '2026-01-01T00:00:00.000Z';
+  if (anyOf?.[0]?.format === 'date-time') return '2026-01-01T00:00:00.000Z';
   const fits = (text: string) => pattern === undefined || new RegExp(pattern).test(text);
   return FILTER_VALUES.find(fits) ?? assert.fail(`add a value of the form ${pattern}`);
 }

@@ -34,7 +34,21 @@ import { type Identifiers, neverWas, type Reference, referencesIn, replaced, sta
 /** Fields of queries and bodies that name nothing that somebody has; with the endpoint's name, only there. Cursors have their own test. */
 const PLAIN = new Set(
   [
-    ['limit', 'cursor', 'status', 'tags', 'type', 'version', 'format', 'resolve', 'from', 'to', 'decision', 'query'],
+    [
+      'limit',
+      'cursor',
+      'status',
+      'tags',
+      'type',
+      'version',
+      'format',
+      'resolve',
+      'from',
+      'to',
+      'decision',
+      'query',
+      'deleted',
+    ],
     [
       'description',
       'role',

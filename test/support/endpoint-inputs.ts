@@ -318,6 +318,13 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
       return { params: { vault }, body: { secrets: { [path]: 'c' } } };
     },
   ],
+  'POST /v1/vaults/{vault}/secrets/{path*}/restore': [
+    async (world) => {
+      const { params } = await someSecret(world);
+      const gone = await ok(world.service.call('DELETE', `/v1/vaults/${params.vault}/secrets/${params.path}`));
+      return { params, body: { secret_id: gone.id } };
+    },
+  ],
   'POST /v1/vaults/{vault}/secrets/{path*}/move': [toAnotherVault, toUnlikeVault],
   'POST /v1/vaults/{vault}/secrets/{path*}/copy': [toAnotherVault, toUnlikeVault],
   'GET /approvals/{approval_id}': [someVaultDeletion],
