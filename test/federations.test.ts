@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, X509Certificate } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../server/src/kernel/clock.ts';
-import { addConnection, type Machine, newDpopKey, proofBy, tlsCall } from './support/machines.ts';
+import { addConnection, clientHeaders, type Machine, newDpopKey, proofBy, tlsCall } from './support/machines.ts';
 import { OidcIssuer } from './support/oidc-issuer.ts';
 import { assembled, json, newIssuerKey, OutsideIssuer, publicPem, signed } from './support/outside-issuer.ts';
 import { deniedFor, entryOf, exchange, fromElsewhere, OUTSIDE_ENV } from './support/outside-logins.ts';
@@ -271,7 +271,29 @@ onBothDatabases('federations', (database) => {
       assert.equal((await ok(exchange(service, id, token))).client_id, theirs.client_id);
       const denied = exchange(service, id, await idToken({ sub: 'other' }));
       await deniedFor(service, denied, /subject does not match/, { token: tenant.owner.token });
+      const { details } = await entryOf(service, await denied, tenant.owner.token);
+      assert.deepEqual(details, { presented_subject: 'other' });
     }
+    const long = exchange(service, theirs.id, await idToken({ sub: `a\nb${'x'.repeat(900)}` }));
+    const { details } = await entryOf(service, await long, tenant.owner.token);
+    assert.equal(details.presented_subject, `a\ufffdb${'x'.repeat(253)}`);
+
+    // Of one that is deleted its tenant learns which, and nobody else; of one that never was, who runs the installation.
+    await ok(service.call('DELETE', `/v1/app-connections/${theirs.id}`, { token: tenant.owner.token }));
+    const gone = await exchange(service, theirs.client_id, token);
+    assert.deepEqual((await entryOf(service, gone, tenant.owner.token)).details, { connection: theirs.client_id });
+    const headers = clientHeaders(theirs);
+    const asked = await service.call('GET', '/v1/vaults/x/secrets/y', { token: null, headers });
+    assert.equal(asked.status, 401);
+    const entry = await entryOf(service, asked, tenant.owner.token);
+    assert.deepEqual([entry.actor.id, entry.decision], [theirs.client_id, 'deny']);
+    const client_id = '00000000-0000-4000-8000-000000000001';
+    const never = await service.call('GET', '/v1/vaults/x/secrets/y', {
+      token: null,
+      headers: clientHeaders({ ...theirs, client_id }),
+    });
+    assert.deepEqual([never.status, never.text.replace(/req_\w+/, '')], [401, asked.text.replace(/req_\w+/, '')]);
+    assert.deepEqual((await entryOf(service, never)).details, { client_id });
   });
 
   test('disabling, changing or deleting a federation ends exchanges and what it issued, and no other', async () => {

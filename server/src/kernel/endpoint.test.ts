@@ -24,7 +24,7 @@ const good: EndpointDeclaration = {
   params: object({ thing_id: Type.String() }),
   query: NONE,
   body: NONE,
-  bodyBytesMax: 0,
+  bodyBytesMax: 64,
   status: 200,
   output: object({}),
   raw: NONE,

@@ -271,6 +271,7 @@ function isEmptyObject(value: unknown): boolean {
 function refuseCaller(ctx: Context, error: unknown): never {
   if (error instanceof UnacceptedKind) refuseKind(ctx, error);
   if (error instanceof RefusedCredential && error.owner !== null) ctx.identify(error.owner.tenantId, error.owner);
+  if (error instanceof RefusedCredential && error.presented !== null) ctx.describe(error.presented);
   if (isRefusal(error)) limitFailures(ctx);
   throw error;
 }

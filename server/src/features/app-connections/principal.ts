@@ -10,6 +10,7 @@ import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { tenantOfClient } from '../certificates/index.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
 import { type ConnectionRow, findByClient } from './store.ts';
@@ -96,6 +97,14 @@ export function ownerOf(row: ConnectionRow, key = row.client_id) {
 }
 
 /** Told in one way for whatever is wrong; the log learns what it was. */
+/** Nobody has this client id. If somebody had, the denial belongs in their log; if not, it is told which id was tried. */
+export async function unknownClient(db: Reader, clientId: string): Promise<RefusedCredential> {
+  const { message } = invalidClient('');
+  const tenantId = await tenantOfClient(db, clientId);
+  const owner = tenantId && { tenantId, kind: 'app_connection', id: clientId, name: '', key: clientId };
+  return new RefusedCredential('there is no such client', owner || null, message, { client_id: clientId });
+}
+
 export function invalidClient(reason: string, row?: ConnectionRow): RefusedCredential {
   return new RefusedCredential(
     reason,

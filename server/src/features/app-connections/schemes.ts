@@ -7,7 +7,7 @@ import type { Principal } from '../../kernel/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { isClientSecret } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
-import { actingConnection, invalidClient } from './principal.ts';
+import { actingConnection, invalidClient, unknownClient } from './principal.ts';
 import { proofSize, proverOf } from './proving.ts';
 import { type ConnectionRow, findClient } from './store.ts';
 
@@ -47,7 +47,7 @@ export class ConnectionScheme implements CredentialScheme {
     const hash = sha256(secret);
     const isCurrent = equalBytes(row?.secret_hash ?? NO_HASH, hash);
     const isFormer = equalBytes(row?.former_secret_hash ?? NO_HASH, hash);
-    if (row === undefined || epoch === null) throw invalidClient('there is no such client');
+    if (row === undefined || epoch === null) throw await unknownClient(view.db, clientId);
     if (!isCurrent && !isFormer) throw invalidClient('the client secret is wrong', row);
     const expiresAt = isCurrent ? NEVER : (row.former_secret_until ?? 0);
     if (expiresAt <= this.#kernel.clock.now()) {
@@ -88,7 +88,7 @@ export class CertificateScheme implements CredentialScheme {
     const found = await findClient(view.db, clientId);
     const epoch = found === undefined ? null : await view.epochOf(found.tenant_id);
     const row = found && (await findClient(view.db, clientId));
-    if (row === undefined || epoch === null) throw invalidClient('there is no such client');
+    if (row === undefined || epoch === null) throw await unknownClient(view.db, clientId);
     return resolved({ kernel: this.#kernel, certificates: this.#certificates, db: view.db }, row, epoch, {
       credential: kind as (typeof CERTIFICATE_KINDS)[number],
       expiresAt: NEVER,

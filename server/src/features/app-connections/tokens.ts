@@ -79,8 +79,11 @@ export class ConnectionTokens implements TokenResolver {
       findConnectionToken(db, tenantId, tokenId),
       findByClient(db, tenantId, clientId),
     ]);
-    if (epoch === null || token === undefined || !equalBytes(token.token_hash, sha256(text))) {
-      throw invalidToken('the token is not known');
+    if (epoch === null) throw invalidToken('the token is not known');
+    if (token === undefined || !equalBytes(token.token_hash, sha256(text))) {
+      // We signed it, so what it says of its client is true: with the connection its tokens are deleted.
+      const gone = { tenantId, kind: 'app_connection', id: clientId, name: row?.name ?? '', key: tokenId };
+      throw new RefusedCredential('the token is not known', gone);
     }
     if (row === undefined || row.connection_no !== token.connection_no) throw invalidToken('the connection is gone');
     const auditKey = cleanActor(`${token.source}: ${token.subject}`);

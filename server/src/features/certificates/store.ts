@@ -213,3 +213,10 @@ export function countCertificates(db: Reader): Promise<number> {
 export function endedBefore(time: Cutoff): Which<'certificates'> {
   return (eb) => eb('not_after', '<', time);
 }
+
+/** The tenant that a certificate was issued in for this client, also for one that is deleted, as long as the certificate is not over. */
+export async function tenantOfClient(db: Reader, clientId: string): Promise<string | null> {
+  const query = db.selectFrom('certificates').selectAll().where('client_id', '=', clientId).limit(1);
+  const [row] = await CERTIFICATES.authenticOf(db, await query.execute());
+  return row?.tenant_id ?? null;
+}

@@ -1,3 +1,4 @@
+import { cleanText } from '../../kernel/audit/entry.ts';
 import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
@@ -22,6 +23,7 @@ import {
   refuseInactive,
   refuseSuspended,
 } from '../app-connections/index.ts';
+import { tenantOfClient } from '../certificates/index.ts';
 import type * as contract from './contract.ts';
 import { FEDERATIONS_MAX } from './contract.ts';
 import { providerNamed } from './providers.ts';
@@ -33,6 +35,7 @@ import { matchesSubject } from './subject-pattern.ts';
 export const TOKEN_AGE_MAX_MS = 10 * MINUTE_MS;
 export const KEYS_TTL_MS = 5 * MINUTE_MS;
 const CONNECTION_NUMBER = /^[1-9]\d{0,14}$/;
+const PRESENTED_SUBJECT_MAX = 256;
 const BEARER = /^Bearer +([^ ]+)$/i;
 
 export interface ExchangeParts {
@@ -48,7 +51,12 @@ export async function exchange(
 ) {
   const idToken = shownToken(ctx, body.id_token);
   const connection = await connectionNamed(ctx, id);
-  if (connection === undefined) throw loginDenied('there is no such connection');
+  if (connection === undefined) {
+    ctx.describe({ connection: id });
+    const tenantId = CONNECTION_NUMBER.test(id) ? null : await tenantOfClient(ctx.database.read, id);
+    if (tenantId !== null) ctx.identify(tenantId, { kind: 'anonymous', id: '', name: '', key: id });
+    throw loginDenied('there is no such connection');
+  }
   attributeTo(ctx, connection, '');
   await refuseInactive(ctx, connection);
   if (connection.external_ca_pem !== null)
@@ -126,8 +134,10 @@ interface Accepted {
 
 /** The first federation of the connection that accepts the token; if none does, why each of those of its issuer does not. */
 async function verified(ctx: Context, keySets: KeySets, connection: ConnectionRow, idToken: string): Promise<Accepted> {
+  let presented: unknown;
   try {
-    const { iss } = readToken(idToken, ANY_ALGORITHM).unverified;
+    const { iss, sub } = readToken(idToken, ANY_ALGORITHM).unverified;
+    presented = sub;
     const { tenant_id, connection_no } = connection;
     const all = await store.federationsOf(ctx.database.read, tenant_id, connection_no, FEDERATIONS_MAX);
     const refusals: OutsideRefusal[] = [];
@@ -144,6 +154,10 @@ async function verified(ctx: Context, keySets: KeySets, connection: ConnectionRo
     const reasons = refusals.map(({ message }) => message).join('; ');
     throw new OutsideRefusal(reasons, isKeyMissing ? 'JWKS_KEY_NOT_FOUND' : 'LOGIN_DENIED');
   } catch (error) {
+    // Nobody vouches for it, so it is recorded as what was presented: whoever runs the tenant sees which pipeline was refused.
+    if (typeof presented === 'string') {
+      ctx.describe({ presented_subject: cleanText(presented, PRESENTED_SUBJECT_MAX) });
+    }
     throw asLoginDenied(error);
   }
 }

@@ -146,6 +146,40 @@ test('the first refusal of each kind is recorded, however many came before', asy
   assert.ok(written.length < flooded + 110, 'who makes up reasons gets no further');
 });
 
+test('so is the first of each reason for a connection or method, though strangers have flooded its tenant', async () => {
+  const written: AuditEntry[] = [];
+  const refusals = new Refusals(async (entry) => void written.push(entry));
+  for (let i = 0; i < 3000; i++) await refusals.record(refusal(START + i));
+  const flooded = written.length;
+  const exchange = (name: string, reason: string, more: Partial<AuditEntry> = {}) =>
+    refusals.record(
+      refusal(START + 4000, 'tenant_a', { action: 'federation_exchanged', actor_name: name, reason, ...more }),
+    );
+  for (let i = 0; i < 10; i++) {
+    await exchange('deploy', 'the subject does not match');
+    await exchange('deploy', 'the token has expired');
+    await exchange('other', 'the token has expired');
+    await exchange('other', 'the token has expired', { actor_key: 'method 1' });
+  }
+  assert.equal(written.length, flooded + 4);
+  const asClient = { actor_id: 'client', action: 'secrets:read' };
+  for (let i = 0; i < 100; i++) await exchange('', 'the client secret is wrong', asClient);
+  await exchange('', 'the client secret was replaced', asClient);
+  assert.equal(written.length, flooded + 4 + 20 + 1);
+  const known = written.length;
+  for (let i = 0; i < 100; i++) {
+    await exchange(`guess${i}@example.com`, 'no such user', { action: 'auth:login', ip: '203.0.113.9' });
+  }
+  assert.equal(written.length, known + 20, 'whom a login names is anybody’s to choose');
+  const inAnHour = { at: START + 60 * MINUTE_MS };
+  for (let i = 0; i < 30; i++) await refusals.record(refusal(inAnHour.at));
+  const before = written.length;
+  await exchange('deploy', 'the token has expired', inAnHour);
+  assert.equal(written.length, before + 1, 'in every hour');
+  for (let i = 0; i < 5000; i++) await exchange('deploy', `made up ${i}`, inAnHour);
+  assert.ok(written.length <= before + 2001, `${written.length}: bounded`);
+});
+
 test('one principal’s flood hides nothing of another, nor of strangers', async () => {
   const written: AuditEntry[] = [];
   const refusals = new Refusals(async (entry) => void written.push(entry));

@@ -7,19 +7,20 @@ interface Bounds {
   /** Of one address, or of a principal wherever they are. */
   readonly perMinute: number;
   readonly perHour: number;
+  /** Refusals told apart in an hour by whom they are about, what was asked for and why: the first of each is always recorded. */
+  readonly distinctMax: number;
 }
 
 /** Entries that callers can cause without a valid credential, or faster than their limit allows. */
-const OF_CALLERS: Bounds = { perMinute: 20, perHour: 600 };
+const OF_CALLERS: Bounds = { perMinute: 20, perHour: 600, distinctMax: 2000 };
 /** Entries that one principal can cause by asking for what they may not do, or for what is not there. */
-const OF_PRINCIPAL: Bounds = { perMinute: 100, perHour: 1000 };
-/** Refusals that are told apart by what was asked for and why: the first of each is always recorded, in every hour. */
-const DISTINCT_MAX = 100;
+const OF_PRINCIPAL: Bounds = { perMinute: 100, perHour: 1000, distinctMax: 100 };
 /** Principals with a budget of their own, over all tenants; those beyond share one in their tenant. */
 const PRINCIPALS_MAX = 2000;
 /** Addresses told apart in a minute, and names and addresses told in a summary. */
 const ADDRESSES_MAX = 1000;
 const NAMED_MAX = 10;
+const LOGIN = 'auth:login';
 
 interface Budget {
   readonly bounds: Bounds;
@@ -38,7 +39,8 @@ interface Budget {
 /**
  * Keeps a flood of refused calls from filling the disk: beyond the budget they are counted, and the count is written as one entry when
  * the minute is over. Logins, known callers and strangers have a budget each, and every address a share of it, so that noise of
- * one kind does not hide another. A principal has a budget too, whatever they are refused for.
+ * one kind does not hide another. A principal has a budget too, whatever they are refused for. The first refusal of each kind in an hour is
+ * recorded whatever the budget, if it is about a connection, a method or a person that was found.
  */
 export class Refusals {
   readonly #record: (entry: AuditEntry) => Promise<void>;
@@ -68,7 +70,8 @@ export class Refusals {
     const used = budget.usedByAddress.get(address) ?? 0;
     const { perMinute, perHour } = budget.bounds;
     const isUsedUp = used >= perMinute || budget.usedInHour >= perHour;
-    if (isUsedUp && !(isPrincipal && isFirst(budget, entry))) {
+    const isFirst = isAboutSomebody(entry) && isNew(budget, entry);
+    if (isUsedUp && !isFirst) {
       budget.suppressed++;
       if (budget.accounts.size < NAMED_MAX && entry.actor_name !== '') budget.accounts.add(entry.actor_name);
       if (budget.addresses.size < NAMED_MAX) budget.addresses.add(entry.ip);
@@ -76,7 +79,7 @@ export class Refusals {
     }
     budget.usedByAddress.set(address, used + 1);
     budget.usedInHour++;
-    if (isPrincipal && budget.distinct.size < DISTINCT_MAX) budget.distinct.add(distinctionOf(entry));
+    if (isFirst) budget.distinct.add(distinctionOf(entry));
     await this.#record(entry);
   }
 
@@ -95,7 +98,7 @@ export class Refusals {
       const own = `${tenant_id} principal ${actor_id}`;
       return this.#budgets.has(own) || this.#budgets.size < PRINCIPALS_MAX ? own : `${tenant_id} principals`;
     }
-    const kind = action === 'auth:login' ? 'login' : actor_id === '' ? 'stranger' : 'known';
+    const kind = action === LOGIN ? 'login' : actor_id === '' ? 'stranger' : 'known';
     return `${tenant_id} ${kind}`;
   }
 
@@ -142,11 +145,18 @@ function newBudget(entry: AuditEntry, bounds: Bounds): Budget {
   };
 }
 
-function isFirst({ distinct }: Budget, entry: AuditEntry): boolean {
-  return distinct.size < DISTINCT_MAX && !distinct.has(distinctionOf(entry));
+/** Strangers can name whom they like at a login; everywhere else somebody is named who was found. */
+function isAboutSomebody({ action, actor_id, actor_name }: AuditEntry): boolean {
+  return action !== LOGIN && (actor_id !== '' || actor_name !== '');
 }
 
-const distinctionOf = ({ action, status, reason }: AuditEntry) => `${action} ${status} ${reason}`;
+function isNew({ distinct, bounds }: Budget, entry: AuditEntry): boolean {
+  return distinct.size < bounds.distinctMax && !distinct.has(distinctionOf(entry));
+}
+
+function distinctionOf({ actor_id, actor_name, actor_key, action, status, reason }: AuditEntry): string {
+  return JSON.stringify([actor_id === '' ? [actor_name, actor_key] : actor_id, action, status, reason]);
+}
 
 const minuteOf = (entry: Pick<AuditEntry, 'at'>) => Math.floor(entry.at / MINUTE_MS);
 const hourOf = (entry: Pick<AuditEntry, 'at'>) => Math.floor(entry.at / HOUR_MS);

@@ -218,8 +218,15 @@ const NO_TOKEN =
 /** The caller learns only that the credential is no good; the audit log learns why, and whose it was if that is certain. */
 export class RefusedCredential extends CofferError {
   readonly owner: (Actor & { tenantId: string }) | null;
+  /** What the log is told of the credential: names and ids, and nothing that is secret. */
+  readonly presented: Readonly<Record<string, string>> | null;
 
-  constructor(reason: string, owner: RefusedCredential['owner'], message = NO_TOKEN) {
+  constructor(
+    reason: string,
+    owner: RefusedCredential['owner'],
+    message = NO_TOKEN,
+    presented: RefusedCredential['presented'] = null,
+  ) {
     super('INVALID_TOKEN', message, {
       auditReason: reason,
       headers: { 'WWW-Authenticate': 'Bearer' },
@@ -227,6 +234,7 @@ export class RefusedCredential extends CofferError {
       details: owner?.kind === 'user' ? { jti: owner.key } : undefined,
     });
     this.owner = owner;
+    this.presented = presented;
   }
 }
 
