@@ -20,7 +20,7 @@ const BASE = {
   params: 'none',
   query: 'none',
   body: 'none',
-  bodyBytesMax: 0,
+  bodyBytesMax: 64,
   status: 200,
   output: Type.Object({}),
   raw: 'none',
