@@ -51,6 +51,8 @@ async function assertTold(service: Service, expected: Expected, told: Told): Pro
   assert.equal(now.status, status, `${where}: ${now.text}`);
   // Words for people may get better; what programs decide by stays.
   if (status >= 400) assert.equal(now.body.error.code, (answer as { error: { code: string } }).error.code, where);
+  // An authority that was made before 0.5 has a successor, and stays beside it.
+  else if (/^\/pki\/.*\/ca\.pem$/.test(path)) assert.ok(now.text.endsWith(String(answer)), where);
   else assertKept(typeof answer === 'string' ? now.text : (now.body ?? JSON.parse(now.text)), answer, where);
 }
 

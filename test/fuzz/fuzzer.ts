@@ -168,6 +168,7 @@ class Fuzzer {
   #valid(caller: Caller, operation: Operation): Planned {
     const pool = this.#homes.get(caller.name) ?? this.#pools[caller.side];
     const draft = validDraft(this.#random, pool, caller.side, operation);
+    keepCallersIn(draft);
     return { caller, draft, sent: encoded(this.#random, draft), isRepeated: false };
   }
 
@@ -177,6 +178,7 @@ class Fuzzer {
     const pool = this.#homes.get(caller.name) ?? this.#pools[caller.side];
     const others = this.#pools[caller.side === 'ours' ? 'theirs' : 'ours'];
     const draft = validDraft(this.#random, pool, caller.side, operation);
+    keepCallersIn(draft);
     if (this.#random.chance(BENT)) bend(draft, { random: this.#random, others });
     const sent = encoded(this.#random, draft);
     const how = this.#random.next();
@@ -333,4 +335,10 @@ class Fuzzer {
 /** Whether it says that a credential which was good once is not any more. */
 function hasEnded(answer: Answer): boolean {
   return answer.status === 401 || codeOf(answer) === 'CERTIFICATE_REQUIRED';
+}
+
+/** Where a second factor is required, no caller could do anything any more. */
+function keepCallersIn({ body }: Draft): void {
+  const settings = Object(body) as { require_mfa?: unknown };
+  if (settings.require_mfa === true) settings.require_mfa = false;
 }
