@@ -559,12 +559,8 @@ test('two nodes that start at once on an empty PostgreSQL make one root, and one
   const env = { CV_ROOT_KEY_PROVIDER: 'env', CV_ROOT_KEY: Buffer.alloc(32, 5).toString('base64') };
   const nodes = await Promise.all([startNode(databaseUrl, env), startNode(databaseUrl, env)]);
   const [a, b] = nodes as [Service, Service];
-  const made = nodes.find(({ dataDir }) => readFileSync(join(dataDir, 'admin.token'), 'utf8') !== 'none') as Service;
-  const adminToken = readFileSync(join(made.dataDir, 'admin.token'), 'utf8').trim();
-  const { id } = await addTenant({
-    ...made,
-    call: (method, path, options) => made.call(method, path, { token: adminToken, ...options }),
-  });
+  const made = nodes.find(({ adminToken }) => adminToken !== '') as Service;
+  const { id } = await addTenant(made);
   for (const path of ['/pki/root.pem', `/pki/${id}/ca.pem`, `/pki/${id}/crl.pem`]) {
     const answers = await Promise.all([a, b, a, b].map((node) => node.call('GET', path, { token: null })));
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1, path);
@@ -581,9 +577,6 @@ test('two nodes that start at once on an empty PostgreSQL make one root, and one
   for (const node of nodes) await node.close();
 });
 
-/** A second node has no token of its own, so the usual start of tests is not for it. */
-async function startNode(databaseUrl: string, env: Record<string, string>): Promise<Service> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'coffer-node-'));
-  writeFileSync(join(dataDir, 'admin.token'), 'none');
-  return startService('postgres', { databaseUrl, dataDir, env });
+function startNode(databaseUrl: string, env: Record<string, string>): Promise<Service> {
+  return startService('postgres', { databaseUrl, env });
 }
