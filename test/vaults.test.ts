@@ -275,7 +275,7 @@ onBothDatabases('vaults', (database) => {
       await on('vault/*'),
       await addPolicy(service, user, [{ effect: 'deny', action: ['*'], resource: [`vault/${vault}/x`] }], owner.token),
     ];
-    for (const resource of ['audit', `vault/${vault}x/**`, 'vault/other/*', 'policy/*', `eaas/${vault}/*`]) {
+    for (const resource of ['audit', `vault/${vault}x/**`, 'vault/other/*', 'policy/*', `eaas/${vault}`]) {
       await on(resource);
     }
     const loose = { version: POLICY_VERSION, statement: [{ effect: 'allow', action: ['*'], resource: ['*'] }] };
