@@ -79,7 +79,7 @@ onBothDatabases('sessions', (database) => {
     await isDead(one);
     await ok(me(two));
     await refused(service.call('POST', '/auth/logout', { token: one }), 401, 'INVALID_TOKEN');
-    await refused(service.call('POST', '/auth/logout', { token: person.token }), 401, 'INVALID_TOKEN');
+    await refused(service.call('POST', '/auth/logout', { token: person.token }), 403, 'INSUFFICIENT_PRIVILEGE');
     await ok(me(person.token));
   });
 
