@@ -43,7 +43,7 @@ export function isWithin(
   return wanted.every((action) => ctx.may(action, resource, attributes));
 }
 
-/** Description, owner and tags are shown to who may read the secret, or at least its metadata. */
+/** A caller sees the description, owner and tags of a secret if they may read the secret or its metadata. */
 function isDescribable(ctx: Context, vault: string, row: store.SummaryRow): boolean {
   return DESCRIBING.some((action) => isWithin(ctx, vault, row, [action]));
 }
@@ -158,7 +158,7 @@ export async function list(ctx: Context, vaultName: string, query: Query<typeof 
   return { secrets: page.rows.map((row) => listedSecret(ctx, vaultName, row)), next_cursor: page.next_cursor };
 }
 
-/** Found by its tags, or by how its rotation went, a secret is shown only to who may know that of it. */
+/** A filter by tags or by failed rotation finds a secret only for a caller who may see the tags or the rotation of that secret. */
 function listedFor(ctx: Context, vault: string, { tags = [], rotation }: Query<typeof contract.listSecrets>) {
   const isPlain = tags.length === 0 && rotation === undefined;
   return (row: store.SummaryRow) => isWithin(ctx, vault, row, SEEN) && (isPlain || isDescribable(ctx, vault, row));

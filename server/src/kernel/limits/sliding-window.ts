@@ -1,4 +1,4 @@
-/** Moves what is gone from the front of the lists only once it is this much, so that each move pays for many. */
+/** The lists drop their oldest entries only when there are this many to drop: each drop copies a whole list, so it should be rare. */
 const GONE_MAX = 64;
 
 /** Counts, each with the time up to which it counts. One that would end before the last one ends with it. */
