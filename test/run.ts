@@ -46,6 +46,7 @@ if (options.rounds !== undefined) process.env['COFFER_TEST_FUZZ_ROUNDS'] = optio
 if (options.seed !== undefined) process.env['COFFER_TEST_FUZZ_SEED'] = options.seed;
 
 const LONG = 'test/faults/';
+const SLOWEST_SHOWN = 30;
 const FILE_TIMEOUT_MS = (options.fuzz ? 60 : options.faults ? 30 : 10) * 60 * 1000;
 const files = globSync([
   'server/**/*.test.ts',
@@ -94,6 +95,10 @@ stream.on('test:fail', ({ details }) => {
   const isOfItsTests = (details.error as { failureType?: string }).failureType === 'subtestsFailed';
   if (details.type !== 'suite' || !isOfItsTests) counts.failed++;
 });
+const durations: [file: string, ms: number][] = [];
+stream.on('test:summary', ({ file, duration_ms }) => {
+  if (file !== undefined) durations.push([relative('.', file), duration_ms]);
+});
 const report = stream.compose(new spec());
 report.pipe(process.stdout, { end: false });
 await new Promise((done) => report.once('end', done));
@@ -105,6 +110,8 @@ const cutOff = [
 ];
 for (const what of cutOff) process.stdout.write(`\nbegan and never ended: ${what}\n`);
 counts.failed += cutOff.length;
+const slowest = durations.toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
+for (const [file, ms] of slowest) process.stdout.write(`${(ms / 1000).toFixed(0).padStart(5)} s  ${file}\n`);
 const { passed, failed, skipped } = counts;
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);
 // Said outright: a library used here ends the process by its own idea of success.

@@ -122,6 +122,7 @@ function problemsOfStatus(exchange: Exchange, operation: Operation | null, isBen
   const { status } = answer;
   if (isBent && NO_ROUTE.get(status) === codeOf(answer)) return [];
   if (isBent && sent.method === 'HEAD') return status < 500 ? [] : [`HEAD answered ${status}`];
+  if (isBent && sent.method === 'OPTIONS') return status === 204 ? [] : [`OPTIONS answered ${status}`];
   if (isBent && [414, 431].includes(status)) return [];
   if (operation === null) return [`answered ${status} where nothing is declared`];
   const problems: string[] = [];

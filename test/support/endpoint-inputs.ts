@@ -335,11 +335,19 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
       const { environment_id } = (await someEnvironment(world)).params;
       return { body: { name: uniqueName('environment'), parent_id: Number(environment_id) } };
     },
+    async (world) => {
+      const { environment_id } = (await someEnvironment(world)).params;
+      return { body: { name: uniqueName('environment'), parent: Number(environment_id) } };
+    },
   ],
   'PUT /environments/{environment_id}': [
     async (world) => {
       const parent_id = Number((await someEnvironment(world)).params.environment_id);
       return { ...(await someEnvironment(world)), body: { name: uniqueName('environment'), parent_id } };
+    },
+    async (world) => {
+      const parent = Number((await someEnvironment(world)).params.environment_id);
+      return { ...(await someEnvironment(world)), body: { name: uniqueName('environment'), parent } };
     },
   ],
   'POST /environments/{environment_id}/secrets': [

@@ -13,10 +13,11 @@ import { elsewhere, requestEntry } from './audit/request-entry.ts';
 import { type Authenticated, NO_PROOFS, type Proofs, type View } from './auth/authentication.ts';
 import { authorize, isAuthorized } from './authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
+import type { Demand } from './authz/condition.ts';
 import { isConceivable } from './authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
-import { certainReach, reachInVault, vaultsByName } from './authz/reach.ts';
+import { certainReach, demandsInVault, reachInVault, vaultsByName } from './authz/reach.ts';
 import type { Call, ResourceAttributes } from './call.ts';
 import type { MacKey } from './crypto/keyring.ts';
 import { Decisions, RightsChanged } from './decisions.ts';
@@ -298,6 +299,12 @@ export class Context {
   /** Whether the caller may ask this of the vault as it is described, whatever there is in it. */
   isReachCertain(vault: string, attributes: ResourceAttributes): boolean {
     return this.#rangesIn(certainReach, this.declaration.permission, vault, attributes).length > 0;
+  }
+
+  /** What a secret in the vault must have, one of these at least, to be one on which the caller may do this. */
+  demands(action: string, vault: string): Demand[] {
+    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
+    return this.decide(({ policies }) => demandsInVault(policies, action, vault, context));
   }
 
   #rangesIn(rangesOf: typeof reachInVault, action: string, vault: string, attributes: ResourceAttributes): PathRange[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { ANY_TOKEN, type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
 import { idPattern } from '../../kernel/ids.ts';
 import { plainSchema } from '../../kernel/openapi.ts';
 import { object } from '../../kernel/wire.ts';
@@ -53,6 +53,7 @@ test('the curl command quotes for the shell and leaves the token to it', () => {
     method: 'POST',
     path: '/v1/vaults/{vault}/secrets/{path*}',
     effect: 'change',
+    bodyBytesMax: BODY_BYTES_DEFAULT,
     params: object({ vault: Type.String({ examples: ['a b'] }), path: Type.String() }),
     query: object({ reason: Type.String({ examples: ['x&y'] }), limit: Type.Optional(Type.Integer()) }),
     body: object({ value: Type.String({ examples: ["it's"] }) }),

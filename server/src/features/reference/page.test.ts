@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
+import { BODY_BYTES_DEFAULT, type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
 import { ERROR_CODES } from '../../kernel/errors.ts';
 import { object } from '../../kernel/wire.ts';
 import * as contract from './contract.ts';
@@ -36,6 +36,7 @@ test('text of a declaration never becomes markup', () => {
     noun: HOSTILE,
     audit: HOSTILE,
     effect: 'change',
+    bodyBytesMax: BODY_BYTES_DEFAULT,
     params: object({ id: Type.String({ description: HOSTILE, examples: [HOSTILE] }) }),
     body: object({ [HOSTILE]: Type.Literal(HOSTILE, { description: HOSTILE, pattern: '.' }) }),
     output: Type.Object({ [HOSTILE]: Type.Array(Type.Enum([HOSTILE])) }),

@@ -66,9 +66,15 @@ export async function vaultWithin(ctx: Context, name: string, wanted: Wanted): P
   const known = isLive(row) ? row : undefined;
   const attributes = vaultAttributes(known);
   const isSeen = async () => {
-    // Asked also where there is no vault, so that it takes as long.
-    const secrets = secretsIn(ctx, known?.vault_id ?? NO_VAULT, ranges, {});
-    return isAnyShown(ctx, secrets, (secret) => isWithin(ctx, name, secret, wanted));
+    for (const { tag, environments } of ctx.demands(ctx.declaration.permission, name)) {
+      // Asked also where there is no vault, so that it takes as long.
+      const secrets = secretsIn(ctx, known?.vault_id ?? NO_VAULT, ranges, {
+        tags: tag === undefined ? [] : [tag],
+        environments,
+      });
+      if (await isAnyShown(ctx, secrets, (secret) => isWithin(ctx, name, secret, wanted))) return true;
+    }
+    return false;
   };
   const mayFind = ranges.length > 0 && (ctx.isReachCertain(name, attributes) || (await isSeen()));
   ctx.authorizeWithin(`vault/${name}`, mayFind, attributes);

@@ -252,6 +252,7 @@ export interface ListFilter {
   /** Only those whose latest rotation through a backend failed. */
   isRotationFailed?: boolean | undefined;
   tags?: readonly string[] | undefined;
+  environments?: readonly string[] | undefined;
 }
 
 /** Summaries in a range of paths, in order. With tags, found by the first of them. */
@@ -272,6 +273,7 @@ export function summariesIn(
       .where('vault_id', '=', vaultId)
       .where('deleted_no', '=', 0);
     if (filter.type !== undefined) query = query.where('type', '=', filter.type);
+    if (filter.environments !== undefined) query = query.where('environment', 'in', filter.environments);
     if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('secrets'));
     return query.where('path', '>=', range.from).where('path', '<', range.to).orderBy('path').limit(limit).execute();
   }
@@ -292,6 +294,7 @@ export function summariesIn(
     .where('t.path', '<', range.to);
   for (const tag of others) query = query.where(hasTag(tag));
   if (filter.type !== undefined) query = query.where('s.type', '=', filter.type);
+  if (filter.environments !== undefined) query = query.where('s.environment', 'in', filter.environments);
   if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('s'));
   return query.orderBy('t.path').limit(limit).execute() as Promise<ListedRow[]>;
 }

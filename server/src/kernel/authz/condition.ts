@@ -68,6 +68,24 @@ export function resourceTests(condition: CompiledCondition): CompiledCondition {
   return condition.filter(({ kind }) => !OF_REQUEST.has(kind));
 }
 
+/** What a resource must have for a condition to hold: this tag, or one of these environments. Neither: nothing is asked of it. */
+export interface Demand {
+  readonly tag?: string;
+  readonly environments?: readonly string[];
+}
+
+/** A resource that meets none of these cannot meet the condition. Tags are named first: they are found by an index. */
+export function demandsOf(condition: CompiledCondition): readonly Demand[] {
+  const { tag_equals, environment } = membersOf(resourceTests(condition));
+  if (tag_equals !== undefined) return tag_equals.map((tag) => ({ tag }));
+  return environment === undefined ? [{}] : [{ environments: environment.map(canonicalEnvironment) }];
+}
+
+/** The condition as it was written. */
+function membersOf(tests: CompiledCondition): Condition {
+  return Object.fromEntries(tests.map(({ text }) => JSON.parse(text) as [keyof Condition, unknown]));
+}
+
 export function compileCondition(condition: Condition, pointer: string): CompiledCondition {
   const tests: Test[] = [];
   const add = (kind: keyof Condition, holds: Answer) => {

@@ -2,6 +2,8 @@ import {
   type AccessContext,
   type CompiledCondition,
   conditionHolds,
+  type Demand,
+  demandsOf,
   requestTests,
   resourceTests,
 } from './condition.ts';
@@ -93,6 +95,27 @@ export function reachInVault(
     deny: (condition) => resourceTests(condition).length === 0 && conditionHolds(condition, context, 'deny'),
   });
 }
+
+/** What a secret in the vault must have, one of these at least, for the policies to allow the action on it to this request. */
+export function demandsInVault(
+  policies: readonly CompiledPolicy[],
+  action: string,
+  vault: string,
+  context: AccessContext,
+): Demand[] {
+  const found = new Map<string, Demand>();
+  for (const policy of policies) {
+    for (const { resources, condition } of policy.statementsFor(action).allow) {
+      if (!conditionHolds(requestTests(condition), context, 'allow')) continue;
+      if (!resources.some((pattern) => pattern.reach(vault).ranges.length > 0)) continue;
+      for (const demand of demandsOf(condition)) found.set(JSON.stringify(demand), demand);
+    }
+  }
+  return found.has(NO_DEMAND) || found.size > DEMANDS_MAX ? [{}] : [...found.values()];
+}
+const NO_DEMAND = JSON.stringify({});
+/** Each is a query, and beyond so many one query for everything costs less. */
+const DEMANDS_MAX = 16;
 
 /** Where they allow it to this request, whatever is found there, as far as all that their conditions ask is in the context. */
 export function certainReach(
