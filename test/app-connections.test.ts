@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { isClientSecret } from '../server/src/features/app-connections/client-secret.ts';
+import { CLIENT_SECRET } from '../server/src/features/app-connections/client-secret.ts';
 import { addConnection, callAs, clientHeaders, type Machine, tlsAgent, tlsCall } from './support/machines.ts';
 import { addPerson, addTenant, done, ok, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
@@ -35,7 +35,7 @@ onBothDatabases('app connections', (database) => {
 
   test('reads what it is given and nothing else, and is recorded by its client id', async () => {
     const machine = await addConnection(service, vault, { allowed_paths: ['db/*'] });
-    assert.ok(isClientSecret(machine.client_secret));
+    assert.ok(CLIENT_SECRET.matches(machine.client_secret));
     assert.match(machine.client_secret, /^Svc_/);
     assert.equal(await statusAs(machine, secret('db/main')), 200);
     assert.equal(await statusAs(machine, secret('db/replica/one')), 200);

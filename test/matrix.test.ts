@@ -68,6 +68,7 @@ const EXPECTED: Record<string, number[]> = {
   'POST /attestation/verify': [401, 401, 401, 401, 200, 403, 403, 200, 200],
 
   'POST /auth/login': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'POST /auth/accept-invite': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'POST /auth/logout': [401, 401, 401, 401, 204, 204, 204, 204, 204],
   'GET /auth/me': [401, 401, 401, 401, 200, 200, 200, 200, 200],
   'POST /auth/password': [401, 401, 401, 401, 204, 204, 204, 204, 204],
@@ -84,6 +85,7 @@ const EXPECTED: Record<string, number[]> = {
   'DELETE /auth/mfa/totp': [401, 401, 401, 401, 202, 202, 202, 202, 202],
 
   'POST /v1/users': [401, 401, 401, 401, 201, 403, 403, 201, 201],
+  'POST /v1/users/{user_id}/invite': [401, 401, 401, 401, 404, 403, 403, 201, 201],
   'GET /v1/users': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /v1/users/{user_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
   'PATCH /v1/users/{user_id}': [401, 401, 401, 401, 404, 403, 403, 200, 200],
@@ -195,6 +197,7 @@ const EXPECTED: Record<string, number[]> = {
 /** Open to anyone. Each is a door without a lock: think twice before adding one. */
 const PUBLIC = [
   'POST /auth/login',
+  'POST /auth/accept-invite',
   'GET /.well-known/jwks.json',
   'GET /pki/root.pem',
   'GET /pki/{tenant_id}/ca.pem',

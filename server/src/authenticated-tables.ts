@@ -9,7 +9,7 @@ import { RECOVERY_CODES, TOTP } from './features/mfa/index.ts';
 import { ATTACHMENTS, POLICIES } from './features/policies/index.ts';
 import { ROTATIONS, SECRETS, VERSIONS } from './features/secrets/index.ts';
 import { TOKENS } from './features/tokens/index.ts';
-import { USERS } from './features/users/index.ts';
+import { INVITATIONS, USERS } from './features/users/index.ts';
 import { VAULT_MEMBERS, VAULTS } from './features/vaults/index.ts';
 import { METHODS } from './features/workload-identity/index.ts';
 import { SIGNING_KEYS } from './kernel/auth/signing-keys.ts';
@@ -21,6 +21,7 @@ export const AUTHENTICATED_TABLES = [
   TENANTS,
   SIGNING_KEYS,
   USERS,
+  INVITATIONS,
   TOTP,
   RECOVERY_CODES,
   GROUPS,

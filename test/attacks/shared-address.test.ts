@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { newClientSecret } from '../../server/src/features/app-connections/client-secret.ts';
+import { CLIENT_SECRET } from '../../server/src/features/app-connections/client-secret.ts';
 import { MINUTE_MS } from '../../server/src/kernel/clock.ts';
 import { FAILED_AUTH_LIMIT_PER_ADDRESS } from '../../server/src/kernel/limits/rate-classes.ts';
 import { addConnection, clientHeaders } from '../support/machines.ts';
@@ -51,7 +51,7 @@ onBothDatabases('who guesses credentials behind a shared address', (database) =>
       });
     await guessFrom('198.51.100.11', (i) => `guess-${i}`);
     await refused(
-      list(clientHeaders({ client_id: randomUUID(), client_secret: newClientSecret() })),
+      list(clientHeaders({ client_id: randomUUID(), client_secret: CLIENT_SECRET.create() })),
       429,
       'RATE_LIMIT_EXCEEDED',
     );

@@ -10,6 +10,7 @@ import {
   DOCUMENT,
   enrol,
   forgetSecondFactor,
+  invitedPerson,
   namedGroup,
   ownersToken,
   readSome,
@@ -88,6 +89,10 @@ export const INPUTS: Record<string, MakeInput> = {
     await forgetSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };
   },
+  'POST /auth/accept-invite': async (world) => {
+    const { invitation } = await invitedPerson(world);
+    return { body: { token: invitation.token, password: 'a password of their own' } };
+  },
   'POST /auth/password': async (_, { person: { password } }) => ({
     body: { current_password: password, new_password: password },
   }),
@@ -109,6 +114,7 @@ export const INPUTS: Record<string, MakeInput> = {
     return {};
   },
   'POST /v1/users': async () => ({ body: { email: `${uniqueName('user')}@example.com` } }),
+  'POST /v1/users/{user_id}/invite': async (world) => ({ params: { user_id: (await invitedPerson(world)).id } }),
   'GET /v1/users/{user_id}': someUser,
   'PATCH /v1/users/{user_id}': async (world) => ({ ...(await someUser(world)), body: { name: 'Changed' } }),
   'DELETE /v1/users/{user_id}': someUser,

@@ -3,7 +3,7 @@ import { RECOVERY_CODES, TOTP } from '../../server/src/features/mfa/index.ts';
 import type { World } from './endpoint-inputs.ts';
 import { addToken, ok, type Person, uniqueName } from './people.ts';
 import { asTheService } from './rows.ts';
-import type { Service } from './service.ts';
+import type { Answer, Service } from './service.ts';
 
 /** What inputs of endpoints are about: each made afresh, in the tenant of the owner. */
 
@@ -135,6 +135,12 @@ export async function someEnvironment({ service }: World) {
 
 export async function ownersToken({ service, owner }: World) {
   return { params: { token_id: String((await addToken(service, owner.token)).id) } };
+}
+
+/** Somebody who was invited and has not accepted. */
+export async function invitedPerson({ service }: World): Promise<Answer['body']> {
+  const body = { email: `${uniqueName('invited')}@example.com`, invite: true };
+  return ok(service.call('POST', '/v1/users', { body }), 201);
 }
 
 export async function someUser({ service }: World) {

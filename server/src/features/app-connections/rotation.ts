@@ -5,7 +5,7 @@ import type { Body } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { newClientSecret } from './client-secret.ts';
+import { CLIENT_SECRET } from './client-secret.ts';
 import type * as contract from './contract.ts';
 import { CERTIFICATE_DAYS_DEFAULT } from './contract.ts';
 import type { ConnectionCertificates } from './ports.ts';
@@ -44,7 +44,7 @@ export async function rotate(
         ttlMs: (body.certificate_ttl_days ?? CERTIFICATE_DAYS_DEFAULT) * DAY_MS,
       })
     : null;
-  const secret = isSecret ? newClientSecret() : null;
+  const secret = isSecret ? CLIENT_SECRET.create() : null;
   const overlapMs = (body.overlap_seconds ?? 0) * SECOND_MS;
   const until = overlapMs === 0 ? null : ctx.now + overlapMs;
   return ctx.change(async (tx) => {

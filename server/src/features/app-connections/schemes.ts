@@ -5,7 +5,7 @@ import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
-import { isClientSecret } from './client-secret.ts';
+import { CLIENT_SECRET } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { actingConnection, invalidClient, unknownClient } from './principal.ts';
 import { proofSize, proverOf } from './proving.ts';
@@ -34,7 +34,8 @@ export class ConnectionScheme implements CredentialScheme {
     if (secret === undefined) return null;
     const clientId = String(headers['x-client-id'] ?? '');
     if (!CLIENT_ID.test(clientId)) throw invalidClient('X-Client-Id is missing or no client id');
-    if (!isClientSecret(String(secret))) throw invalidClient('X-Client-Secret has a form that no client secret has');
+    if (!CLIENT_SECRET.matches(String(secret)))
+      throw invalidClient('X-Client-Secret has a form that no client secret has');
     return `connection ${clientId} ${secret}`;
   }
 

@@ -15,7 +15,7 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive, type VaultRow } from '../vaults/index.ts';
-import { newClientSecret } from './client-secret.ts';
+import { CLIENT_SECRET } from './client-secret.ts';
 import type * as contract from './contract.ts';
 import {
   CERTIFICATE_DAYS_DEFAULT,
@@ -73,7 +73,7 @@ export async function create(
   const vaults = await vaultsToShare(ctx, body);
   const { scopes = SCOPES_DEFAULT, allowed_paths = ['*'] } = body;
   refuseDeniedScopes(ctx, vaults, { scopes, allowed_paths });
-  const secret = newClientSecret();
+  const secret = CLIENT_SECRET.create();
   const clientId = randomUUID();
   const connectionNo = await drawNumber((number) => store.isNumberTaken(ctx.database.read, number));
   const prepared =

@@ -15,6 +15,7 @@ import {
 } from '../../kernel/wire.ts';
 import { otpText } from '../mfa/index.ts';
 
+const INVITATION_LENGTH_MAX = 128;
 const anyPassword = Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX });
 
 const common = {
@@ -28,6 +29,13 @@ const common = {
   params: NONE,
   query: NONE,
 } as const;
+
+const Session = object({
+  token: Type.String({ description: 'Shown once.' }),
+  token_id: id('token'),
+  expires_at: timestampText,
+  user_id: id('user'),
+});
 
 export const login = endpoint({
   ...common,
@@ -52,13 +60,37 @@ export const login = endpoint({
     tenant: Type.Optional(resourceName),
   }),
   status: 200,
-  output: object({
-    token: Type.String({ description: 'Shown once.' }),
-    token_id: id('token'),
-    expires_at: timestampText,
-    user_id: id('user'),
-  }),
+  output: Session,
   errors: ['LOGIN_DENIED', 'MFA_REQUIRED'],
+});
+
+export const acceptInvite = endpoint({
+  ...common,
+  name: 'acceptInvite',
+  method: 'POST',
+  path: '/auth/accept-invite',
+  summary: 'Accept an invitation by choosing a password',
+  description:
+    'Answers like a login. An invitation is good once and for 72 hours; one that was used, ended or replaced is answered like one that never was.',
+  credentials: 'public',
+  tenant: NONE,
+  permission: NONE,
+  resource: NONE,
+  rate: 'auth',
+  audit: 'auth:accept_invite',
+  effect: 'change',
+  body: object({
+    token: Type.String({
+      minLength: 1,
+      maxLength: INVITATION_LENGTH_MAX,
+      writeOnly: true,
+      description: 'Of the invitation.',
+    }),
+    password: newPassword,
+  }),
+  status: 200,
+  output: Session,
+  errors: ['LOGIN_DENIED'],
 });
 
 export const logout = endpoint({

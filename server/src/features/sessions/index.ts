@@ -3,6 +3,7 @@ import { bind } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { acceptInvitation } from './accept-invitation.ts';
 import * as contract from './contract.ts';
 import * as sessions from './service.ts';
 import { forgetFailuresBefore } from './store.ts';
@@ -22,6 +23,7 @@ export function sessionsFeature(kernel: Kernel, ports: WarningPorts): Feature {
     ],
     endpoints: [
       bind(contract.login, (ctx, { body }) => sessions.login(ctx, body)),
+      bind(contract.acceptInvite, (ctx, { body }) => acceptInvitation(ctx, body)),
       bind(contract.logout, (ctx) => sessions.logout(ctx)),
       bind(contract.readMe, (ctx) => sessions.me(ctx, ports)),
       bind(contract.changePassword, (ctx, { body }) => sessions.changePassword(ctx, body)),

@@ -14,8 +14,8 @@ import {
 } from '../../kernel/storage/tenant-rows.ts';
 import { canonicalEmail } from '../../kernel/wire.ts';
 import { secondFactor } from '../mfa/index.ts';
-import { insertToken, issueToken, revokeOfUser, revokeTokens } from '../tokens/index.ts';
-import { findUser, findUserByEmail, lockUser, updateUser } from '../users/index.ts';
+import { type IssuedToken, insertToken, issueToken, revokeOfUser, revokeTokens } from '../tokens/index.ts';
+import { findUser, findUserByEmail, lockUser, type UserRow, updateUser } from '../users/index.ts';
 import { beginTry, forgiveAddress, subjectsOf, succeeded, takeBack } from './back-off.ts';
 import type * as contract from './contract.ts';
 import { type Warning, type WarningPorts, warningsFor } from './warnings.ts';
@@ -49,14 +49,7 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     await forgiveAddress(ctx.database, subjects);
     throw new CofferError('MFA_REQUIRED', 'Send the code of your authenticator, or a recovery code, as `otp`.');
   }
-  const issued = await issueToken(ctx.kernel, {
-    tenantId: tenant.tenant_id,
-    userId: user.user_id,
-    kind: 'session',
-    name: 'login',
-    mfaAt: factor.isEnrolled ? ctx.now : null,
-    expiresAt: ctx.now + SESSION_TTL_MS,
-  });
+  const issued = await issueSession(ctx, user, factor.isEnrolled);
   // The only time the password is at hand is when somebody signs in with it.
   const raised = isCheaperThanToday(user.password_hash) ? await hashPassword(body.password, share) : null;
   ctx.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
@@ -69,13 +62,27 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     if (raised !== null) await updateUser(tx, tenant.tenant_id, user.user_id, { password_hash: raised });
     if (!(await isHeldActive(tx, tenant.tenant_id))) throw denied('the tenant was suspended meanwhile');
     await insertToken(tx, issued.row, current);
-    const { token, row } = issued;
-    return { token, token_id: row.token_id, expires_at: timestamp(row.expires_at), user_id: user.user_id };
+    return sessionAnswer(issued);
   });
 }
 
+export function issueSession(ctx: Context, user: UserRow, isFactorShown: boolean): Promise<IssuedToken> {
+  return issueToken(ctx.kernel, {
+    tenantId: user.tenant_id,
+    userId: user.user_id,
+    kind: 'session',
+    name: 'login',
+    mfaAt: isFactorShown ? ctx.now : null,
+    expiresAt: ctx.now + SESSION_TTL_MS,
+  });
+}
+
+export function sessionAnswer({ token, row }: IssuedToken): Output<typeof contract.login> {
+  return { token, token_id: row.token_id, expires_at: timestamp(row.expires_at), user_id: row.user_id };
+}
+
 /** Whose log the attempt belongs to. Without a tenant it is the operator's; the name tried is recorded either way. */
-function identify(ctx: Context, tenant: TenantRow | undefined, userId: string, email: string): void {
+export function identify(ctx: Context, tenant: TenantRow | undefined, userId: string, email: string): void {
   const actor = { kind: userId === '' ? 'anonymous' : 'user', id: userId, name: email, key: '' };
   ctx.identify(tenant?.tenant_id ?? ctx.kernel.operatorTenantId, actor);
 }

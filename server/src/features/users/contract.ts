@@ -15,7 +15,9 @@ import {
   timestampText,
 } from '../../kernel/wire.ts';
 
-export const USER_STATUSES = ['active', 'disabled'] as const;
+/** What an admin sets; who was invited becomes active by accepting. */
+const SET_STATUSES = ['active', 'disabled'] as const;
+export const USER_STATUSES = ['invited', ...SET_STATUSES] as const;
 
 export const User = object({
   id: id('user'),
@@ -27,6 +29,12 @@ export const User = object({
   created_at: timestampText,
 });
 export type User = Static<typeof User>;
+
+export const Invitation = object({
+  token: Type.String({ description: 'Shown once. The person sends it to POST /auth/accept-invite.' }),
+  expires_at: timestampText,
+});
+export type Invitation = Static<typeof Invitation>;
 
 const displayName = lineOfText({ maxLength: 128 }, 'What people call them.');
 
@@ -50,7 +58,9 @@ export const createUser = endpoint({
   path: '/v1/users',
   summary: 'Add a person to the tenant',
   description:
-    'A member has no rights until a policy, a group or a role gives some. Only an owner can make an owner. A role other than member needs approval.',
+    'A member has no rights until a policy, a group or a role gives some. Only an owner can make an owner. A role other than member needs approval. With ' +
+    '`invite` the answer holds the token of an invitation, by which the person chooses their own password within 72 hours. Where approval is needed nobody ' +
+    'is shown that token, and `POST /v1/users/{user_id}/invite` makes another.',
   permission: 'users:create',
   resource: 'user',
   rate: 'write',
@@ -64,10 +74,36 @@ export const createUser = endpoint({
     name: Type.Optional(displayName),
     role: Type.Optional(oneOf(ROLES, 'member unless given')),
     password: Type.Optional(newPassword),
+    invite: Type.Optional(
+      Type.Boolean({ description: 'The person chooses the password by an invitation; not together with `password`.' }),
+    ),
   }),
   status: 201,
-  output: User,
+  output: object({ ...User.properties, invitation: Type.Optional(Invitation) }),
   errors: ['ALREADY_EXISTS'],
+});
+
+export const inviteUser = endpoint({
+  ...common,
+  name: 'inviteUser',
+  alsoAsks: ['users:grant_owner'],
+  method: 'POST',
+  path: '/v1/users/{user_id}/invite',
+  summary: 'Invite a person anew',
+  description:
+    'For a person who was added by an invitation and has not accepted it. The invitation before it ends. For a role other than member only who invited them ' +
+    'first can do it: the role was approved for their invitation.',
+  permission: 'users:invite',
+  resource: 'user/{user_id}',
+  rate: 'write',
+  audit: 'users:invite',
+  effect: 'change',
+  params: object({ user_id: idParam }),
+  query: NONE,
+  body: NONE,
+  status: 201,
+  output: Invitation,
+  errors: ['NOT_FOUND', 'IN_USE'],
 });
 
 export const listUsers = endpoint({
@@ -117,7 +153,7 @@ export const updateUser = endpoint({
   summary: 'Change a person’s name, role, status or password',
   description:
     'Takes effect on the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner ' +
-    'cannot be demoted or disabled, and only an owner can change an owner. A new role needs approval, and so does a new status or password of an owner or admin.',
+    'cannot be demoted or disabled, and only an owner can change an owner. A new role needs approval, and so does a new status or password of an owner or admin. A new status or password ends an invitation that was not accepted.',
   permission: 'users:update',
   resource: 'user/{user_id}',
   rate: 'write',
@@ -129,7 +165,7 @@ export const updateUser = endpoint({
   body: object({
     name: Type.Optional(displayName),
     role: Type.Optional(oneOf(ROLES)),
-    status: Type.Optional(oneOf(USER_STATUSES)),
+    status: Type.Optional(oneOf(SET_STATUSES)),
     password: Type.Optional(newPassword),
   }),
   status: 200,

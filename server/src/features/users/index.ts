@@ -3,6 +3,8 @@ import type { Feature } from '../../kernel/feature.ts';
 import * as contract from './contract.ts';
 import { type UserObservers, Users } from './service.ts';
 
+export { INVITATION_TOKEN } from './invitation.ts';
+export { deleteInvitation, findInvitation, INVITATIONS, lockInvitation } from './invitation-store.ts';
 export { insertNew, lockChangeable, newUser } from './service.ts';
 export {
   countActiveAdmins,
@@ -23,6 +25,7 @@ export function usersFeature(observers: UserObservers): Feature {
     name: 'users',
     endpoints: [
       bind(contract.createUser, (ctx, { body }) => users.create(ctx, body)),
+      bind(contract.inviteUser, (ctx, { params }) => users.invite(ctx, params.user_id)),
       bind(contract.listUsers, (ctx, { query }) => users.list(ctx, query)),
       bind(contract.readUser, (ctx, { params }) => users.read(ctx, params.user_id)),
       bind(contract.updateUser, (ctx, { params, body }) => users.update(ctx, params.user_id, body)),

@@ -4,7 +4,7 @@ import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
+import type { Body, Output, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { idForm, newId } from '../../kernel/ids.ts';
 import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
@@ -13,7 +13,9 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
-import { readUser, type User } from './contract.ts';
+import { type Invitation, readUser, type User } from './contract.ts';
+import { issueInvitation, requireSameInviter } from './invitation.ts';
+import { deleteInvitation, putInvitation } from './invitation-store.ts';
 import type { UserRow } from './store.ts';
 import * as store from './store.ts';
 
@@ -38,21 +40,48 @@ export class Users {
     this.#observers = observers;
   }
 
-  async create(ctx: Context, body: Body<typeof contract.createUser>): Promise<User> {
+  async create(ctx: Context, body: Body<typeof contract.createUser>): Promise<Output<typeof contract.createUser>> {
+    const isInvited = body.invite === true;
+    if (isInvited && body.password !== undefined) {
+      throw invalidField('/body/password', 'is chosen by the person who is invited: leave it out, or leave out invite');
+    }
     const role = body.role ?? 'member';
     if (role !== 'member') ctx.requireUnrestricted();
     requireOwnerFor(ctx, role);
     if (isAdminRole(role)) await ctx.requireProofToGrant(EVERY_VAULT);
     const password_hash = body.password === undefined ? '' : await hashPassword(body.password, ctx.tenantId);
-    const row = newUser(ctx.tenantId, { email: body.email, name: body.name ?? '', role, password_hash }, ctx.now);
-    ctx.describe({ email: row.email, role, ...setsPassword(body) });
+    const facts = { email: body.email, name: body.name ?? '', role, password_hash };
+    const row = { ...newUser(ctx.tenantId, facts, ctx.now), ...(isInvited && INVITED) };
+    const invitation = isInvited ? issueInvitation(ctx, row.user_id) : null;
+    ctx.describe({ email: row.email, role, ...setsPassword(body), ...(isInvited && { invites: true }) });
     return ctx.change(async (tx) => {
       await insertNew(tx, row);
+      if (invitation !== null) await putInvitation(tx, invitation.row);
       // Admins are told how many of them there are.
       if (isAdminRole(role)) await raiseEpoch(tx, ctx.tenantId);
       if (role !== 'member') await ctx.needsApproval(tx);
       ctx.describe({ user: row.user_id });
-      return toWire(row);
+      return { ...toWire(row), ...(invitation !== null && { invitation: invitation.shown }) };
+    });
+  }
+
+  async invite(ctx: Context, userId: string): Promise<Invitation> {
+    ctx.requireUnrestricted();
+    const { row, shown } = issueInvitation(ctx, userId);
+    return ctx.change(async (tx) => {
+      const user = await lockChangeable(ctx, tx, userId);
+      ctx.describe({ email: user.email, role: user.role });
+      if (user.status !== 'invited') {
+        throw new CofferError(
+          'IN_USE',
+          'Only who was invited and has not accepted can be invited anew: give this person a new password with PATCH /v1/users/{user_id}.',
+        );
+      }
+      // They may have been given rights since, and whoever holds the token can be them.
+      await ctx.requireProofToGrant(EVERY_VAULT);
+      await requireSameInviter(ctx, tx, user);
+      await putInvitation(tx, row);
+      return shown;
     });
   }
 
@@ -87,9 +116,17 @@ export class Users {
       const isGiven = body.password !== undefined || (isAdminRole(body.role ?? null) && !isAdminRole(row.role));
       if (isGiven) await ctx.requireProofToGrant(EVERY_VAULT);
       const { password: _, ...plain } = body;
-      const changed: UserRow = { ...row, ...plain, ...(password_hash !== undefined && { password_hash }) };
+      // Who is given a password needs no invitation any more.
+      const isLetIn = row.status === 'invited' && password_hash !== undefined;
+      const changed: UserRow = {
+        ...row,
+        ...(isLetIn && ACTIVE),
+        ...plain,
+        ...(password_hash !== undefined && { password_hash }),
+      };
       if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
       await store.updateUser(tx, ctx.tenantId, userId, changed);
+      if (changed.status !== 'invited') await deleteInvitation(tx, ctx.tenantId, userId);
       const isCutOff = password_hash !== undefined || changed.status === 'disabled';
       const ended = isCutOff ? await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
@@ -118,6 +155,7 @@ export class Users {
       ctx.describe({ email: row.email, role: row.role });
       const ended = await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now);
       await this.#observers.forget(tx, ctx.tenantId, userId);
+      await deleteInvitation(tx, ctx.tenantId, userId);
       await store.deleteUser(tx, ctx.tenantId, userId);
       await raiseEpoch(tx, ctx.tenantId);
       if (isAdminRole(row.role)) {
@@ -131,6 +169,9 @@ export class Users {
     });
   }
 }
+
+const INVITED = { status: 'invited' } as const;
+const ACTIVE = { status: 'active' } as const;
 
 /** Admins may read what is in any of them. */
 const EVERY_VAULT = () => true;

@@ -18,7 +18,8 @@ export interface UserRow {
   email: string;
   name: string;
   role: Role;
-  status: 'active' | 'disabled';
+  /** Who is invited has no password yet, and is let in nowhere. */
+  status: 'invited' | 'active' | 'disabled';
   /** Empty if the person has none and cannot log in with one. */
   password_hash: string;
   created_at: number;

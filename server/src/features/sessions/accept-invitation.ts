@@ -1,0 +1,57 @@
+import type { Context } from '../../kernel/context.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { hashPassword } from '../../kernel/crypto/passwords.ts';
+import type { Body } from '../../kernel/endpoint.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { findTenant, isHeldActive } from '../../kernel/storage/tenant-rows.ts';
+import { insertToken } from '../tokens/index.ts';
+import {
+  deleteInvitation,
+  findInvitation,
+  findUser,
+  INVITATION_TOKEN,
+  lockInvitation,
+  lockUser,
+  updateUser,
+} from '../users/index.ts';
+import type * as contract from './contract.ts';
+import { identify, issueSession, sessionAnswer } from './service.ts';
+
+/** The token has 256 random bits, so nobody finds one by trying, and the time an answer takes tells nothing worth knowing. */
+export async function acceptInvitation(ctx: Context, body: Body<typeof contract.acceptInvite>) {
+  const { read } = ctx.database;
+  ctx.resource = 'session';
+  const hash = sha256(body.token);
+  const found = INVITATION_TOKEN.matches(body.token) ? await findInvitation(read, hash) : undefined;
+  if (found === undefined) throw denied('no such invitation');
+  const { tenant_id, user_id } = found;
+  const [tenant, user] = [await findTenant(read, tenant_id), await findUser(read, tenant_id, user_id)];
+  if (tenant === undefined || user === undefined) throw denied('the person or tenant is gone');
+  identify(ctx, tenant, user_id, user.email);
+  if (found.expires_at <= ctx.now) throw denied('the invitation has ended');
+
+  const password_hash = await hashPassword(body.password, tenant_id);
+  const issued = await issueSession(ctx, user, false);
+  ctx.describe({ token: issued.row.token_id, invited_by: found.invited_by });
+  return ctx.change(async (tx) => {
+    const invited = await lockUser(tx, tenant_id, user_id);
+    const invitation = await lockInvitation(tx, tenant_id, user_id);
+    const isSame = invitation !== undefined && hash.equals(invitation.token_hash);
+    if (!isSame || invited?.status !== 'invited') throw denied('the invitation was used, replaced or ended meanwhile');
+    if (!(await isHeldActive(tx, tenant_id))) throw denied('the tenant is suspended');
+    await deleteInvitation(tx, tenant_id, user_id);
+    await updateUser(tx, tenant_id, user_id, { password_hash, status: 'active' });
+    await insertToken(tx, issued.row, invited);
+    await raiseEpoch(tx, tenant_id);
+    return sessionAnswer(issued);
+  });
+}
+
+function denied(auditReason: string): CofferError {
+  return new CofferError(
+    'LOGIN_DENIED',
+    'The invitation is not good: it was used, replaced or has ended. Ask who invited you for a new one.',
+    { auditReason },
+  );
+}

@@ -1,0 +1,49 @@
+import { HOUR_MS, timestamp } from '../../kernel/clock.ts';
+import type { Context } from '../../kernel/context.ts';
+import { CredentialText } from '../../kernel/crypto/credential-text.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { CofferError } from '../../kernel/errors.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
+import type { Invitation } from './contract.ts';
+import { type InvitationRow, lockInvitation } from './invitation-store.ts';
+import type { UserRow } from './store.ts';
+
+export const INVITATION_TTL_MS = 72 * HOUR_MS;
+export const INVITATION_TOKEN = new CredentialText('cv_inv_');
+
+/** An invitation ready to be stored: the token exists only here and in the answer, the row holds its hash. */
+export interface IssuedInvitation {
+  row: InvitationRow;
+  shown: Invitation;
+}
+
+export function issueInvitation(ctx: Context, userId: string): IssuedInvitation {
+  const token = INVITATION_TOKEN.create();
+  const expires_at = ctx.now + INVITATION_TTL_MS;
+  return {
+    row: {
+      tenant_id: ctx.tenantId,
+      user_id: userId,
+      token_hash: sha256(token),
+      invited_by: ctx.principal.id,
+      created_at: ctx.now,
+      expires_at,
+    },
+    shown: { token, expires_at: timestamp(expires_at) },
+  };
+}
+
+/**
+ * Who is shown the token of an account can become that account. The role of this one was approved for an invitation that one person asked
+ * for, and nobody approved that another should have it.
+ */
+export async function requireSameInviter(ctx: Context, tx: Tx, { user_id, role }: UserRow): Promise<void> {
+  if (role === 'member') return;
+  const former = await lockInvitation(tx, ctx.tenantId, user_id);
+  if (former?.invited_by === ctx.principal.id) return;
+  throw new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    'Only who invited this person can invite them anew, since the role was approved for that invitation: delete the account and invite them yourself.',
+    { auditReason: 'users:invite: invited by somebody else' },
+  );
+}
