@@ -12,6 +12,7 @@ import {
   forgetSecondFactor,
   invitedPerson,
   namedGroup,
+  nameOfSomeEnvironment,
   ownersToken,
   readSome,
   seenApproval,
@@ -341,10 +342,7 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
       const { environment_id } = (await someEnvironment(world)).params;
       return { body: { name: uniqueName('environment'), parent_id: Number(environment_id) } };
     },
-    async (world) => {
-      const { environment_id } = (await someEnvironment(world)).params;
-      return { body: { name: uniqueName('environment'), parent: Number(environment_id) } };
-    },
+    async (world) => ({ body: { name: uniqueName('environment'), parent: await nameOfSomeEnvironment(world) } }),
   ],
   'PUT /environments/{environment_id}': [
     async (world) => {
@@ -352,7 +350,7 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
       return { ...(await someEnvironment(world)), body: { name: uniqueName('environment'), parent_id } };
     },
     async (world) => {
-      const parent = Number((await someEnvironment(world)).params.environment_id);
+      const parent = await nameOfSomeEnvironment(world);
       return { ...(await someEnvironment(world)), body: { name: uniqueName('environment'), parent } };
     },
   ],

@@ -128,6 +128,11 @@ export async function bindSome(world: World, environment_id: string, key_name = 
   return { id, secret_id };
 }
 
+export async function nameOfSomeEnvironment(world: World): Promise<string> {
+  const { environment_id } = (await someEnvironment(world)).params;
+  return (await ok(world.service.call('GET', `/environments/${environment_id}`))).name;
+}
+
 export async function someEnvironment({ service }: World) {
   const body = { name: uniqueName('environment') };
   return { params: { environment_id: String((await ok(service.call('POST', '/environments', { body }), 201)).id) } };
