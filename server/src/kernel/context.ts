@@ -13,7 +13,7 @@ import { elsewhere, requestEntry } from './audit/request-entry.ts';
 import { type Authenticated, NO_PROOFS, type Proofs, type View } from './auth/authentication.ts';
 import { authorize, isAuthorized } from './authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
-import type { Demand } from './authz/condition.ts';
+import type { AccessContext, Demand } from './authz/condition.ts';
 import { isConceivable } from './authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
@@ -25,6 +25,7 @@ import { type EndpointDeclaration, NONE } from './endpoint.ts';
 import { CofferError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
 import type { Actor, Principal } from './principal.ts';
+import { ipNotAllowed, notPermitted, outOfScope } from './refusals.ts';
 import { MFA_FRESH_MS, proofRequired } from './second-factor.ts';
 import type { Database, Tx, Work } from './storage/database.ts';
 
@@ -279,9 +280,13 @@ export class Context {
     return pairs.length === 1 || !pairs.some(([action, resource]) => this.#isDenied(action, resource));
   }
 
+  /** What conditions of policies ask about. */
+  #facts({ environment, tags }: ResourceAttributes = {}): AccessContext {
+    return { ip: this.call.address, mfa: this.isMfaFresh, time: this.now, environment, tags };
+  }
+
   #isDenied(action: string, resource: string): boolean {
-    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
-    const request = { action, resource, context };
+    const request = { action, resource, context: this.#facts() };
     return this.decide((principal) => authorize(principal, request).reason === 'explicit_deny');
   }
 
@@ -303,13 +308,11 @@ export class Context {
 
   /** What a secret in the vault must have, one of these at least, to be one on which the caller may do this. */
   demands(action: string, vault: string): Demand[] {
-    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now };
-    return this.decide(({ policies }) => demandsInVault(policies, action, vault, context));
+    return this.decide(({ policies }) => demandsInVault(policies, action, vault, this.#facts()));
   }
 
   #rangesIn(rangesOf: typeof reachInVault, action: string, vault: string, attributes: ResourceAttributes): PathRange[] {
-    const { environment, tags } = attributes;
-    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now, environment, tags };
+    const context = this.#facts(attributes);
     const request = { action, resource: vaultResource(vault), context };
     return this.decide(({ ceilings, policies }) =>
       withinCeiling(ceilings, request) === 'ok'
@@ -338,22 +341,17 @@ export class Context {
     const { permission } = this.declaration;
     const verdict = this.decide(({ ceilings }) => mayAsk(ceilings, permission, this.call.address));
     if (verdict === 'ip') throw ipNotAllowed('ip_not_allowed');
-    if (verdict === 'scope')
-      throw new CofferError('INSUFFICIENT_PRIVILEGE', OUT_OF_SCOPE, { auditReason: 'out_of_scope' });
+    if (verdict === 'scope') throw outOfScope();
     this.resource = resource;
     this.isAuthorized = true;
   }
 
   #refusal(action: string, resource: string, attributes: ResourceAttributes): CofferError | null {
-    const { environment, tags } = attributes;
-    const context = { ip: this.call.address, mfa: this.isMfaFresh, time: this.now, environment, tags };
-    const request = { action, resource, context };
+    const request = { action, resource, context: this.#facts(attributes) };
     if (this.decide((principal) => isAuthorized(principal, request))) return null;
     const decision = authorize(this.principal, request);
     const auditReason = `${action}: ${decision.reason}`;
-    if (decision.reason === 'ip_not_allowed') return ipNotAllowed(auditReason);
-    const message = `Your credential does not permit ${action} here. Ask an administrator for a policy that allows it.`;
-    return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
+    return decision.reason === 'ip_not_allowed' ? ipNotAllowed(auditReason) : notPermitted(action, auditReason);
   }
 
   /**
@@ -444,10 +442,4 @@ export class Context {
 function workOf({ bulk, credentials }: EndpointDeclaration): Work {
   if (bulk === true) return 'bulk';
   return credentials === 'public' ? 'authentication' : 'request';
-}
-
-const OUT_OF_SCOPE = 'The scope of your credential does not include this.';
-
-function ipNotAllowed(auditReason: string): CofferError {
-  return new CofferError('IP_NOT_ALLOWED', 'This token may not be used from this address.', { auditReason });
 }
