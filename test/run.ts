@@ -4,7 +4,7 @@ import { relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { POSTGRES_VARIABLE, startPostgres } from './support/postgres.ts';
+import { POSTGRES_VARIABLE, startQuickPostgres } from './support/postgres.ts';
 
 /**
  * Runs every test file, each in its own process, with one PostgreSQL for all of them. Arguments choose files by a part of their
@@ -66,7 +66,7 @@ if (files.length === 0) {
 
 // Every file is a process of its own, and most of them load all of the service.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/coffer-tests');
-const postgres = await startPostgres();
+const postgres = await startQuickPostgres();
 process.env[POSTGRES_VARIABLE] = postgres.url;
 const counts = { passed: 0, failed: 0, skipped: 0 };
 // One more than there are processors: much of what is tested is waiting.
