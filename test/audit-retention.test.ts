@@ -7,6 +7,7 @@ import { saveWord } from '../server/src/kernel/time/operator-words.ts';
 import {
   type Entry,
   fill,
+  makePurgeDue,
   purgeAudit,
   purgesOf,
   readsOf,
@@ -17,7 +18,7 @@ import {
 } from './support/audit-retention.ts';
 import { addPerson, addTenant, ok, type Tenant } from './support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
-import { addSecret, addVault, auditOf, readValue, runPurges } from './support/vaults.ts';
+import { addSecret, addVault, auditOf, readValue, runJobs, runPurges } from './support/vaults.ts';
 
 onBothDatabases('retention of audit entries', (database) => {
   let service: Service;
@@ -167,7 +168,8 @@ onBothDatabases('purges that are interrupted or run beside others', (database) =
   test('beside reads, changes, checks and exports nothing is lost, repeated or taken for tampering', async () => {
     const checks: Promise<Entry>[] = [];
     const exports: Promise<Answer>[] = [];
-    const purge = purgeAudit(service);
+    await makePurgeDue(service);
+    const purge = runJobs(service);
     for (let round = 0; round < 6; round++) {
       checks.push(verified(service));
       exports.push(service.call('GET', '/v1/audit/export'));
