@@ -78,7 +78,7 @@ export class Approvals {
   async read(ctx: Context, approvalId: string): Promise<ApprovalDetail> {
     const row = await this.#visible(ctx, approvalId);
     const shown = await this.#shown(ctx, await this.#whole(ctx, approvalId));
-    return toDetail(await this.#current(ctx, ctx.database.read, row), shown);
+    return this.#detail(ctx, ctx.database.read, row, shown);
   }
 
   async approve(ctx: Context, approvalId: string, digest: string, reason: string): Promise<ApprovalDetail> {
@@ -91,6 +91,7 @@ export class Approvals {
     // What is shown never changes while it waits, so it is compared once, before anything is locked.
     if (shown === null || digestOf(whole, shown) !== digest) throw notWhatWasSeen();
     ctx.describe({ digest });
+    ctx.alongside.add(this.#acceptance(ctx, approvalId));
     if (isComplete) return this.#complete(ctx, whole, shown, reason);
     return ctx.change(async (tx) => {
       const accepted = await this.#acceptLocked(ctx, tx, approvalId);
@@ -151,10 +152,10 @@ export class Approvals {
     operation.identify(tenantId, requesterOf(row));
     try {
       operation.become(await requester(ctx.database.read), ctx.epoch);
-      ctx.alongside.push(operation);
+      ctx.alongside.add(operation);
       await operation.run();
     } catch (error) {
-      ctx.alongside.length = 0;
+      ctx.alongside.delete(operation);
       if (error === ownRefusal || !isFinal(error)) throw error;
       return this.#fail(ctx, operation, row, shown, reason, error);
     }
@@ -207,8 +208,8 @@ export class Approvals {
     return endpoint;
   }
 
-  async #whole(ctx: Context, approvalId: string): Promise<store.ApprovalRow> {
-    const row = await store.findWhole(ctx.database.read, ctx.tenantId, approvalId);
+  async #whole(ctx: Context, approvalId: string, db: Reader = ctx.database.read): Promise<store.ApprovalRow> {
+    const row = await store.findWhole(db, ctx.tenantId, approvalId);
     if (row === undefined) throw notFound('approval');
     return row;
   }
@@ -246,6 +247,18 @@ export class Approvals {
 
   async #acceptLocked(ctx: Context, tx: Tx, approvalId: string): Promise<Accepted> {
     return this.#accept(ctx, tx, await this.#lockPending(ctx, tx, approvalId));
+  }
+
+  /**
+   * The same before the commit, if anybody's rights changed since the row was locked: once a revocation is answered, neither what the revoked
+   * asked for is carried out nor what they decided counts.
+   */
+  #acceptance(ctx: Context, approvalId: string): Pick<Context, 'acceptAgain'> {
+    return {
+      acceptAgain: async ({ db }) => {
+        await this.#accept(ctx, db, await this.#whole(ctx, approvalId, db));
+      },
+    };
   }
 
   async #accept(ctx: Context, db: Reader, approval: store.ApprovalFacts): Promise<Accepted> {
