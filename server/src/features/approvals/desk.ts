@@ -9,7 +9,8 @@ import { newId } from '../../kernel/ids.ts';
 import { actingAdmins } from './approvers.ts';
 import { MAC_PURPOSE, macOf, orderOf, PURPOSE, sealOrder } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
-import { namesIn, shownRequest } from './shown-request.ts';
+import { namesIn } from './request-names.ts';
+import { shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
 
 export const APPROVAL_TTL_MS = 72 * HOUR_MS;

@@ -16,7 +16,8 @@ import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
 import { callOf, openOrder, requesterNow, requesterOf } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
-import { digestOf, shownRequest } from './shown-request.ts';
+import { visibleNames } from './request-names.ts';
+import { digestOf, type ShownRequest, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
 import { type Current, statusOf, toDetail, toWire } from './wire.ts';
 
@@ -284,7 +285,15 @@ export class Approvals {
   async #wire(ctx: Context, tx: Tx, approvalId: string, shown: string | null): Promise<ApprovalDetail> {
     const row = await store.findWhole(tx, ctx.tenantId, approvalId);
     if (row === undefined) throw notFound('approval');
-    return toDetail(await this.#current(ctx, tx, row), shown);
+    return this.#detail(ctx, tx, row, shown);
+  }
+
+  /** The digest is of what is stored, whichever of the names this caller may see. */
+  async #detail(ctx: Context, db: Reader, row: store.ApprovalFacts, shown: string | null): Promise<ApprovalDetail> {
+    const current = await this.#current(ctx, db, row);
+    if (shown === null) return toDetail(current, null, null);
+    const request = JSON.parse(shown) as ShownRequest;
+    return toDetail(current, shown, { ...request, names: await visibleNames(ctx, db, request.names) });
   }
 }
 
