@@ -61,7 +61,9 @@ const ShownRequest = object({
   path: Type.String(),
   query: Type.String(),
   body: Type.Unknown({ description: 'As it was sent, with `[redacted]` in the place of credentials.' }),
-  names: Type.Record(Type.String(), Type.String(), { description: 'The name of each id that is in it.' }),
+  names: Type.Record(Type.String(), Type.String(), {
+    description: 'The name of each id that is in it, of what you may see.',
+  }),
   differences: Type.Array(object({ what: Type.String(), before: Type.Unknown(), after: Type.Unknown() }), {
     description: 'What it would change, as it is and as it would be.',
   }),

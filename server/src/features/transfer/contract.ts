@@ -28,7 +28,7 @@ export const importSecrets = endpoint({
   path: '/v1/vaults/{vault}/import',
   summary: 'Make or change many secrets at once, from JSON or a .env file',
   description:
-    'All of them or none. With `dry_run` nothing is written, and the answer says what would be. A value that is as it was makes no new version, if you may read it.',
+    'All of them or none. With `dry_run` nothing is written, and the answer says what would be. A value that is as it was makes no new version, if you may read it. Of several lines of a .env file with the same key the last one counts, and `$NAME` is kept as it is written; `warnings` names the lines.',
   permission: 'secrets:import',
   rate: 'write',
   bulk: true,
@@ -44,7 +44,12 @@ export const importSecrets = endpoint({
       }),
     ),
     dotenv: Type.Optional(Type.String({ maxLength: IMPORT_TEXT_MAX, description: 'The text of a .env file.' })),
-    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Put before each path, with a slash between.' })),
+    prefix: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        description: 'Put before each path, with a slash between; `shop` and `shop/` are the same.',
+      }),
+    ),
     type: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$', description: 'Of those that are made.' })),
     environment: Type.Optional(environmentText),
     promote: Type.Optional(Type.Boolean()),
@@ -65,6 +70,15 @@ export const importSecrets = endpoint({
         version: Type.Integer(),
       }),
     ),
+    warnings: Type.Array(
+      object({
+        code: oneOf(['repeated_key', 'unexpanded_variable']),
+        message: Type.String(),
+        path: Type.String(),
+        line: Type.Integer(),
+      }),
+      { description: 'Lines of the .env file that you may have meant otherwise; empty if there are none.' },
+    ),
   }),
   raw: NONE,
   errors: [
@@ -78,7 +92,7 @@ export const importSecrets = endpoint({
   ],
 });
 
-export const DOTENV_TYPE = 'text/plain; charset=utf-8';
+export const ENV_FILE_TYPE = 'text/plain; charset=utf-8';
 
 export const exportSecrets = endpoint({
   ...common,
@@ -87,14 +101,14 @@ export const exportSecrets = endpoint({
   path: '/v1/vaults/{vault}/export',
   summary: 'Read all secrets of a vault, as a .env file or a flat JSON object',
   description:
-    'Only for who may read all of them. Fortress secrets never leave this way. In a .env file a path becomes a name: `db/password` is DB_PASSWORD.',
+    'Only for who may read all of them. Fortress secrets never leave this way. In a file of variables a path becomes a name: `db/password` is DB_PASSWORD. `dotenv` is read back exactly by shells (`set -a; . file`), the npm package `dotenv` and `python-dotenv`, `docker` by `docker run --env-file`. A value that they would not all read alike is refused with 422 and its path.',
   permission: 'secrets:export',
   rate: 'aggregate',
   bulk: true,
   audit: 'secrets:export',
   effect: 'read',
   query: object({
-    format: Type.Optional(oneOf(['dotenv', 'json'], 'json unless given.')),
+    format: Type.Optional(oneOf(['json', 'dotenv', 'docker'], 'json unless given.')),
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
   }),
   body: NONE,
@@ -102,6 +116,6 @@ export const exportSecrets = endpoint({
   status: 200,
   output: NONE,
   raw: 'application/json; charset=utf-8',
-  otherRaw: [DOTENV_TYPE],
+  otherRaw: [ENV_FILE_TYPE],
   errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
 });
