@@ -8,6 +8,7 @@ import {
   newPassword,
   nullable,
   object,
+  objectWithExamples,
   oneOf,
   PASSWORD_LENGTH_MAX,
   resourceName,
@@ -166,7 +167,7 @@ export const changePassword = endpoint({
   rate: 'write',
   audit: 'password:update',
   effect: 'change',
-  body: object({
+  body: objectWithExamples([{ current_password: 'correct horse battery', new_password: 'a horse of my own' }], {
     current_password: Type.Optional(anyPassword),
     new_password: newPassword,
     revoke_tokens: Type.Optional(
