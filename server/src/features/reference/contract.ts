@@ -70,6 +70,7 @@ export const getGuide = endpoint({
   name: 'getGuide',
   path: '/docs/guide',
   summary: 'The guide: what to do, page by page',
+  description: 'The list of its pages, and what their examples need.',
 });
 
 export const getGuidePage = endpoint({
@@ -77,6 +78,7 @@ export const getGuidePage = endpoint({
   name: 'getGuidePage',
   path: '/docs/guide/{page}',
   summary: 'A page of the guide',
+  description: 'One of those that the list leads to; also operations, configuration and quotas.',
   params: pageParam('first-hour'),
   errors: ['NOT_FOUND'],
 });

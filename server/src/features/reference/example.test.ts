@@ -8,7 +8,7 @@ import { idPattern } from '../../kernel/ids.ts';
 import { plainSchema } from '../../kernel/openapi.ts';
 import { object } from '../../kernel/wire.ts';
 import { getDocs } from './contract.ts';
-import { curlExample, exampleOf } from './example.ts';
+import { answerExample, curlExample, exampleOf } from './example.ts';
 
 const BASE: EndpointDeclaration = {
   ...getDocs,
@@ -53,6 +53,17 @@ test('every example of the service is valid, and nothing in it is left to be fil
       assert.doesNotMatch(JSON.stringify(example), /"<|"example"/, name);
     }
   }
+});
+
+test('a list of plain values stays on one line, and what is shown is still JSON', () => {
+  const output = object({
+    tags: Type.Array(Type.String(), { examples: [['a', 'b']] }),
+    odd: Type.Array(Type.String(), { examples: [['a]', '{', '\n', '"[']] }),
+    rows: Type.Array(object({ ids: Type.Array(Type.Integer()) })),
+  });
+  const shown = answerExample({ ...BASE, status: 200, output }) ?? '';
+  assert.match(shown, /"tags": \["a", "b"\],/);
+  assert.deepEqual(JSON.parse(shown), { tags: ['a', 'b'], odd: ['a]', '{', '\n', '"['], rows: [{ ids: [1] }] });
 });
 
 test('a request shows what must be sent and nothing else', () => {

@@ -29,6 +29,13 @@ const KNOWN: Readonly<Record<string, string>> = {
   signature: 'qg7dbD9L0Wc0Xw==',
   id_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln',
   query: 'postgres',
+  environment: 'production',
+  tag: 'pci',
+  allowed_path: 'database/*',
+  scope: 'secrets:read',
+  action: 'secrets:read',
+  ip_allowlist: '10.0.0.0/8',
+  vault_id: `vault_${ID_REST}`,
   key_name: 'DATABASE_PASSWORD',
   subject_pattern: 'repo:acme/payments:ref:refs/heads/main',
   id: `sec_${ID_REST}`,
@@ -57,7 +64,7 @@ const CANDIDATES = ['example', TIMESTAMP, '123456', '10.0.0.0/8', 'ada@example.c
 export function curlExample(e: EndpointDeclaration, serverUrl: string): string {
   const lines = [`curl ${e.method === 'GET' ? '' : `-X ${e.method} `}${quoted(`${serverUrl}${examplePath(e)}`)}`];
   lines.push(...credentialOptions(e));
-  const body = e.body === NONE ? '{}' : JSON.stringify(exampleOf(plainSchema(e.body), 'body', 'needed'), null, 2);
+  const body = e.body === NONE ? '{}' : jsonText(exampleOf(plainSchema(e.body), 'body', 'needed'));
   if (body !== '{}') lines.push("-H 'Content-Type: application/json'", `-d ${quoted(body.replaceAll('\n', '\n  '))}`);
   return lines.join(' \\\n  ');
 }
@@ -73,7 +80,13 @@ const BEARER_KINDS: readonly CredentialKind[] = [...ANY_TOKEN, 'federation', 'wo
 
 /** An answer with every field, or null if there is none in JSON. */
 export function answerExample(e: EndpointDeclaration): string | null {
-  return e.output === NONE ? null : JSON.stringify(exampleOf(plainSchema(e.output), 'answer', 'all'), null, 2);
+  return e.output === NONE ? null : jsonText(exampleOf(plainSchema(e.output), 'answer', 'all'));
+}
+
+/** Indented, but for lists of plain values, which take a line each for nothing. */
+function jsonText(value: unknown): string {
+  const text = JSON.stringify(value, null, 2);
+  return text.replaceAll(/\[\n\s+([^[\]{}]*?)\n\s+\]/g, (_, items: string) => `[${items.replaceAll(/\n\s+/g, ' ')}]`);
 }
 
 function examplePath(e: EndpointDeclaration): string {

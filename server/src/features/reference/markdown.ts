@@ -1,5 +1,5 @@
 import { codeBlock } from './code-block.ts';
-import { type Html, html } from './html.ts';
+import { breakable, type Html, html } from './html.ts';
 
 /**
  * The part of Markdown that the guide is written in: headings, paragraphs, lists without lists inside, tables, quotes, fenced code; in a
@@ -133,7 +133,7 @@ class MarkdownReader {
   }
 
   #marked({ code, bold, label, target }: Record<string, string | undefined>): Html {
-    if (code !== undefined) return html`<code>${code}</code>`;
+    if (code !== undefined) return html`<code>${breakable(code)}</code>`;
     if (bold !== undefined) return html`<strong>${this.#inline(bold)}</strong>`;
     const content = this.#inline(label ?? '');
     const link = this.#resolve(target ?? '');

@@ -41,7 +41,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     title: 'Sessions',
     group: 'People',
     summary: 'Logging in and out, the own account and its password.',
-    guide: ['tokens', 'lost-access'],
+    guide: ['tokens', 'invitations', 'lost-access'],
   },
   tokens: {
     title: 'Tokens',
@@ -59,7 +59,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     title: 'Users',
     group: 'People',
     summary: 'Accounts of people, their roles, and ending them.',
-    guide: ['people'],
+    guide: ['people', 'invitations'],
   },
   groups: {
     title: 'Groups',

@@ -86,6 +86,7 @@ export const acceptInvite = endpoint({
       maxLength: INVITATION_LENGTH_MAX,
       writeOnly: true,
       description: 'Of the invitation.',
+      examples: ['cv_inv_7Qm2xV9kLr4Tn8'],
     }),
     password: newPassword,
   }),
