@@ -12,6 +12,7 @@ import {
   nextCursor,
   nullable,
   object,
+  objectWithExamples,
   oneOf,
   pageQuery,
   resourceName,
@@ -155,7 +156,7 @@ export const createConnection = endpoint({
   rate: 'write',
   audit: 'connection_created',
   effect: 'change',
-  body: object({
+  body: objectWithExamples([{ name: 'payments-api', vault: 'payments', allowed_paths: ['database/*'] }], {
     name: resourceName,
     vault: Type.Optional(vaultName),
     vault_ids: Type.Optional(vaultIds),

@@ -9,6 +9,7 @@ import {
   nextCursor,
   nullable,
   object,
+  objectWithExamples,
   oneOf,
   pageQuery,
   resourceName,
@@ -203,6 +204,12 @@ export const detachPolicy = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+const SIMULATED = {
+  principal: { user: 'ada@example.com' },
+  action: 'secrets:read',
+  resource: 'vault/payments/database/password',
+};
+
 export const simulatePolicy = endpoint({
   ...common,
   name: 'simulatePolicy',
@@ -217,7 +224,7 @@ export const simulatePolicy = endpoint({
   audit: 'policies:simulate',
   effect: 'read',
   params: NONE,
-  body: object({
+  body: objectWithExamples([SIMULATED], {
     policy: Type.Optional(resourceName),
     document: Type.Optional(PolicyDocument),
     principal: Type.Optional(PolicyPrincipal),

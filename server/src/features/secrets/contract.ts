@@ -9,6 +9,7 @@ import {
   nextCursor,
   nullable,
   object,
+  objectWithExamples,
   oneOf,
   pageQuery,
   timestampText,
@@ -217,7 +218,7 @@ export const createSecret = endpoint({
   plaintext: true,
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
   params: vaultParam,
-  body: object({
+  body: objectWithExamples([{ path: 'database/password', value: 's3cr3t' }], {
     path: pathText,
     type: Type.Optional(typeText),
     value: Type.Optional(value),
@@ -304,7 +305,7 @@ export const restoreSecret = endpoint({
   summary: 'Undo the latest deletion at this path, or that of one secret',
   permission: 'secrets:restore',
   audit: 'secrets:restore',
-  body: object({
+  body: objectWithExamples([{}], {
     secret_id: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), id('sec')], {
         description:
@@ -357,7 +358,7 @@ export const rotateSecret = endpoint({
   audit: 'secrets:rotate',
   plaintext: true,
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
-  body: object({
+  body: objectWithExamples([{ generator: { length: 32, charset: 'alphanumeric' }, reason: 'Quarterly' }], {
     reason: Type.Optional(reason),
     value: Type.Optional(value),
     generator: Type.Optional(Generator),

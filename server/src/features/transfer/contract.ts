@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { object, oneOf, record } from '../../kernel/wire.ts';
+import { object, objectWithExamples, oneOf, record } from '../../kernel/wire.ts';
 import { VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
@@ -36,7 +36,7 @@ export const importSecrets = endpoint({
   effect: 'change',
   bodyBytesMax: 6 * IMPORT_TEXT_MAX,
   query: NONE,
-  body: object({
+  body: objectWithExamples([{ secrets: { 'database/user': 'payments', 'database/password': 's3cr3t' } }], {
     secrets: Type.Optional(
       record('^[\\s\\S]*$', Type.String({ maxLength: VALUE_BYTES_MAX }), {
         maxProperties: IMPORT_ENTRIES_MAX,

@@ -55,7 +55,17 @@ export const PolicyDocument = Type.Object(
     }),
     statement: Type.Array(PolicyStatement, { maxItems: MAX_POLICY_STATEMENTS }),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    examples: [
+      {
+        version: '2026-01-01',
+        statement: [
+          { effect: 'allow', action: ['secrets:list', 'secrets:read'], resource: ['vault/payments/database/**'] },
+        ],
+      },
+    ],
+  },
 );
 export type PolicyDocument = Static<typeof PolicyDocument>;
 
