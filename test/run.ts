@@ -95,9 +95,9 @@ stream.on('test:fail', ({ details }) => {
   const isOfItsTests = (details.error as { failureType?: string }).failureType === 'subtestsFailed';
   if (details.type !== 'suite' || !isOfItsTests) counts.failed++;
 });
-const durations: [file: string, ms: number][] = [];
-stream.on('test:summary', ({ file, duration_ms }) => {
-  if (file !== undefined) durations.push([relative('.', file), duration_ms]);
+const durations: [name: string, ms: number][] = [];
+stream.on('test:complete', ({ name, nesting, details }) => {
+  if (nesting === 0) durations.push([name, details.duration_ms]);
 });
 const report = stream.compose(new spec());
 report.pipe(process.stdout, { end: false });
@@ -111,7 +111,7 @@ const cutOff = [
 for (const what of cutOff) process.stdout.write(`\nbegan and never ended: ${what}\n`);
 counts.failed += cutOff.length;
 const slowest = durations.toSorted(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN);
-for (const [file, ms] of slowest) process.stdout.write(`${(ms / 1000).toFixed(0).padStart(5)} s  ${file}\n`);
+for (const [name, ms] of slowest) process.stdout.write(`${(ms / 1000).toFixed(0).padStart(5)} s  ${name}\n`);
 const { passed, failed, skipped } = counts;
 process.stdout.write(`\n${passed} passed, ${failed} failed, ${skipped} skipped\n`);
 // Said outright: a library used here ends the process by its own idea of success.
