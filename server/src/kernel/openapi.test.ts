@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { ANY_TOKEN, CREDENTIAL_KINDS, type EndpointDeclaration, endpoint, errorCodes } from './endpoint.ts';
 import { ERROR_CODES } from './errors.ts';
+import { described, named } from './named-schemas.ts';
 import { openApiDocument } from './openapi.ts';
-import { object } from './wire.ts';
+import { object, record } from './wire.ts';
 
 const BASE = {
   noun: 'secrets',
@@ -167,7 +168,9 @@ test('each endpoint answers with exactly its codes, under their statuses', () =>
   for (const [name, response] of Object.entries(document.components['responses'] ?? {})) {
     const [status, ...codes] = name.split('.');
     for (const code of codes) assert.equal(String(ERROR_CODES[code as keyof typeof ERROR_CODES][0]), status);
-    assert.ok(JSON.stringify(response).includes(`"enum":${JSON.stringify(codes)}`));
+    const { content, 'x-coffer': told } = response as { content: object; 'x-coffer': object };
+    assert.deepEqual(told, { codes });
+    assert.deepEqual(content, { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } });
   }
 });
 
@@ -251,9 +254,67 @@ test('an answer whose type the query chooses has them all', () => {
     summary: 'Export',
     output: 'none',
     raw: 'application/json; charset=utf-8',
-    otherRaw: ['text/plain; charset=utf-8'],
+    otherRaw: ['text/plain; charset=utf-8', 'application/zip'],
+    rawSchema: Type.Record(Type.String(), Type.String(), { description: 'By path.' }),
   });
   const document = openApiDocument([exported], { version: '1', serverUrl: 'https://coffer.example' }) as Document;
   const { content } = at(document, SECRET, 'get').responses['200'] as { content: object };
-  assert.deepEqual(content, { 'application/json': {}, 'text/plain': { schema: { type: 'string' } } });
+  const byPath = { type: 'object', description: 'By path.', additionalProperties: { type: 'string' } };
+  assert.deepEqual(JSON.parse(JSON.stringify(content)), {
+    'application/json': { schema: byPath },
+    'text/plain': { schema: { type: 'string' } },
+    'application/zip': { schema: { type: 'string', format: 'binary' } },
+  });
+});
+
+const Colour = named('Colour', 'Of a thing.', Type.Enum(['red', 'green']));
+const Thing = named('Thing', 'A thing.', object({ colour: Colour, frame: described('Around it.', Colour) }));
+
+function schemasOf(output: TSchema): Record<string, unknown> {
+  return make([endpoint({ ...BASE, name: 'readThing', method: 'GET', path: PATH, summary: 'Read', output })])
+    .components['schemas'] as Record<string, unknown>;
+}
+
+test('a schema that has a name is one component, wherever it is used and however it is described there', () => {
+  const { Thing: thing, Colour: colour, ReadThingOutput: output } = schemasOf(object({ things: Type.Array(Thing) }));
+  const toColour = { $ref: '#/components/schemas/Colour' };
+  assert.deepEqual(colour, { enum: ['red', 'green'], description: 'Of a thing.' });
+  assert.deepEqual(Object(thing).properties, { colour: toColour, frame: { ...toColour, description: 'Around it.' } });
+  assert.deepEqual(Object(output).properties, {
+    things: { type: 'array', items: { $ref: '#/components/schemas/Thing' } },
+  });
+  assert.equal(Object(output).description, 'The answer of `readThing`.');
+  assert.equal(schemasOf(Thing)['ReadThingOutput'], undefined, 'what has a name needs no other');
+});
+
+test('a name means one schema: another of that name, or a copy that differs, is a mistake', () => {
+  const other = named('Colour', 'Of a thing.', Type.Enum(['red', 'green']));
+  assert.throws(() => schemasOf(object({ a: Colour, b: other })), /two schemas are called Colour/);
+  const copy = { ...Colour, enum: ['red'] };
+  assert.throws(() => schemasOf(object({ a: copy })), /a copy of Colour differs from it/);
+  assert.throws(() => named('a colour', '', Type.String()), /no name of a type/);
+});
+
+test('maps, and members beside those that have names, are written so that generators have types for them', () => {
+  const text = { type: 'string' };
+  const { ReadThingOutput: output } = schemasOf(
+    object({
+      map: record('^[a-z]+$', Type.String(), { maxProperties: 3 }),
+      open: Type.Object({ a: Type.Integer(), b: Type.Integer() }, { additionalProperties: Type.String() }),
+    }),
+  );
+  const { map, open } = Object(output).properties;
+  assert.deepEqual(map, {
+    type: 'object',
+    maxProperties: 3,
+    propertyNames: { pattern: '^[a-z]+$' },
+    additionalProperties: text,
+  });
+  assert.equal(open.additionalProperties, true);
+  assert.deepEqual(open.patternProperties, { '^(?!(?:a|b)$)': text });
+});
+
+test('what takes over members of a schema that has a name has none itself', () => {
+  const { ReadThingOutput: output } = schemasOf(Type.Partial(Thing, { additionalProperties: false }));
+  assert.deepEqual(Object(output).required ?? [], []);
 });

@@ -1,9 +1,11 @@
+import Type from 'typebox';
 import { endpoint } from '../../kernel/endpoint.ts';
 
 /** Public: it says what every installation of Coffer can do, and nothing about this one. */
 const PUBLIC_FILE = {
   method: 'GET',
   noun: 'reference',
+  nounDescription: 'What this API is, for people and for tools.',
   credentials: 'public',
   tenant: 'none',
   permission: 'none',
@@ -31,6 +33,7 @@ export const getOpenApi = endpoint({
   summary: 'The OpenAPI document',
   description: 'Describes every endpoint of this version in OpenAPI 3.1, for generators of clients and for tools.',
   raw: 'application/json; charset=utf-8',
+  rawSchema: Type.Record(Type.String(), Type.Unknown(), { description: 'An OpenAPI 3.1 document.' }),
 });
 
 export const getDocs = endpoint({
@@ -47,6 +50,7 @@ export const getDocsStyle = endpoint({
   name: 'getDocsStyle',
   path: '/docs/style.css',
   summary: 'Style sheet of the reference',
+  description: 'Part of the pages at `/docs`.',
   raw: 'text/css; charset=utf-8',
 });
 
@@ -55,5 +59,6 @@ export const getDocsScript = endpoint({
   name: 'getDocsScript',
   path: '/docs/script.js',
   summary: 'Script of the reference',
+  description: 'Part of the pages at `/docs`; they work without it.',
   raw: 'text/javascript; charset=utf-8',
 });
