@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
 import { ANY_TOKEN, CREDENTIAL_KINDS, type EndpointDeclaration, endpoint, errorCodes } from './endpoint.ts';
 import { ERROR_CODES } from './errors.ts';
+import { SECRET_PATH_PATTERN } from './http/secret-path.ts';
 import { described, named } from './named-schemas.ts';
 import { openApiDocument } from './openapi.ts';
 import { object, record } from './wire.ts';
@@ -164,8 +165,10 @@ test('each endpoint answers with exactly its codes, under their statuses', () =>
     const { responses } = at(document, e.path.replaceAll('*', ''), e.method.toLowerCase());
     const told = Object.values(responses).flatMap(({ $ref }) => $ref?.split('/').at(-1)?.split('.').slice(1) ?? []);
     assert.deepEqual(told.toSorted(), errorCodes(e).toSorted());
+    assert.deepEqual(responses['431'], { $ref: '#/components/responses/HeadersTooLarge' });
   }
-  for (const [name, response] of Object.entries(document.components['responses'] ?? {})) {
+  const { HeadersTooLarge: _, ...byCodes } = document.components['responses'] ?? {};
+  for (const [name, response] of Object.entries(byCodes)) {
     const [status, ...codes] = name.split('.');
     for (const code of codes) assert.equal(String(ERROR_CODES[code as keyof typeof ERROR_CODES][0]), status);
     const { content, 'x-coffer': told } = response as { content: object; 'x-coffer': object };
@@ -183,12 +186,13 @@ test('a path that spans segments is told in words', () => {
       in: 'path',
       required: true,
       description: 'May span segments: `/` is sent as it is or as `%2F`.',
-      schema: { type: 'string' },
+      schema: { type: 'string', pattern: SECRET_PATH_PATTERN },
     },
     {
       name: 'version',
       in: 'query',
       required: false,
+      allowEmptyValue: true,
       description: 'Which one.',
       schema: { type: 'integer', minimum: 1 },
     },

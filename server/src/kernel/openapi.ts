@@ -2,7 +2,8 @@ import type { TSchema } from 'typebox';
 import { PENDING_STATUS, PendingApproval } from './approval.ts';
 import { type CredentialKind, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
 import { ErrorAnswer } from './error-answer.ts';
-import { BEFORE_A_REQUEST, ERROR_CODES, type ErrorCode } from './errors.ts';
+import { BEFORE_A_REQUEST, ERROR_CODES, type ErrorCode, HEADERS_TOO_LARGE_STATUS } from './errors.ts';
+import { SECRET_PATH_PATTERN } from './http/secret-path.ts';
 import { ComponentSchemas, type Json } from './openapi-schemas.ts';
 
 /** What the docs read of a JSON Schema. */
@@ -44,7 +45,13 @@ export function openApiDocument(declarations: readonly EndpointDeclaration[], in
     const path = templatedPath(e.path);
     paths[path] = { ...paths[path], [e.method.toLowerCase()]: operation(e, schemas) };
   }
-  const responses = errorResponses(declarations, schemas);
+  const responses = {
+    ...errorResponses(declarations, schemas),
+    [TOO_LARGE]: {
+      ...errorResponse(HEADERS_TOO_LARGE_STATUS, ['INVALID_REQUEST'], schemas),
+      description: BEFORE_A_REQUEST,
+    },
+  };
   return {
     openapi: '3.1.0',
     info: {
@@ -190,9 +197,16 @@ function pathParameters(e: EndpointDeclaration, schemas: ComponentSchemas): Json
   if (e.params === NONE) return [];
   return Object.entries(e.params.properties).map(([name, declared]) => {
     const { description, schema } = parameterSchema(declared, schemas);
-    const spans = e.path.includes(`{${name}*}`) ? 'May span segments: `/` is sent as it is or as `%2F`.' : undefined;
+    const isSpanning = e.path.includes(`{${name}*}`);
+    const spans = isSpanning ? 'May span segments: `/` is sent as it is or as `%2F`.' : undefined;
     const text = [description, spans].filter((part) => part !== undefined).join(' ');
-    return { name, in: 'path', required: true, ...(text !== '' && { description: text }), schema };
+    return {
+      name,
+      in: 'path',
+      required: true,
+      ...(text !== '' && { description: text }),
+      schema: isSpanning ? { ...schema, pattern: SECRET_PATH_PATTERN } : schema,
+    };
   });
 }
 
@@ -201,10 +215,13 @@ function queryParameters(e: EndpointDeclaration, schemas: ComponentSchemas): Jso
   const required: readonly string[] = e.query.required ?? [];
   return Object.entries(e.query.properties).map(([name, declared]) => {
     const { description, schema } = parameterSchema(declared, schemas);
+    const isRequired = required.includes(name);
     return {
       name,
       in: 'query',
-      required: required.includes(name),
+      required: isRequired,
+      // One that is empty counts as absent.
+      ...(!isRequired && { allowEmptyValue: true }),
       ...(description !== undefined && { description }),
       schema,
     };
@@ -249,8 +266,10 @@ function responses(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
     [e.status]: success,
     ...(e.approval !== NONE && { [PENDING_STATUS]: pendingResponse(e.approval, headers, schemas) }),
     ...Object.fromEntries(errors),
+    [HEADERS_TOO_LARGE_STATUS]: ref('responses', TOO_LARGE),
   };
 }
+const TOO_LARGE = 'HeadersTooLarge';
 
 function pendingResponse(approval: string, headers: Json, schemas: ComponentSchemas): Json {
   return {
