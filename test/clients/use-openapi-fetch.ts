@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch';
 import type { components, paths } from './generated/openapi-typescript.ts';
-import type { Refusal, Service, WhatWasDone } from './what-was-done.ts';
+import { otherwise, refusal, type Service, type WhatWasDone } from './what-was-done.ts';
 
 type Schemas = components['schemas'];
 
@@ -40,7 +40,7 @@ export async function use({ baseUrl, token, tenantId, vault: name }: Service): P
   const absent: unknown = present(read.data).no_such_field;
   // @ts-expect-error neither of a refusal
   const absentToo: unknown = missing.error?.error.no_such_field;
-  if (absent !== undefined || absentToo !== undefined) never();
+  if (absent !== undefined || absentToo !== undefined) otherwise();
 
   return {
     vault: { id: vault.id, name: vault.name, environment: vault.environment },
@@ -48,33 +48,21 @@ export async function use({ baseUrl, token, tenantId, vault: name }: Service): P
     tags: metadata.tags,
     listed: present(list.data).secrets.map((one) => one.path),
     deleted: present(removed.data).deleted,
-    missing: refusal(missing.response.status, present(missing.error)),
-    invalid: refusal(invalid.response.status, present(invalid.error)),
+    missing: refusal(missing.response.status, errorIn(missing.error)),
+    invalid: refusal(invalid.response.status, errorIn(invalid.error)),
     text: String(present(certificate.data).split('\n')[0]),
     binary: { size: bytes.length, first: Number(bytes[0]) },
   };
 }
 
 function vaultIn(answer: Schemas['Vault'] | Schemas['PendingApproval']): Schemas['Vault'] {
-  return 'id' in answer ? answer : never();
-}
-
-function refusal(status: number, { error }: Schemas['Error']): Refusal {
-  const code: Schemas['ErrorCode'] = error.code;
-  const fields: Schemas['FieldProblem'][] = error.details?.fields ?? [];
-  return {
-    status,
-    code,
-    message: error.message,
-    request_id: error.request_id,
-    pointers: fields.map(({ pointer }) => pointer),
-  };
+  return 'id' in answer ? answer : otherwise();
 }
 
 function present<T>(value: T | undefined): T {
-  return value ?? never();
+  return value ?? otherwise();
 }
 
-function never(): never {
-  throw new Error('the service answered otherwise than was asked');
+function errorIn(refused: Schemas['Error'] | undefined): Schemas['ErrorBody'] {
+  return present(refused).error;
 }

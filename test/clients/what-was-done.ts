@@ -23,6 +23,22 @@ export interface Refusal {
   pointers: string[];
 }
 
+/** What every generated type of a refusal must have. */
+export interface RefusedBecause {
+  code: string;
+  message: string;
+  request_id: string;
+  details?: { fields?: { pointer: string }[] };
+}
+
+export function refusal(status: number, { code, message, request_id, details }: RefusedBecause): Refusal {
+  return { status, code, message, request_id, pointers: (details?.fields ?? []).map(({ pointer }) => pointer) };
+}
+
+export function otherwise(): never {
+  throw new Error('the service answered otherwise than was asked');
+}
+
 export interface Service {
   baseUrl: string;
   token: string;
