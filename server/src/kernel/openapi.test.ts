@@ -6,7 +6,7 @@ import { ERROR_CODES } from './errors.ts';
 import { SECRET_PATH_PATTERN } from './http/secret-path.ts';
 import { described, named } from './named-schemas.ts';
 import { openApiDocument } from './openapi.ts';
-import { object, record } from './wire.ts';
+import { object, oneOf, record } from './wire.ts';
 
 const BASE = {
   noun: 'secrets',
@@ -197,6 +197,17 @@ test('a path that spans segments is told in words', () => {
       schema: { type: 'integer', minimum: 1 },
     },
   ]);
+});
+
+test('a text in the query holds no NUL, whatever else it may be', () => {
+  const query = object({
+    prefix: Type.Optional(Type.String({ maxLength: 9 })),
+    kind: Type.Optional(oneOf(['a', 'b'])),
+  });
+  const list = endpoint({ ...BASE, name: 'list', method: 'GET', path: PATH, summary: 'List', query });
+  const [, , prefix, kind] = at(make([list]), SECRET, 'get').parameters ?? [];
+  assert.deepEqual(prefix?.['schema'], { type: 'string', maxLength: 9, pattern: '^[^\\u0000]*$' });
+  assert.deepEqual(kind?.['schema'], { type: 'string', enum: ['a', 'b'] });
 });
 
 test('changes take an Idempotency-Key; a body is required when a field of it is', () => {

@@ -223,9 +223,16 @@ function queryParameters(e: EndpointDeclaration, schemas: ComponentSchemas): Jso
       // One that is empty counts as absent.
       ...(!isRequired && { allowEmptyValue: true }),
       ...(description !== undefined && { description }),
-      schema,
+      schema: isFreeText(schema) ? { ...schema, pattern: WITHOUT_NUL } : schema,
     };
   });
+}
+
+/** No query may hold NUL, which PostgreSQL cannot store. */
+const WITHOUT_NUL = '^[^\\u0000]*$';
+
+function isFreeText({ type, pattern, enum: choices, anyOf }: Json): boolean {
+  return type === 'string' && pattern === undefined && choices === undefined && anyOf === undefined;
 }
 
 /** A parameter is described beside its schema. */
