@@ -12,6 +12,7 @@ import { ATTACHMENTS } from '../server/src/features/policies/index.ts';
 import { HOUR_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { CofferError } from '../server/src/kernel/errors.ts';
 import { newId } from '../server/src/kernel/ids.ts';
+import { addConnection } from './support/machines.ts';
 import {
   addColleague,
   addTenant,
@@ -29,6 +30,7 @@ import {
 } from './support/people.ts';
 import { asTheService, behindItsBack } from './support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+import { addVault } from './support/vaults.ts';
 
 const DOCUMENT = {
   version: '2026-01-01',
@@ -670,6 +672,57 @@ onBothDatabases('approvals', (database) => {
       await refused(approve(service, id, auditor.token), 403, 'INSUFFICIENT_PRIVILEGE');
       await refused(reject(id, auditor), 403, 'INSUFFICIENT_PRIVILEGE');
       assert.equal((await ok(read(id, owner))).status, 'pending');
+    });
+
+    test('AppConnections have their names beside their ids and numbers, for who may see them', async () => {
+      const there = await office();
+      const { owner, admin, member } = there;
+      const send = (method: string, path: string, body: object, token = owner.token) =>
+        service.call(method, path, { token, body });
+      const vault = await addVault(service, {}, owner.token);
+      const { id: number, client_id, name } = await addConnection(service, vault, {}, owner.token);
+      const foreign = await addConnection(service, await addVault(service));
+      const rights = await newPolicy(there, {
+        version: '2026-01-01',
+        statement: [{ effect: 'allow', action: ['policies:*'], resource: ['policy', 'policy/*'] }],
+      });
+      await approved(service, attach(rights, member.id, owner.token), admin.token);
+      const namesOf = async (id: string, who: { token: string }) => (await ok(read(id, who))).request.names;
+
+      for (const app_connection of [number, client_id]) {
+        const policy = await newPolicy(there);
+        const asking = send('POST', `/v1/policies/${policy}/attach`, { principal: { app_connection } }, member.token);
+        const { approval_id } = await ok(asking, 202);
+        assert.deepEqual(await namesOf(approval_id, admin), { [client_id]: name, [String(app_connection)]: name });
+        assert.deepEqual(await namesOf(approval_id, member), {}, 'who asked may not read connections');
+        await ok(approve(service, approval_id, admin.token));
+      }
+
+      const live = await ok(send('POST', '/v1/vaults', { name: uniqueName('live'), environment: 'production' }), 201);
+      const path = `/v1/app-connections/${number}`;
+      const { approval_id: change } = await ok(send('PATCH', path, { vault_ids: [live.id] }), 202);
+      const names = await namesOf(change, admin);
+      assert.deepEqual([names[number], names[live.id]], [name, live.name]);
+      const denied = await newPolicy(there, {
+        version: '2026-01-01',
+        statement: [{ effect: 'deny', action: ['app_connections:read'], resource: [`app-connection/${client_id}`] }],
+      });
+      await approved(service, attach(denied, admin.id, owner.token), admin.token);
+      const fewer = await namesOf(change, admin);
+      assert.deepEqual([fewer[number], fewer[live.id]], [undefined, live.name], 'denied by another of its names');
+      assert.equal((await ok(approve(service, change, admin.token))).status, 'completed');
+
+      const words = await newPolicy(there, {
+        version: '2026-01-01',
+        statement: [foreign.id, number].map((id) => ({
+          effect: 'allow',
+          action: ['app_connections:read'],
+          resource: [`app-connection/${id}`],
+        })),
+      });
+      const { approval_id: document } = await ok(attach(words, member.id, owner.token), 202);
+      const found = await namesOf(document, owner);
+      assert.deepEqual(found, { [number]: name, [member.id]: member.email }, 'nothing of another tenant');
     });
 
     test('a token with a ceiling decides nothing', async () => {

@@ -3,14 +3,18 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { DECLARATIONS } from '../server/src/declarations.ts';
+import { nounPages } from '../server/src/features/reference/nouns.ts';
+import { PENDING_STATUS } from '../server/src/kernel/approval.ts';
 import { type EndpointDeclaration, NONE } from '../server/src/kernel/endpoint.ts';
 import { invalid } from '../server/src/kernel/errors.ts';
 import { coerceQuery, parseQuery } from '../server/src/kernel/http/query.ts';
 import { bothSpellings } from '../server/src/kernel/http/routes.ts';
 import { problemsIn } from '../server/src/kernel/http/validation.ts';
 import { INPUTS, type Input, nameOf, pathOf, type World } from './support/endpoint-inputs.ts';
-import { addPerson, addTenant, ok } from './support/people.ts';
+import { MACHINE_CALLERS_ENV } from './support/machine-callers.ts';
+import { addPerson, addTenant, approved, ok } from './support/people.ts';
 import { sendRaw } from './support/raw-http.ts';
+import { ExampleSender, shownRequest } from './support/reference-examples.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 
 /** Lesson 26: what is served is what is declared, everywhere. */
@@ -81,7 +85,7 @@ onBothDatabases('a service that runs', (database) => {
   let service: Service;
   let world: World;
   before(async () => {
-    service = await startService(database);
+    service = await startService(database, { env: MACHINE_CALLERS_ENV });
     world = { service, tenant: await addTenant(service), owner: await addPerson(service, { role: 'owner' }) };
   });
   after(() => service.close());
@@ -166,5 +170,22 @@ onBothDatabases('a service that runs', (database) => {
       assert.ok(more.status >= 400, nameOf(declaration));
     }
     await ok(service.call('POST', '/v1/audit/checkpoints', { body: {} }), 201);
+  });
+
+  test('every request that the reference shows is accepted as it stands', async (t) => {
+    const sender = await ExampleSender.start(world);
+    t.after(() => sender.close());
+    const refused: string[] = [];
+    for (const { page, endpoints } of nounPages(DECLARATIONS)) {
+      const { text } = await service.call('GET', `/docs/${page}`, { token: null });
+      for (const declaration of endpoints) {
+        const { method, path, options } = await sender.prepare(declaration, shownRequest(text, declaration));
+        const answer = await service.call(method, path, options);
+        // What waits is accepted too, and done once another admin agrees.
+        if (answer.status === PENDING_STATUS) await approved(service, Promise.resolve(answer), service.adminToken);
+        else if (answer.status !== declaration.status) refused.push(`${declaration.name}: ${answer.text}`);
+      }
+    }
+    assert.deepEqual(refused, []);
   });
 });

@@ -55,6 +55,7 @@ const PLAIN = new Set(
       'plan',
       'rate_limits',
       'require_mfa',
+      'invite',
       'environment',
       'encryption',
       'audit',

@@ -209,13 +209,13 @@ onBothDatabases('lessons', (database) => {
     await refused(service.call('GET', '/auth/me', { token }), 401, 'INVALID_TOKEN');
   });
 
-  test('13: the only thing an unauthenticated call can change is to log in', async () => {
+  test('13: the only thing an unauthenticated call can change is to log in, or to accept an invitation', async () => {
     const open = DECLARATIONS.filter(
       (e) => e.credentials === 'public' && (e.effect === 'change' || e.method !== 'GET'),
     );
     assert.deepEqual(
       open.map((e) => e.name),
-      ['login', 'exchangeFederatedToken', 'workloadLogin'],
+      ['login', 'acceptInvite', 'exchangeFederatedToken', 'workloadLogin'],
     );
     const { read } = service.app.kernel.database;
     const state = async () => ({

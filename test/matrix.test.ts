@@ -190,6 +190,9 @@ const EXPECTED: Record<string, number[]> = {
 
   'GET /openapi.json': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /docs': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /docs/{page}': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /docs/guide': [200, 200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /docs/guide/{page}': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /docs/style.css': [200, 200, 200, 200, 200, 200, 200, 200, 200],
   'GET /docs/script.js': [200, 200, 200, 200, 200, 200, 200, 200, 200],
 };
@@ -209,6 +212,9 @@ const PUBLIC = [
   'GET /health/ready',
   'GET /openapi.json',
   'GET /docs',
+  'GET /docs/{page}',
+  'GET /docs/guide',
+  'GET /docs/guide/{page}',
   'GET /docs/style.css',
   'GET /docs/script.js',
 ];
@@ -231,6 +237,9 @@ const RAW = [
   'GET /metrics',
   'GET /openapi.json',
   'GET /docs',
+  'GET /docs/{page}',
+  'GET /docs/guide',
+  'GET /docs/guide/{page}',
   'GET /docs/style.css',
   'GET /docs/script.js',
   'GET /v1/audit/export',

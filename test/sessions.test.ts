@@ -4,6 +4,8 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { USERS } from '../server/src/features/users/index.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../server/src/kernel/clock.ts';
+import { COST_TODAY } from '../server/src/kernel/crypto/argon2-cost.ts';
+import { setPasswordCost } from '../server/src/kernel/crypto/passwords.ts';
 import {
   addPerson,
   addTenant,
@@ -17,7 +19,7 @@ import {
   tryLogIn,
 } from './support/people.ts';
 import { asTheService } from './support/rows.ts';
-import { onBothDatabases, type Service, startService } from './support/service.ts';
+import { CHEAP_PASSWORDS, onBothDatabases, type Service, startService } from './support/service.ts';
 import { auditOf } from './support/vaults.ts';
 
 const NEW_PASSWORD = 'another password, long enough';
@@ -107,7 +109,9 @@ onBothDatabases('sessions', (database) => {
       await ok(attempt(person));
     });
 
-    test('a hash that cost less than today’s is made anew when its owner signs in, and by nobody else', async () => {
+    test('a hash that cost less than today’s is made anew when its owner signs in, and by nobody else', async (t) => {
+      setPasswordCost(COST_TODAY);
+      t.after(() => setPasswordCost(CHEAP_PASSWORDS));
       const person = await addPerson(service);
       const { database } = service.app.kernel;
       const hashOf = async () => {

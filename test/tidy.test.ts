@@ -106,6 +106,7 @@ describe('habits', () => {
     [/\b(TODO|FIXME|XXX|HACK)\b/, 'do it, or file an issue'],
     [/process\.env\b/, 'settings come through config.ts', /server\/src\/serve\.ts$/],
     [/createHash\('(md5|sha1)'/, 'use SHA-256'],
+    [/\bsetPasswordCost\(/, 'passwords cost what they cost', /kernel\/crypto\/passwords\.ts$/],
     // There the handshake only proves the key; the certificate is checked with the request.
     [/rejectUnauthorized: *false/, 'verify certificates', /kernel\/http\/tls-listener\.ts$/],
   ];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SECRETS } from '../server/src/features/secrets/index.ts';
-import { formatDotenv, parseDotenv } from '../server/src/features/transfer/dotenv.ts';
 import { newId } from '../server/src/kernel/ids.ts';
+import { DOCKER_READER, DOTENV_READERS } from './support/env-readers.ts';
 import { addPerson, invalid, ok, refused, uniqueName } from './support/people.ts';
 import { asTheService } from './support/rows.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
@@ -48,6 +48,7 @@ onBothDatabases('import and export', (database) => {
           { path: 'same', change: 'unchanged', version: 1 },
           { path: 'z/new', change: 'create', version: 1 },
         ],
+        warnings: [],
       });
       const other = await ok(service.call('GET', secretUrl(vault, 'other')));
       assert.deepEqual([other.value, other.type, other.metadata], ['two', 'password', { tags: ['kept'] }]);
@@ -70,6 +71,49 @@ onBothDatabases('import and export', (database) => {
         'shop/env/MULTI': 'a\nb',
         'shop/env/plain': 'x',
       });
+    });
+
+    test('of a .env file takes what people have, and says what they may have meant otherwise', async () => {
+      const vault = await addVault(service);
+      const dotenv = [
+        ...['spring.datasource-url=a', 'EMPTY=', '2FA=b', 'TICKS=`it\'s "c"`', 'TWICE=1', `URL=https://\${HOST}/$PORT`],
+        ...[`TWICE=\${URL}`, `LITERAL='\${HOST}'`, 'TWICE=2', 'LAST="two', 'lines"'],
+      ];
+      const warnings = [
+        {
+          code: 'repeated_key',
+          message: 'An earlier line has the same key: this one, the last, was taken.',
+          path: 'shop/TWICE',
+          line: 9,
+        },
+        {
+          code: 'unexpanded_variable',
+          message: 'A shell would replace what follows the $: it was taken as it is written.',
+          path: 'shop/URL',
+          line: 6,
+        },
+      ];
+      for (const [i, lineEnd] of ['\n', '\r\n', '\r'].entries()) {
+        const body = { dotenv: dotenv.join(lineEnd), prefix: i === 0 ? 'shop' : 'shop/' };
+        assert.deepEqual((await ok(bring(vault, { ...body, dry_run: true }))).warnings, warnings);
+        const answer = await ok(bring(vault, body));
+        assert.deepEqual(
+          [answer.created, answer.unchanged, answer.warnings],
+          i === 0 ? [8, 0, warnings] : [0, 8, warnings],
+        );
+      }
+      assert.deepEqual(await ok(take(vault)), {
+        'shop/2FA': 'b',
+        'shop/EMPTY': '',
+        'shop/LAST': 'two\nlines',
+        'shop/LITERAL': `\${HOST}`,
+        'shop/TICKS': 'it\'s "c"',
+        'shop/TWICE': '2',
+        'shop/URL': `https://\${HOST}/$PORT`,
+        'shop/spring.datasource-url': 'a',
+      });
+      const json = await ok(bring(vault, { secrets: { 'in/json': `\${HOST}` }, prefix: 'versions/' }));
+      assert.deepEqual([json.changes[0].path, json.warnings], ['versions/in/json', []]);
     });
 
     test('tried first, tells exactly what it then does, and writes nothing', async () => {
@@ -106,8 +150,12 @@ onBothDatabases('import and export', (database) => {
         [{ secrets: { a: 'x', b: 'y'.repeat(1024 * 1024 + 1) } }, '/body/secrets/b'],
         [{ secrets: { a: 'x', b: 1 } }, '/body/secrets/b'],
         [{ dotenv: 'A=1\nB' }, '/body/dotenv/line/2'],
-        [{ dotenv: 'A=1\nB=2\nA=3' }, '/body/dotenv/line/3'],
-        [{ dotenv: 'A=x\n', prefix: 'p/' }, '/body/dotenv/line/1'],
+        [{ dotenv: 'A=1\nB=2\n..=3' }, '/body/dotenv/line/3'],
+        [{ dotenv: 'A=1\nversions=2' }, '/body/dotenv/line/2'],
+        ...['', '/', '/p', 'p//', 'p/../q', 'p q'].map((prefix): [object, string] => [
+          { secrets: { a: 'x' }, prefix },
+          '/body/prefix',
+        ]),
       ];
       for (const [body, pointer] of bad) {
         await invalid(bring(vault, body), pointer);
@@ -258,37 +306,60 @@ onBothDatabases('import and export', (database) => {
       assert.deepEqual(await ok(take(await addVault(service))), {});
     });
 
-    test('as .env is what was imported, and what a shell reads', async () => {
+    test('as .env is what was imported, to a shell and to libraries', async () => {
       const vault = await addVault(service);
-      const entries = [
-        { key: 'A', value: 'x' },
-        { key: 'B_2', value: `it's "$HOME" \`x\` \\ #no` },
-        { key: '_c', value: 'two\nlines ' },
-        { key: 'd', value: '= é 🔑' },
-      ];
-      await ok(bring(vault, { dotenv: formatDotenv(entries) }));
+      const dotenv = `A=x\nB_2=\nJSON='{"a": "$HOME #1"}'\n_c='two\nlines '\nd="it's = é 🔑"\n`;
+      const values = { A: 'x', B_2: '', JSON: '{"a": "$HOME #1"}', _c: 'two\nlines ', d: "it's = é 🔑" };
+      await ok(bring(vault, { dotenv }));
       const answer = await take(vault, 'format=dotenv');
       assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/plain; charset=utf-8']);
-      const read = parseDotenv(answer.text).entries.map(({ key, value }) => ({ key, value }));
-      assert.deepEqual(read, entries);
+      for (const reader of DOTENV_READERS.filter(({ skip }) => skip === false)) {
+        assert.deepEqual(reader.read([answer.text]), [values], reader.name);
+      }
       assert.equal((await take(await addVault(service), 'format=dotenv')).text, '');
     });
 
-    test('as .env names paths as programs like them, and refuses two of one name', async () => {
+    test('for Docker has each value as it is, to the end of its line', async () => {
       const vault = await addVault(service);
-      await ok(bring(vault, { secrets: { 'db/password': 'p', 'api-key.v2': 'k', '1st': 'f', 'bin/nul': 'a\0b' } }));
-      const { text } = await take(vault, 'format=dotenv');
-      assert.deepEqual(text.split('\n').sort(), [
-        '',
-        '# BIN_NUL is left out: its value fits in no environment variable',
-        'API_KEY_V2=k',
-        'DB_PASSWORD=p',
-        '_1ST=f',
-      ]);
+      const values = { A: '', B: ` '"\\ \${X} #1 `, C: "it's $5" };
+      await ok(bring(vault, { secrets: values }));
+      const answer = await take(vault, 'format=docker');
+      assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, 'text/plain; charset=utf-8']);
+      assert.equal(answer.text, `A=\nB= '"\\ \${X} #1 \nC=it's $5\n`);
+      assert.deepEqual(DOCKER_READER.read([answer.text]), [values]);
+    });
+
+    test('names paths as programs like them, and refuses two of one name', async () => {
+      const vault = await addVault(service);
+      await ok(bring(vault, { secrets: { 'db/password': 'p', 'api-key.v2': 'k', '1st': 'f' } }));
+      for (const format of ['dotenv', 'docker']) {
+        const { text } = await take(vault, `format=${format}`);
+        assert.deepEqual(text.split('\n').sort(), ['', 'API_KEY_V2=k', 'DB_PASSWORD=p', '_1ST=f']);
+      }
       await addSecret(service, vault, 'db.password');
-      await invalid(take(vault, 'format=dotenv'), '/query/format');
+      for (const format of ['dotenv', 'docker', 'yaml'])
+        await invalid(take(vault, `format=${format}`), '/query/format');
       await ok(take(vault));
-      await invalid(take(vault, 'format=yaml'), '/query/format');
+    });
+
+    test('refuses by its path what its readers would not read alike, and then tells nothing', async () => {
+      const vault = await addVault(service);
+      const unreadable = { 'bin/nul': 'hush\0b', 'bin/cr': 'hush\r\nb', 'quo/tes': `hush's "x"` };
+      await ok(bring(vault, { secrets: { fine: 'x', ...unreadable } }));
+      const pathsRefused = async (format: string, prefix: string) => {
+        const error = await refused(take(vault, `format=${format}&prefix=${prefix}`), 422, 'VALIDATION_FAILED');
+        assert.doesNotMatch(JSON.stringify(error), /hush/);
+        return error.details.fields.map((field: { reason: string }) => field.reason.match(/: (\S+) has /)?.[1]);
+      };
+      assert.deepEqual(await pathsRefused('dotenv', ''), ['bin/cr', 'bin/nul', 'quo/tes']);
+      assert.deepEqual(await pathsRefused('docker', ''), ['bin/cr', 'bin/nul']);
+      assert.deepEqual(await auditOf(service, `vault=${vault}&action=secrets:read`), []);
+      assert.equal((await take(vault, 'format=docker&prefix=quo/')).text, `QUO_TES=hush's "x"\n`);
+      assert.equal((await take(vault, 'format=dotenv&prefix=fine')).text, 'fine=x\n');
+      assert.deepEqual(Object.keys(await ok(take(vault))).sort(), ['bin/cr', 'bin/nul', 'fine', 'quo/tes']);
+      const many = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`many/${i}`, 'a\rb']));
+      await ok(bring(vault, { secrets: many }));
+      assert.equal((await pathsRefused('dotenv', 'many/')).length, 20);
     });
 
     test('is refused whole if one secret may not be read; a narrower prefix is not', async () => {

@@ -19,7 +19,7 @@ import {
   uniqueName,
 } from '../support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../support/service.ts';
-import { runJobs } from '../support/vaults.ts';
+import { addVault, runJobs } from '../support/vaults.ts';
 
 const documentOf = (action: string, resource: string) => ({
   version: '2026-01-01',
@@ -343,6 +343,47 @@ onBothDatabases('what approvals must not let anybody achieve', (database) => {
       const [first] = accepted;
       await ok(as(token, 'POST', `/approvals/${first?.body.approval_id}/reject`, {}));
       await ok(ask(), 202);
+    });
+
+    test('keeping its owner from asking, with what a token asked for that is revoked', async () => {
+      const tenant = await addTenant(service);
+      await addColleague(service, tenant.id, 'admin');
+      const { token } = tenant.owner;
+      const ask = (by: string, email = `${uniqueName('new')}@example.com`) =>
+        as(by, 'POST', '/v1/users', { email, role: 'auditor' });
+      const stolen = await ok(as(token, 'POST', '/auth/tokens', { name: 'stolen' }), 201);
+      const own = await ok(ask(token), 202);
+      const email = `${uniqueName('new')}@example.com`;
+      const asked = [await ok(ask(stolen.token, email), 202)];
+      while (asked.length < PENDING_BY_REQUESTER_MAX - 1) asked.push(await ok(ask(stolen.token), 202));
+      await refused(ask(token), 409, 'IN_USE');
+      await ok(as(token, 'DELETE', `/auth/tokens/${stolen.id}`));
+      const again = await ok(ask(token, email), 202);
+      assert.ok(
+        asked.every(({ approval_id }) => approval_id !== again.approval_id),
+        'it is asked for anew',
+      );
+      for (let i = 2; i < PENDING_BY_REQUESTER_MAX; i++) await ok(ask(token), 202);
+      await refused(ask(token), 409, 'IN_USE');
+      const statusOf = async (id: string) => (await ok(as(token, 'GET', `/approvals/${id}`))).status;
+      assert.equal(await statusOf(own.approval_id), 'pending');
+      const { entries } = await ok(as(token, 'GET', '/v1/audit?action=approvals:cancel&limit=100'));
+      assert.equal(entries.length, asked.length);
+      for (const { approval_id } of asked) assert.equal(await statusOf(approval_id), 'cancelled');
+    });
+
+    test('keeping a vault from being deleted, with what a token asked for that is revoked', async () => {
+      const tenant = await addTenant(service);
+      await addColleague(service, tenant.id, 'admin');
+      const { token } = tenant.owner;
+      const vault = await addVault(service, { environment: 'production' }, token);
+      const stolen = await ok(as(token, 'POST', '/auth/tokens', { name: 'stolen' }), 201);
+      const first = await ok(as(stolen.token, 'DELETE', `/v1/vaults/${vault}`), 202);
+      await ok(as(token, 'DELETE', `/auth/tokens/${stolen.id}`));
+      const second = await ok(as(token, 'DELETE', `/v1/vaults/${vault}`), 202);
+      assert.notEqual(second.approval_id, first.approval_id);
+      const { status, approval_id } = await ok(as(token, 'GET', `/v1/vaults/${vault}`));
+      assert.deepEqual([status, approval_id], ['pending_deletion', second.approval_id]);
     });
   });
 });

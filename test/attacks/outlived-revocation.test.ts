@@ -5,7 +5,17 @@ import { findUser } from '../../server/src/features/users/index.ts';
 import { DAY_MS } from '../../server/src/kernel/clock.ts';
 import { addConnection, callAs, newDpopKey, proofBy } from '../support/machines.ts';
 import { type NeededRow, overtaken } from '../support/overtaken.ts';
-import { addPerson, addTenant, logIn, ok, type Person, refused, type Tenant } from '../support/people.ts';
+import {
+  addColleague,
+  addPerson,
+  addTenant,
+  logIn,
+  ok,
+  type Person,
+  refused,
+  type Tenant,
+  uniqueName,
+} from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { pause } from '../support/process.ts';
 import { recorded } from '../support/rows.ts';
@@ -118,6 +128,44 @@ onBothDatabases('who is revoked', (kind) => {
         overtake: () => service.call('PATCH', `/v1/tenants/${tenant.id}`, { body: { status: 'suspended' } }),
       });
       await refused(answer, 401, 'INVALID_TOKEN');
+    });
+
+    /** Asked for by an admin with a token of their own; `approving` is the decision of the owner. */
+    async function asksToAttach() {
+      const asker = await addColleague(service, tenant.id, 'admin');
+      const stolen = await ok(send('POST', '/auth/tokens', { name: 'stolen' }, asker.token), 201);
+      const statement = [{ effect: 'allow', action: ['audit:read'], resource: ['audit'] }];
+      const document = { version: '2026-01-01', statement };
+      const name = uniqueName('policy');
+      await ok(send('POST', '/v1/policies', { name, document }), 201);
+      const body = { principal: { user: thief.id } };
+      const { approval_id } = await ok(send('POST', `/v1/policies/${name}/attach`, body, stolen.token), 202);
+      const url = `/approvals/${approval_id}`;
+      const { digest } = await ok(send('GET', url));
+      return {
+        needed: { table: 'policies', where: { tenant_id: tenant.id, name } },
+        approving: () => send('POST', `${url}/approve`, { digest }),
+        revoking: () => send('DELETE', `/auth/tokens/${stolen.id}`, undefined, asker.token),
+        status: async () => (await ok(send('GET', url))).status,
+        attachments: async () => (await ok(send('GET', `/v1/policies/${name}`))).attachments.length,
+      };
+    }
+
+    test('has nothing carried out by an approval that waits', async () => {
+      await begin();
+      const { needed, approving, revoking, status, attachments } = await asksToAttach();
+      const answer = overtaken(service, databaseUrl, { needed, change: approving, overtake: revoking });
+      assert.match((await refused(answer, 409, 'VERSION_CONFLICT')).message, /cancelled/);
+      assert.deepEqual([await status(), await attachments()], ['cancelled', 0]);
+    });
+
+    test('does not stop the approval of what somebody else asked for', async () => {
+      await begin();
+      const other = await addPerson(service, { tenant });
+      const { needed, approving, status, attachments } = await asksToAttach();
+      const overtake = () => send('PATCH', `/v1/users/${other.id}`, { status: 'disabled' });
+      await ok(overtaken(service, databaseUrl, { needed, change: approving, overtake }));
+      assert.deepEqual([await status(), await attachments()], ['completed', 1]);
     });
 
     test('does not stop the change of a caller whose rights are as they were', async () => {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { argon2Sync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { TOTP } from '../../server/src/features/mfa/index.ts';
 import { sealSecret } from '../../server/src/features/mfa/service.ts';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
 import { DAY_MS } from '../../server/src/kernel/clock.ts';
-import { hashPassword } from '../../server/src/kernel/crypto/passwords.ts';
+import { COST_TODAY } from '../../server/src/kernel/crypto/argon2-cost.ts';
+import { hashPassword, setPasswordCost } from '../../server/src/kernel/crypto/passwords.ts';
 import type { Kernel } from '../../server/src/kernel/kernel.ts';
 import { recorded } from './rows.ts';
 import type { Answer, CallOptions, Service } from './service.ts';
@@ -61,10 +62,7 @@ function adminsOf(service: Service, tenant: Tenant | undefined): string[] {
   return tokens;
 }
 
-/**
- * By way of the API but for the password, which is put into the database with a hash that costs next to nothing: what it costs stands in the hash
- * itself, and there are hundreds of people in the tests.
- */
+/** By way of the API; the password is put straight into the database, so that no admin has chosen it. */
 export async function addPerson(service: Service, { role = 'member', tenant, email }: NewPerson = {}): Promise<Person> {
   const address = email ?? `${uniqueName(role)}@example.com`;
   const password = `password of ${address}`;
@@ -73,15 +71,16 @@ export async function addPerson(service: Service, { role = 'member', tenant, ema
   const made = await done(service, service.call('POST', '/v1/users', { token: by, body }), 201, tenant);
   const user = made.email === undefined ? await userOf(service, address, by) : made;
   const person = { id: user.id, email: address, password, tenant: tenant?.name, token: '' };
-  await setHash(service, user.id, cheapHash(password));
+  await setHash(service, user.id, await hashPassword(password, 'test'));
   const session = await logIn(service, person);
   const { token } = await addToken(service, session);
   if (role === 'owner' || role === 'admin') adminsOf(service, tenant).push(token);
   return { ...person, token };
 }
 
-/** As the service would have hashed it, for tests of how long a login takes. */
+/** As the service would have hashed it, for tests of how long a login takes; from now on it hashes so. */
 export async function hashInFull(service: Service, { id, password }: Pick<Person, 'id' | 'password'>): Promise<void> {
+  setPasswordCost(COST_TODAY);
   await setHash(service, id, await hashPassword(password, 'test'));
 }
 
@@ -91,13 +90,6 @@ async function setHash({ app: { kernel } }: Service, userId: string, password_ha
   await recorded(kernel, tenant_id, (tx) =>
     USERS.updateWhere(tx, (eb) => eb.and({ tenant_id, user_id: userId }), { password_hash }),
   );
-}
-
-function cheapHash(password: string): string {
-  const [memory, passes, parallelism] = [8, 1, 1];
-  const nonce = randomBytes(16);
-  const hash = argon2Sync('argon2id', { message: password, nonce, memory, passes, parallelism, tagLength: 32 });
-  return `argon2id$m=${memory},t=${passes},p=${parallelism}$${nonce.toString('base64')}$${hash.toString('base64')}`;
 }
 
 async function userOf(service: Service, email: string, token: string): Promise<Answer['body']> {

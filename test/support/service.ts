@@ -8,6 +8,8 @@ import { type App, startApp } from '../../server/src/app.ts';
 import { DECLARATIONS } from '../../server/src/declarations.ts';
 import { PENDING_STATUS, PendingApproval } from '../../server/src/kernel/approval.ts';
 import { type LogLevel, loadConfig } from '../../server/src/kernel/config.ts';
+import type { Argon2Cost } from '../../server/src/kernel/crypto/argon2-cost.ts';
+import { setPasswordCost } from '../../server/src/kernel/crypto/passwords.ts';
 import { type EndpointDeclaration, errorCodes, NONE } from '../../server/src/kernel/endpoint.ts';
 import type { ErrorCode } from '../../server/src/kernel/errors.ts';
 import { CofferError } from '../../server/src/kernel/errors.ts';
@@ -116,6 +118,10 @@ export interface ServiceOptions {
   /** What its clock says when it starts, in epoch milliseconds; now unless given. */
   at?: number;
 }
+
+/** What passwords cost to hash, unless a test is about that. */
+export const CHEAP_PASSWORDS: Argon2Cost = { memory: 8, passes: 1, parallelism: 1 };
+setPasswordCost(CHEAP_PASSWORDS);
 
 export async function startService(database: DatabaseKind, options: ServiceOptions = {}): Promise<Service> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coffer-test-'));

@@ -81,8 +81,8 @@ export class Context {
   /** What was decided on, if the caller was authorized for one resource. */
   #authorized: { resource: string; attributes: ResourceAttributes } | null = null;
   readonly #decisions: Decisions | null;
-  /** Requests of others that the change of this one carries out: their callers are decided on again with this one's. */
-  readonly alongside: Context[] = [];
+  /** What is decided again with the caller of this request before its change commits, such as the callers of requests that it carries out. */
+  readonly alongside = new Set<Pick<Context, 'acceptAgain'>>();
 
   constructor(kernel: Kernel, declaration: EndpointDeclaration, call: Call, surroundings: Surroundings) {
     this.kernel = kernel;

@@ -1,4 +1,4 @@
-import Type, { type Static, type TProperties, type TSchema } from 'typebox';
+import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { type IdPrefix, idPattern } from './ids.ts';
 import { named } from './named-schemas.ts';
 import { BINDING_LENGTH, CURSOR_LENGTH_MAX } from './storage/cursor.ts';
@@ -12,6 +12,11 @@ export const NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$';
 /** Objects are closed: what is not declared is refused on the way in and a defect on the way out. */
 export function object<P extends TProperties>(properties: P) {
   return Type.Object(properties, { additionalProperties: false });
+}
+
+/** A body of which the fields that must be sent alone would be refused, or say little: the reference shows the first example instead. */
+export function objectWithExamples<P extends TProperties>(examples: readonly Static<TObject<P>>[], properties: P) {
+  return Type.Object(properties, { additionalProperties: false, examples });
 }
 
 /** Keys of one form with values of one kind. Closed too: TypeBox checks the values of no key that does not have the form. */

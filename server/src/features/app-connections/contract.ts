@@ -12,6 +12,7 @@ import {
   nextCursor,
   nullable,
   object,
+  objectWithExamples,
   pageQuery,
   resourceName,
   timestampText,
@@ -83,7 +84,7 @@ export const createConnection = endpoint({
   rate: 'write',
   audit: 'connection_created',
   effect: 'change',
-  body: object({
+  body: objectWithExamples([{ name: 'payments-api', vault: 'payments', allowed_paths: ['database/*'] }], {
     name: resourceName,
     vault: Type.Optional(described('A vault, by name: in place of `vault_ids`, or beside them.', vaultName)),
     vault_ids: Type.Optional(vaultIds),

@@ -106,7 +106,9 @@ const ShownRequest = named(
     path: Type.String({ description: 'The path.' }),
     query: Type.String({ description: 'The query, without `?`.' }),
     body: Type.Unknown({ description: 'As it was sent, with `[redacted]` in the place of credentials.' }),
-    names: Type.Record(Type.String(), Type.String(), { description: 'The name of each id that is in it.' }),
+    names: Type.Record(Type.String(), Type.String(), {
+      description: 'The name of each id that is in it, of what you may see.',
+    }),
     differences: Type.Array(ApprovalDifference, {
       description: 'What it would change, as it is and as it would be.',
     }),

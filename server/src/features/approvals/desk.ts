@@ -7,9 +7,11 @@ import { NONE } from '../../kernel/endpoint.ts';
 import { CofferError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { actingAdmins } from './approvers.ts';
+import { cancelEndedOf } from './expiry.ts';
 import { MAC_PURPOSE, macOf, orderOf, PURPOSE, sealOrder } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
-import { namesIn, shownRequest } from './shown-request.ts';
+import { namesIn } from './request-names.ts';
+import { shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
 
 export const APPROVAL_TTL_MS = 72 * HOUR_MS;
@@ -43,6 +45,7 @@ export class Desk implements ApprovalDesk {
   }
 
   async prepare(ctx: Context, proposal: Proposal): Promise<StoreApproval> {
+    await cancelEndedOf(ctx.kernel, this.#ports, ctx.tenantId, ctx.principal.id);
     const sealingKey = await ctx.kernel.keyring.sealingKey(ctx.tenantId, PURPOSE);
     const macKey = await ctx.kernel.keyring.macKey(ctx.tenantId, MAC_PURPOSE);
     const row = newApproval(ctx);

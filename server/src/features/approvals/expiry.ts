@@ -49,6 +49,22 @@ export async function cancelEnded(kernel: Kernel, ports: ApprovalPorts, signal: 
   if (failures.length > 0) throw failures[0];
 }
 
+/**
+ * The same of one requester, before they ask for something: otherwise what has ended would use up their share of the queue, be taken for
+ * what they ask now, or hold what it was about.
+ */
+export async function cancelEndedOf(
+  kernel: Kernel,
+  ports: ApprovalPorts,
+  tenantId: string,
+  requesterId: string,
+): Promise<void> {
+  const { read } = kernel.database.forTenant(tenantId);
+  const waiting = await store.pendingOf(read, tenantId, requesterId, BATCH);
+  const ended = await endedRequests(read, tenantId, waiting);
+  for (const approvalId of ended.keys()) await end(kernel, ports, tenantId, approvalId, CANCELLATION);
+}
+
 interface Ending {
   job: `job:${string}`;
   action: string;

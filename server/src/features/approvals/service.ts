@@ -16,7 +16,8 @@ import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
 import { callOf, openOrder, requesterNow, requesterOf } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
-import { digestOf, shownRequest } from './shown-request.ts';
+import { visibleNames } from './request-names.ts';
+import { digestOf, type ShownRequest, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
 import { type Current, statusOf, toDetail, toWire } from './wire.ts';
 
@@ -78,7 +79,7 @@ export class Approvals {
   async read(ctx: Context, approvalId: string): Promise<ApprovalDetail> {
     const row = await this.#visible(ctx, approvalId);
     const shown = await this.#shown(ctx, await this.#whole(ctx, approvalId));
-    return toDetail(await this.#current(ctx, ctx.database.read, row), shown);
+    return this.#detail(ctx, ctx.database.read, row, shown);
   }
 
   async approve(ctx: Context, approvalId: string, digest: string, reason: string): Promise<ApprovalDetail> {
@@ -91,6 +92,7 @@ export class Approvals {
     // What is shown never changes while it waits, so it is compared once, before anything is locked.
     if (shown === null || digestOf(whole, shown) !== digest) throw notWhatWasSeen();
     ctx.describe({ digest });
+    ctx.alongside.add(this.#acceptance(ctx, approvalId));
     if (isComplete) return this.#complete(ctx, whole, shown, reason);
     return ctx.change(async (tx) => {
       const accepted = await this.#acceptLocked(ctx, tx, approvalId);
@@ -151,10 +153,10 @@ export class Approvals {
     operation.identify(tenantId, requesterOf(row));
     try {
       operation.become(await requester(ctx.database.read), ctx.epoch);
-      ctx.alongside.push(operation);
+      ctx.alongside.add(operation);
       await operation.run();
     } catch (error) {
-      ctx.alongside.length = 0;
+      ctx.alongside.delete(operation);
       if (error === ownRefusal || !isFinal(error)) throw error;
       return this.#fail(ctx, operation, row, shown, reason, error);
     }
@@ -207,8 +209,8 @@ export class Approvals {
     return endpoint;
   }
 
-  async #whole(ctx: Context, approvalId: string): Promise<store.ApprovalRow> {
-    const row = await store.findWhole(ctx.database.read, ctx.tenantId, approvalId);
+  async #whole(ctx: Context, approvalId: string, db: Reader = ctx.database.read): Promise<store.ApprovalRow> {
+    const row = await store.findWhole(db, ctx.tenantId, approvalId);
     if (row === undefined) throw notFound('approval');
     return row;
   }
@@ -248,6 +250,18 @@ export class Approvals {
     return this.#accept(ctx, tx, await this.#lockPending(ctx, tx, approvalId));
   }
 
+  /**
+   * The same before the commit, if anybody's rights changed since the row was locked: once a revocation is answered, neither what the revoked
+   * asked for is carried out nor what they decided counts.
+   */
+  #acceptance(ctx: Context, approvalId: string): Pick<Context, 'acceptAgain'> {
+    return {
+      acceptAgain: async ({ db }) => {
+        await this.#accept(ctx, db, await this.#whole(ctx, approvalId, db));
+      },
+    };
+  }
+
   async #accept(ctx: Context, db: Reader, approval: store.ApprovalFacts): Promise<Accepted> {
     const current = await this.#current(ctx, db, approval);
     refuseDecided(current);
@@ -271,7 +285,15 @@ export class Approvals {
   async #wire(ctx: Context, tx: Tx, approvalId: string, shown: string | null): Promise<ApprovalDetail> {
     const row = await store.findWhole(tx, ctx.tenantId, approvalId);
     if (row === undefined) throw notFound('approval');
-    return toDetail(await this.#current(ctx, tx, row), shown);
+    return this.#detail(ctx, tx, row, shown);
+  }
+
+  /** The digest is of what is stored, whichever of the names this caller may see. */
+  async #detail(ctx: Context, db: Reader, row: store.ApprovalFacts, shown: string | null): Promise<ApprovalDetail> {
+    const current = await this.#current(ctx, db, row);
+    if (shown === null) return toDetail(current, null, null);
+    const request = JSON.parse(shown) as ShownRequest;
+    return toDetail(current, shown, { ...request, names: await visibleNames(ctx, db, request.names) });
   }
 }
 

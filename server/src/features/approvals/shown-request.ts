@@ -2,10 +2,6 @@ import type { Difference } from '../../kernel/approval.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { type EndpointDeclaration, NONE } from '../../kernel/endpoint.ts';
 import { redacted } from '../../kernel/http/redaction.ts';
-import type { Reader } from '../../kernel/storage/database.ts';
-import { findGroupByIdOrName } from '../groups/index.ts';
-import { findUser } from '../users/index.ts';
-import { findVaultById } from '../vaults/index.ts';
 import type { Order } from './order.ts';
 import type { ApprovalRow } from './store.ts';
 
@@ -31,22 +27,6 @@ export function shownRequest(
     body: body === NONE || order.body === undefined ? null : redacted(body, order.body),
     differences: [...(order.differences ?? [])],
   };
-}
-
-/** What people cannot tell apart by looking at it. */
-const ID = /\b(?:user|group|vault)_[0-9a-z]{26}\b/g;
-
-/** Names of everything that a request names by id; of another tenant, or of nothing, there is none. */
-export async function namesIn(db: Reader, tenantId: string, shown: unknown): Promise<Record<string, string>> {
-  const ids = [...new Set(JSON.stringify(shown).match(ID) ?? [])].sort();
-  const found = await Promise.all(ids.map(async (id) => [id, await nameOf(db, tenantId, id)] as const));
-  return Object.fromEntries(found.filter((pair): pair is [string, string] => pair[1] !== undefined));
-}
-
-async function nameOf(db: Reader, tenantId: string, id: string): Promise<string | undefined> {
-  if (id.startsWith('user_')) return (await findUser(db, tenantId, id))?.email;
-  if (id.startsWith('group_')) return (await findGroupByIdOrName(db, tenantId, id))?.name;
-  return (await findVaultById(db, tenantId, id))?.name;
 }
 
 type Identity = Pick<ApprovalRow, 'approval_id' | 'kind' | 'operation' | 'resource' | 'requester_id'>;

@@ -271,3 +271,16 @@ export function pendingAfter(
     .limit(limit)
     .execute();
 }
+
+/** What still waits of one requester. */
+export function pendingOf(db: Reader, tenantId: string, requesterId: string, limit: number): Promise<ApprovalFacts[]> {
+  return db
+    .selectFrom('approvals')
+    .select(FACTS)
+    .where('tenant_id', '=', tenantId)
+    .where('status', '=', 'pending')
+    .where('requester_id', '=', requesterId)
+    .orderBy('approval_id')
+    .limit(limit)
+    .execute();
+}

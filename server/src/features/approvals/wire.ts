@@ -41,10 +41,8 @@ export function toWire(current: Current): Approval {
 }
 
 /** With what whoever decides must have seen; of what was decided under 0.4 and before, nothing of it is left. */
-export function toDetail(current: Current, shown: string | null): ApprovalDetail {
-  const approval = toWire(current);
-  if (shown === null) return { ...approval, request: null, digest: null };
-  return { ...approval, request: JSON.parse(shown) as ShownRequest, digest: digestOf(current.row, shown) };
+export function toDetail(current: Current, shown: string | null, request: ShownRequest | null): ApprovalDetail {
+  return { ...toWire(current), request, digest: shown === null ? null : digestOf(current.row, shown) };
 }
 
 function levelToWire(

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { described, named } from '../../kernel/named-schemas.ts';
-import { object, oneOf, timestampText } from '../../kernel/wire.ts';
+import { object, objectWithExamples, oneOf, timestampText } from '../../kernel/wire.ts';
 
 export const FORMAT_NAMES = ['aws-nitro-cose-sign1', 'sgx-dcap-quote-v3', 'amd-sev-snp-report'] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];
@@ -108,7 +108,7 @@ export const verifyAttestation = endpoint({
     'there; otherwise `warnings` says why not. A document that cannot be read is a 422.',
   permission: 'attestation:verify',
   audit: 'attestation:verify',
-  body: object({
+  body: objectWithExamples([{ format: 'amd-sev-snp-report', document: 'AgAAAAAAAAAAAAMAAAAAAAAAAAAA' }], {
     format: Type.Optional(described(`What the document is; ${FORMAT_NAMES[0]} unless given.`, AttestationFormat)),
     document: base64(DOCUMENT_BYTES_MAX, 'The document.'),
     nonce: Type.Optional(

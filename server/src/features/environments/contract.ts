@@ -9,6 +9,7 @@ import {
   nextCursor,
   nullable,
   object,
+  objectWithExamples,
   pageQuery,
   resourceName,
   timestampText,
@@ -190,7 +191,7 @@ export const updateEnvironment = endpoint({
   rate: 'write',
   audit: 'environments:update',
   effect: 'change',
-  body: object({
+  body: objectWithExamples([{ name: 'payments-eu' }], {
     name: Type.Optional(resourceName),
     description: Type.Optional(description),
     ...parentFields('What it inherits from; null: nothing.'),

@@ -10,6 +10,7 @@ import {
   nextCursor,
   nullable,
   object,
+  objectWithExamples,
   oneOf,
   pageQuery,
   resourceName,
@@ -244,6 +245,12 @@ export const detachPolicy = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+const SIMULATED = {
+  principal: { user: 'ada@example.com' },
+  action: 'secrets:read',
+  resource: 'vault/payments/database/password',
+};
+
 const MatchedStatement = named(
   'MatchedStatement',
   'A statement that has something to say about what is asked.',
@@ -268,7 +275,7 @@ export const simulatePolicy = endpoint({
   audit: 'policies:simulate',
   effect: 'read',
   params: NONE,
-  body: object({
+  body: objectWithExamples([SIMULATED], {
     policy: Type.Optional(described('A policy, by name.', resourceName)),
     document: Type.Optional(PolicyDocument),
     principal: Type.Optional(PolicyPrincipal),

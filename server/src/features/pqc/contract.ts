@@ -1,7 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { described, named } from '../../kernel/named-schemas.ts';
-import { freeText, idParam, nextCursor, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
+import {
+  freeText,
+  idParam,
+  nextCursor,
+  object,
+  objectWithExamples,
+  oneOf,
+  pageQuery,
+  timestampText,
+} from '../../kernel/wire.ts';
 
 export const KEM_ALGORITHMS = ['ecdh-p256+ml-kem-768', 'rsa-oaep-2048+ml-kem-768'] as const;
 export const SIGNATURE_ALGORITHM = 'rsa-pss-3072+ml-dsa-65';
@@ -91,6 +100,7 @@ export const wrapKey = endpoint({
       minLength: KEY_LENGTH,
       maxLength: KEY_LENGTH,
       description: 'The key to wrap: 32 bytes in base64.',
+      examples: ['MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY='],
     }),
     public_key: Type.Optional(publicKeyIn),
   }),
@@ -159,7 +169,7 @@ export const dualVerify = endpoint({
     'the same key.',
   permission: 'pqc:verify',
   audit: 'pqc:verify',
-  body: object({
+  body: objectWithExamples([{ message: 'Release 1.4.2', signature: 'qg7dbD9L0Wc0Xw==', key_id: 'Zm5mYzU4NzE2NGM1' }], {
     message: Type.Optional(message),
     digest: Type.Optional(digest),
     signature: Type.String({ maxLength: SIGNATURE_LENGTH_MAX, description: 'In base64.' }),

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { endpoint } from '../../kernel/endpoint.ts';
+import { object } from '../../kernel/wire.ts';
 
 /** Public: it says what every installation of Coffer can do, and nothing about this one. */
 const PUBLIC_FILE = {
@@ -26,6 +27,18 @@ const PUBLIC_FILE = {
   errors: [],
 } as const;
 
+const PUBLIC_PAGE = { ...PUBLIC_FILE, raw: 'text/html; charset=utf-8' } as const;
+
+function pageParam(example: string) {
+  return object({
+    page: Type.String({
+      pattern: '^[a-z0-9-]{1,64}$',
+      description: 'The name of the page, as the links have it.',
+      examples: [example],
+    }),
+  });
+}
+
 export const getOpenApi = endpoint({
   ...PUBLIC_FILE,
   name: 'getOpenApi',
@@ -37,12 +50,39 @@ export const getOpenApi = endpoint({
 });
 
 export const getDocs = endpoint({
-  ...PUBLIC_FILE,
+  ...PUBLIC_PAGE,
   name: 'getDocs',
   path: '/docs',
-  summary: 'This reference',
-  description: 'The same as a page for people. It loads nothing from elsewhere and also works without JavaScript.',
-  raw: 'text/html; charset=utf-8',
+  summary: 'This reference: every noun and endpoint',
+  description: 'The same for people. Its pages load nothing from elsewhere and also work without JavaScript.',
+});
+
+export const getDocsPage = endpoint({
+  ...PUBLIC_PAGE,
+  name: 'getDocsPage',
+  path: '/docs/{page}',
+  summary: 'A page of this reference',
+  description: 'One page for each noun, one for the conventions and one for the error codes.',
+  params: pageParam('vaults'),
+  errors: ['NOT_FOUND'],
+});
+
+export const getGuide = endpoint({
+  ...PUBLIC_PAGE,
+  name: 'getGuide',
+  path: '/docs/guide',
+  summary: 'The guide: what to do, page by page',
+  description: 'The list of its pages, and what their examples need.',
+});
+
+export const getGuidePage = endpoint({
+  ...PUBLIC_PAGE,
+  name: 'getGuidePage',
+  path: '/docs/guide/{page}',
+  summary: 'A page of the guide',
+  description: 'One of those that the list leads to; also operations, configuration and quotas.',
+  params: pageParam('first-hour'),
+  errors: ['NOT_FOUND'],
 });
 
 export const getDocsStyle = endpoint({

@@ -2,16 +2,18 @@ import { type EndpointDeclaration, errorCodes, NONE } from '../../kernel/endpoin
 import { ERROR_CODES } from '../../kernel/errors.ts';
 import { plainSchema } from '../../kernel/openapi.ts';
 import { callers, permissionAsked } from '../../kernel/reference-docs.ts';
+import { codeBlock } from './code-block.ts';
 import { answerExample, curlExample } from './example.ts';
 import { breakable, type Html, html, inline, paragraphs } from './html.ts';
+import { ERRORS, type Links } from './links.ts';
 import { type Field, fieldsOf, typeName } from './schema-fields.ts';
 
 /** One endpoint: what it does and takes on the left, how to call it on the right. */
-export function endpointArticle(e: EndpointDeclaration, serverUrl: string): Html {
+export function endpointArticle(e: EndpointDeclaration, serverUrl: string, links: Links): Html {
   return html`
 <article class="endpoint" id="${e.name}" data-words="${searchWords(e)}">
   <header>
-    <h3><a href="#${e.name}">${inline(e.summary)}</a></h3>
+    <h2><a href="#${e.name}">${inline(e.summary)}</a></h2>
     <p class="route">${methodLabel(e)} <code>${breakable(e.path)}</code></p>
   </header>
   <div class="columns">
@@ -20,7 +22,7 @@ export function endpointArticle(e: EndpointDeclaration, serverUrl: string): Html
       ${facts(e)}
       ${inputs(e)}
       ${answer(e)}
-      ${errors(e)}
+      ${errors(e, links)}
     </div>
     <div class="examples">${examples(e, serverUrl)}</div>
   </div>
@@ -69,20 +71,20 @@ function inputs(e: EndpointDeclaration): Html[] {
 
 function answer(e: EndpointDeclaration): Html {
   const title = `Answer ${e.status}`;
-  if (e.raw !== NONE) return html`<h4>${title}</h4><p><code>${e.raw}</code></p>`;
-  if (e.output === NONE) return html`<h4>${title}</h4><p>No content.</p>`;
+  if (e.raw !== NONE) return html`<h3>${title}</h3><p><code>${e.raw}</code></p>`;
+  if (e.output === NONE) return html`<h3>${title}</h3><p>No content.</p>`;
   const schema = plainSchema(e.output);
   const fields = fieldsOf(schema);
-  return fields.length > 0 ? fieldTable(title, fields, 'output') : html`<h4>${title}</h4><p>${typeName(schema)}</p>`;
+  return fields.length > 0 ? fieldTable(title, fields, 'output') : html`<h3>${title}</h3><p>${typeName(schema)}</p>`;
 }
 
 function fieldTable(title: string, fields: readonly Field[], direction: 'input' | 'output'): Html {
   if (fields.length === 0) return html``;
-  return html`<h4>${title}</h4>
-<div class="scroll"><table>
+  return html`<h3>${title}</h3>
+<table class="stacked">
 <thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead>
 <tbody>${fields.map((field) => fieldRow(field, direction))}</tbody>
-</table></div>`;
+</table>`;
 }
 
 function fieldRow(field: Field, direction: 'input' | 'output'): Html {
@@ -102,10 +104,10 @@ function needLabel(field: Field): Html {
   return field.isRequired ? html`<em class="required">required</em>` : html`<em>optional</em>`;
 }
 
-function errors(e: EndpointDeclaration): Html {
-  return html`<h4>Errors</h4><ul class="codes">${errorCodes(e).map((code) => {
+function errors(e: EndpointDeclaration, links: Links): Html {
+  return html`<h3>Errors</h3><ul class="codes">${errorCodes(e).map((code) => {
     const [status, meaning] = ERROR_CODES[code];
-    return html`<li><a class="code-link" href="#error-${code}" title="${meaning}"><b>${status}</b> ${code}</a></li>`;
+    return html`<li><a class="code-link" href="${links.to(ERRORS, `error-${code}`)}" title="${meaning}"><b>${status}</b> ${code}</a></li>`;
   })}</ul>`;
 }
 
@@ -113,9 +115,4 @@ function examples(e: EndpointDeclaration, serverUrl: string): Html {
   const answered = answerExample(e);
   const shown = answered === null ? null : codeBlock(`Answer ${e.status}`, answered);
   return html`${codeBlock('Request', curlExample(e, serverUrl))}${shown}`;
-}
-
-/** The script adds the copy button, so that without it no dead button is shown. */
-export function codeBlock(title: string, text: string): Html {
-  return html`<figure class="code"><figcaption>${title}</figcaption><pre><code>${text}</code></pre></figure>`;
 }

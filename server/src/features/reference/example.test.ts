@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, type EndpointDeclaration, endpoint } from '../../kernel/endpoint.ts';
+import { DECLARATIONS } from '../../declarations.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, type EndpointDeclaration, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { idPattern } from '../../kernel/ids.ts';
 import { plainSchema } from '../../kernel/openapi.ts';
 import { object } from '../../kernel/wire.ts';
 import { getDocs } from './contract.ts';
-import { curlExample, exampleOf } from './example.ts';
+import { answerExample, curlExample, exampleOf } from './example.ts';
 
 const BASE: EndpointDeclaration = {
   ...getDocs,
@@ -42,6 +43,29 @@ test('examples are valid requests and answers', () => {
   }
 });
 
+test('every example of the service is valid, and nothing in it is left to be filled in', () => {
+  for (const { name, params, query, body } of DECLARATIONS) {
+    for (const schema of [params, query, body]) {
+      if (schema === NONE) continue;
+      const required = (plainSchema(schema).required ?? []).length > 0;
+      const example = required || schema === body ? exampleOf(plainSchema(schema), name, 'needed') : {};
+      assert.ok(Compile(schema).Check(example), `${name}: ${JSON.stringify(example)}`);
+      assert.doesNotMatch(JSON.stringify(example), /"<|"example"/, name);
+    }
+  }
+});
+
+test('a list of plain values stays on one line, and what is shown is still JSON', () => {
+  const output = object({
+    tags: Type.Array(Type.String(), { examples: [['a', 'b']] }),
+    odd: Type.Array(Type.String(), { examples: [['a]', '{', '\n', '"[']] }),
+    rows: Type.Array(object({ ids: Type.Array(Type.Integer()) })),
+  });
+  const shown = answerExample({ ...BASE, status: 200, output }) ?? '';
+  assert.match(shown, /"tags": \["a", "b"\],/);
+  assert.deepEqual(JSON.parse(shown), { tags: ['a', 'b'], odd: ['a]', '{', '\n', '"['], rows: [{ ids: [1] }] });
+});
+
 test('a request shows what must be sent and nothing else', () => {
   const example = exampleOf(plainSchema(body), 'body', 'needed');
   assert.deepEqual(Object.keys(Object(example)), plainSchema(body).required);
@@ -69,5 +93,10 @@ test('the curl command quotes for the shell and leaves the token to it', () => {
       "  }'",
     ].join('\n'),
   );
+  const ofMachines = curlExample(
+    { ...e, credentials: ['connection', 'bound_certificate'] },
+    'https://coffer.example.com',
+  );
+  assert.match(ofMachines, /-H "X-Client-Id: \$COFFER_CLIENT_ID" \\\n {2}-H "X-Client-Secret: \$COFFER_CLIENT_SECRET"/);
   assert.equal(curlExample(getDocs, 'http://127.0.0.1:7400'), 'curl http://127.0.0.1:7400/docs');
 });

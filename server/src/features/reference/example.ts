@@ -1,42 +1,92 @@
-import { type EndpointDeclaration, NONE } from '../../kernel/endpoint.ts';
+import { ANY_TOKEN, type CredentialKind, type EndpointDeclaration, NONE } from '../../kernel/endpoint.ts';
 import { type JsonSchema, plainSchema } from '../../kernel/openapi.ts';
 import { ID_PATTERN, mapValue } from './schema-fields.ts';
 
 const ID_REST = '01k9z3v7m2x8q4w6t5r1n0p9ha';
 const TIMESTAMP = '2026-11-14T10:00:00.000Z';
 
-/** By the name of the field; what is not here is tried from `CANDIDATES`. */
+/** By the name of the field; what is not here is tried from `CANDIDATES`. Paths take any text for an id, so that of its kind stands here. */
 const KNOWN: Readonly<Record<string, string>> = {
   name: 'payments',
   vault: 'payments',
   path: 'database/password',
+  to_path: 'database/main/password',
+  secret: 'database/password',
   prefix: 'database',
-  description: 'Secrets of the payment service',
+  description: 'For the payment service',
   email: 'ada@example.com',
+  user: 'ada@example.com',
+  group: 'payments-team',
   otp: '123456',
-  reason: 'Scheduled rotation',
+  reason: 'Agreed in ticket 4711',
   password: 'correct horse battery staple',
   value: 's3cr3t',
+  plaintext: '4111 1111 1111 1111',
+  envelope: 'eaas:v1:payments:1:3q2+7w==:yv66vg==:AAECAw==',
+  message: 'Release 1.4.2',
+  digest: 'qg7dbD9L0Wc0XwYp3vR1sU8tZk2mNf5hJxBaLeQoVi4',
+  wrapped: 'qg7dbD9L0Wc0Xw==',
+  signature: 'qg7dbD9L0Wc0Xw==',
+  id_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln',
+  query: 'postgres',
+  environment: 'production',
+  tag: 'pci',
+  allowed_path: 'database/*',
+  scope: 'secrets:read',
+  action: 'secrets:read',
+  ip_allowlist: '10.0.0.0/8',
+  vault_id: `vault_${ID_REST}`,
+  key_name: 'DATABASE_PASSWORD',
+  subject_pattern: 'repo:acme/payments:ref:refs/heads/main',
+  id: `sec_${ID_REST}`,
+  secret_id: `sec_${ID_REST}`,
+  user_id: `user_${ID_REST}`,
+  member_id: `user_${ID_REST}`,
+  group_id: `group_${ID_REST}`,
+  token_id: `token_${ID_REST}`,
+  tenant_id: `tenant_${ID_REST}`,
+  approval_id: `approval_${ID_REST}`,
+  environment_id: '1',
+  federation_id: '1',
+  method_id: '1',
+  connection: '1',
+  key_id: 'Zm5mYzU4NzE2NGM1',
+  client_id: 'f3b6d1c2-9a84-4c6e-8f0b-2d7e51a6c930',
   request_id: `req_${ID_REST}`,
 };
+
+/** Null until something happens, which in an answer mostly has not: a deletion, a next page. */
+const NOT_YET = /_at$|^next_|^approval_id$/;
 
 const CANDIDATES = ['example', TIMESTAMP, '123456', '10.0.0.0/8', 'ada@example.com', 'https://example.com', 'A', 'a:b'];
 
 /** A request that can be pasted into a shell. */
 export function curlExample(e: EndpointDeclaration, serverUrl: string): string {
   const lines = [`curl ${e.method === 'GET' ? '' : `-X ${e.method} `}${quoted(`${serverUrl}${examplePath(e)}`)}`];
-  // In double quotes, for the shell is to put the token in.
-  if (e.credentials !== 'public') lines.push('-H "Authorization: Bearer $COFFER_TOKEN"');
-  if (e.body !== NONE) {
-    const body = JSON.stringify(exampleOf(plainSchema(e.body), 'body', 'needed'), null, 2);
-    lines.push("-H 'Content-Type: application/json'", `-d ${quoted(body.replaceAll('\n', '\n  '))}`);
-  }
+  lines.push(...credentialOptions(e));
+  const body = e.body === NONE ? '{}' : jsonText(exampleOf(plainSchema(e.body), 'body', 'needed'));
+  if (body !== '{}') lines.push("-H 'Content-Type: application/json'", `-d ${quoted(body.replaceAll('\n', '\n  '))}`);
   return lines.join(' \\\n  ');
 }
 
+/** In double quotes, for the shell is to put the credential in. */
+function credentialOptions({ credentials }: EndpointDeclaration): string[] {
+  if (credentials === 'public') return [];
+  if (credentials.some((kind) => BEARER_KINDS.includes(kind))) return ['-H "Authorization: Bearer $COFFER_TOKEN"'];
+  return ['-H "X-Client-Id: $COFFER_CLIENT_ID"', '-H "X-Client-Secret: $COFFER_CLIENT_SECRET"'];
+}
+
+const BEARER_KINDS: readonly CredentialKind[] = [...ANY_TOKEN, 'federation', 'workload'];
+
 /** An answer with every field, or null if there is none in JSON. */
 export function answerExample(e: EndpointDeclaration): string | null {
-  return e.output === NONE ? null : JSON.stringify(exampleOf(plainSchema(e.output), 'answer', 'all'), null, 2);
+  return e.output === NONE ? null : jsonText(exampleOf(plainSchema(e.output), 'answer', 'all'));
+}
+
+/** Indented, but for lists of plain values, which take a line each for nothing. */
+function jsonText(value: unknown): string {
+  const text = JSON.stringify(value, null, 2);
+  return text.replaceAll(/\[\n\s+([^[\]{}]*?)\n\s+\]/g, (_, items: string) => `[${items.replaceAll(/\n\s+/g, ' ')}]`);
 }
 
 function examplePath(e: EndpointDeclaration): string {
@@ -55,7 +105,10 @@ function examplePath(e: EndpointDeclaration): string {
 export function exampleOf(schema: JsonSchema, name: string, extent: 'needed' | 'all'): unknown {
   const given = schema.examples?.[0] ?? schema.default ?? schema.const ?? schema.enum?.[0];
   if (given !== undefined) return given;
-  if (schema.anyOf !== undefined) return exampleOf(schema.anyOf[0] ?? {}, name, extent);
+  if (schema.anyOf !== undefined) {
+    const hasNull = schema.anyOf.some((choice) => choice.type === 'null');
+    return extent === 'all' && hasNull && NOT_YET.test(name) ? null : exampleOf(schema.anyOf[0] ?? {}, name, extent);
+  }
   if (schema.type === 'null') return null;
   if (schema.type === 'boolean') return true;
   if (schema.type === 'integer' || schema.type === 'number') return inRange(1, schema.minimum, schema.maximum);

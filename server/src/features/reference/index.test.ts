@@ -1,26 +1,53 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { CofferError } from '../../kernel/errors.ts';
 import * as contract from './contract.ts';
 import { referenceFeature } from './index.ts';
 
-const REFERENCE_ENDPOINTS = [contract.getOpenApi, contract.getDocs, contract.getDocsStyle, contract.getDocsScript];
+const REFERENCE_ENDPOINTS = [
+  contract.getOpenApi,
+  contract.getDocs,
+  contract.getDocsPage,
+  contract.getGuide,
+  contract.getGuidePage,
+  contract.getDocsStyle,
+  contract.getDocsScript,
+];
 
-test('every declared file is served, and made once, when it is first asked for', async () => {
-  let asked = 0;
-  const declarations = () => {
+let asked = 0;
+const feature = referenceFeature({
+  declarations: () => {
     asked++;
     return REFERENCE_ENDPOINTS;
-  };
-  const feature = referenceFeature({ declarations, version: '0.1.0', serverUrl: () => 'http://127.0.0.1:7400' });
+  },
+  version: '0.1.0',
+  serverUrl: () => 'http://127.0.0.1:7400',
+});
+const inputOf = (page: string) => ({ params: { page }, query: undefined, body: undefined }) as never;
+
+test('every declared file is served, and made once, when it is first asked for', async () => {
   assert.deepEqual(
     feature.endpoints.map((each) => each.declaration),
     [...REFERENCE_ENDPOINTS],
   );
   assert.equal(asked, 0);
   for (const { declaration, handler } of feature.endpoints) {
-    const [first, second] = [await handler(null as never, null as never), await handler(null as never, null as never)];
+    const input = inputOf(declaration.name === 'getGuidePage' ? 'first-hour' : 'reference');
+    const [first, second] = [await handler(null as never, input), await handler(null as never, input)];
     assert.ok(typeof first === 'string' && first.length > 0, declaration.name);
     assert.equal(first, second);
   }
   assert.equal(asked, 2);
+});
+
+test('what is no page is not found, whatever its name is like', async () => {
+  for (const { declaration, handler } of feature.endpoints.filter((each) => each.declaration.params !== 'none')) {
+    for (const page of ['nothing', 'constructor', 'readme', 'package', 'style']) {
+      await assert.rejects(
+        handler(null as never, inputOf(page)),
+        (error) => error instanceof CofferError && error.code === 'NOT_FOUND',
+        `${declaration.name} ${page}`,
+      );
+    }
+  }
 });

@@ -2,7 +2,17 @@ import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { described, named } from '../../kernel/named-schemas.ts';
-import { Deleted, id, nextCursor, nullable, object, oneOf, pageQuery, timestampText } from '../../kernel/wire.ts';
+import {
+  Deleted,
+  id,
+  nextCursor,
+  nullable,
+  object,
+  objectWithExamples,
+  oneOf,
+  pageQuery,
+  timestampText,
+} from '../../kernel/wire.ts';
 import { tagText, vaultName } from '../vaults/index.ts';
 import {
   expectedVersion,
@@ -88,7 +98,7 @@ export const createSecret = endpoint({
   plaintext: true,
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
   params: vaultParam,
-  body: object({
+  body: objectWithExamples([{ path: 'database/password', value: 's3cr3t' }], {
     path: pathText,
     type: Type.Optional(typeText),
     value: Type.Optional(value),
@@ -183,7 +193,7 @@ export const restoreSecret = endpoint({
   description: 'It comes back with all its versions, if no other secret is at its path by now.',
   permission: 'secrets:restore',
   audit: 'secrets:restore',
-  body: object({
+  body: objectWithExamples([{}], {
     secret_id: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), id('sec')], {
         description:
@@ -251,7 +261,7 @@ export const rotateSecret = endpoint({
   audit: 'secrets:rotate',
   plaintext: true,
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
-  body: object({
+  body: objectWithExamples([{ generator: { length: 32, charset: 'alphanumeric' }, reason: 'Quarterly' }], {
     reason: Type.Optional(reason),
     value: Type.Optional(value),
     generator: Type.Optional(Generator),

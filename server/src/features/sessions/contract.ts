@@ -9,6 +9,7 @@ import {
   newPassword,
   nullable,
   object,
+  objectWithExamples,
   oneOf,
   PASSWORD_LENGTH_MAX,
   resourceName,
@@ -91,6 +92,7 @@ export const acceptInvite = endpoint({
       maxLength: INVITATION_LENGTH_MAX,
       writeOnly: true,
       description: 'Of the invitation.',
+      examples: ['cv_inv_7Qm2xV9kLr4Tn8'],
     }),
     password: newPassword,
   }),
@@ -193,7 +195,7 @@ export const changePassword = endpoint({
   rate: 'write',
   audit: 'password:update',
   effect: 'change',
-  body: object({
+  body: objectWithExamples([{ current_password: 'correct horse battery', new_password: 'a horse of my own' }], {
     current_password: Type.Optional(anyPassword),
     new_password: newPassword,
     revoke_tokens: Type.Optional(

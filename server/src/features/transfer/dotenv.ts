@@ -1,16 +1,22 @@
 /**
- * Reads and writes `.env` files. There is no standard: what shells and the common libraries agree on is read their way, what one of
- * them would execute (`$X`, backquotes) stays text, and what cannot be meant is refused with its line instead of being stored wrong.
+ * Reads `.env` files. There is no standard: what shells and the common libraries agree on is read their way, what one of them would
+ * expand or execute (`$X`) stays text and is reported, and what cannot be meant is refused with its line instead of being stored wrong.
  */
 
 export const DOTENV_ENTRIES_MAX = 1000;
+/** Lines with a key, repeated ones included: parsing blocks the event loop, so its length is bounded. */
+export const DOTENV_ASSIGNMENTS_MAX = 10_000;
 export const DOTENV_BYTES_MAX = 2 * 1024 * 1024;
+
+/** What the writer of a file may have meant otherwise: an earlier line has the same key, or a shell would have replaced a part of the value. */
+export type DotenvWarning = 'repeated_key' | 'unexpanded_variable';
 
 export interface DotenvEntry {
   readonly key: string;
   readonly value: string;
   /** Where it begins, counted from 1. */
   readonly line: number;
+  readonly warnings: readonly DotenvWarning[];
 }
 
 /** Says where and why, never what was there. */
@@ -26,15 +32,18 @@ export class DotenvError extends Error {
   }
 }
 
-const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const HEAD = /[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=/y;
-const NOTHING = /[ \t\r]*(?:#[^\n]*)?(?:\n|$)/y;
+/** Dots and dashes are in no name of a shell, but in many files that only a library reads. */
+const HEAD = /[ \t]*(?:export[ \t]+)?([A-Za-z0-9_.-]+)[ \t]*=/y;
+const BETWEEN = /[ \t\n]*(?:#[^\n]*)?/y;
+const REST_OF_LINE = /[ \t]*(?:#[^\n]*)?(?:\n|$)/y;
 const BLANKS = /[ \t]*/y;
 const PLAIN_PART = /[^"\\]*/y;
-const BARE_LINE_FEED = /(?<!\r)\n/;
+const LITERAL_QUOTES = ["'", '`'];
+/** A variable or a command, where a shell replaces it: outside of single quotes, without a backslash. */
+const EXPANSION = /\$[A-Za-z_{(]/;
 /** NUL fits in no environment variable; half of a surrogate pair in no file. */
-const UNFIT = /[\0\p{Surrogate}]/u;
-const UNFIT_REASON = 'has a NUL or half of a surrogate pair';
+export const UNFIT = /[\0\p{Surrogate}]/u;
+export const UNFIT_REASON = 'has a NUL or half of a surrogate pair';
 const ESCAPES: Readonly<Record<string, string>> = {
   n: '\n',
   r: '\r',
@@ -42,23 +51,27 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
   '\\': '\\',
   $: '$',
-  // Not in every dialect, but a shell needs it written so, and without it `formatDotenv` could not be read back.
+  // Not in every dialect, but a shell needs it written so.
   '`': '`',
 };
 
 export function parseDotenv(text: string): { entries: DotenvEntry[] } {
   if (Buffer.byteLength(text) > DOTENV_BYTES_MAX) throw new DotenvError(1, 'begins a file of more than 2 MiB');
   const unmarked = text.startsWith('\ufeff') ? text.slice(1) : text;
-  // Where every line ends in CR LF, that is how the file was saved, and no part of a value of several lines. Where only some do, the
-  // CR belongs to a value.
-  const source = BARE_LINE_FEED.test(unmarked) ? unmarked : unmarked.replaceAll('\r\n', '\n');
-  return { entries: new Parser(source).run() };
+  // However a file was saved, its line breaks are LF in a value of several lines, as the common libraries read it. A CR that is meant is
+  // written as \r in double quotes.
+  return { entries: new Parser(unmarked.replace(/\r\n?/g, '\n')).run() };
+}
+
+interface ReadValue {
+  value: string;
+  hasExpansion: boolean;
 }
 
 class Parser {
   readonly #source: string;
-  readonly #entries: DotenvEntry[] = [];
-  readonly #lines = new Map<string, number>();
+  readonly #entries = new Map<string, DotenvEntry>();
+  #assignments = 0;
   #at = 0;
   #line = 1;
   #counted = 0;
@@ -71,62 +84,76 @@ class Parser {
     const unfit = this.#source.search(UNFIT);
     if (unfit !== -1) throw new DotenvError(this.#lineOf(unfit), UNFIT_REASON);
     while (this.#at < this.#source.length) {
-      if (this.#match(NOTHING) === null) this.#entry();
+      this.#match(BETWEEN);
+      const next = this.#source[this.#at];
+      if (next !== undefined && next !== '\n') this.#entry();
     }
-    return this.#entries;
+    return [...this.#entries.values()];
   }
 
+  /** Of lines with the same key the last one counts, as in a shell and in every library. */
   #entry(): void {
     const line = this.#lineOf(this.#at);
     const key = this.#match(HEAD)?.[1];
     if (key === undefined) throw new DotenvError(line, 'is not of the form KEY=value');
-    const earlier = this.#lines.get(key);
-    if (earlier !== undefined) throw new DotenvError(line, `repeats the key of line ${earlier}`);
-    if (this.#entries.length === DOTENV_ENTRIES_MAX) {
+    const isRepeated = this.#entries.has(key);
+    if (!isRepeated && this.#entries.size === DOTENV_ENTRIES_MAX) {
       throw new DotenvError(line, `is more than the ${DOTENV_ENTRIES_MAX} entries a file may have`);
     }
-    this.#lines.set(key, line);
-    this.#entries.push({ key, value: this.#value(line), line });
+    if (this.#assignments === DOTENV_ASSIGNMENTS_MAX) {
+      throw new DotenvError(line, `is more than the ${DOTENV_ASSIGNMENTS_MAX} lines with a key a file may have`);
+    }
+    this.#assignments++;
+    const { value, hasExpansion } = this.#value(line);
+    const warnings: DotenvWarning[] = [];
+    if (isRepeated) warnings.push('repeated_key');
+    if (hasExpansion) warnings.push('unexpanded_variable');
+    this.#entries.set(key, { key, value, line, warnings });
   }
 
-  #value(line: number): string {
+  #value(line: number): ReadValue {
     const start = this.#at;
     this.#match(BLANKS);
-    const quote = this.#source[this.#at];
-    if (quote !== "'" && quote !== '"') {
+    const quote = this.#source.charAt(this.#at);
+    const isLiteral = LITERAL_QUOTES.includes(quote);
+    if (!isLiteral && quote !== '"') {
       this.#at = start;
       return this.#unquoted();
     }
     this.#at++;
-    const value = quote === "'" ? this.#literal(line) : this.#escaped(line);
-    if (this.#match(NOTHING) === null) {
+    const read = isLiteral ? this.#literal(line, quote) : this.#escaped(line);
+    if (this.#match(REST_OF_LINE) === null) {
       throw new DotenvError(this.#lineOf(this.#at), 'has text behind the closing quote');
     }
-    return value;
+    return read;
   }
 
   /** To the end of the line, or to a `#` with a blank before it; one inside a word belongs to the value. */
-  #unquoted(): string {
+  #unquoted(): ReadValue {
     const lineFeed = this.#source.indexOf('\n', this.#at);
     const end = lineFeed === -1 ? this.#source.length : lineFeed;
     const rest = this.#source.slice(this.#at, end);
     this.#at = end + 1;
     const comment = rest.search(/[ \t]#/);
-    return trimmed(comment === -1 ? rest : rest.slice(0, comment));
+    const value = trimmed(comment === -1 ? rest : rest.slice(0, comment));
+    return { value, hasExpansion: EXPANSION.test(value) };
   }
 
-  #literal(line: number): string {
-    const end = this.#source.indexOf("'", this.#at);
+  #literal(line: number, quote: string): ReadValue {
+    const end = this.#source.indexOf(quote, this.#at);
     if (end === -1) throw new DotenvError(line, 'opens a quote that is never closed');
     const value = this.#source.slice(this.#at, end);
     this.#at = end + 1;
-    return value;
+    return { value, hasExpansion: false };
   }
 
-  #escaped(line: number): string {
+  #escaped(line: number): ReadValue {
     const parts: string[] = [];
+    let hasExpansion = false;
     for (;;) {
-      parts.push(String(this.#match(PLAIN_PART)?.[0]));
+      const plain = String(this.#match(PLAIN_PART)?.[0]);
+      parts.push(plain);
+      hasExpansion ||= EXPANSION.test(plain);
       const found = this.#source[this.#at];
       if (found === '"') break;
       const next = this.#source[this.#at + 1];
@@ -136,7 +163,7 @@ class Parser {
       this.#at += 2;
     }
     this.#at++;
-    return parts.join('');
+    return { value: parts.join(''), hasExpansion };
   }
 
   #match(pattern: RegExp): RegExpExecArray | null {
@@ -159,40 +186,10 @@ class Parser {
 
 /** By hand: a pattern for the blanks at the end would try again at every blank in the middle. */
 function trimmed(text: string): string {
-  const isBlank = (at: number) => at >= 0 && ' \t\r'.includes(text.charAt(at) || 'x');
+  const isBlank = (at: number) => at >= 0 && ' \t'.includes(text.charAt(at) || 'x');
   let start = 0;
   let end = text.length;
   while (start < end && isBlank(start)) start++;
   while (end > start && isBlank(end - 1)) end--;
   return text.slice(start, end);
-}
-
-/** Means itself to every reader, also to those that know no quotes. */
-const BARE = /^[A-Za-z0-9_./:@%+,=-]*$/;
-
-/**
- * Writes what `parseDotenv` and a shell (`set -a; . file`) both read back exactly. Single quotes wherever they can be used: inside them
- * nothing is special to anybody.
- */
-export function formatDotenv(entries: readonly Pick<DotenvEntry, 'key' | 'value'>[]): string {
-  const lines: string[] = [];
-  const keys = new Set<string>();
-  let line = 1;
-  for (const { key, value } of entries) {
-    if (!KEY.test(key)) throw new DotenvError(line, 'would have a key that is no name of an environment variable');
-    if (keys.has(key)) throw new DotenvError(line, 'would repeat a key');
-    if (UNFIT.test(value)) throw new DotenvError(line, UNFIT_REASON);
-    if (keys.size === DOTENV_ENTRIES_MAX) throw new DotenvError(line, `is more than ${DOTENV_ENTRIES_MAX} entries`);
-    keys.add(key);
-    lines.push(`${key}=${quoted(value)}\n`);
-    line += value.split('\n').length;
-  }
-  const text = lines.join('');
-  if (Buffer.byteLength(text) > DOTENV_BYTES_MAX) throw new DotenvError(line, 'ends a file of more than 2 MiB');
-  return text;
-}
-
-function quoted(value: string): string {
-  if (BARE.test(value)) return value;
-  return value.includes("'") ? `"${value.replace(/[\\"$`]/g, '\\$&')}"` : `'${value}'`;
 }

@@ -1,7 +1,7 @@
 import { difference } from '../../kernel/authz/path-ranges.ts';
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { CofferError, type FieldProblem, invalid, invalidField } from '../../kernel/errors.ts';
 import {
   type DecidedRow,
   isWithin,
@@ -16,13 +16,15 @@ import {
 } from '../secrets/index.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
-import { DOTENV_TYPE } from './contract.ts';
-import { DotenvError, formatDotenv } from './dotenv.ts';
+import { ENV_FILE_TYPE } from './contract.ts';
+import { type EnvFileFormat, envFileLine, envFileRefusal, variableName } from './env-file.ts';
 
 const EXPORTABLE: Wanted = ['secrets:export', 'secrets:read'];
 type Opened = AsyncGenerator<{ row: DecidedRow; value: string }>;
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
+/** Refused values that one answer names: whoever has more of them exports as JSON. */
+const REFUSED_SHOWN_MAX = 20;
 
 /**
  * Half an export would be taken for the whole, so it is everything under the prefix or nothing. What lies where the caller may not read is
@@ -35,15 +37,16 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const isExportable = (row: DecidedRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
   const rows = await everyRow(ctx, vault, query.prefix, isExportable);
   const open = rows.filter((row) => row.protection === 'standard');
-  const isDotenv = query.format === 'dotenv';
-  const names = isDotenv ? dotenvNames(open) : null;
-  ctx.describe({ format: query.format ?? 'json', secrets: open.length, fortress_left_out: rows.length - open.length });
+  const opened = () => openedValues(ctx, vault, open, isExportable);
+  const format = query.format ?? 'json';
+  ctx.describe({ format, secrets: open.length, fortress_left_out: rows.length - open.length });
+  if (format !== 'json') await refuseUnwritable(format, open, opened());
   for (const { path, secret_id, version } of open) {
     ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
   }
-  const opened = () => openedValues(ctx, vault, open, isExportable);
-  if (names !== null) ctx.replyHeaders['Content-Type'] = DOTENV_TYPE;
-  return new Streamed(names === null ? asJson(opened()) : asDotenv(opened(), names));
+  if (format === 'json') return new Streamed(asJson(opened()));
+  ctx.replyHeaders['Content-Type'] = ENV_FILE_TYPE;
+  return new Streamed(asEnvFile(format, opened()));
 }
 
 function notAll(): CofferError {
@@ -77,27 +80,34 @@ async function everyRow(
   return rows;
 }
 
-/** Names that programs accept. Two paths that become one name are refused: one of the values would be lost. */
-function dotenvNames(rows: readonly DecidedRow[]): Map<string, string> {
-  const names = new Map<string, string>();
-  const taken = new Map<string, string>();
-  for (const { path } of rows) {
-    const name = dotenvName(path);
-    const other = taken.get(name);
-    if (other !== undefined) {
-      throw invalidField('/query/format', `cannot be dotenv: ${other} and ${path} would both be ${name}`);
-    }
-    taken.set(name, path);
-    names.set(path, name);
+/**
+ * Everything is looked at before the first value is sent: a file that lacks one would be taken for the whole. Versions do not change, so
+ * what is written afterwards is what was looked at.
+ */
+async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow[], opened: Opened): Promise<void> {
+  refuseSameNames(format, rows);
+  const problems: FieldProblem[] = [];
+  for await (const { row, value } of opened) {
+    const refusal = envFileRefusal(format, variableName(row.path), value);
+    if (refusal === null) continue;
+    const reason = `cannot be ${format}: ${row.path} ${refusal}; narrow it with a prefix, or ask for json`;
+    problems.push({ pointer: '/query/format', reason });
+    if (problems.length === REFUSED_SHOWN_MAX) break;
   }
-  return names;
+  if (problems.length > 0) throw invalid(problems);
 }
 
-/** A path that is a name already stays as it is, so that what was imported is exported the same. */
-export function dotenvName(path: string): string {
-  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(path)) return path;
-  const name = path.replace(/[^A-Za-z0-9]/g, '_').toUpperCase();
-  return /^\d/.test(name) ? `_${name}` : name;
+/** Of two paths that become one name one of the values would be lost. */
+function refuseSameNames(format: EnvFileFormat, rows: readonly DecidedRow[]): void {
+  const taken = new Map<string, string>();
+  for (const { path } of rows) {
+    const name = variableName(path);
+    const other = taken.get(name);
+    if (other !== undefined) {
+      throw invalidField('/query/format', `cannot be ${format}: ${other} and ${path} would both be ${name}`);
+    }
+    taken.set(name, path);
+  }
 }
 
 async function* asJson(opened: Opened): AsyncGenerator<string> {
@@ -110,14 +120,6 @@ async function* asJson(opened: Opened): AsyncGenerator<string> {
   yield '\n}\n';
 }
 
-async function* asDotenv(opened: Opened, names: ReadonlyMap<string, string>): AsyncGenerator<string> {
-  for await (const { row, value } of opened) {
-    const key = names.get(row.path) ?? row.path;
-    try {
-      yield formatDotenv([{ key, value }]);
-    } catch (error) {
-      if (!(error instanceof DotenvError)) throw error;
-      yield `# ${key} is left out: its value fits in no environment variable\n`;
-    }
-  }
+async function* asEnvFile(format: EnvFileFormat, opened: Opened): AsyncGenerator<string> {
+  for await (const { row, value } of opened) yield envFileLine(format, variableName(row.path), value);
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
 import type { Context } from '../../kernel/context.ts';
-import type { Body } from '../../kernel/endpoint.ts';
+import type { Body, Output } from '../../kernel/endpoint.ts';
 import { invalidField } from '../../kernel/errors.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import {
@@ -17,12 +17,17 @@ import {
 import { authorizedVault, type VaultRow } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { IMPORT_ENTRIES_MAX } from './contract.ts';
-import { DotenvError, parseDotenv } from './dotenv.ts';
+import { DotenvError, type DotenvWarning, parseDotenv } from './dotenv.ts';
 
 /** On SQLite nothing else lets others have a turn while so many secrets are written. */
 const ENTRIES_A_TURN = 20;
 
 type ImportBody = Body<typeof contract.importSecrets>;
+type Warning = Output<typeof contract.importSecrets>['warnings'][number];
+
+interface GivenEntry extends ImportEntry {
+  warnings: Omit<Warning, 'path'>[];
+}
 
 export async function importSecrets(ctx: Context, vaultName: string, body: ImportBody) {
   const vault = await authorizedVault(ctx, ctx.database.read, vaultName);
@@ -35,7 +40,7 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
   };
   if (body.dry_run === true) {
     ctx.describe({ dry_run: true, entries: entries.length });
-    return answer(true, await planAll(ctx, ctx.database.read, vault, entries, options, false));
+    return answer(true, await planAll(ctx, ctx.database.read, vault, entries, options, false), entries);
   }
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
@@ -45,7 +50,7 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
       await carryOutImport(ctx, tx, vault, change, options, sealer);
       if (i % ENTRIES_A_TURN === 0) await nextTurn();
     }
-    const result = answer(false, planned);
+    const result = answer(false, planned, entries);
     const { created, updated, unchanged, skipped } = result;
     ctx.describe({ created, updated, unchanged, skipped });
     return result;
@@ -69,21 +74,34 @@ async function planAll(
   return planned;
 }
 
-function entriesOf(body: ImportBody): ImportEntry[] {
+function entriesOf(body: ImportBody): GivenEntry[] {
   if ((body.secrets === undefined) === (body.dotenv === undefined)) {
     throw invalidField('/body', 'needs exactly one of secrets and dotenv');
   }
-  const pairs = body.dotenv === undefined ? fromJson(body.secrets ?? {}) : fromDotenv(body.dotenv);
-  if (pairs.length === 0) throw invalidField('/body', 'has nothing to import');
-  if (pairs.length > IMPORT_ENTRIES_MAX) throw invalidField('/body', `may have at most ${IMPORT_ENTRIES_MAX} entries`);
-  const before = body.prefix === undefined ? '' : `${body.prefix}/`;
-  return pairs
-    .map(({ path, value, pointer }) => ({ path: pathIn(before + path, pointer), value, pointer }))
+  const given = body.dotenv === undefined ? fromJson(body.secrets ?? {}) : fromDotenv(body.dotenv);
+  if (given.length === 0) throw invalidField('/body', 'has nothing to import');
+  if (given.length > IMPORT_ENTRIES_MAX) throw invalidField('/body', `may have at most ${IMPORT_ENTRIES_MAX} entries`);
+  const before = prefixOf(body);
+  return given
+    .map((entry) => ({ ...entry, path: pathIn(before + entry.path, entry.pointer) }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-function fromJson(secrets: Record<string, string>): ImportEntry[] {
-  return Object.entries(secrets).map(([path, value]) => ({ path, value, pointer: `/body/secrets/${shown(path)}` }));
+/** With the slash behind it, which may be given. Only the last part of a path can be a reserved word, so it is tried with one more part. */
+function prefixOf({ prefix }: ImportBody): string {
+  if (prefix === undefined) return '';
+  const before = prefix.endsWith('/') ? prefix : `${prefix}/`;
+  pathIn(`${before}x`, '/body/prefix');
+  return before;
+}
+
+function fromJson(secrets: Record<string, string>): GivenEntry[] {
+  return Object.entries(secrets).map(([path, value]) => ({
+    path,
+    value,
+    pointer: `/body/secrets/${shown(path)}`,
+    warnings: [],
+  }));
 }
 
 /** Only what looks like a path is told back: a key may be anything, a value in the wrong place included. */
@@ -91,12 +109,13 @@ function shown(path: string): string {
   return /^[A-Za-z0-9._/-]{1,200}$/.test(path) ? path.replaceAll('/', '~1') : '?';
 }
 
-function fromDotenv(text: string): ImportEntry[] {
+function fromDotenv(text: string): GivenEntry[] {
   try {
-    return parseDotenv(text).entries.map(({ key, value, line }) => ({
+    return parseDotenv(text).entries.map(({ key, value, line, warnings }) => ({
       path: key,
       value,
       pointer: `/body/dotenv/line/${line}`,
+      warnings: warnings.map((code) => ({ code, message: WARNINGS[code], line })),
     }));
   } catch (error) {
     if (!(error instanceof DotenvError)) throw error;
@@ -104,7 +123,12 @@ function fromDotenv(text: string): ImportEntry[] {
   }
 }
 
-function answer(dry_run: boolean, planned: readonly PlannedChange[]) {
+const WARNINGS: Readonly<Record<DotenvWarning, string>> = {
+  repeated_key: 'An earlier line has the same key: this one, the last, was taken.',
+  unexpanded_variable: 'A shell would replace what follows the $: it was taken as it is written.',
+};
+
+function answer(dry_run: boolean, planned: readonly PlannedChange[], entries: readonly GivenEntry[]) {
   const count = (change: PlannedChange['change']) => planned.filter((one) => one.change === change).length;
   return {
     dry_run,
@@ -113,5 +137,6 @@ function answer(dry_run: boolean, planned: readonly PlannedChange[]) {
     unchanged: count('unchanged'),
     skipped: count('skip'),
     changes: planned.map(({ entry, change, version }) => ({ path: entry.path, change, version })),
+    warnings: entries.flatMap(({ path, warnings }) => warnings.map((warning) => ({ ...warning, path }))),
   };
 }

@@ -9,6 +9,7 @@ import {
   nextCursor,
   nullable,
   object,
+  objectWithExamples,
   oneOf,
   pageQuery,
   resourceName,
@@ -280,7 +281,7 @@ export const addMember = endpoint({
   audit: 'vault_member_added',
   effect: 'change',
   params: vaultParam,
-  body: object({
+  body: objectWithExamples([{ user: 'ada@example.com', role: 'reader' }], {
     user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
     group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
     role: Role,

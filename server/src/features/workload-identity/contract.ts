@@ -7,6 +7,7 @@ import {
   idParam,
   nextCursor,
   object,
+  objectWithExamples,
   oneOf,
   pageQuery,
   record,
@@ -188,6 +189,13 @@ const ofOne = {
 
 const RIGHTS = 'It takes the rights to change the AppConnection and to add members to its vaults.';
 
+const AWS_METHOD = {
+  name: 'payments-on-aws',
+  type: 'aws_iam',
+  app_connection_id: 1,
+  config: { allowed_arns: ['arn:aws:iam::123456789012:role/payments'] },
+} as const;
+
 export const createMethod = endpoint({
   ...common,
   name: 'createWorkloadMethod',
@@ -200,7 +208,7 @@ export const createMethod = endpoint({
   rate: 'write',
   audit: 'workload_methods:create',
   effect: 'change',
-  body: object({
+  body: objectWithExamples([AWS_METHOD], {
     name: resourceName,
     type: methodType,
     app_connection_id: number('The AppConnection that its tokens are bound to.'),
@@ -306,7 +314,10 @@ export const login = endpoint({
   audit: 'workload:login',
   effect: 'change',
   bodyBytesMax: 64 * 1024,
-  body: object({ method_id: number('The method.'), ...credentialFields }),
+  body: objectWithExamples([{ method_id: 1, jwt_svid: 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln' }], {
+    method_id: number('The method.'),
+    ...credentialFields,
+  }),
   status: 200,
   output: object({ cv_jwt: Type.String({ description: 'Send it as a bearer token.' }), expires_at: timestampText }),
   errors: ['LOGIN_DENIED', 'JWKS_KEY_NOT_FOUND', 'IP_NOT_ALLOWED', 'DPOP_REQUIRED', 'INVALID_DPOP_PROOF'],

@@ -75,7 +75,17 @@ export const PolicyDocument = named(
         description: 'All of them count, in no order.',
       }),
     },
-    { additionalProperties: false },
+    {
+      additionalProperties: false,
+      examples: [
+        {
+          version: '2026-01-01',
+          statement: [
+            { effect: 'allow', action: ['secrets:list', 'secrets:read'], resource: ['vault/payments/database/**'] },
+          ],
+        },
+      ],
+    },
   ),
 );
 export type PolicyDocument = Static<typeof PolicyDocument>;

@@ -1,20 +1,46 @@
-// The page is whole without this file; it only adds the filter, the copy buttons and the mark at the current endpoint.
+// The pages are whole without this file; it adds the filter, the copy buttons and the mark at the endpoint being read.
 
 const contents = document.querySelector('.contents');
 const filter = document.querySelector('#filter');
 const isNarrow = window.matchMedia('(max-width: 60rem)');
-const noun = (element) => element.closest('.group, .noun');
+
+// An address from when the reference was one page: its line on the index leads to where that is now.
+function followOldAddress() {
+  const id = location.hash.slice(1);
+  const isCode = id.startsWith('error-');
+  const line = document.getElementById(isCode ? 'errors' : id);
+  if (!line?.matches('li, .noun')) return;
+  const { href } = line.querySelector('a');
+  location.replace(isCode ? `${href}#${id}` : href);
+}
+
+const isIndex = document.body.dataset.page === '';
+
+function hits() {
+  return [...document.querySelectorAll('main [data-words]')].filter((element) => !element.hidden);
+}
 
 function applyFilter() {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const groups = new Map();
   for (const element of document.querySelectorAll('[data-words]')) {
     element.hidden = !words.every((word) => element.dataset.words.includes(word));
-    groups.set(noun(element), groups.get(noun(element)) || !element.hidden);
   }
-  for (const [group, hasMatch] of groups) group.hidden = !hasMatch;
-  document.querySelector('.introduction').hidden = words.length > 0;
-  document.querySelector('#nothing-found').hidden = [...groups.values()].some(Boolean);
+  for (const section of document.querySelectorAll('.filtered')) {
+    section.hidden = section.querySelector('[data-words]:not([hidden])') === null;
+  }
+  for (const section of document.querySelectorAll('.unfiltered')) section.hidden = words.length > 0;
+  showCount(words);
+}
+
+function showCount(words) {
+  const found = hits().length;
+  document.querySelector('#nothing-found').hidden = found > 0;
+  const all = document.querySelectorAll('main [data-words]').length;
+  document.querySelector('#filter-status').textContent = words.length === 0 ? '' : `${found} of ${all}`;
+  const everywhere = document.querySelector('#filter-all');
+  if (everywhere === null) return;
+  everywhere.hidden = words.length === 0;
+  everywhere.hash = new URLSearchParams({ filter: words.join(' ') });
 }
 
 function clearFilter() {
@@ -22,37 +48,64 @@ function clearFilter() {
   applyFilter();
 }
 
-filter.closest('.filter').hidden = false;
-filter.addEventListener('input', applyFilter);
-document.addEventListener('keydown', (event) => {
-  const isTyping = event.target instanceof HTMLInputElement;
-  if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey) {
+function linkOf(hit) {
+  return hit?.querySelector('a[href]') ?? null;
+}
+
+// Up and down go through the hits, and up from the first one back to the box.
+function moveAmongHits(event, step) {
+  const links = hits().map(linkOf);
+  const at = links.indexOf(document.activeElement);
+  if (at === -1 && event.target !== filter) return;
+  const next = at + step < 0 ? filter : links[at + step];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+function onKey(event) {
+  const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+  const isTyping = event.target.matches?.('input, textarea, select');
+  if (event.key === '/' && isPlain && !isTyping) {
     event.preventDefault();
-    contents.open = true;
     filter.focus();
-  } else if (event.key === 'Escape' && event.target === filter) {
+    filter.select();
+  } else if (event.key === 'Escape' && filter.value !== '') {
     clearFilter();
+    filter.focus();
+  } else if (event.key === 'Enter' && event.target === filter) {
+    linkOf(hits()[0])?.click();
+  } else if (event.key === 'ArrowDown' && isPlain && filter.value !== '') {
+    moveAmongHits(event, 1);
+  } else if (event.key === 'ArrowUp' && isPlain && filter.value !== '') {
+    moveAmongHits(event, -1);
   }
-});
+}
+
+function startFilter() {
+  filter.closest('.filter').hidden = false;
+  filter.addEventListener('input', applyFilter);
+  document.addEventListener('keydown', onKey);
+  const asked = new URLSearchParams(location.hash.slice(1)).get('filter');
+  if (asked !== null) {
+    filter.value = asked;
+    filter.focus();
+  }
+  // The browser keeps what was typed when somebody comes back.
+  applyFilter();
+  // A link to something the filter hides shows it again.
+  window.addEventListener('hashchange', () => {
+    const target = document.getElementById(location.hash.slice(1));
+    if (!target?.closest('[hidden]')) return;
+    clearFilter();
+    target.scrollIntoView();
+  });
+}
 
 // On a phone the contents would push the page itself out of sight.
 function foldContents() {
   contents.open = !isNarrow.matches;
 }
-foldContents();
-isNarrow.addEventListener('change', foldContents);
-contents.addEventListener('click', (event) => {
-  if (isNarrow.matches && event.target.closest('a') !== null) contents.open = false;
-});
-
-// A link to something the filter hides shows it again.
-window.addEventListener('hashchange', () => {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  if (target?.closest('[hidden]')) {
-    clearFilter();
-    target.scrollIntoView();
-  }
-});
 
 function addCopyButton(figure) {
   const button = document.createElement('button');
@@ -60,8 +113,7 @@ function addCopyButton(figure) {
   button.textContent = 'Copy';
   button.setAttribute('aria-live', 'polite');
   button.addEventListener('click', async () => {
-    const text = figure.querySelector('code').textContent;
-    button.textContent = await copy(text, figure).then(
+    button.textContent = await copy(figure.querySelector('code')).then(
       () => 'Copied',
       () => 'Selected',
     );
@@ -72,30 +124,40 @@ function addCopyButton(figure) {
   figure.prepend(button);
 }
 
-async function copy(text, figure) {
+async function copy(code) {
   // Selected first: where the clipboard is out of reach (plain http from another machine) the keyboard still does it.
-  window.getSelection().selectAllChildren(figure.querySelector('code'));
-  await navigator.clipboard.writeText(text);
+  window.getSelection().selectAllChildren(code);
+  await navigator.clipboard.writeText(code.textContent);
   window.getSelection().removeAllRanges();
 }
 
-for (const figure of document.querySelectorAll('figure.code')) addCopyButton(figure);
-
-const links = new Map();
-for (const link of document.querySelectorAll('nav li a')) links.set(link.hash.slice(1), link);
-const watcher = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      const link = links.get(target.id);
-      if (isIntersecting) {
-        link?.setAttribute('aria-current', 'true');
-        if (!isNarrow.matches) link?.scrollIntoView({ block: 'nearest' });
-      } else {
-        link?.removeAttribute('aria-current');
+// Marks in the contents what is being read: exactly one endpoint crosses a thin line below the top edge.
+function markWhatIsRead() {
+  const links = new Map();
+  for (const link of document.querySelectorAll('.endpoints a')) links.set(link.hash.slice(1), link);
+  const watcher = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const link = links.get(target.id);
+        if (isIntersecting) {
+          link?.setAttribute('aria-current', 'true');
+          if (!isNarrow.matches) link?.scrollIntoView({ block: 'nearest' });
+        } else {
+          link?.removeAttribute('aria-current');
+        }
       }
-    }
-  },
-  // A thin line below the top edge: exactly the endpoint being read crosses it.
-  { rootMargin: '-15% 0px -84% 0px' },
-);
-for (const article of document.querySelectorAll('.endpoint')) watcher.observe(article);
+    },
+    { rootMargin: '-15% 0px -84% 0px' },
+  );
+  for (const article of document.querySelectorAll('.endpoint')) watcher.observe(article);
+}
+
+if (isIndex) followOldAddress();
+if (filter !== null) startFilter();
+foldContents();
+isNarrow.addEventListener('change', foldContents);
+contents.addEventListener('click', (event) => {
+  if (isNarrow.matches && event.target.closest('a') !== null) contents.open = false;
+});
+for (const figure of document.querySelectorAll('figure.code')) addCopyButton(figure);
+markWhatIsRead();

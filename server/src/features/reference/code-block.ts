@@ -1,0 +1,6 @@
+import { type Html, html } from './html.ts';
+
+/** The script adds the copy button, so that without it no dead button is shown. */
+export function codeBlock(title: string, text: string): Html {
+  return html`<figure class="code"><figcaption>${title}</figcaption><pre><code>${text}</code></pre></figure>`;
+}

@@ -1,0 +1,61 @@
+import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
+import { codeBlock } from './code-block.ts';
+import { methodLabel, searchWords } from './endpoint-article.ts';
+import { guideLinks } from './guide.ts';
+import { breakable, type Html, html, inline } from './html.ts';
+import { CONVENTIONS, ERRORS, GUIDE, type Links } from './links.ts';
+import { GROUPS, type NounPage } from './nouns.ts';
+
+/**
+ * Every endpoint in a line. The ids are those that endpoints and nouns had when the reference was one page: an old address leads to the line
+ * that leads on.
+ */
+export function indexContent(nouns: readonly NounPage[], serverUrl: string, links: Links): Html {
+  return html`${introduction(serverUrl, links)}
+${GROUPS.map((group) => {
+  const inGroup = nouns.filter((noun) => noun.group === group);
+  return inGroup.length === 0 ? null : groupSection(group, inGroup, links);
+})}`;
+}
+
+function introduction(serverUrl: string, links: Links): Html {
+  return html`<section class="unfiltered">
+<h1>Coffer API</h1>
+<p class="lead">Coffer stores, versions, rotates and serves secrets, and records who asked for what. These pages are made from the
+declarations the service itself runs on.</p>
+${codeBlock('First request', FIRST_REQUEST.replace('{url}', serverUrl))}
+<ul class="cards">
+<li><a href="${links.to(GUIDE)}">Guide</a><p>What to do, page by page, with examples to paste.</p></li>
+<li><a href="${links.to(CONVENTIONS)}">Conventions</a><p>Credentials, bodies, lists, limits: what holds everywhere.</p></li>
+<li id="errors"><a href="${links.to(ERRORS)}">Error codes</a><p>What each refusal means.</p></li>
+<li><a href="${links.toOpenApi()}">OpenAPI 3.1</a><p>The same as a document, for tools.</p></li>
+</ul>
+</section>`;
+}
+
+const FIRST_REQUEST = `export COFFER_TOKEN=$(cat data/admin.token)
+curl {url}/auth/me \\
+  -H "Authorization: Bearer $COFFER_TOKEN"`;
+
+function groupSection(title: string, nouns: readonly NounPage[], links: Links): Html {
+  return html`<section class="filtered"><h2>${title}</h2>
+${nouns.map((noun) => nounSection(noun, links))}</section>`;
+}
+
+function nounSection(noun: NounPage, links: Links): Html {
+  return html`<section class="noun filtered" id="noun-${noun.page}">
+<h3><a href="${links.to(noun.page)}">${noun.title}</a></h3>
+<p>${inline(noun.summary)} ${guideLinks(noun.guide, links)}</p>
+<ul class="entries">${noun.endpoints.map((e) => indexEntry(e, noun.page, links))}</ul>
+</section>`;
+}
+
+function indexEntry(e: EndpointDeclaration, page: string, links: Links): Html {
+  return html`<li id="${e.name}" data-words="${searchWords(e)}">
+<a href="${links.to(page, e.name)}">${endpointLine(e)}</a></li>`;
+}
+
+/** Method, summary and path, as lists of endpoints show them. */
+export function endpointLine(e: EndpointDeclaration): Html {
+  return html`${methodLabel(e)} <span>${inline(e.summary)}</span> <code>${breakable(e.path)}</code>`;
+}

@@ -1,0 +1,104 @@
+/**
+ * Writes files of environment variables. Readers differ in what they unquote, unescape and replace, so an entry is written only in a way
+ * that all readers of its format read back exactly; the others are refused, with the reason.
+ */
+
+import { UNFIT, UNFIT_REASON } from './dotenv.ts';
+
+export type EnvFileFormat = 'dotenv' | 'docker';
+
+interface Format {
+  /** Why this entry cannot be written, in words that follow the name of what holds it; null if it can. */
+  refusal(name: string, value: string): string | null;
+  written(value: string): string;
+}
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Bash gives these a value of its own, or lets nobody set them; an object of JavaScript loses the last. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  ...[
+    '_',
+    'BASHOPTS',
+    'BASHPID',
+    'BASH_ALIASES',
+    'BASH_ARGC',
+    'BASH_ARGV',
+    'BASH_ARGV0',
+    'BASH_CMDS',
+    'BASH_LINENO',
+    'BASH_REMATCH',
+  ],
+  ...['BASH_SOURCE', 'BASH_SUBSHELL', 'BASH_VERSINFO', 'COMP_WORDBREAKS', 'DIRSTACK', 'EPOCHREALTIME', 'EPOCHSECONDS'],
+  ...[
+    'EUID',
+    'FUNCNAME',
+    'GROUPS',
+    'HISTCMD',
+    'LINENO',
+    'OPTIND',
+    'PIPESTATUS',
+    'PPID',
+    'RANDOM',
+    'SECONDS',
+    'SHELLOPTS',
+    'SHLVL',
+  ],
+  ...['SRANDOM', 'UID', '__proto__'],
+]);
+
+/** Means itself to every reader without quotes. A `=` in front would be a command to zsh. */
+const BARE = /^(?!=)[A-Za-z0-9_./:@%+,=-]*$/;
+
+/** For shells (`set -a; . file`), npm's dotenv, python-dotenv and Node's `--env-file`. */
+const DOTENV: Format = {
+  refusal(name, value) {
+    if (RESERVED_NAMES.has(name)) return `would be ${name}, which bash or a library keeps for itself`;
+    // npm's dotenv and python-dotenv turn it into a line feed.
+    if (value.includes('\r')) return 'has a carriage return';
+    // python-dotenv replaces it within any quotes.
+    if (value.includes('${')) return 'has ${, which python-dotenv replaces within any quotes';
+    if (value.includes("'")) return /["\\$`]/.test(value) ? 'has a single quote beside one of " \\ $ `' : null;
+    // python-dotenv takes one of two backslashes, and the one before the closing quote.
+    return /\\(?:\\|$)/.test(value) ? 'has two backslashes in a row, or one at its end' : null;
+  },
+  written(value) {
+    if (BARE.test(value)) return value;
+    return value.includes("'") ? `"${value}"` : `'${value}'`;
+  },
+};
+
+/** Docker reads by Go's `bufio.Scanner`, which takes no longer line, its line feed included. */
+const DOCKER_LINE_BYTES_MAX = 64 * 1024;
+
+/** For `docker run --env-file`, which takes everything behind the `=` as it is, quotes included, to the end of the line. */
+const DOCKER: Format = {
+  refusal(name, value) {
+    if (/[\r\n]/.test(value)) return 'has a line break';
+    const isLong = Buffer.byteLength(`${name}=${value}\n`) > DOCKER_LINE_BYTES_MAX;
+    return isLong ? `is longer than the ${DOCKER_LINE_BYTES_MAX} bytes of a line that Docker reads` : null;
+  },
+  written: (value) => value,
+};
+
+const FORMATS: Readonly<Record<EnvFileFormat, Format>> = { dotenv: DOTENV, docker: DOCKER };
+
+/** The name that a secret gets in a file. A path that is a name already stays as it is, so that what was imported is exported the same. */
+export function variableName(path: string): string {
+  if (NAME.test(path)) return path;
+  const name = path.replace(/[^A-Za-z0-9]/g, '_').toUpperCase();
+  return /^\d/.test(name) ? `_${name}` : name;
+}
+
+/** Why what has this name and value is in no file of this format; null if it can be. Never repeats the value. */
+export function envFileRefusal(format: EnvFileFormat, name: string, value: string): string | null {
+  if (!NAME.test(name)) return 'would have a name that no environment variable can have';
+  if (UNFIT.test(value)) return UNFIT_REASON;
+  return FORMATS[format].refusal(name, value);
+}
+
+export function envFileLine(format: EnvFileFormat, name: string, value: string): string {
+  const refusal = envFileRefusal(format, name, value);
+  if (refusal !== null) throw new Error(`a value cannot be written as ${format}: it ${refusal}`);
+  return `${name}=${FORMATS[format].written(value)}\n`;
+}
