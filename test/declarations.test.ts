@@ -125,13 +125,13 @@ onBothDatabases('a service that runs', (database) => {
         assert.match(told.headers.get('x-request-id') ?? '', /^req_/);
         assert.equal(told.headers.get('access-control-allow-origin'), undefined);
       }
-      for (const method of ['TRACE', 'PROPFIND', 'LINK']) {
+      for (const method of ['TRACE', 'PROPFIND', 'LINK', 'QUERY']) {
         const refused = await send(method, anyPath(path));
         assert.equal(refused.status, 405, `${method} ${path}`);
         assert.deepEqual(refused.headers.get('allow')?.split(', ').sort(), allow.sort());
       }
     }
-    for (const method of ['OPTIONS', 'TRACE', 'PROPFIND', 'HEAD'])
+    for (const method of ['OPTIONS', 'TRACE', 'PROPFIND', 'QUERY', 'HEAD'])
       assert.equal((await send(method, '/nowhere')).status, 404);
   });
 

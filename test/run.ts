@@ -9,8 +9,8 @@ import { POSTGRES_VARIABLE, startQuickPostgres } from './support/postgres.ts';
 /**
  * Runs every test file, each in its own process, with one PostgreSQL for all of them. Arguments choose files by a part of their
  * path; `--crash` runs the long crash test alone, `--faults` everything that breaks something on purpose, and `--fuzz` the long fuzzing, for so
- * many `--seconds` or `--rounds` on each database, from a `--seed`. What is in `test/faults/` takes minutes, and runs only then or when it
- * is named.
+ * many `--seconds` or `--rounds` on each database, from a `--seed`; `--schemathesis` lets schemathesis try, with so many `--examples` of each
+ * operation, from a `--seed`. What is in `test/faults/` and `test/schemathesis/` takes minutes, and runs only then or when it is named.
  */
 const WALKS = /isolation|matrix|nodes|crash|faults|fuzz/;
 const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
@@ -20,9 +20,11 @@ const { values: options, positionals } = parseArgs({
     crash: { type: 'boolean' },
     faults: { type: 'boolean' },
     fuzz: { type: 'boolean' },
+    schemathesis: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },
     rounds: { type: 'string' },
+    examples: { type: 'string' },
   },
 });
 const FAULTS = [
@@ -39,15 +41,21 @@ const chosen = options.crash
     ? FAULTS
     : options.fuzz
       ? ['test/fuzz.test.ts']
-      : positionals;
+      : options.schemathesis
+        ? ['test/schemathesis/']
+        : positionals;
 if (options.crash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
 if (options.fuzz) process.env['COFFER_TEST_FUZZ_SECONDS'] = options.seconds;
 if (options.rounds !== undefined) process.env['COFFER_TEST_FUZZ_ROUNDS'] = options.rounds;
-if (options.seed !== undefined) process.env['COFFER_TEST_FUZZ_SEED'] = options.seed;
+if (options.seed !== undefined) {
+  process.env['COFFER_TEST_FUZZ_SEED'] = options.seed;
+  process.env['COFFER_TEST_SCHEMATHESIS_SEED'] = options.seed;
+}
+if (options.examples !== undefined) process.env['COFFER_TEST_SCHEMATHESIS_EXAMPLES'] = options.examples;
 
-const LONG = 'test/faults/';
+const LONG = ['test/faults/', 'test/schemathesis/'];
 const SLOWEST_SHOWN = 30;
-const FILE_TIMEOUT_MS = (options.fuzz ? 60 : options.faults ? 30 : 10) * 60 * 1000;
+const FILE_TIMEOUT_MS = (options.fuzz || options.schemathesis ? 60 : options.faults ? 30 : 10) * 60 * 1000;
 const files = globSync([
   'server/**/*.test.ts',
   'client/**/*.test.ts',
@@ -56,7 +64,9 @@ const files = globSync([
   'bench/**/*.test.ts',
 ])
   .filter((file) => !file.includes('node_modules'))
-  .filter((file) => (chosen.length === 0 ? !file.includes(LONG) : chosen.some((part) => file.includes(part))))
+  .filter((file) =>
+    chosen.length === 0 ? !LONG.some((part) => file.includes(part)) : chosen.some((part) => file.includes(part)),
+  )
   // What walks every endpoint takes longest and what is long is rarely quick: begun first, nothing is waited for alone at the end.
   .toSorted((a, b) => weightOf(b) - weightOf(a));
 if (files.length === 0) {

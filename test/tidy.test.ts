@@ -59,11 +59,15 @@ describe('layers', () => {
     for (const name of needs.keys()) visit(name, []);
   });
 
-  test('inside a feature: contract ← service ← index, and SQL only in stores', () => {
+  test('inside a feature: schemas ← contract ← service ← index, and SQL only in stores', () => {
     for (const file of sources.filter((f) => featureOf(f) !== null && !isTest(f))) {
       const targets = importsOf(file).filter((target) => featureOf(target) === featureOf(file));
       const name = file.split('/').at(-1);
-      if (name === 'contract.ts' || name === 'store.ts') assert.deepEqual(targets, [], `${file} imports ${targets}`);
+      if (name === 'schemas.ts' || name === 'store.ts') assert.deepEqual(targets, [], `${file} imports ${targets}`);
+      if (name === 'contract.ts') {
+        const others = targets.filter((target) => !target.endsWith('/schemas.ts'));
+        assert.deepEqual(others, [], `${file} imports ${others}`);
+      }
       assert.ok(
         name === 'index.ts' || !targets.some((t) => t.endsWith('/index.ts')),
         `${file} imports its own index.ts`,
@@ -172,6 +176,7 @@ describe('habits', () => {
       /migrations\//,
       /^test\/(run|preloaded\/[a-z-]+)\.ts$/,
       /^test\/(fixtures|vectors)\/make\.ts$/,
+      /^test\/clients\/use-[a-z-]+\.ts$/,
       /^scripts\/[a-z-]+\.ts$/,
       /^bench\/(run|profile|soak|.*-process)\.ts$/,
       /\.test\.ts$/,

@@ -57,10 +57,11 @@ function operation(method: string, path: string, declared: Json, resolve: (node:
   const answers = new Map<number, Validator | null>();
   const types = new Map<number, string[]>();
   for (const [status, reference] of Object.entries<Json>(declared.responses)) {
-    const content: Record<string, Json> = resolve(reference).content ?? {};
+    const { content = {}, 'x-coffer': told }: Json = resolve(reference);
     types.set(Number(status), Object.keys(content));
     const schema = content['application/json']?.schema;
-    answers.set(Number(status), schema === undefined ? null : Compile(inlined(schema, resolve)));
+    const validator = schema === undefined ? null : Compile(withCodes(inlined(schema, resolve), told?.codes));
+    answers.set(Number(status), validator);
   }
   const extension = declared['x-coffer'];
   return {
@@ -68,8 +69,8 @@ function operation(method: string, path: string, declared: Json, resolve: (node:
     method: method.toUpperCase(),
     path,
     noun: declared.tags[0],
-    parameters: (declared.parameters ?? []).map((one: Json) => parameter(resolve(one))),
-    body: body === undefined ? null : body.content['application/json'].schema,
+    parameters: (declared.parameters ?? []).map((one: Json) => parameter(resolve(one), resolve)),
+    body: body === undefined ? null : inlined(body.content['application/json'].schema, resolve),
     isBodyRequired: body?.required === true,
     bodyBytesMax: Number(/(\d+) bytes/.exec(body?.description ?? '')?.[1] ?? 0),
     answers,
@@ -83,9 +84,16 @@ function operation(method: string, path: string, declared: Json, resolve: (node:
   };
 }
 
-function parameter(declared: Json): Parameter {
+/** A refusal has one of the codes that its response names. */
+function withCodes(schema: Json, codes: readonly string[] | undefined): Json {
+  if (codes === undefined) return schema;
+  return { allOf: [schema, { properties: { error: { properties: { code: { enum: codes } } } } }] };
+}
+
+function parameter(declared: Json, resolve: (node: Json) => Json): Parameter {
   const spans = declared.description?.includes('May span segments') ?? false;
-  return { name: declared.name, in: declared.in, required: declared.required, schema: declared.schema, spans };
+  const schema = inlined(declared.schema, resolve);
+  return { name: declared.name, in: declared.in, required: declared.required, schema, spans };
 }
 
 function inlined(schema: Json, resolve: (node: Json) => Json): Json {

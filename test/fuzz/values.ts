@@ -155,9 +155,10 @@ export class Values {
     }
     const config = named(CONFIGS, String(made['type']));
     if (config !== undefined && made['config'] !== undefined && this.#random.chance(0.8)) made['config'] = config;
-    for (const [pattern, inner] of Object.entries(schema.patternProperties ?? {})) {
-      const name = pattern === '^.*$' ? this.#name('path') : this.#random.matching(pattern);
-      made[name] = this.of(inner, field === 'secrets' ? 'value' : field);
+    if (typeof schema.additionalProperties === 'object') {
+      const pattern = schema.propertyNames?.pattern;
+      const name = pattern === undefined ? this.#name('path') : this.#random.matching(pattern);
+      made[name] = this.of(schema.additionalProperties, field === 'secrets' ? 'value' : field);
     }
     return made;
   }

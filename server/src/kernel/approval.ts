@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Context } from './context.ts';
+import { named } from './named-schemas.ts';
 import type { Tx } from './storage/database.ts';
 import { id, object, oneOf, timestampText } from './wire.ts';
 
@@ -33,15 +34,21 @@ export function ruleOf(kind: ApprovalKind): ApprovalRule {
 export const CANCEL_REASONS = ['credential_revoked', 'account_ended', 'operator'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
+export const ApprovalKindName = named('ApprovalKind', 'What takes a second person.', oneOf(APPROVAL_KINDS));
+
 /** The answer to a request that waits for somebody else, in place of the endpoint's own. */
 export const PENDING_STATUS = 202;
-export const PendingApproval = object({
-  status: oneOf(['pending_approval']),
-  approval_id: id('approval'),
-  approval: oneOf(APPROVAL_KINDS),
-  resource: Type.String(),
-  expires_at: timestampText,
-});
+export const PendingApproval = named(
+  'PendingApproval',
+  'A request that was accepted, and waits for somebody else to approve it.',
+  object({
+    status: oneOf(['pending_approval'], 'It is not done yet.'),
+    approval_id: id('approval'),
+    approval: ApprovalKindName,
+    resource: Type.String({ description: 'What it would change.' }),
+    expires_at: timestampText,
+  }),
+);
 export type PendingApproval = Static<typeof PendingApproval>;
 
 /**

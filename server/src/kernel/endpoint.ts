@@ -59,6 +59,8 @@ export interface EndpointDeclaration {
   description?: string;
   /** The noun it belongs to in the docs. */
   noun: string;
+  /** What the noun is, at one or more of its endpoints. */
+  nounDescription?: string;
 
   credentials: readonly CredentialKind[] | 'public';
   /** `own`: acts inside the caller's tenant. `operator`: only for the tenant that runs the installation. */
@@ -104,6 +106,8 @@ export interface EndpointDeclaration {
   raw: string | None;
   /** Other types that such an answer can have, where the query chooses. */
   otherRaw?: readonly string[];
+  /** What such an answer is where it is JSON. It is described by this, and not checked: it may be too large. */
+  rawSchema?: TSchema;
   /** Codes beside those every endpoint of its kind can answer with (`errorCodes`). */
   errors: readonly ErrorCode[];
 }
@@ -208,6 +212,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   summary: true,
   description: true,
   noun: true,
+  nounDescription: true,
   credentials: true,
   tenant: true,
   beforeEnrolment: true,
@@ -232,6 +237,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   output: true,
   raw: true,
   otherRaw: true,
+  rawSchema: true,
   errors: true,
 };
 
@@ -241,6 +247,10 @@ function hasOpenObject(schema: unknown): boolean {
   const { type, additionalProperties } = schema as { type?: unknown; additionalProperties?: unknown };
   if (type === 'object' && additionalProperties === undefined) return true;
   return Object.values(schema).some(hasOpenObject);
+}
+
+function isJson(type: string): boolean {
+  return type.startsWith('application/json');
 }
 
 /** What the declaration says twice must agree. */
@@ -273,6 +283,7 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (e.method === 'GET' && (e.effect === 'change' || e.body !== NONE)) return 'a GET changes nothing and has no body';
   if ((e.status === 204) !== (e.output === NONE && e.raw === NONE)) return '204 and nothing else has no output';
   if (e.raw !== NONE && e.output !== NONE) return 'an answer is raw or has a schema';
+  if (isJson(e.raw) !== (e.rawSchema !== undefined)) return 'a raw answer says what it is if it is JSON, and only then';
   for (const match of e.resource.matchAll(/\{([a-z_]+)\}/g)) {
     if (!declared.includes(String(match[1]))) return `resource names {${match[1]}}, which the path does not`;
   }

@@ -55,6 +55,9 @@ export const ERROR_CODES = {
   UNAVAILABLE: [503, 'The store or the audit log cannot be used now: repeat after `Retry-After` seconds.'],
 } as const satisfies Record<string, readonly [number, string]>;
 
+/** The URL counts as a header here, so every endpoint can be asked in a way that is too large. */
+export const HEADERS_TOO_LARGE_STATUS = 431;
+
 /** What is refused before it is a request has another status, whichever endpoint it was meant for. */
 export const BEFORE_A_REQUEST =
   'A connection whose headers are too large is answered 431, and one that takes too long to send them 408, both with `INVALID_REQUEST`, before any endpoint is found.';

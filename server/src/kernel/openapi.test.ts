@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { ANY_TOKEN, CREDENTIAL_KINDS, type EndpointDeclaration, endpoint, errorCodes } from './endpoint.ts';
 import { ERROR_CODES } from './errors.ts';
+import { SECRET_PATH_PATTERN } from './http/secret-path.ts';
+import { described, named } from './named-schemas.ts';
 import { openApiDocument } from './openapi.ts';
-import { object } from './wire.ts';
+import { object, oneOf, record } from './wire.ts';
 
 const BASE = {
   noun: 'secrets',
@@ -163,11 +165,15 @@ test('each endpoint answers with exactly its codes, under their statuses', () =>
     const { responses } = at(document, e.path.replaceAll('*', ''), e.method.toLowerCase());
     const told = Object.values(responses).flatMap(({ $ref }) => $ref?.split('/').at(-1)?.split('.').slice(1) ?? []);
     assert.deepEqual(told.toSorted(), errorCodes(e).toSorted());
+    assert.deepEqual(responses['431'], { $ref: '#/components/responses/HeadersTooLarge' });
   }
-  for (const [name, response] of Object.entries(document.components['responses'] ?? {})) {
+  const { HeadersTooLarge: _, ...byCodes } = document.components['responses'] ?? {};
+  for (const [name, response] of Object.entries(byCodes)) {
     const [status, ...codes] = name.split('.');
     for (const code of codes) assert.equal(String(ERROR_CODES[code as keyof typeof ERROR_CODES][0]), status);
-    assert.ok(JSON.stringify(response).includes(`"enum":${JSON.stringify(codes)}`));
+    const { content, 'x-coffer': told } = response as { content: object; 'x-coffer': object };
+    assert.deepEqual(told, { codes });
+    assert.deepEqual(content, { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } });
   }
 });
 
@@ -180,16 +186,28 @@ test('a path that spans segments is told in words', () => {
       in: 'path',
       required: true,
       description: 'May span segments: `/` is sent as it is or as `%2F`.',
-      schema: { type: 'string' },
+      schema: { type: 'string', pattern: SECRET_PATH_PATTERN },
     },
     {
       name: 'version',
       in: 'query',
       required: false,
+      allowEmptyValue: true,
       description: 'Which one.',
       schema: { type: 'integer', minimum: 1 },
     },
   ]);
+});
+
+test('a text in the query holds no NUL, whatever else it may be', () => {
+  const query = object({
+    prefix: Type.Optional(Type.String({ maxLength: 9 })),
+    kind: Type.Optional(oneOf(['a', 'b'])),
+  });
+  const list = endpoint({ ...BASE, name: 'list', method: 'GET', path: PATH, summary: 'List', query });
+  const [, , prefix, kind] = at(make([list]), SECRET, 'get').parameters ?? [];
+  assert.deepEqual(prefix?.['schema'], { type: 'string', maxLength: 9, pattern: '^[^\\u0000]*$' });
+  assert.deepEqual(kind?.['schema'], { type: 'string', enum: ['a', 'b'] });
 });
 
 test('changes take an Idempotency-Key; a body is required when a field of it is', () => {
@@ -251,9 +269,67 @@ test('an answer whose type the query chooses has them all', () => {
     summary: 'Export',
     output: 'none',
     raw: 'application/json; charset=utf-8',
-    otherRaw: ['text/plain; charset=utf-8'],
+    otherRaw: ['text/plain; charset=utf-8', 'application/zip'],
+    rawSchema: Type.Record(Type.String(), Type.String(), { description: 'By path.' }),
   });
   const document = openApiDocument([exported], { version: '1', serverUrl: 'https://coffer.example' }) as Document;
   const { content } = at(document, SECRET, 'get').responses['200'] as { content: object };
-  assert.deepEqual(content, { 'application/json': {}, 'text/plain': { schema: { type: 'string' } } });
+  const byPath = { type: 'object', description: 'By path.', additionalProperties: { type: 'string' } };
+  assert.deepEqual(JSON.parse(JSON.stringify(content)), {
+    'application/json': { schema: byPath },
+    'text/plain': { schema: { type: 'string' } },
+    'application/zip': { schema: { type: 'string', format: 'binary' } },
+  });
+});
+
+const Colour = named('Colour', 'Of a thing.', Type.Enum(['red', 'green']));
+const Thing = named('Thing', 'A thing.', object({ colour: Colour, frame: described('Around it.', Colour) }));
+
+function schemasOf(output: TSchema): Record<string, unknown> {
+  return make([endpoint({ ...BASE, name: 'readThing', method: 'GET', path: PATH, summary: 'Read', output })])
+    .components['schemas'] as Record<string, unknown>;
+}
+
+test('a schema that has a name is one component, wherever it is used and however it is described there', () => {
+  const { Thing: thing, Colour: colour, ReadThingOutput: output } = schemasOf(object({ things: Type.Array(Thing) }));
+  const toColour = { $ref: '#/components/schemas/Colour' };
+  assert.deepEqual(colour, { enum: ['red', 'green'], description: 'Of a thing.' });
+  assert.deepEqual(Object(thing).properties, { colour: toColour, frame: { ...toColour, description: 'Around it.' } });
+  assert.deepEqual(Object(output).properties, {
+    things: { type: 'array', items: { $ref: '#/components/schemas/Thing' } },
+  });
+  assert.equal(Object(output).description, 'The answer of `readThing`.');
+  assert.equal(schemasOf(Thing)['ReadThingOutput'], undefined, 'what has a name needs no other');
+});
+
+test('a name means one schema: another of that name, or a copy that differs, is a mistake', () => {
+  const other = named('Colour', 'Of a thing.', Type.Enum(['red', 'green']));
+  assert.throws(() => schemasOf(object({ a: Colour, b: other })), /two schemas are called Colour/);
+  const copy = { ...Colour, enum: ['red'] };
+  assert.throws(() => schemasOf(object({ a: copy })), /a copy of Colour differs from it/);
+  assert.throws(() => named('a colour', '', Type.String()), /no name of a type/);
+});
+
+test('maps, and members beside those that have names, are written so that generators have types for them', () => {
+  const text = { type: 'string' };
+  const { ReadThingOutput: output } = schemasOf(
+    object({
+      map: record('^[a-z]+$', Type.String(), { maxProperties: 3 }),
+      open: Type.Object({ a: Type.Integer(), b: Type.Integer() }, { additionalProperties: Type.String() }),
+    }),
+  );
+  const { map, open } = Object(output).properties;
+  assert.deepEqual(map, {
+    type: 'object',
+    maxProperties: 3,
+    propertyNames: { pattern: '^[a-z]+$' },
+    additionalProperties: text,
+  });
+  assert.equal(open.additionalProperties, true);
+  assert.deepEqual(open.patternProperties, { '^(?!(?:a|b)$)': text });
+});
+
+test('what takes over members of a schema that has a name has none itself', () => {
+  const { ReadThingOutput: output } = schemasOf(Type.Partial(Thing, { additionalProperties: false }));
+  assert.deepEqual(Object(output).required ?? [], []);
 });

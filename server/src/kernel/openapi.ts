@@ -1,9 +1,10 @@
 import type { TSchema } from 'typebox';
 import { PENDING_STATUS, PendingApproval } from './approval.ts';
 import { type CredentialKind, type EndpointDeclaration, errorCodes, NONE } from './endpoint.ts';
-import { BEFORE_A_REQUEST, ERROR_CODES, type ErrorCode } from './errors.ts';
-
-type Json = Record<string, unknown>;
+import { ErrorAnswer } from './error-answer.ts';
+import { BEFORE_A_REQUEST, ERROR_CODES, type ErrorCode, HEADERS_TOO_LARGE_STATUS } from './errors.ts';
+import { SECRET_PATH_PATTERN } from './http/secret-path.ts';
+import { ComponentSchemas, type Json } from './openapi-schemas.ts';
 
 /** What the docs read of a JSON Schema. */
 export interface JsonSchema {
@@ -14,6 +15,7 @@ export interface JsonSchema {
   items?: JsonSchema;
   anyOf?: readonly JsonSchema[];
   patternProperties?: Record<string, JsonSchema>;
+  propertyNames?: JsonSchema;
   additionalProperties?: boolean | JsonSchema;
   enum?: readonly unknown[];
   const?: unknown;
@@ -37,11 +39,19 @@ export interface DocumentInfo {
 
 /** The OpenAPI 3.1 document, from the declarations alone: what is declared cannot be forgotten here. */
 export function openApiDocument(declarations: readonly EndpointDeclaration[], info: DocumentInfo): object {
+  const schemas = new ComponentSchemas();
   const paths: Record<string, Json> = {};
   for (const e of declarations) {
     const path = templatedPath(e.path);
-    paths[path] = { ...paths[path], [e.method.toLowerCase()]: operation(e) };
+    paths[path] = { ...paths[path], [e.method.toLowerCase()]: operation(e, schemas) };
   }
+  const responses = {
+    ...errorResponses(declarations, schemas),
+    [TOO_LARGE]: {
+      ...errorResponse(HEADERS_TOO_LARGE_STATUS, ['INVALID_REQUEST'], schemas),
+      description: BEFORE_A_REQUEST,
+    },
+  };
   return {
     openapi: '3.1.0',
     info: {
@@ -51,16 +61,24 @@ export function openApiDocument(declarations: readonly EndpointDeclaration[], in
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: info.serverUrl }],
-    tags: [...new Set(declarations.map((e) => e.noun))].map((name) => ({ name })),
+    tags: tags(declarations),
     paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA, PendingApproval: plainSchema(PendingApproval) },
-      responses: errorResponses(declarations),
-      parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+      schemas: schemas.written(),
+      responses,
+      parameters: { IdempotencyKey: IDEMPOTENCY_KEY, IfMatch: IF_MATCH },
       headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
   };
+}
+
+/** One of the endpoints of a noun says what the noun is. */
+function tags(declarations: readonly EndpointDeclaration[]): Json[] {
+  return [...Map.groupBy(declarations, (e) => e.noun)].map(([name, endpoints]) => {
+    const description = endpoints.find((e) => e.nounDescription !== undefined)?.nounDescription;
+    return { name, ...(description !== undefined && { description }) };
+  });
 }
 
 /** A TypeBox schema without what only TypeBox reads. */
@@ -124,6 +142,15 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
 };
 
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description:
+    'Makes the change only if this is still the newest version, written as `"v3"`; otherwise the answer is VERSION_CONFLICT.',
+  schema: { type: 'string', pattern: '^"v[1-9][0-9]{0,9}"$' },
+};
+
 const HEADERS = {
   RequestId: header('string', 'The id of this request, also found in the audit log and in `error.request_id`.'),
   RateLimit: header('integer', 'Requests a minute that are allowed.'),
@@ -133,27 +160,11 @@ const HEADERS = {
   IdempotencyReplayed: header('string', '`true` if this is the kept answer of an earlier request with the same key.'),
 };
 
-const ERROR_SCHEMA = {
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message', 'request_id'],
-      properties: {
-        code: { type: 'string', enum: Object.keys(ERROR_CODES), description: 'Stable; decide by this.' },
-        message: { type: 'string', description: 'For people; may change.' },
-        request_id: { type: 'string', pattern: '^req_' },
-        details: { type: 'object', description: 'What the code says more about; `fields` for VALIDATION_FAILED.' },
-      },
-    },
-  },
-};
-
 const STATUS_TEXT = { 200: 'Done.', 201: 'Created.', 202: 'Accepted, and not done yet.', 204: 'Done; no content.' };
 
-function operation(e: EndpointDeclaration): Json {
-  const parameters = [...pathParameters(e), ...queryParameters(e)];
+function operation(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
+  const parameters = [...pathParameters(e, schemas), ...queryParameters(e, schemas)];
+  if (e.ifMatch === true) parameters.push(ref('parameters', 'IfMatch'));
   if (takesIdempotencyKey(e)) parameters.push(ref('parameters', 'IdempotencyKey'));
   return {
     operationId: e.name,
@@ -161,8 +172,8 @@ function operation(e: EndpointDeclaration): Json {
     ...(e.description !== undefined && { description: e.description }),
     tags: [e.noun],
     ...(parameters.length > 0 && { parameters }),
-    ...requestBody(e),
-    responses: responses(e),
+    ...requestBody(e, schemas),
+    responses: responses(e, schemas),
     security: security(e),
     'x-coffer': extension(e),
   };
@@ -182,68 +193,117 @@ function templatedPath(path: string): string {
   return path.replaceAll('*}', '}');
 }
 
-function pathParameters(e: EndpointDeclaration): Json[] {
+function pathParameters(e: EndpointDeclaration, schemas: ComponentSchemas): Json[] {
   if (e.params === NONE) return [];
-  return Object.entries(plainSchema(e.params).properties ?? {}).map(([name, { description, ...schema }]) => {
-    const spans = e.path.includes(`{${name}*}`) ? 'May span segments: `/` is sent as it is or as `%2F`.' : undefined;
+  return Object.entries(e.params.properties).map(([name, declared]) => {
+    const { description, schema } = parameterSchema(declared, schemas);
+    const isSpanning = e.path.includes(`{${name}*}`);
+    const spans = isSpanning ? 'May span segments: `/` is sent as it is or as `%2F`.' : undefined;
     const text = [description, spans].filter((part) => part !== undefined).join(' ');
-    return { name, in: 'path', required: true, ...(text !== '' && { description: text }), schema };
+    return {
+      name,
+      in: 'path',
+      required: true,
+      ...(text !== '' && { description: text }),
+      schema: isSpanning ? { ...schema, pattern: SECRET_PATH_PATTERN } : schema,
+    };
   });
 }
 
-function queryParameters(e: EndpointDeclaration): Json[] {
+function queryParameters(e: EndpointDeclaration, schemas: ComponentSchemas): Json[] {
   if (e.query === NONE) return [];
-  const { properties = {}, required = [] } = plainSchema(e.query);
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    ...(description !== undefined && { description }),
-    schema,
-  }));
+  const required: readonly string[] = e.query.required ?? [];
+  return Object.entries(e.query.properties).map(([name, declared]) => {
+    const { description, schema } = parameterSchema(declared, schemas);
+    const isRequired = required.includes(name);
+    return {
+      name,
+      in: 'query',
+      required: isRequired,
+      // One that is empty counts as absent.
+      ...(!isRequired && { allowEmptyValue: true }),
+      ...(description !== undefined && { description }),
+      schema: isFreeText(schema) ? { ...schema, pattern: WITHOUT_NUL } : schema,
+    };
+  });
 }
 
-function requestBody(e: EndpointDeclaration): Json {
+/** No query may hold NUL, which PostgreSQL cannot store. */
+const WITHOUT_NUL = '^[^\\u0000]*$';
+
+function isFreeText({ type, pattern, enum: choices, anyOf }: Json): boolean {
+  return type === 'string' && pattern === undefined && choices === undefined && anyOf === undefined;
+}
+
+/** A parameter is described beside its schema. */
+function parameterSchema(declared: TSchema, schemas: ComponentSchemas): { description?: string; schema: Json } {
+  const { description, ...schema } = schemas.of(declared);
+  const text = description ?? plainSchema(declared).description;
+  return { ...(typeof text === 'string' && { description: text }), schema };
+}
+
+function requestBody(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   if (e.body === NONE) return {};
-  const schema = plainSchema(e.body);
+  const schema = schemas.namedBy(typeName(e, 'Input'), `The body of \`${e.name}\`.`, e.body);
   return {
     requestBody: {
       description: `At most ${e.bodyBytesMax} bytes.`,
-      required: (schema.required ?? []).length > 0,
+      required: (e.body.required ?? []).length > 0,
       content: { 'application/json': { schema } },
     },
   };
 }
 
-function responses(e: EndpointDeclaration): Json {
+/** Not `Request` and `Response`, which generators make of the operation's name for types of their own. */
+function typeName(e: EndpointDeclaration, part: 'Input' | 'Output'): string {
+  return `${e.name.charAt(0).toUpperCase()}${e.name.slice(1)}${part}`;
+}
+
+function responses(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   const headers: Json = {
     'X-Request-Id': ref('headers', 'RequestId'),
     ...(isRateLimited(e) && RATE_HEADERS),
     ...(takesIdempotencyKey(e) && { 'Idempotency-Replayed': ref('headers', 'IdempotencyReplayed') }),
   };
-  const success: Json = { description: STATUS_TEXT[e.status], headers, ...successContent(e) };
-  const pending: Json = {
-    description: `Not done: it waits for an approval of the kind \`${e.approval}\`.`,
-    headers,
-    content: { 'application/json': { schema: ref('schemas', 'PendingApproval') } },
-  };
+  const success: Json = { description: STATUS_TEXT[e.status], headers, ...successContent(e, schemas) };
   const errors = Object.entries(codesByStatus(e)).map(([status, codes]) => {
     return [status, ref('responses', responseName(status, codes))];
   });
   return {
     [e.status]: success,
-    ...(e.approval !== NONE && { [PENDING_STATUS]: pending }),
+    ...(e.approval !== NONE && { [PENDING_STATUS]: pendingResponse(e.approval, headers, schemas) }),
     ...Object.fromEntries(errors),
+    [HEADERS_TOO_LARGE_STATUS]: ref('responses', TOO_LARGE),
+  };
+}
+const TOO_LARGE = 'HeadersTooLarge';
+
+function pendingResponse(approval: string, headers: Json, schemas: ComponentSchemas): Json {
+  return {
+    description: `Not done: it waits for an approval of the kind \`${approval}\`.`,
+    headers,
+    content: { 'application/json': { schema: schemas.of(PendingApproval) } },
   };
 }
 
-function successContent(e: EndpointDeclaration): Json {
-  if (e.output !== NONE) return { content: { 'application/json': { schema: plainSchema(e.output) } } };
+function successContent(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
+  if (e.output !== NONE) {
+    const schema = schemas.namedBy(typeName(e, 'Output'), `The answer of \`${e.name}\`.`, e.output);
+    return { content: { 'application/json': { schema } } };
+  }
   if (e.raw === NONE) return {};
   const types = [e.raw, ...(e.otherRaw ?? [])].map((type) => type.split(';', 1).join());
-  // In 3.1 a body without a schema is bytes, or JSON of any form.
-  const contents = types.map((type) => [type, type.startsWith('text/') ? { schema: { type: 'string' } } : {}]);
-  return { content: Object.fromEntries(contents) };
+  return { content: Object.fromEntries(types.map((type) => [type, { schema: rawSchema(e, type, schemas) }])) };
+}
+
+/** `binary` is how OpenAPI 3.0 wrote bytes: generators read it, and most do not read the `contentMediaType` of 3.1. */
+function rawSchema(e: EndpointDeclaration, type: string, schemas: ComponentSchemas): Json {
+  if (type === 'application/json' && e.rawSchema !== undefined) return schemas.of(e.rawSchema);
+  return { type: 'string', ...(!isText(type) && { format: 'binary' }) };
+}
+
+function isText(type: string): boolean {
+  return type.startsWith('text/') || type === 'application/x-pem-file' || type === 'application/x-ndjson';
 }
 
 function codesByStatus(e: EndpointDeclaration): Record<string, ErrorCode[]> {
@@ -256,11 +316,11 @@ function codesByStatus(e: EndpointDeclaration): Record<string, ErrorCode[]> {
 }
 
 /** Most endpoints refuse in the same ways: written out at each of them, refusals would be most of the document. */
-function errorResponses(declarations: readonly EndpointDeclaration[]): Json {
+function errorResponses(declarations: readonly EndpointDeclaration[], schemas: ComponentSchemas): Json {
   const found = new Map<string, Json>();
   for (const e of declarations) {
     for (const [status, codes] of Object.entries(codesByStatus(e))) {
-      found.set(responseName(status, codes), errorResponse(Number(status), codes));
+      found.set(responseName(status, codes), errorResponse(Number(status), codes, schemas));
     }
   }
   return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -270,11 +330,8 @@ function responseName(status: string, codes: readonly ErrorCode[]): string {
   return [status, ...codes].join('.');
 }
 
-function errorResponse(status: number, codes: readonly ErrorCode[]): Json {
-  const narrowed = {
-    type: 'object',
-    properties: { error: { type: 'object', properties: { code: { enum: codes } } } },
-  };
+/** All refusals are of one schema: to narrow it for each status takes `allOf`, of which generators keep only the last part. */
+function errorResponse(status: number, codes: readonly ErrorCode[], schemas: ComponentSchemas): Json {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERROR_CODES[code][1]}`).join('\n\n'),
     headers: {
@@ -282,7 +339,8 @@ function errorResponse(status: number, codes: readonly ErrorCode[]): Json {
       ...(status === 429 && RATE_HEADERS),
       ...((status === 429 || status === 503) && { 'Retry-After': ref('headers', 'RetryAfter') }),
     },
-    content: { 'application/json': { schema: { allOf: [ref('schemas', 'Error'), narrowed] } } },
+    content: { 'application/json': { schema: schemas.of(ErrorAnswer) } },
+    'x-coffer': { codes },
   };
 }
 

@@ -1,5 +1,6 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox';
 import { type IdPrefix, idPattern } from './ids.ts';
+import { named } from './named-schemas.ts';
 import { BINDING_LENGTH, CURSOR_LENGTH_MAX } from './storage/cursor.ts';
 
 /** Pieces of wire schemas that every contract uses. */
@@ -63,8 +64,8 @@ export function timeFilter(description: string) {
   );
 }
 
-export function nullable<S extends TSchema>(schema: S) {
-  return Type.Union([schema, Type.Null()]);
+export function nullable<S extends TSchema>(schema: S, description?: string) {
+  return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 }
 
 export function oneOf<const V extends readonly string[]>(values: V, description?: string) {
@@ -76,7 +77,11 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
 }
 
 /** What a DELETE answers with. */
-export const Deleted = object({ deleted: Type.Literal(true) });
+export const Deleted = named(
+  'Deleted',
+  'The answer to a deletion.',
+  object({ deleted: Type.Literal(true, { description: 'It is gone.' }) }),
+);
 export type Deleted = Static<typeof Deleted>;
 export const DELETED: Deleted = Object.freeze({ deleted: true });
 
@@ -143,4 +148,5 @@ export const newPassword = Type.String({
   minLength: PASSWORD_LENGTH_MIN,
   maxLength: PASSWORD_LENGTH_MAX,
   writeOnly: true,
+  description: `A new password, of ${PASSWORD_LENGTH_MIN} characters or more.`,
 });

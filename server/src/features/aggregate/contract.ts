@@ -1,7 +1,19 @@
 import Type from 'typebox';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { named } from '../../kernel/named-schemas.ts';
 import { nextCursor, object, pageQuery } from '../../kernel/wire.ts';
 import { vaultName } from '../vaults/index.ts';
+
+const AggregatedSecret = named(
+  'AggregatedSecret',
+  'A secret with its value, as it is read together with others.',
+  object({
+    path: Type.String({ description: 'Where it is in the vault.' }),
+    type: Type.String({ description: 'What kind of secret it is.' }),
+    value: Type.String({ description: 'The value.' }),
+    version: Type.Integer({ description: 'The newest version.' }),
+  }),
+);
 
 export const aggregateSecrets = endpoint({
   name: 'aggregateSecrets',
@@ -32,11 +44,9 @@ export const aggregateSecrets = endpoint({
   bodyBytesMax: BODY_BYTES_DEFAULT,
   status: 200,
   output: object({
-    vault: Type.String(),
-    prefix: Type.String(),
-    secrets: Type.Array(
-      object({ path: Type.String(), type: Type.String(), value: Type.String(), version: Type.Integer() }),
-    ),
+    vault: Type.String({ description: 'Its name.' }),
+    prefix: Type.String({ description: 'What was asked for; empty: everything.' }),
+    secrets: Type.Array(AggregatedSecret),
     next_cursor: nextCursor,
   }),
   raw: NONE,

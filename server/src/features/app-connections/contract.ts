@@ -1,119 +1,47 @@
-import Type, { type Static } from 'typebox';
+import Type from 'typebox';
 import { IpAllowlist } from '../../kernel/authz/ceiling.ts';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
   dpopThumbprint,
   freeText,
-  id,
   idParam,
   lineOfText,
   nextCursor,
   nullable,
   object,
   objectWithExamples,
-  oneOf,
   pageQuery,
   resourceName,
   timestampText,
 } from '../../kernel/wire.ts';
 import { pathText, readSecret } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
+import {
+  allowedPaths,
+  CERTIFICATE_DAYS_DEFAULT,
+  CERTIFICATE_DAYS_MAX,
+  Connection,
+  ConnectionStatus,
+  certificateFields,
+  connectionId,
+  deniedThumbprints,
+  EXPORT_PASSWORD_LENGTH_MIN,
+  OVERLAP_SECONDS_MAX,
+  pem,
+  scopes,
+  sessionFields,
+  shownSecret,
+  vaultIds,
+} from './schemas.ts';
 
-export const VAULTS_MAX = 100;
-export const PATHS_MAX = 100;
-export const SCOPES_MAX = 32;
-export const CERTIFICATE_DAYS_DEFAULT = 30;
-const CERTIFICATE_DAYS_MAX = 90;
-const DENIED_THUMBPRINTS_MAX = 200;
-const PEM_CHARS_MAX = 16 * 1024;
-const SESSIONS_MAX = 10_000;
-export const SESSION_TTL_SECONDS_DEFAULT = 3600;
-export const OVERLAP_SECONDS_MAX = 30 * 24 * 3600;
-export const EXPORT_PASSWORD_LENGTH_MIN = 12;
-
-/** What a connection may do in its places unless it says otherwise. */
-export const SCOPES_DEFAULT = [
-  'secrets:read',
-  'secrets:read_metadata',
-  'secrets:list',
-  'secrets:aggregate',
-  'eso:read',
-] as const;
-
-const vaultIds = Type.Array(id('vault'), { minItems: 1, maxItems: VAULTS_MAX, uniqueItems: true });
-const allowedPaths = Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
-  maxItems: PATHS_MAX,
-  description:
-    'Paths of secrets, without a leading slash; `*` stays inside a segment, a final `/*` crosses. `["*"]` is everything.',
-});
-const scopes = Type.Array(Type.String({ maxLength: 64, pattern: '^(?:secrets|eso):(?:\\*|[a-z][a-z_]*)$' }), {
-  minItems: 1,
-  maxItems: SCOPES_MAX,
-  description: `What it may do there; ${SCOPES_DEFAULT.join(', ')} unless given. A policy attached to it can allow more, in the same places.`,
-});
-const pem = (description: string) => Type.String({ minLength: 1, maxLength: PEM_CHARS_MAX, description });
-const sessionFields = {
-  concurrent_session_limit: Type.Optional(
-    nullable(Type.Integer({ minimum: 1, maximum: SESSIONS_MAX, description: 'Null: any number.' })),
-  ),
-  concurrent_session_action: Type.Optional(oneOf(['reject', 'evict_oldest'])),
-  concurrent_session_ttl_seconds: Type.Optional(
-    Type.Integer({
-      minimum: 60,
-      maximum: 30 * 24 * 3600,
-      description: 'After so long without a request it has ended.',
-    }),
-  ),
-};
-
-/** For an authority of which no revocation list is read, and for a certificate that must end at once. */
-const deniedThumbprints = Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$' }), {
-  maxItems: DENIED_THUMBPRINTS_MAX,
-  uniqueItems: true,
-  description:
-    'SHA-256 thumbprints, as 64 lower-case hex digits, of certificates that it takes no longer: of a client, or of an authority whose clients all end.',
-});
-
-export const Connection = object({
-  id: Type.Integer(),
-  client_id: Type.String(),
-  name: Type.String(),
-  description: Type.String(),
-  status: oneOf(['active', 'disabled']),
-  vault: nullable(Type.String({ description: 'The name of its first vault.' })),
-  vault_ids: Type.Array(Type.String()),
-  allowed_paths: Type.Array(Type.String()),
-  scopes: Type.Array(Type.String()),
-  ip_allowlist: nullable(Type.Array(Type.String())),
-  environment: nullable(Type.String()),
-  mtls_required: Type.Boolean(),
-  require_dpop: Type.Boolean(),
-  dpop_jkt: nullable(Type.String()),
-  external_ca_pem: nullable(Type.String()),
-  denied_thumbprints: Type.Array(Type.String()),
-  concurrent_session_limit: nullable(Type.Integer()),
-  concurrent_session_action: oneOf(['reject', 'evict_oldest']),
-  concurrent_session_ttl_seconds: Type.Integer(),
-  client_secret_made_at: timestampText,
-  former_client_secret_until: nullable(timestampText),
-  created_by: Type.String(),
-  created_at: timestampText,
-  updated_at: timestampText,
-});
-export type Connection = Static<typeof Connection>;
-
-const certificateFields = {
-  certificate_signing_request: nullable(Type.String()),
-  certificate: nullable(Type.String()),
-  ca_chain: nullable(Type.String()),
-  private_key: nullable(Type.String({ description: 'Shown once, and only if the service made the key.' })),
-};
-const shownSecret = Type.String({ description: 'Shown once.' });
+export * from './schemas.ts';
 
 const common = {
   noun: 'app-connections',
+  nounDescription: 'Identities of machines: which vaults and paths they reach, and how they prove themselves.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -129,7 +57,7 @@ const common = {
 
 const ofOne = {
   resource: 'app-connection/{connection}',
-  params: object({ connection: idParam }),
+  params: object({ connection: connectionId }),
 } as const;
 
 const asked = {
@@ -137,7 +65,7 @@ const asked = {
   allowed_paths: Type.Optional(allowedPaths),
   scopes: Type.Optional(scopes),
   mtls_required: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
-  require_dpop: Type.Optional(Type.Boolean()),
+  require_dpop: Type.Optional(Type.Boolean({ description: 'It must send DPoP proofs. False unless given.' })),
   ...sessionFields,
 };
 
@@ -158,7 +86,7 @@ export const createConnection = endpoint({
   effect: 'change',
   body: objectWithExamples([{ name: 'payments-api', vault: 'payments', allowed_paths: ['database/*'] }], {
     name: resourceName,
-    vault: Type.Optional(vaultName),
+    vault: Type.Optional(described('A vault, by name: in place of `vault_ids`, or beside them.', vaultName)),
     vault_ids: Type.Optional(vaultIds),
     ...asked,
     ip_allowlist: Type.Optional(IpAllowlist),
@@ -188,6 +116,7 @@ export const listConnections = endpoint({
   method: 'GET',
   path: '/v1/app-connections',
   summary: 'List the AppConnections of the tenant',
+  description: 'Without their secrets, which are shown once, when they are made.',
   permission: 'app_connections:list',
   resource: 'app-connection',
   rate: 'read',
@@ -206,6 +135,7 @@ export const readConnection = endpoint({
   method: 'GET',
   path: '/v1/app-connections/{connection}',
   summary: 'Read one AppConnection, by its number or its client id',
+  description: 'Without its secret, which was shown once, when it was made.',
   permission: 'app_connections:read',
   rate: 'read',
   audit: 'connection_read',
@@ -221,12 +151,13 @@ export const readConnectionByClient = endpoint({
   method: 'GET',
   path: '/app-connections/by-client/{client_id}',
   summary: 'Read one AppConnection by its client id',
+  description: 'The same as by `GET /v1/app-connections/{connection}`, for clients that know only this id.',
   permission: 'app_connections:read',
   resource: 'app-connection/{client_id}',
   rate: 'read',
   audit: 'connection_read',
   effect: 'read',
-  params: object({ client_id: idParam }),
+  params: object({ client_id: described('The client id of an AppConnection.', idParam) }),
   status: 200,
   output: Connection,
   errors: ['NOT_FOUND'],
@@ -248,7 +179,7 @@ export const updateConnection = endpoint({
   effect: 'change',
   body: object({
     name: Type.Optional(resourceName),
-    status: Type.Optional(oneOf(['active', 'disabled'])),
+    status: Type.Optional(ConnectionStatus),
     vault_ids: Type.Optional(vaultIds),
     ...asked,
     ip_allowlist: Type.Optional(nullable(IpAllowlist)),
@@ -299,16 +230,28 @@ export const rotateConnection = endpoint({
   audit: 'connection_rotated',
   effect: 'change',
   body: object({
-    client_secret: Type.Optional(Type.Boolean()),
-    certificate: Type.Optional(Type.Boolean()),
+    client_secret: Type.Optional(Type.Boolean({ description: 'Make a new client secret.' })),
+    certificate: Type.Optional(Type.Boolean({ description: 'Issue a new certificate.' })),
     csr_pem: Type.Optional(pem('For the new certificate.')),
-    overlap_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: OVERLAP_SECONDS_MAX })),
-    certificate_ttl_days: Type.Optional(Type.Integer({ minimum: 1, maximum: CERTIFICATE_DAYS_MAX })),
+    overlap_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: OVERLAP_SECONDS_MAX,
+        description: 'So long the secret and the certificates before stay valid; 0 unless given.',
+      }),
+    ),
+    certificate_ttl_days: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: CERTIFICATE_DAYS_MAX,
+        description: 'How many days the certificate is valid; 30 unless given.',
+      }),
+    ),
   }),
   status: 200,
   output: object({
-    id: Type.Integer(),
-    client_id: Type.String(),
+    id: Type.Integer({ description: 'Its number.' }),
+    client_id: Type.String({ description: 'Its client id: a UUID.' }),
     client_secret: nullable(shownSecret),
     ...certificateFields,
     rotated_at: timestampText,
@@ -330,7 +273,7 @@ export const revokeCertificate = endpoint({
   audit: 'cert_revoked',
   effect: 'change',
   params: object({
-    connection: idParam,
+    connection: connectionId,
     serial: Type.String({ pattern: '^[0-9a-fA-F]{1,40}$', description: 'In hexadecimal.' }),
   }),
   body: object({ reason: Type.Optional(lineOfText({ maxLength: 256 }, 'Why.')) }),
@@ -363,13 +306,32 @@ export const exportBundle = endpoint({
           'Of the archive, if it must be one of your own: whoever gets the archive can guess at it without limit.',
       }),
     ),
-    certificate_ttl_days: Type.Optional(Type.Integer({ minimum: 1, maximum: CERTIFICATE_DAYS_MAX })),
+    certificate_ttl_days: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: CERTIFICATE_DAYS_MAX,
+        description: 'How many days the certificate is valid; 30 unless given.',
+      }),
+    ),
   }),
   status: 200,
   output: NONE,
   raw: 'application/zip',
   errors: ['NOT_FOUND'],
 });
+
+const AutoPath = named(
+  'AutoPath',
+  'A secret that a connection can fetch, and where.',
+  object({
+    connection_id: Type.Integer({ description: 'The number of the connection.' }),
+    client_id: Type.String({ description: 'Its client id.' }),
+    connection: Type.String({ description: 'Its name.' }),
+    vault: Type.String({ description: 'The name of the vault.' }),
+    secret: Type.String({ description: 'The path of the secret.' }),
+    path: Type.String({ description: 'Where the connection fetches it.' }),
+  }),
+);
 
 export const listAutoPaths = endpoint({
   ...common,
@@ -383,19 +345,13 @@ export const listAutoPaths = endpoint({
   rate: 'read',
   audit: 'path_listed',
   effect: 'read',
-  query: object({ ...pageQuery, client_id: Type.Optional(idParam) }),
+  query: object({
+    ...pageQuery,
+    client_id: Type.Optional(described('Only of this AppConnection, by its client id.', idParam)),
+  }),
   status: 200,
   output: object({
-    paths: Type.Array(
-      object({
-        connection_id: Type.Integer(),
-        client_id: Type.String(),
-        connection: Type.String(),
-        vault: Type.String(),
-        secret: Type.String(),
-        path: Type.String({ description: 'Where the connection fetches it.' }),
-      }),
-    ),
+    paths: Type.Array(AutoPath),
     next_cursor: nextCursor,
   }),
   errors: ['NOT_FOUND'],
@@ -416,7 +372,11 @@ export const fetchSecret = endpoint({
   plaintext: true,
   audit: 'secrets:read',
   effect: 'read',
-  params: object({ client_id: idParam, vault: vaultName, secret: pathText }),
+  params: object({
+    client_id: described('The client id of an AppConnection.', idParam),
+    vault: vaultName,
+    secret: pathText,
+  }),
   status: 200,
   output: readSecret.output,
   errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED'],

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import { object, objectWithExamples, oneOf, timestampText } from '../../kernel/wire.ts';
 
 export const FORMAT_NAMES = ['aws-nitro-cose-sign1', 'sgx-dcap-quote-v3', 'amd-sev-snp-report'] as const;
@@ -31,28 +32,35 @@ const measurementsOf = (description: string) =>
     },
   );
 
-const Expected = object({
-  measurements: Type.Optional(
-    measurementsOf('Digests that must be in `measurements` of the answer, by the same names, in hexadecimal.'),
-  ),
-  user_data: Type.Optional(
-    base64(CARRIED_BYTES_MAX, 'Must be the user data; in SGX and SEV-SNP the report data, with zeros after it.'),
-  ),
-  claims: Type.Optional(
-    Type.Record(
-      Type.String({ pattern: MEASUREMENT_NAME }),
-      Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean(), Type.Null()]),
-      {
-        additionalProperties: false,
-        maxProperties: EXPECTED_CLAIMS_MAX,
-        description: 'What must stand in `claims` of the answer, such as `module_id`.',
-      },
+const AttestationFormat = named('AttestationFormat', 'What kind of document it is.', oneOf(FORMAT_NAMES));
+
+const Expected = named(
+  'ExpectedEvidence',
+  'What must be in an attestation document.',
+  object({
+    measurements: Type.Optional(
+      measurementsOf('Digests that must be in `measurements` of the answer, by the same names, in hexadecimal.'),
     ),
-  ),
-});
+    user_data: Type.Optional(
+      base64(CARRIED_BYTES_MAX, 'Must be the user data; in SGX and SEV-SNP the report data, with zeros after it.'),
+    ),
+    claims: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: MEASUREMENT_NAME }),
+        Type.Union([Type.String({ maxLength: 4096 }), Type.Number(), Type.Boolean(), Type.Null()]),
+        {
+          additionalProperties: false,
+          maxProperties: EXPECTED_CLAIMS_MAX,
+          description: 'What must stand in `claims` of the answer, such as `module_id`.',
+        },
+      ),
+    ),
+  }),
+);
 
 const common = {
   noun: 'attestation',
+  nounDescription: 'What a trusted execution environment says about itself, verified.',
   credentials: ANY_CALLER,
   tenant: 'own',
   resource: 'attestation',
@@ -101,7 +109,7 @@ export const verifyAttestation = endpoint({
   permission: 'attestation:verify',
   audit: 'attestation:verify',
   body: objectWithExamples([{ format: 'amd-sev-snp-report', document: 'AgAAAAAAAAAAAAMAAAAAAAAAAAAA' }], {
-    format: Type.Optional(oneOf(FORMAT_NAMES, `What the document is; ${FORMAT_NAMES[0]} unless given.`)),
+    format: Type.Optional(described(`What the document is; ${FORMAT_NAMES[0]} unless given.`, AttestationFormat)),
     document: base64(DOCUMENT_BYTES_MAX, 'The document.'),
     nonce: Type.Optional(
       base64(CARRIED_BYTES_MAX, 'Must be in the document: one you made, or one of ours, which is then used up.'),
@@ -110,7 +118,7 @@ export const verifyAttestation = endpoint({
   }),
   status: 200,
   output: object({
-    format: oneOf(FORMAT_NAMES),
+    format: AttestationFormat,
     signature_validated: Type.Boolean({
       description: 'The maker signed it, with certificates that are valid now. Always false for SGX and SEV-SNP.',
     }),

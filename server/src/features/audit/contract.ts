@@ -1,51 +1,77 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { ROW_PROBLEMS } from '../../kernel/integrity/row-verification.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import { id, nextCursor, nullable, object, oneOf, pageQuery, timeFilter, timestampText } from '../../kernel/wire.ts';
 
 /** Fifteen digits stay below 2^53. */
 const SEQ_MAX = 999_999_999_999_999;
 const DECISIONS = ['allow', 'deny', 'error'] as const;
 
-export const AuditRecord = object({
-  id: Type.String(),
-  timestamp: timestampText,
-  actor: object({ kind: Type.String(), id: Type.String(), name: Type.String(), key: Type.String() }),
-  action: Type.String(),
-  resource: Type.String(),
-  vault: nullable(Type.String()),
-  decision: oneOf(DECISIONS),
-  status: Type.Integer(),
-  ip: Type.String(),
-  user_agent: Type.String(),
-  request_id: Type.String(),
-  reason: nullable(Type.String()),
-  details: Type.Record(Type.String(), Type.Unknown()),
-  rows: Type.Optional(
-    Type.Array(
-      object({
-        table: Type.String(),
-        row: Type.String(),
-        digest: nullable(Type.String()),
-        before: nullable(Type.String()),
-      }),
-      {
+const AuditActor = named(
+  'AuditActor',
+  'Who acted.',
+  object({
+    kind: Type.String({ description: 'A person, a machine, or the service itself.' }),
+    id: Type.String({ description: 'The id.' }),
+    name: Type.String({ description: 'The name, such as an e-mail address.' }),
+    key: Type.String({ description: 'The credential: a token id, a client id, a run or a method.' }),
+  }),
+);
+
+const AuditDecision = named(
+  'AuditDecision',
+  'allow: it was done. deny: it was refused. error: it failed.',
+  oneOf(DECISIONS),
+);
+
+const ChangedRow = named(
+  'ChangedRow',
+  'What a change left of a row that decides access.',
+  object({
+    table: Type.String({ description: 'The table.' }),
+    row: Type.String({ description: 'The row in it.' }),
+    digest: nullable(Type.String({ description: 'A digest of it as it is now; null if it was deleted.' })),
+    before: nullable(Type.String({ description: 'The same of what it was before; null if it is new.' })),
+  }),
+);
+
+export const AuditRecord = named(
+  'AuditEntry',
+  'An entry of the audit log.',
+  object({
+    id: Type.String({ description: 'Its id.' }),
+    timestamp: timestampText,
+    actor: AuditActor,
+    action: Type.String({ description: 'What was asked, such as secrets:read or vault_created.' }),
+    resource: Type.String({ description: 'On what.' }),
+    vault: nullable(Type.String({ description: 'The vault that it is about, if any.' })),
+    decision: AuditDecision,
+    status: Type.Integer({ description: 'The HTTP status of the answer.' }),
+    ip: Type.String({ description: 'Where the request came from.' }),
+    user_agent: Type.String({ description: 'What the client called itself.' }),
+    request_id: Type.String({ description: 'The id of the request.' }),
+    reason: nullable(Type.String({ description: 'Why it was refused, or why the caller asked.' })),
+    details: Type.Record(Type.String(), Type.Unknown(), { description: 'Names, ids and counts; never a value.' }),
+    rows: Type.Optional(
+      Type.Array(ChangedRow, {
         description:
           'What a change left of the rows that decide access: the digest of each, or null if it was deleted; and of the row it found.',
-      },
+      }),
     ),
-  ),
-  seq: nullable(
-    Type.Integer({ description: 'Place in the chain; null until it is sealed, a moment after the entry.' }),
-  ),
-  hash: nullable(Type.String({ description: 'SHA-256 over the hash before and this entry, in hexadecimal.' })),
-});
+    seq: nullable(
+      Type.Integer({ description: 'Place in the chain; null until it is sealed, a moment after the entry.' }),
+    ),
+    hash: nullable(Type.String({ description: 'SHA-256 over the hash before and this entry, in hexadecimal.' })),
+  }),
+);
 export type AuditRecord = Static<typeof AuditRecord>;
 
 const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 1200, description }));
 
 const common = {
   noun: 'audit',
+  nounDescription: 'What was done and refused, by whom, in a log that shows when it was tampered with.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -80,11 +106,21 @@ export const listAudit = endpoint({
     resource: filter('The resource, exactly; with a final * everything that begins so.'),
     from: timeFilter('At or after this time.'),
     to: timeFilter('Before this time.'),
-    decision: Type.Optional(oneOf(DECISIONS)),
+    decision: Type.Optional(described('Only entries of this decision.', AuditDecision)),
   }),
   output: object({ entries: Type.Array(AuditRecord), next_cursor: nextCursor }),
   errors: [],
 });
+
+const RowProblem = named(
+  'RowProblem',
+  'A row that is not as the service left it.',
+  object({
+    table: Type.String({ description: 'The table.' }),
+    row: Type.String({ description: 'The row in it.' }),
+    problem: oneOf(ROW_PROBLEMS, 'What is wrong with it.'),
+  }),
+);
 
 export const verifyAudit = endpoint({
   ...common,
@@ -101,51 +137,70 @@ export const verifyAudit = endpoint({
   audit: 'audit:verify',
   query: NONE,
   output: object({
-    valid: Type.Boolean(),
+    valid: Type.Boolean({ description: 'Nothing is wrong with the log or the rows.' }),
     entries: Type.Integer({ description: 'How many entries the chain has, those that were purged included.' }),
     purged: Type.Integer({
       description:
         'How many of them are gone because their vault keeps them no longer, as an entry `audit:purge` of the log tells of each.',
     }),
-    first_broken: nullable(object({ seq: Type.Integer(), reason: Type.String() })),
+    first_broken: nullable(
+      described(
+        'Where the chain breaks first; null if nowhere.',
+        object({
+          seq: Type.Integer({ description: 'The entry.' }),
+          reason: Type.String({ description: 'What is wrong with it.' }),
+        }),
+      ),
+    ),
     checkpoints: Type.Integer({
       description: 'How many checkpoints were found to fit, each with both its signatures.',
     }),
     signed_seq: Type.Integer({
       description: 'Up to this entry the last of them vouches for the log; 0 if there is none.',
     }),
-    rows: object({
-      checked: Type.Integer({
-        description:
-          'Rows that decide who may do what, or what a secret is: each against its MAC, and against what the log last told of it.',
+    rows: described(
+      'What was found of rows that decide access.',
+      object({
+        checked: Type.Integer({
+          description:
+            'Rows that decide who may do what, or what a secret is: each against its MAC, and against what the log last told of it.',
+        }),
+        problems_count: Type.Integer({ description: 'How many of them are not as they should be.' }),
+        problems: Type.Array(RowProblem, {
+          description: 'The first hundred of them.',
+        }),
       }),
-      problems_count: Type.Integer(),
-      problems: Type.Array(object({ table: Type.String(), row: Type.String(), problem: oneOf(ROW_PROBLEMS) }), {
-        description: 'The first hundred of them.',
-      }),
-    }),
+    ),
   }),
   errors: [],
 });
 
-export const Checkpoint = object({
-  id: Type.Integer({ description: 'Counted up from 1 in the tenant.' }),
-  tenant_id: id('tenant'),
-  seq: Type.Integer({ description: 'The entry that was the last one then.' }),
-  hash: Type.String({ description: 'Its hash, in hexadecimal.' }),
-  signed_at: timestampText,
-  key_id: Type.String({ description: 'Which of `keys` signed it.' }),
-  signature: Type.String({ description: 'In base64: ML-DSA-65, then RSA-PSS-3072 (id-MLDSA65-RSA3072-PSS-SHA512).' }),
-});
+export const Checkpoint = named(
+  'Checkpoint',
+  'A signature over the audit log as far as it had come.',
+  object({
+    id: Type.Integer({ description: 'Counted up from 1 in the tenant.' }),
+    tenant_id: id('tenant'),
+    seq: Type.Integer({ description: 'The entry that was the last one then.' }),
+    hash: Type.String({ description: 'Its hash, in hexadecimal.' }),
+    signed_at: timestampText,
+    key_id: Type.String({ description: 'Which of `keys` signed it.' }),
+    signature: Type.String({ description: 'In base64: ML-DSA-65, then RSA-PSS-3072 (id-MLDSA65-RSA3072-PSS-SHA512).' }),
+  }),
+);
 export type Checkpoint = Static<typeof Checkpoint>;
 
-export const CheckpointKey = object({
-  key_id: Type.String(),
-  algorithm: Type.String(),
-  public_key: Type.String({ description: 'In base64.' }),
-  endorsed_by: nullable(Type.String({ description: 'The key before it, which signed its id.' })),
-  endorsement: nullable(Type.String({ description: 'That signature, in base64.' })),
-});
+export const CheckpointKey = named(
+  'CheckpointKey',
+  'A public key that signed checkpoints.',
+  object({
+    key_id: Type.String({ description: 'Its id, made from the key itself.' }),
+    algorithm: Type.String({ description: 'How it signs.' }),
+    public_key: Type.String({ description: 'In base64.' }),
+    endorsed_by: nullable(Type.String({ description: 'The key before it, which signed its id.' })),
+    endorsement: nullable(Type.String({ description: 'That signature, in base64.' })),
+  }),
+);
 export type CheckpointKey = Static<typeof CheckpointKey>;
 
 export const listCheckpoints = endpoint({

@@ -1,11 +1,13 @@
 import Type from 'typebox';
 import { endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described } from '../../kernel/named-schemas.ts';
 import { idParam, object } from '../../kernel/wire.ts';
 
 /** Public: whoever checks certificates needs them, and they hold nothing secret. */
 const common = {
   method: 'GET',
   noun: 'certificates',
+  nounDescription: 'The certificates that clients and services trust, and the lists of those that were revoked.',
   credentials: 'public',
   tenant: NONE,
   permission: NONE,
@@ -25,7 +27,10 @@ const common = {
   raw: 'application/x-pem-file',
 } as const;
 
-const ofTenant = { params: object({ tenant_id: idParam }), errors: ['NOT_FOUND'] } as const;
+const ofTenant = {
+  params: object({ tenant_id: described('The id of the tenant, `tenant_…`.', idParam) }),
+  errors: ['NOT_FOUND'],
+} as const;
 
 export const readRootCertificate = endpoint({
   ...common,

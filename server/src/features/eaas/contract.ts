@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -24,19 +25,37 @@ const PLAINTEXT_BODY_MAX = 6 * PLAINTEXT_BYTES_MAX + 6 * AAD_CHARS_MAX + BODY_BY
 /** Each item has a header of its own, and base64 takes a third more. */
 const ENVELOPE_BODY_MAX = 2 * ENVELOPE_CHARS_MAX + BATCH_ITEMS_MAX * 256 + 6 * AAD_CHARS_MAX;
 
-const version = object({ version: Type.Integer(), created_at: timestampText });
+const version = named(
+  'EncryptionKeyVersion',
+  'A version of an encryption key.',
+  object({ version: Type.Integer({ description: 'Its number.' }), created_at: timestampText }),
+);
 
-export const EncryptionKey = object({
-  name: Type.String(),
-  description: Type.String(),
-  delete_protection: Type.Boolean(),
-  status: oneOf(['active', 'pending_approval']),
-  approval_id: nullable(Type.String({ description: 'What its deletion waits for.' })),
-  latest_version: Type.Integer(),
-  created_at: timestampText,
-  rotated_at: nullable(timestampText),
-});
-export const EncryptionKeyDetail = object({ ...EncryptionKey.properties, versions: Type.Array(version) });
+const EncryptionKeyStatus = named(
+  'EncryptionKeyStatus',
+  'pending_approval: its deletion waits for somebody else.',
+  oneOf(['active', 'pending_approval']),
+);
+
+export const EncryptionKey = named(
+  'EncryptionKey',
+  'A key that encrypts for you and never leaves the service.',
+  object({
+    name: Type.String({ description: 'Its name, which never changes.' }),
+    description: Type.String({ description: 'What it is for.' }),
+    delete_protection: Type.Boolean({ description: 'While it is on, the key cannot be deleted.' }),
+    status: EncryptionKeyStatus,
+    approval_id: nullable(Type.String({ description: 'What its deletion waits for.' })),
+    latest_version: Type.Integer({ description: 'The version that encrypts.' }),
+    created_at: timestampText,
+    rotated_at: nullable(timestampText),
+  }),
+);
+export const EncryptionKeyDetail = named(
+  'EncryptionKeyDetail',
+  'An encryption key with its versions.',
+  object({ ...EncryptionKey.properties, versions: Type.Array(version) }),
+);
 export type EncryptionKeyDetail = Static<typeof EncryptionKeyDetail>;
 
 const plaintext = Type.String({
@@ -52,11 +71,29 @@ const envelope = Type.String({
   maxLength: ENVELOPE_CHARS_MAX,
   description: '`eaas:v1:<key>:<version>:<iv>:<ciphertext>:<tag>`.',
 });
-const items = <const P extends Parameters<typeof object>[0]>(properties: P) =>
-  Type.Array(object(properties), { minItems: 1, maxItems: BATCH_ITEMS_MAX });
+const PlainText = named('EaasPlaintext', 'A text to encrypt.', object({ plaintext, aad }));
+const SealedText = named('EaasCiphertext', 'A text to decrypt.', object({ envelope, aad }));
+const Envelope = named(
+  'EaasEnvelope',
+  'An encrypted text.',
+  object({
+    envelope: Type.String({ description: '`eaas:v1:<key>:<version>:<iv>:<ciphertext>:<tag>`.' }),
+    version: Type.Integer({ description: 'The version of the key that it was encrypted with.' }),
+  }),
+);
+const DecryptResult = named(
+  'DecryptResult',
+  'Of one envelope of a batch: its text, or that it does not open.',
+  object({
+    plaintext: Type.Optional(Type.String({ description: 'The text.' })),
+    error: Type.Optional(oneOf(['DECRYPT_FAILED'], 'It does not open.')),
+  }),
+);
+const items = <S extends TSchema>(item: S) => Type.Array(item, { minItems: 1, maxItems: BATCH_ITEMS_MAX });
 
 const common = {
   noun: 'eaas',
+  nounDescription: 'Encryption as a service: keys that encrypt and decrypt for programs and never leave the service.',
   credentials: ANY_CALLER,
   tenant: 'own',
   tier: NONE,
@@ -110,6 +147,7 @@ export const listKeys = endpoint({
   method: 'GET',
   path: '/eaas/keys',
   summary: 'List encryption keys',
+  description: 'Without their versions; reading one has them.',
   permission: 'eaas:list',
   resource: 'eaas',
   rate: 'read',
@@ -128,6 +166,7 @@ export const readKey = endpoint({
   method: 'GET',
   path: '/eaas/keys/{name}',
   summary: 'Read an encryption key’s description and versions',
+  description: 'Never the key itself, which does not leave the service.',
   permission: 'eaas:read',
   rate: 'read',
   audit: 'eaas:read',
@@ -144,13 +183,14 @@ export const updateKey = endpoint({
   method: 'PATCH',
   path: '/eaas/keys/{name}',
   summary: 'Change an encryption key’s description or protection',
+  description: 'What is left out stays as it is.',
   permission: 'eaas:update',
   rate: 'write',
   audit: 'eaas:update',
   effect: 'change',
   body: object({
     description: Type.Optional(freeText(1024, 'What it is for.')),
-    delete_protection: Type.Optional(Type.Boolean()),
+    delete_protection: Type.Optional(Type.Boolean({ description: 'While it is on, the key cannot be deleted.' })),
   }),
   status: 200,
   output: EncryptionKeyDetail,
@@ -172,7 +212,11 @@ export const rotateKey = endpoint({
   effect: 'change',
   body: object({ reason: Type.Optional(lineOfText({ maxLength: 512 }, 'Why; kept in the audit log.')) }),
   status: 200,
-  output: object({ name: Type.String(), version: Type.Integer(), rotated_at: timestampText }),
+  output: object({
+    name: Type.String({ description: 'The key.' }),
+    version: Type.Integer({ description: 'The newest version.' }),
+    rotated_at: timestampText,
+  }),
   errors: ['NOT_FOUND'],
 });
 
@@ -203,11 +247,12 @@ export const encrypt = endpoint({
   name: 'encrypt',
   path: '/eaas/keys/{name}/encrypt',
   summary: 'Encrypt a text with the newest version of a key',
+  description: 'The envelope names the key and the version; it is not stored.',
   permission: 'eaas:encrypt',
   audit: 'eaas:encrypt',
   bodyBytesMax: PLAINTEXT_BODY_MAX,
-  body: object({ plaintext, aad }),
-  output: object({ envelope: Type.String(), version: Type.Integer() }),
+  body: PlainText,
+  output: Envelope,
   errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE'],
 });
 
@@ -216,11 +261,12 @@ export const decrypt = endpoint({
   name: 'decrypt',
   path: '/eaas/keys/{name}/decrypt',
   summary: 'Decrypt an envelope of this key',
+  description: 'Of any version of the key. Whatever is wrong with the envelope, the answer is the same.',
   permission: 'eaas:decrypt',
   audit: 'eaas:decrypt',
   bodyBytesMax: ENVELOPE_BODY_MAX,
-  body: object({ envelope, aad }),
-  output: object({ plaintext: Type.String() }),
+  body: SealedText,
+  output: object({ plaintext: Type.String({ description: 'The text.' }) }),
   errors: ['NOT_FOUND', 'DECRYPT_FAILED'],
 });
 
@@ -233,8 +279,11 @@ export const encryptBatch = endpoint({
   permission: 'eaas:encrypt',
   audit: 'eaas:encrypt',
   bodyBytesMax: PLAINTEXT_BODY_MAX,
-  body: object({ items: items({ plaintext, aad }) }),
-  output: object({ version: Type.Integer(), envelopes: Type.Array(Type.String()) }),
+  body: object({ items: described('Together they may be as large as one text may be alone.', items(PlainText)) }),
+  output: object({
+    version: Type.Integer({ description: 'The newest version.' }),
+    envelopes: Type.Array(Type.String(), { description: 'In the order given.' }),
+  }),
   errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE'],
 });
 
@@ -247,11 +296,9 @@ export const decryptBatch = endpoint({
   permission: 'eaas:decrypt',
   audit: 'eaas:decrypt',
   bodyBytesMax: ENVELOPE_BODY_MAX,
-  body: object({ items: items({ envelope, aad }) }),
+  body: object({ items: described('In the order in which results come.', items(SealedText)) }),
   output: object({
-    results: Type.Array(
-      object({ plaintext: Type.Optional(Type.String()), error: Type.Optional(oneOf(['DECRYPT_FAILED'])) }),
-    ),
+    results: Type.Array(DecryptResult),
   }),
   errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE'],
 });
@@ -261,10 +308,11 @@ export const rewrap = endpoint({
   name: 'rewrap',
   path: '/eaas/keys/{name}/rewrap',
   summary: 'Encrypt an envelope’s content anew with the newest version, without showing it',
+  description: 'For envelopes of older versions, after the key was rotated.',
   permission: 'eaas:rewrap',
   audit: 'eaas:rewrap',
   bodyBytesMax: ENVELOPE_BODY_MAX,
-  body: object({ envelope, aad }),
-  output: object({ envelope: Type.String(), version: Type.Integer() }),
+  body: SealedText,
+  output: Envelope,
   errors: ['NOT_FOUND', 'DECRYPT_FAILED'],
 });

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -40,40 +41,64 @@ const parentFields = (meaning: string) => ({
   ),
 });
 
-export const Environment = object({
-  id: Type.Integer(),
-  tenant_id: id('tenant'),
-  name: Type.String(),
-  parent_id: nullable(Type.Integer({ description: 'What it inherits from; null for a root.' })),
-  description: Type.String(),
-  created_at: timestampText,
-  updated_at: timestampText,
-});
+export const Environment = named(
+  'ComposedEnvironment',
+  'Names bound to secrets, which programs get as one map. It is not the `environment` of a vault.',
+  object({
+    id: Type.Integer({ description: 'Its number.' }),
+    tenant_id: id('tenant'),
+    name: Type.String({ description: 'Its name.' }),
+    parent_id: nullable(Type.Integer({ description: 'What it inherits from; null for a root.' })),
+    description: Type.String({ description: 'What it is for.' }),
+    created_at: timestampText,
+    updated_at: timestampText,
+  }),
+);
 export type Environment = Static<typeof Environment>;
 
-export const Binding = object({
-  environment_id: Type.Integer(),
-  secret_id: Type.Integer(),
-  secret: id('sec'),
-  key_name: Type.String(),
-  bound_at: timestampText,
-});
+export const Binding = named(
+  'EnvironmentBinding',
+  'A secret bound to a composed environment under a name.',
+  object({
+    environment_id: Type.Integer({ description: 'The composed environment.' }),
+    secret_id: Type.Integer({ description: 'The secret, as an integer.' }),
+    secret: id('sec'),
+    key_name: Type.String({ description: 'The name.' }),
+    bound_at: timestampText,
+  }),
+);
 export type Binding = Static<typeof Binding>;
 
-export const ComposeEntry = object({
-  key_name: Type.String(),
-  value_ref: Type.String({ description: '`secret:<secret_id>:v<version>`, the newest version.' }),
-  source: Type.Array(object({ environment_id: Type.Integer(), name: Type.String() }), {
-    description: 'From the root to the composed environment whose binding won.',
+const ComposeSource = named(
+  'ComposeSource',
+  'A composed environment on the way from the root.',
+  object({
+    environment_id: Type.Integer({ description: 'Its number.' }),
+    name: Type.String({ description: 'Its name.' }),
   }),
-  value: Type.Optional(
-    Type.String({ description: 'With `resolve`, if you may read the secret and it is no fortress secret.' }),
-  ),
-});
+);
+
+export const ComposeEntry = named(
+  'ComposeEntry',
+  'What a composed environment has under one name.',
+  object({
+    key_name: Type.String({ description: 'The name.' }),
+    value_ref: Type.String({ description: '`secret:<secret_id>:v<version>`, the newest version.' }),
+    source: Type.Array(ComposeSource, {
+      description: 'From the root to the composed environment whose binding won.',
+    }),
+    value: Type.Optional(
+      Type.String({ description: 'With `resolve`, if you may read the secret and it is no fortress secret.' }),
+    ),
+  }),
+);
 export type ComposeEntry = Static<typeof ComposeEntry>;
+
+const environmentId = described('The number of a composed environment.', idParam);
 
 const common = {
   noun: 'composed environments',
+  nounDescription: 'Names bound to secrets of any vault, inherited from one another, which programs get as one map.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -88,7 +113,7 @@ const common = {
 
 const ofOne = {
   resource: 'environment/{environment_id}',
-  params: object({ environment_id: idParam }),
+  params: object({ environment_id: environmentId }),
 } as const;
 
 export const listEnvironments = endpoint({
@@ -97,6 +122,7 @@ export const listEnvironments = endpoint({
   method: 'GET',
   path: '/environments',
   summary: 'List the composed environments of the tenant',
+  description: 'Those from which others inherit, and those that inherit.',
   permission: 'environments:list',
   resource: 'environment',
   rate: 'read',
@@ -141,6 +167,7 @@ export const readEnvironment = endpoint({
   method: 'GET',
   path: '/environments/{environment_id}',
   summary: 'Read a composed environment',
+  description: 'By its number.',
   permission: 'environments:read',
   rate: 'read',
   audit: 'environments:read',
@@ -246,7 +273,10 @@ export const unbindSecret = endpoint({
   rate: 'write',
   audit: 'environments:unbind',
   effect: 'change',
-  params: object({ environment_id: idParam, secret_id: idParam }),
+  params: object({
+    environment_id: environmentId,
+    secret_id: described('A secret, by its integer `secret_id` or its `id`.', idParam),
+  }),
   status: 200,
   output: Deleted,
   errors: ['NOT_FOUND'],
@@ -273,8 +303,8 @@ export const composeEnvironment = endpoint({
   query: object({ resolve: Type.Optional(Type.Boolean({ description: 'True: with values.' })) }),
   status: 200,
   output: object({
-    environment_id: Type.Integer(),
-    name: Type.String(),
+    environment_id: Type.Integer({ description: 'The one that was asked for.' }),
+    name: Type.String({ description: 'Its name.' }),
     effective: Type.Record(Type.String({ pattern: KEY_NAME_PATTERN }), ComposeEntry, {
       description: `By \`key_name\`, in its order; at most ${EFFECTIVE_MAX}.`,
     }),

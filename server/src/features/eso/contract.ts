@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import { id, idParam, nextCursor, object, pageQuery, timestampText } from '../../kernel/wire.ts';
 import { pathText, VERSION_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
@@ -7,17 +8,27 @@ import { vaultName } from '../vaults/index.ts';
 const listed = {
   id: id('sec'),
   name: Type.String({ description: 'By this `by-name` finds it: its path.' }),
-  vault: Type.String(),
-  path: Type.String(),
-  type: Type.String(),
-  version: Type.Integer(),
+  vault: Type.String({ description: 'The name of its vault.' }),
+  path: Type.String({ description: 'Where it is in the vault.' }),
+  type: Type.String({ description: 'What kind of secret it is.' }),
+  version: Type.Integer({ description: 'The newest version, or the one asked for.' }),
   updated_at: timestampText,
 };
 
-export const OperatorSecret = object({ ...listed, value: Type.String() });
+const OperatorSecretSummary = named(
+  'OperatorSecretSummary',
+  'A secret, as the External Secrets Operator lists it.',
+  object(listed),
+);
+export const OperatorSecret = named(
+  'OperatorSecret',
+  'A secret with its value, as the External Secrets Operator reads it.',
+  object({ ...listed, value: Type.String({ description: 'The value.' }) }),
+);
 
 const common = {
   noun: 'eso',
+  nounDescription: 'For the External Secrets Operator of Kubernetes.',
   credentials: ['connection', 'bound_certificate'],
   tenant: 'own',
   tier: NONE,
@@ -55,7 +66,7 @@ export const operatorSecretById = endpoint({
   description:
     'Answers 404 only if the secret is deleted: an id that is unknown, or not yours to read, is a 403, so that nothing is removed from a ' +
     'cluster by mistake; so is a version that the secret does not have a 422. Fortress secrets are not served here.',
-  query: object({ id: idParam, version }),
+  query: object({ id: described('The id of a secret, `sec_…`, or its integer `secret_id`.', idParam), version }),
 });
 
 export const operatorSecretByName = endpoint({
@@ -74,9 +85,14 @@ export const operatorVault = endpoint({
   name: 'operatorVault',
   path: '/eso/vault/{vault}',
   summary: 'List the secrets of a vault that you may read, without their values',
+  description: 'Fortress secrets are left out, since they are not served here.',
   plaintext: false,
   params: object({ vault: vaultName }),
   query: object(pageQuery),
-  output: object({ vault: Type.String(), secrets: Type.Array(object(listed)), next_cursor: nextCursor }),
+  output: object({
+    vault: Type.String({ description: 'Its name.' }),
+    secrets: Type.Array(OperatorSecretSummary),
+    next_cursor: nextCursor,
+  }),
   errors: ['VAULT_NOT_FOUND'],
 });

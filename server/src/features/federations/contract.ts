@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
   idParam,
@@ -27,9 +28,10 @@ const TOKEN_LENGTH_MAX = 16 * 1024;
 
 const exact = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[\\u0021-\\u007e]+$', description });
-const provider = oneOf(
-  PROVIDERS,
+const provider = named(
+  'FederationProvider',
   'The CI system. For github, gitlab and bitbucket what is known of them is filled in.',
+  oneOf(PROVIDERS),
 );
 const claimValue = Type.Union([Type.String({ maxLength: 512 }), Type.Integer(), Type.Boolean()]);
 const claims = record('^[A-Za-z0-9_.:/-]{1,128}$', claimValue, {
@@ -55,26 +57,37 @@ const subjectPattern = exact(
 );
 export const DEFAULTS = { token_ttl_seconds: TTL_SECONDS_DEFAULT, enabled: true } as const;
 
-export const Federation = object({
-  id: Type.Integer(),
-  app_connection_id: Type.Integer(),
-  name: Type.String(),
-  provider: oneOf(PROVIDERS),
-  issuer: Type.String(),
-  jwks_url: nullable(Type.String({ description: 'Null: by discovery.' })),
-  audience: Type.String(),
-  subject_pattern: Type.String(),
-  claims: Type.Record(Type.String(), claimValue),
-  token_ttl_seconds: Type.Integer(),
-  enabled: Type.Boolean(),
-  created_by: Type.String(),
-  created_at: timestampText,
-  updated_at: timestampText,
-});
+export const Federation = named(
+  'Federation',
+  'Lets pipelines of a CI system act as an AppConnection.',
+  object({
+    id: Type.Integer({ description: 'Its number.' }),
+    app_connection_id: Type.Integer({ description: 'The number of the AppConnection.' }),
+    name: Type.String({ description: 'Its name.' }),
+    provider,
+    issuer: Type.String({ description: 'The `iss` of its tokens, exactly.' }),
+    jwks_url: nullable(Type.String({ description: 'Null: by discovery.' })),
+    audience: Type.String({ description: 'The only `aud` accepted.' }),
+    subject_pattern: Type.String({ description: 'What the `sub` must be.' }),
+    claims: Type.Record(Type.String(), claimValue, {
+      description: 'Claims that the token must have, with exactly these values.',
+    }),
+    token_ttl_seconds: Type.Integer({ description: 'How long what is issued lives.' }),
+    enabled: Type.Boolean({ description: 'Whether it lets anybody in.' }),
+    created_by: Type.String({ description: 'Who made it.' }),
+    created_at: timestampText,
+    updated_at: timestampText,
+  }),
+);
 export type Federation = Static<typeof Federation>;
+
+const connectionId = described('An AppConnection, by its number or its client id.', idParam);
+
+const federationId = described('The number of a federation.', idParam);
 
 const common = {
   noun: 'federations',
+  nounDescription: 'Pipelines of CI systems act as an AppConnection, without a stored secret.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   resource: 'app-connection/{connection}',
@@ -88,8 +101,8 @@ const common = {
   body: NONE,
 } as const;
 
-const ofConnection = { params: object({ connection: idParam }) } as const;
-const ofOne = { params: object({ connection: idParam, federation_id: idParam }) } as const;
+const ofConnection = { params: object({ connection: connectionId }) } as const;
+const ofOne = { params: object({ connection: connectionId, federation_id: federationId }) } as const;
 const RIGHTS = 'It takes the right to add members to the connection’s vaults.';
 
 export const createFederation = endpoint({
@@ -118,6 +131,7 @@ export const listFederations = endpoint({
   method: 'GET',
   path: '/app-connections/{connection}/federations',
   summary: 'List the federations of an AppConnection',
+  description: 'Those that are not enabled too.',
   permission: 'federations:list',
   rate: 'read',
   audit: 'federation_listed',
@@ -135,6 +149,7 @@ export const readFederation = endpoint({
   method: 'GET',
   path: '/app-connections/{connection}/federations/{federation_id}',
   summary: 'Read a federation',
+  description: 'By its number.',
   permission: 'federations:read',
   rate: 'read',
   audit: 'federation_read',
@@ -204,14 +219,22 @@ export const exchangeToken = endpoint({
   rate: 'auth',
   audit: 'federation_exchanged',
   effect: 'change',
-  body: object({ id_token: Type.Optional(Type.String({ minLength: 1, maxLength: TOKEN_LENGTH_MAX })) }),
+  body: object({
+    id_token: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: TOKEN_LENGTH_MAX,
+        description: 'The token of the pipeline, unless it is sent as a bearer token.',
+      }),
+    ),
+  }),
   status: 200,
   output: object({
-    certificate: Type.String(),
+    certificate: Type.String({ description: 'A client certificate, in PEM.' }),
     private_key: Type.String({ description: 'Shown once, kept nowhere.' }),
-    ca_chain: Type.String(),
-    client_id: Type.String(),
-    access_token: Type.String(),
+    ca_chain: Type.String({ description: 'What it chains to, in PEM.' }),
+    client_id: Type.String({ description: 'The client id of the AppConnection.' }),
+    access_token: Type.String({ description: 'Send it as a bearer token.' }),
     expires_at: timestampText,
   }),
   errors: ['LOGIN_DENIED', 'JWKS_KEY_NOT_FOUND', 'IP_NOT_ALLOWED', 'DPOP_REQUIRED', 'INVALID_DPOP_PROOF'],

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -13,16 +14,24 @@ import {
   userIdOrEmail,
 } from '../../kernel/wire.ts';
 
-export const Group = object({
-  id: id('group'),
-  name: Type.String(),
-  description: Type.String(),
-  members_count: Type.Integer(),
-  created_at: timestampText,
-});
+export const Group = named(
+  'Group',
+  'People who get the same rights together.',
+  object({
+    id: id('group'),
+    name: Type.String({ description: 'Its name, which never changes.' }),
+    description: Type.String({ description: 'What it is for.' }),
+    members_count: Type.Integer({ description: 'How many people are in it.' }),
+    created_at: timestampText,
+  }),
+);
 export type Group = Static<typeof Group>;
 
-export const GroupMember = object({ group_id: id('group'), user_id: id('user'), added_at: timestampText });
+export const GroupMember = named(
+  'GroupMember',
+  'A person in a group.',
+  object({ group_id: id('group'), user_id: id('user'), added_at: timestampText }),
+);
 export type GroupMember = Static<typeof GroupMember>;
 
 /** PostgreSQL cannot store NUL. */
@@ -30,6 +39,7 @@ const description = freeText(512, 'What it is for.');
 
 const common = {
   noun: 'groups',
+  nounDescription: 'People who get rights together.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -46,6 +56,7 @@ export const createGroup = endpoint({
   method: 'POST',
   path: '/v1/groups',
   summary: 'Make a group of people',
+  description: 'It gives nobody any rights until a policy is attached to it or it is let into a vault.',
   permission: 'groups:create',
   resource: 'group',
   rate: 'write',
@@ -65,6 +76,7 @@ export const listGroups = endpoint({
   method: 'GET',
   path: '/v1/groups',
   summary: 'List the groups of the tenant',
+  description: 'With how many people are in each.',
   permission: 'groups:list',
   resource: 'group',
   rate: 'read',
@@ -84,6 +96,7 @@ export const readGroup = endpoint({
   method: 'GET',
   path: '/v1/groups/{group_id}',
   summary: 'Read one group',
+  description: 'By id or by name.',
   permission: 'groups:read',
   resource: 'group/{group_id}',
   rate: 'read',
@@ -145,6 +158,7 @@ export const addGroupMember = endpoint({
   method: 'POST',
   path: '/v1/groups/{group_id}/members',
   summary: 'Put a person into a group',
+  description: 'Needs approval if the group has rights: they are theirs from the next request on, on every node.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -165,6 +179,7 @@ export const listGroupMembers = endpoint({
   method: 'GET',
   path: '/v1/groups/{group_id}/members',
   summary: 'List the people in a group',
+  description: 'By id; `GET /v1/users/{user_id}` says who they are.',
   permission: 'groups:read',
   resource: 'group/{group_id}',
   rate: 'read',
@@ -184,6 +199,8 @@ export const removeGroupMember = endpoint({
   method: 'DELETE',
   path: '/v1/groups/{group_id}/members/{user_id}',
   summary: 'Take a person out of a group',
+  description:
+    'What they could do as a member they cannot from the next request on, on every node. Needs approval if the group has rights.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',

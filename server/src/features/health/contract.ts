@@ -1,10 +1,12 @@
 import { Type } from 'typebox';
 import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described } from '../../kernel/named-schemas.ts';
 import { WARNING_CODES } from '../../kernel/start-warnings.ts';
 import { object, oneOf } from '../../kernel/wire.ts';
 
 const common = {
   noun: 'operations',
+  nounDescription: 'For who runs the service: whether it is alive and ready, and how it does.',
   tier: NONE,
   region: 'local',
   approval: NONE,
@@ -27,7 +29,8 @@ export const health = endpoint({
   method: 'GET',
   path: '/health',
   summary: 'Whether the process is alive',
-  output: object({ status: oneOf(['ok']) }),
+  description: 'It asks nothing of the database: for what restarts a process that hangs.',
+  output: object({ status: oneOf(['ok'], 'It answers at all.') }),
   raw: NONE,
   errors: [],
 });
@@ -43,8 +46,11 @@ export const ready = endpoint({
     '503 while the database cannot be reached, the audit log cannot be written, the clock of the node differs from the database’s, or the process is shutting down. ' +
     '`details.warnings` names what an operator should mend; the log of the start says how.',
   output: object({
-    status: oneOf(['ready']),
-    details: object({ warnings: Type.Array(oneOf(WARNING_CODES)) }),
+    status: oneOf(['ready'], 'It can answer requests.'),
+    details: described(
+      'What else there is to say.',
+      object({ warnings: Type.Array(oneOf(WARNING_CODES), { description: 'What an operator should mend.' }) }),
+    ),
   }),
   raw: NONE,
   errors: [],

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described } from '../../kernel/named-schemas.ts';
 import { Deleted, idParam, nullable, object, timestampText } from '../../kernel/wire.ts';
 
 /** Six digits from an authenticator, or one of the recovery codes. */
@@ -10,8 +11,11 @@ export const otpText = Type.String({
   description: 'Six digits from the authenticator, or a recovery code.',
 });
 
+const userId = described('The id of a person, `user_…`.', idParam);
+
 const common = {
   noun: 'mfa',
+  nounDescription: 'Second factors of people.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -31,6 +35,7 @@ export const readMfa = endpoint({
   method: 'GET',
   path: '/auth/mfa',
   summary: 'Whether you have a second factor',
+  description: 'Also says how many recovery codes are left.',
   permission: 'mfa:read',
   resource: 'self/mfa',
   rate: 'read',
@@ -39,8 +44,14 @@ export const readMfa = endpoint({
   body: NONE,
   status: 200,
   output: object({
-    totp: object({ enrolled: Type.Boolean(), confirmed_at: nullable(timestampText) }),
-    recovery_codes_left: Type.Integer(),
+    totp: described(
+      'The authenticator app.',
+      object({
+        enrolled: Type.Boolean({ description: 'Whether there is one that was confirmed.' }),
+        confirmed_at: nullable(timestampText),
+      }),
+    ),
+    recovery_codes_left: Type.Integer({ description: 'How many can still be used.' }),
   }),
   errors: [],
 });
@@ -60,7 +71,10 @@ export const enrolTotp = endpoint({
   effect: 'change',
   body: NONE,
   status: 201,
-  output: object({ secret: Type.String(), otpauth_uri: Type.String() }),
+  output: object({
+    secret: Type.String({ description: 'For the app, in base32. Shown once.' }),
+    otpauth_uri: Type.String({ description: 'The same as a URI, for a QR code.' }),
+  }),
   errors: ['ALREADY_EXISTS'],
 });
 
@@ -80,7 +94,10 @@ export const confirmTotp = endpoint({
   effect: 'change',
   body: object({ otp: otpText }),
   status: 200,
-  output: object({ confirmed_at: timestampText, recovery_codes: Type.Array(Type.String()) }),
+  output: object({
+    confirmed_at: timestampText,
+    recovery_codes: Type.Array(Type.String(), { description: 'Shown once; each works once.' }),
+  }),
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LOGIN_DENIED'],
 });
 
@@ -117,7 +134,7 @@ export const resetMfa = endpoint({
   approval: 'mfa_disable',
   audit: 'mfa:reset',
   effect: 'change',
-  params: object({ user_id: idParam }),
+  params: object({ user_id: userId }),
   body: NONE,
   status: 200,
   output: Deleted,
@@ -138,7 +155,7 @@ export const trustMfa = endpoint({
   approval: 'rbac_change',
   audit: 'mfa:trust',
   effect: 'change',
-  params: object({ user_id: idParam }),
+  params: object({ user_id: userId }),
   body: NONE,
   status: 200,
   output: object({ trusted_at: timestampText }),

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { PolicyDocument } from '../../kernel/authz/policy.ts';
+import { PolicyDocument, PolicyEffect } from '../../kernel/authz/policy.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -20,46 +21,77 @@ import {
 const NUMBER_MAX = 999_999_999_999_999;
 
 /** Exactly one of them says who. */
-export const PolicyPrincipal = object({
-  group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
-  user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
-  app_connection: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1, maximum: NUMBER_MAX }), Type.String({ minLength: 1, maxLength: 64 })], {
-      description: 'An AppConnection, by its number or client id.',
-    }),
-  ),
-});
+export const PolicyPrincipal = named(
+  'PolicyPrincipal',
+  'Whom a policy counts for: exactly one of the three.',
+  object({
+    group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
+    user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
+    app_connection: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 1, maximum: NUMBER_MAX }), Type.String({ minLength: 1, maxLength: 64 })], {
+        description: 'An AppConnection, by its number or client id.',
+      }),
+    ),
+  }),
+);
 export type PolicyPrincipal = Static<typeof PolicyPrincipal>;
 
-const Attachment = object({
-  principal: object({ kind: oneOf(['group', 'user', 'app_connection']), id: Type.String() }),
-  attached_at: timestampText,
-});
-
-export const Policy = object({
-  id: id('policy'),
-  name: Type.String(),
-  description: Type.String(),
-  document: PolicyDocument,
-  version: Type.Integer({
-    description: 'Grows with every change; send it as expected_version to change only what you read.',
+const AttachedPrincipal = named(
+  'AttachedPrincipal',
+  'Whom a policy counts for.',
+  object({
+    kind: oneOf(['group', 'user', 'app_connection'], 'Which of them it is.'),
+    id: Type.String({ description: 'Its id.' }),
   }),
-  created_at: timestampText,
-  updated_at: timestampText,
-});
+);
+
+const Attachment = named(
+  'PolicyAttachment',
+  'That a policy counts for somebody.',
+  object({
+    principal: AttachedPrincipal,
+    attached_at: timestampText,
+  }),
+);
+
+export const Policy = named(
+  'Policy',
+  'A policy: what it allows and denies to whom it is attached to.',
+  object({
+    id: id('policy'),
+    name: Type.String({ description: 'Its name, which never changes.' }),
+    description: Type.String({ description: 'What it is for.' }),
+    document: PolicyDocument,
+    version: Type.Integer({
+      description: 'Grows with every change; send it as expected_version to change only what you read.',
+    }),
+    created_at: timestampText,
+    updated_at: timestampText,
+  }),
+);
 export type Policy = Static<typeof Policy>;
 
-const PolicyDetail = object({ ...Policy.properties, attachments: Type.Array(Attachment) });
+const PolicyDetail = named(
+  'PolicyDetail',
+  'A policy with whom it is attached to.',
+  object({ ...Policy.properties, attachments: Type.Array(Attachment) }),
+);
 
 const description = freeText(512, 'What it is for.');
 const nameParam = object({ name: idParamOrName() });
 
 function idParamOrName() {
-  return Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' });
+  return Type.String({
+    minLength: 1,
+    maxLength: 64,
+    pattern: '^[A-Za-z0-9._-]+$',
+    description: 'A policy, by its name or its id.',
+  });
 }
 
 const common = {
   noun: 'policies',
+  nounDescription: 'What is allowed and denied, on what and under which conditions, and to whom that is attached.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -96,6 +128,7 @@ export const listPolicies = endpoint({
   method: 'GET',
   path: '/v1/policies',
   summary: 'List the policies of the tenant',
+  description: 'With their documents, but not with whom they are attached to.',
   permission: 'policies:list',
   resource: 'policy',
   rate: 'read',
@@ -115,6 +148,7 @@ export const readPolicy = endpoint({
   method: 'GET',
   path: '/v1/policies/{name}',
   summary: 'Read a policy and what it is attached to',
+  description: 'By its name or its id.',
   permission: 'policies:read',
   resource: 'policy/{name}',
   rate: 'read',
@@ -145,7 +179,7 @@ export const updatePolicy = endpoint({
   body: object({
     description: Type.Optional(description),
     document: PolicyDocument,
-    expected_version: Type.Optional(Type.Integer({ minimum: 1 })),
+    expected_version: Type.Optional(Type.Integer({ minimum: 1, description: 'Only if this is still its version.' })),
   }),
   status: 200,
   output: Policy,
@@ -158,6 +192,7 @@ export const deletePolicy = endpoint({
   method: 'DELETE',
   path: '/v1/policies/{name}',
   summary: 'Remove a policy that is attached to nobody',
+  description: 'Detach it first: one that still counts for somebody is IN_USE.',
   permission: 'policies:delete',
   resource: 'policy/{name}',
   rate: 'write',
@@ -178,7 +213,11 @@ const attachmentChange = {
   rate: 'write',
   effect: 'change',
   params: nameParam,
-  body: object({ principal: PolicyPrincipal }),
+  body: named(
+    'PolicyAttachmentInput',
+    'Whom the policy is to count for, or no longer.',
+    object({ principal: PolicyPrincipal }),
+  ),
   status: 200,
 } as const;
 
@@ -187,9 +226,10 @@ export const attachPolicy = endpoint({
   name: 'attachPolicy',
   path: '/v1/policies/{name}/attach',
   summary: 'Let a policy count for a group, a user or an AppConnection',
+  description: 'Counts from the next request on, on every node. Needs approval.',
   permission: 'policies:attach',
   audit: 'policies:attach',
-  output: object({ policy: Type.String(), ...Attachment.properties }),
+  output: object({ policy: Type.String({ description: 'Its name.' }), ...Attachment.properties }),
   errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
 });
 
@@ -198,9 +238,10 @@ export const detachPolicy = endpoint({
   name: 'detachPolicy',
   path: '/v1/policies/{name}/detach',
   summary: 'Let a policy count no longer',
+  description: 'Counts no longer from the next request on, on every node. Needs approval.',
   permission: 'policies:detach',
   audit: 'policies:detach',
-  output: object({ policy: Type.String(), principal: Attachment.properties.principal }),
+  output: object({ policy: Type.String({ description: 'Its name.' }), principal: Attachment.properties.principal }),
   errors: ['NOT_FOUND'],
 });
 
@@ -209,6 +250,16 @@ const SIMULATED = {
   action: 'secrets:read',
   resource: 'vault/payments/database/password',
 };
+
+const MatchedStatement = named(
+  'MatchedStatement',
+  'A statement that has something to say about what is asked.',
+  object({
+    policy: Type.String({ description: 'Its name.' }),
+    sid: nullable(Type.String({ description: 'The name of the statement, if it has one.' })),
+    effect: PolicyEffect,
+  }),
+);
 
 export const simulatePolicy = endpoint({
   ...common,
@@ -225,28 +276,31 @@ export const simulatePolicy = endpoint({
   effect: 'read',
   params: NONE,
   body: objectWithExamples([SIMULATED], {
-    policy: Type.Optional(resourceName),
+    policy: Type.Optional(described('A policy, by name.', resourceName)),
     document: Type.Optional(PolicyDocument),
     principal: Type.Optional(PolicyPrincipal),
-    action: Type.String({ minLength: 3, maxLength: 128 }),
-    resource: Type.String({ minLength: 1, maxLength: 1200 }),
+    action: Type.String({ minLength: 3, maxLength: 128, description: 'For example secrets:read.' }),
+    resource: Type.String({ minLength: 1, maxLength: 1200, description: 'For example vault/payments/db/password.' }),
     context: Type.Optional(
-      object({
-        ip: Type.Optional(Type.String({ maxLength: 64 })),
-        mfa: Type.Optional(Type.Boolean()),
-        time: Type.Optional(Type.String({ format: 'date-time', maxLength: 40 })),
-        environment: Type.Optional(environmentText),
-        tags: Type.Optional(Type.Array(Type.String({ maxLength: 128 }), { maxItems: 64 })),
-      }),
+      described(
+        'The circumstances of the request.',
+        object({
+          ip: Type.Optional(Type.String({ maxLength: 64, description: 'Where it comes from.' })),
+          mfa: Type.Optional(Type.Boolean({ description: 'Whether a second factor was shown.' })),
+          time: Type.Optional(Type.String({ format: 'date-time', maxLength: 40, description: 'When.' })),
+          environment: Type.Optional(environmentText),
+          tags: Type.Optional(
+            Type.Array(Type.String({ maxLength: 128 }), { maxItems: 64, description: 'Tags of the vault or secret.' }),
+          ),
+        }),
+      ),
     ),
   }),
   status: 200,
   output: object({
-    decision: oneOf(['allow', 'deny']),
-    reason: Type.String(),
-    matched: Type.Array(
-      object({ policy: Type.String(), sid: nullable(Type.String()), effect: oneOf(['allow', 'deny']) }),
-    ),
+    decision: described('What would be decided.', PolicyEffect),
+    reason: Type.String({ description: 'In words.' }),
+    matched: Type.Array(MatchedStatement),
   }),
   errors: ['NOT_FOUND'],
 });

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   freeText,
   idParam,
@@ -26,7 +27,11 @@ export const MESSAGE_BYTES_MAX = 1_048_576;
 /** A character may be written as six (`\u0041`), and there is a signature and a key beside the message. */
 const MESSAGE_BODY_BYTES_MAX = 6 * MESSAGE_BYTES_MAX + BODY_BYTES_DEFAULT;
 
-const kemAlgorithm = oneOf(KEM_ALGORITHMS, 'Which classical algorithm stands beside ML-KEM-768.');
+const kemAlgorithm = named(
+  'KemAlgorithm',
+  'Which classical algorithm stands beside ML-KEM-768.',
+  oneOf(KEM_ALGORITHMS),
+);
 const keyIdIn = Type.String({ minLength: 1, maxLength: KEY_ID_LENGTH_MAX, description: 'Which key, by its id.' });
 const publicKeyIn = Type.String({
   minLength: 1,
@@ -43,17 +48,25 @@ const digest = Type.String({
   description: 'Or the SHA-512 of what is signed, in base64: for bytes that are no text, or too many to send.',
 });
 
-export const PqcKey = object({
-  key_id: Type.String(),
-  algorithm: oneOf(ALGORITHMS),
-  version: Type.Integer(),
-  public_key: Type.String({ description: 'In base64: the part for ML-KEM or ML-DSA, then the classical one.' }),
-  created_at: timestampText,
-});
+const PqcAlgorithm = named('PqcAlgorithm', 'What the key is for: wrapping keys, or signing.', oneOf(ALGORITHMS));
+
+export const PqcKey = named(
+  'PqcKey',
+  'A public key of the tenant.',
+  object({
+    key_id: Type.String({ description: 'The id of the key.' }),
+    algorithm: PqcAlgorithm,
+    version: Type.Integer({ description: 'Counted up from 1 for each algorithm.' }),
+    public_key: Type.String({ description: 'In base64: the part for ML-KEM or ML-DSA, then the classical one.' }),
+    created_at: timestampText,
+  }),
+);
 export type PqcKey = Static<typeof PqcKey>;
 
 const common = {
   noun: 'pqc',
+  nounDescription:
+    'Hybrid post-quantum cryptography: keys are wrapped, and messages signed, by two algorithms at once.',
   credentials: ANY_CALLER,
   tenant: 'own',
   tier: NONE,
@@ -115,7 +128,7 @@ export const unwrapKey = endpoint({
   }),
   output: object({
     algorithm: kemAlgorithm,
-    key_id: Type.String(),
+    key_id: Type.String({ description: 'The id of the key.' }),
     key: Type.String({ description: 'The 32 bytes in base64.' }),
   }),
   errors: ['DECRYPT_FAILED'],
@@ -138,8 +151,8 @@ export const dualSign = endpoint({
   audit: 'pqc:sign',
   body: object({ message: Type.Optional(message), digest: Type.Optional(digest) }),
   output: object({
-    algorithm: oneOf([SIGNATURE_ALGORITHM]),
-    key_id: Type.String(),
+    algorithm: oneOf([SIGNATURE_ALGORITHM], 'How it is signed.'),
+    key_id: Type.String({ description: 'The id of the key.' }),
     signature: Type.String({ description: 'In base64: 3,309 bytes of ML-DSA, then 384 of RSA-PSS.' }),
     public_key: Type.String({ description: 'In base64: who keeps it can verify without the service.' }),
   }),
@@ -165,9 +178,9 @@ export const dualVerify = endpoint({
   }),
   output: object({
     valid: Type.Boolean({ description: 'Both halves hold.' }),
-    rsa_pss_valid: Type.Boolean(),
-    ml_dsa_valid: Type.Boolean(),
-    key_id: Type.String(),
+    rsa_pss_valid: Type.Boolean({ description: 'The half of RSA-PSS holds.' }),
+    ml_dsa_valid: Type.Boolean({ description: 'The half of ML-DSA holds.' }),
+    key_id: Type.String({ description: 'The id of the key.' }),
   }),
   errors: ['NOT_FOUND'],
 });
@@ -178,10 +191,11 @@ export const listPqcKeys = endpoint({
   method: 'GET',
   path: '/pqc/keys',
   summary: 'List the public keys of the tenant, every version',
+  description: 'Whoever has them can wrap for the tenant, and verify what it signed, without the service.',
   permission: 'pqc:list',
   resource: 'pqc/keys',
   audit: 'pqc:list',
-  query: object({ ...pageQuery, algorithm: Type.Optional(oneOf(ALGORITHMS)) }),
+  query: object({ ...pageQuery, algorithm: Type.Optional(described('Only keys of this algorithm.', PqcAlgorithm)) }),
   body: NONE,
   output: object({ keys: Type.Array(PqcKey), next_cursor: nextCursor }),
   errors: [],
@@ -193,10 +207,11 @@ export const readPqcKey = endpoint({
   method: 'GET',
   path: '/pqc/keys/{key_id}',
   summary: 'Read one public key',
+  description: 'By its id, of any version.',
   permission: 'pqc:read_metadata',
   resource: 'pqc/keys',
   audit: 'pqc:read',
-  params: object({ key_id: idParam }),
+  params: object({ key_id: described('The id of the key.', idParam) }),
   body: NONE,
   output: PqcKey,
   errors: ['NOT_FOUND'],
@@ -217,7 +232,7 @@ export const rotatePqcKey = endpoint({
   rate: 'rotate',
   audit: 'pqc:rotate',
   effect: 'change',
-  body: object({ algorithm: oneOf(ALGORITHMS), reason: Type.Optional(freeText(1024, 'Why, for the audit log.')) }),
+  body: object({ algorithm: PqcAlgorithm, reason: Type.Optional(freeText(1024, 'Why, for the audit log.')) }),
   status: 201,
   output: PqcKey,
   errors: ['IN_USE'],

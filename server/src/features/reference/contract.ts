@@ -6,6 +6,7 @@ import { object } from '../../kernel/wire.ts';
 const PUBLIC_FILE = {
   method: 'GET',
   noun: 'reference',
+  nounDescription: 'What this API is, for people and for tools.',
   credentials: 'public',
   tenant: 'none',
   permission: 'none',
@@ -45,6 +46,7 @@ export const getOpenApi = endpoint({
   summary: 'The OpenAPI document',
   description: 'Describes every endpoint of this version in OpenAPI 3.1, for generators of clients and for tools.',
   raw: 'application/json; charset=utf-8',
+  rawSchema: Type.Record(Type.String(), Type.Unknown(), { description: 'An OpenAPI 3.1 document.' }),
 });
 
 export const getDocs = endpoint({
@@ -88,6 +90,7 @@ export const getDocsStyle = endpoint({
   name: 'getDocsStyle',
   path: '/docs/style.css',
   summary: 'Style sheet of the reference',
+  description: 'Part of the pages at `/docs`.',
   raw: 'text/css; charset=utf-8',
 });
 
@@ -96,5 +99,6 @@ export const getDocsScript = endpoint({
   name: 'getDocsScript',
   path: '/docs/script.js',
   summary: 'Script of the reference',
+  description: 'Part of the pages at `/docs`; they work without it.',
   raw: 'text/javascript; charset=utf-8',
 });

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { named } from '../../kernel/named-schemas.ts';
 import { id, nextCursor, object, oneOf, pageQuery } from '../../kernel/wire.ts';
 import { vaultName } from '../vaults/index.ts';
 
@@ -17,6 +18,17 @@ const common = {
   bodyBytesMax: BODY_BYTES_DEFAULT,
   status: 200,
 } as const;
+
+const SearchMatch = named(
+  'SearchMatch',
+  'A secret whose value contains the text.',
+  object({
+    id: id('sec'),
+    path: Type.String({ description: 'Where it is in the vault.' }),
+    type: Type.String({ description: 'What kind of secret it is.' }),
+    version: Type.Integer({ description: 'The newest version.' }),
+  }),
+);
 
 export const searchSecrets = endpoint({
   ...common,
@@ -39,11 +51,36 @@ export const searchSecrets = endpoint({
     cursor: pageQuery.cursor,
   }),
   output: object({
-    matches: Type.Array(object({ id: id('sec'), path: Type.String(), type: Type.String(), version: Type.Integer() })),
+    matches: Type.Array(SearchMatch),
     next_cursor: nextCursor,
   }),
   errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
 });
+
+const CollidingSecret = named(
+  'CollidingSecret',
+  'One of the secrets that collide.',
+  object({
+    id: id('sec'),
+    vault: Type.String({ description: 'The name of its vault.' }),
+    path: Type.String({ description: 'Where it is in the vault.' }),
+  }),
+);
+
+const Collision = named(
+  'Collision',
+  'Secrets of several vaults with one path, or with one value.',
+  object({
+    kind: oneOf(['path', 'value'], 'What they have in common.'),
+    path: Type.String({ description: 'The common path; of equal values, that of the first.' }),
+    vaults: Type.Array(Type.String(), { description: 'At most 50 of them.' }),
+    vaults_total: Type.Integer({ description: 'How many there are.' }),
+    secrets: Type.Array(CollidingSecret, {
+      description: 'At most 50 of them.',
+    }),
+    secrets_total: Type.Integer({ description: 'How many there are; of one value at most 8,000 are looked at.' }),
+  }),
+);
 
 export const listCollisions = endpoint({
   ...common,
@@ -62,18 +99,7 @@ export const listCollisions = endpoint({
   query: object(pageQuery),
   body: NONE,
   output: object({
-    collisions: Type.Array(
-      object({
-        kind: oneOf(['path', 'value']),
-        path: Type.String({ description: 'The common path; of equal values, that of the first.' }),
-        vaults: Type.Array(Type.String(), { description: 'At most 50 of them.' }),
-        vaults_total: Type.Integer({ description: 'How many there are.' }),
-        secrets: Type.Array(object({ id: id('sec'), vault: Type.String(), path: Type.String() }), {
-          description: 'At most 50 of them.',
-        }),
-        secrets_total: Type.Integer({ description: 'How many there are; of one value at most 8,000 are looked at.' }),
-      }),
-    ),
+    collisions: Type.Array(Collision),
     total: Type.Integer({ description: 'How many there are on all pages.' }),
     complete: Type.Boolean({
       description:

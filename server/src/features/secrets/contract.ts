@@ -1,11 +1,10 @@
-import Type, { type Static } from 'typebox';
-import { ENVIRONMENTS, environmentText } from '../../kernel/authz/environment.ts';
+import Type from 'typebox';
+import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
-  freeText,
   id,
-  lineOfText,
   nextCursor,
   nullable,
   object,
@@ -14,154 +13,34 @@ import {
   pageQuery,
   timestampText,
 } from '../../kernel/wire.ts';
-import { Tags, tagText, vaultName } from '../vaults/index.ts';
+import { tagText, vaultName } from '../vaults/index.ts';
+import {
+  expectedVersion,
+  Generator,
+  ListedSecret,
+  Metadata,
+  MetadataChange,
+  MetadataInput,
+  OPERATIONS,
+  Protection,
+  pathText,
+  Rotation,
+  reason,
+  Secret,
+  SecretWithValue,
+  secretParams,
+  typeText,
+  VALUE_BODY_BYTES_MAX,
+  value,
+  vaultParam,
+  versionNumber,
+} from './schemas.ts';
 
-export const VALUE_BYTES_MAX = 1024 * 1024;
-/** In JSON a byte may take six characters (`\u0001`). */
-export const VALUE_BODY_BYTES_MAX = 6 * VALUE_BYTES_MAX + BODY_BYTES_DEFAULT;
-/** Beside description, owner and tags. */
-export const METADATA_KEYS_MAX = 64;
-export const METADATA_BYTES_MAX = 4096;
-export const PROTECTIONS = ['standard', 'fortress'] as const;
-export const OPERATIONS = ['create', 'update', 'rotate', 'rollback', 'promote', 'copy'] as const;
-
-/** The form is checked by the rules of paths, with their reasons; this only bounds it. */
-export const pathText = Type.String({ minLength: 1, maxLength: 1024, description: 'segment/segment/…' });
-const typeText = Type.String({
-  pattern: '^[a-z][a-z0-9_]{0,63}$',
-  description: 'api_key, password, token, database, …',
-});
-const value = Type.String({
-  maxLength: VALUE_BYTES_MAX,
-  description: 'At most 1 MiB; may be empty where the type has no rule against it.',
-});
-const reason = lineOfText({ maxLength: 512 }, 'Why; kept with the version.');
-
-const furtherText = freeText(1024, 'Anything else.');
-const METADATA_FORM = { maxProperties: METADATA_KEYS_MAX + 3, propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } };
-
-const MetadataInput = Type.Object(
-  {
-    description: Type.Optional(freeText(1024, 'What it is.')),
-    owner: Type.Optional(lineOfText({ maxLength: 254 }, 'Who answers for it.')),
-    tags: Type.Optional(Tags),
-  },
-  { ...METADATA_FORM, additionalProperties: furtherText },
-);
-export type MetadataInput = Static<typeof MetadataInput>;
-
-/** Of a change: what is left out stays as it is. */
-const MetadataChange = Type.Object(
-  {
-    description: Type.Optional(nullable(MetadataInput.properties.description)),
-    owner: Type.Optional(nullable(MetadataInput.properties.owner)),
-    tags: Type.Optional(nullable(Tags)),
-  },
-  {
-    ...METADATA_FORM,
-    additionalProperties: nullable(furtherText),
-    description: 'Keys given replace, null removes, others stay.',
-  },
-);
-export type MetadataChange = Static<typeof MetadataChange>;
-
-const Metadata = Type.Object(
-  { tags: Type.Array(Type.String()), description: Type.Optional(Type.String()), owner: Type.Optional(Type.String()) },
-  { additionalProperties: Type.String() },
-);
-export type Metadata = Static<typeof Metadata>;
-
-/** How a new value is made. What is left out is as the secret's type has it. */
-export const Generator = object({
-  length: Type.Optional(
-    Type.Integer({ minimum: 8, maximum: 512, description: 'Random characters, not counting the prefix.' }),
-  ),
-  charset: Type.Optional(
-    oneOf(
-      ['alphanumeric', 'ascii', 'hex', 'base64url', 'digits'],
-      'Which characters; `ascii` is letters, digits and `-._~`, beginning with a letter or digit.',
-    ),
-  ),
-  prefix: Type.Optional(
-    Type.String({ maxLength: 32, pattern: '^[A-Za-z0-9_.-]*$', description: 'What the value begins with.' }),
-  ),
-  require_each_class: Type.Optional(
-    Type.Boolean({ description: 'At least one of each class of the charset: lower case, upper case, digit, symbol.' }),
-  ),
-});
-export type Generator = Static<typeof Generator>;
-
-export const Rotation = object({
-  interval_days: Type.Integer({ minimum: 1, maximum: 3650 }),
-  generator: Type.Optional(Generator),
-  backend: Type.Optional(
-    object({
-      kind: oneOf(
-        ['postgres_role'],
-        'postgres_role: changes the password of the role in the value of a database secret.',
-      ),
-    }),
-  ),
-});
-export type Rotation = Static<typeof Rotation>;
-
-const summary = {
-  id: id('sec'),
-  secret_id: Type.Integer({ description: 'The same secret as an integer.' }),
-  path: Type.String(),
-  type: Type.String(),
-  environment: oneOf(ENVIRONMENTS),
-  protection: oneOf(PROTECTIONS),
-  version: Type.Integer(),
-  metadata: Metadata,
-  created_at: timestampText,
-  updated_at: timestampText,
-  rotated_at: nullable(timestampText),
-  next_rotation: nullable(timestampText),
-};
-const SecretSummary = object(summary);
-export type SecretSummary = Static<typeof SecretSummary>;
-
-const ListedSecret = object({
-  ...summary,
-  metadata: nullable({
-    ...Metadata,
-    description: 'Null where you may list the secret, but read neither it nor its metadata.',
-  }),
-  deleted_at: Type.Optional({ ...timestampText, description: 'Only of what is deleted.' }),
-});
-export type ListedSecret = Static<typeof ListedSecret>;
-
-export const Secret = object({
-  ...summary,
-  vault: Type.String(),
-  rotation: nullable(Rotation),
-  rotation_status: nullable(
-    object({
-      rotation_id: id('rotation'),
-      status: oneOf(['in_progress', 'completed', 'failed']),
-      failure: Type.String(),
-    }),
-  ),
-});
-export type Secret = Static<typeof Secret>;
-
-const SecretWithValue = object({ ...Secret.properties, value: Type.String() });
-
-/** What a 32-bit column holds. */
-export const VERSION_MAX = 2 ** 31 - 1;
-const versionNumber = Type.Integer({ minimum: 1, maximum: VERSION_MAX });
-const vaultParam = object({ vault: vaultName });
-const secretParams = object({ vault: vaultName, path: pathText });
-const expectedVersion = Type.Optional(
-  Type.Integer({
-    minimum: 1,
-    description: 'Only if this is still the newest version; `If-Match: "v3"` says the same.',
-  }),
-);
+export * from './schemas.ts';
 
 const common = {
   noun: 'secrets',
+  nounDescription: 'Values with their versions: stored, read, rotated, moved, searched.',
   credentials: ANY_CALLER,
   tenant: 'own',
   resource: 'loaded',
@@ -213,6 +92,7 @@ export const createSecret = endpoint({
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets',
   summary: 'Make a secret',
+  description: 'With `value`, or with a `generator` that makes one. It is version 1.',
   permission: 'secrets:create',
   audit: 'secrets:create',
   plaintext: true,
@@ -225,8 +105,10 @@ export const createSecret = endpoint({
     generator: Type.Optional(Generator),
     metadata: Type.Optional(MetadataInput),
     environment: Type.Optional(environmentText),
-    protection: Type.Optional(oneOf(PROTECTIONS, 'fortress: its own key, and a fresh second factor for each use.')),
-    promote: Type.Optional(Type.Boolean()),
+    protection: Type.Optional(Protection),
+    promote: Type.Optional(
+      Type.Boolean({ description: 'Lets a secret without an environment into a production vault.' }),
+    ),
     rotation: Type.Optional(Rotation),
     reason: Type.Optional(reason),
   }),
@@ -240,11 +122,13 @@ export const readSecret = endpoint({
   name: 'readSecret',
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Read a secret, decrypted',
+  description:
+    'The newest version unless `version` says otherwise. A fortress secret takes a second factor shown just now.',
   permission: 'secrets:read',
   audit: 'secrets:read',
   plaintext: true,
   params: secretParams,
-  query: object({ version: Type.Optional(versionNumber) }),
+  query: object({ version: Type.Optional(described('Which version; the newest unless given.', versionNumber)) }),
   output: SecretWithValue,
   errors: [...MISSING, 'VERSION_NOT_FOUND', 'MFA_REQUIRED'],
 });
@@ -256,6 +140,8 @@ export const updateSecret = endpoint({
   method: 'PUT',
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Change a secret’s value, metadata or rotation; each change is a new version',
+  description:
+    'What is left out stays as it is. `expected_version` or `If-Match` guards against changes that you did not see.',
   permission: 'secrets:update',
   audit: 'secrets:update',
   plaintext: true,
@@ -285,12 +171,13 @@ export const deleteSecret = endpoint({
   method: 'DELETE',
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Delete a secret; it can be restored while the plan keeps it',
+  description: 'Its path is free at once. `purge_at` says until when it can be restored.',
   permission: 'secrets:delete',
   audit: 'secrets:delete',
   output: object({
     ...Deleted.properties,
     id: id('sec'),
-    path: Type.String(),
+    path: Type.String({ description: 'Where it was.' }),
     deleted_at: timestampText,
     purge_at: timestampText,
   }),
@@ -303,6 +190,7 @@ export const restoreSecret = endpoint({
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/restore',
   summary: 'Undo the latest deletion at this path, or that of one secret',
+  description: 'It comes back with all its versions, if no other secret is at its path by now.',
   permission: 'secrets:restore',
   audit: 'secrets:restore',
   body: objectWithExamples([{}], {
@@ -317,28 +205,43 @@ export const restoreSecret = endpoint({
   errors: [...MISSING, 'SECRET_ALREADY_EXISTS', 'MFA_REQUIRED'],
 });
 
+const VersionAuthor = named(
+  'VersionAuthor',
+  'Who made a version.',
+  object({
+    kind: Type.String({ description: 'A user or a machine.' }),
+    id: Type.String({ description: 'The id.' }),
+    name: Type.String({ description: 'The name.' }),
+  }),
+);
+
+const SecretVersion = named(
+  'SecretVersion',
+  'A version of a secret, without its value.',
+  object({
+    version: Type.Integer({ description: 'Its number.' }),
+    operation: oneOf(OPERATIONS, 'What made it.'),
+    reason: Type.String({ description: 'Why it was made.' }),
+    restored_from: nullable(Type.Integer({ description: 'Of a rollback: the version whose value it has.' })),
+    author: VersionAuthor,
+    metadata: Metadata,
+    created_at: timestampText,
+    is_current: Type.Boolean({ description: 'Whether it is the newest.' }),
+  }),
+);
+
 export const listVersions = endpoint({
   ...reading,
   name: 'listSecretVersions',
   path: '/v1/vaults/{vault}/secrets/{path*}/versions',
   summary: 'List the versions of a secret, newest first',
+  description: 'Who made each, when and why; never values.',
   permission: 'secrets:read_metadata',
   audit: 'secrets:read_metadata',
   params: secretParams,
   query: object(pageQuery),
   output: object({
-    versions: Type.Array(
-      object({
-        version: Type.Integer(),
-        operation: oneOf(OPERATIONS),
-        reason: Type.String(),
-        restored_from: nullable(Type.Integer()),
-        author: object({ kind: Type.String(), id: Type.String(), name: Type.String() }),
-        metadata: Metadata,
-        created_at: timestampText,
-        is_current: Type.Boolean(),
-      }),
-    ),
+    versions: Type.Array(SecretVersion),
     next_cursor: nextCursor,
   }),
   errors: [...MISSING],
@@ -366,7 +269,7 @@ export const rotateSecret = endpoint({
   }),
   output: object({
     rotation_id: id('rotation'),
-    status: oneOf(['completed', 'in_progress']),
+    status: oneOf(['completed', 'in_progress'], 'Whether it is done.'),
     version: Type.Integer({ description: 'The newest version; while it is in progress, still the old one.' }),
     rotated_at: nullable(timestampText),
     next_rotation: nullable(timestampText),
@@ -388,30 +291,42 @@ export const rollbackSecret = endpoint({
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/rollback',
   summary: 'Make an older version the basis again, as a new version',
+  description: 'The new version has the value of `to_version`; no version is lost.',
   permission: 'secrets:rollback',
   audit: 'secrets:rollback',
   body: object({
-    to_version: versionNumber,
+    to_version: described('The version whose value is wanted back.', versionNumber),
     reason: Type.Optional(reason),
     expected_version: expectedVersion,
   }),
-  output: object({ ...Secret.properties, restored_from: Type.Integer() }),
+  output: object({
+    ...Secret.properties,
+    restored_from: Type.Integer({ description: 'The version whose value it has.' }),
+  }),
   errors: [...MISSING, 'VERSION_NOT_FOUND', 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
 });
 
-const relocation = {
-  ...changing,
-  method: 'POST',
-  body: object({
-    to_vault: Type.Optional(vaultName),
+const SecretRelocation = named(
+  'SecretRelocation',
+  'Where a secret goes.',
+  object({
+    to_vault: Type.Optional(described('A vault, by name; the same one unless given.', vaultName)),
     to_path: pathText,
-    promote: Type.Optional(Type.Boolean()),
+    promote: Type.Optional(
+      Type.Boolean({ description: 'Lets a secret without an environment into a production vault.' }),
+    ),
     value: Type.Optional({
       ...value,
       description:
         'In a zero-knowledge vault, and needed there: the value, sealed anew for the vault and path it goes to.',
     }),
   }),
+);
+
+const relocation = {
+  ...changing,
+  method: 'POST',
+  body: SecretRelocation,
   bodyBytesMax: VALUE_BODY_BYTES_MAX,
   output: Secret,
   errors: [...MISSING, ...FITTING, 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED', 'ZkBoundaryViolation'],

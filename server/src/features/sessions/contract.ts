@@ -1,7 +1,8 @@
 import Type from 'typebox';
-import { ROLES } from '../../kernel/authz/roles.ts';
+import { RoleName } from '../../kernel/authz/roles.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, CREDENTIAL_KINDS, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { PLANS } from '../../kernel/limits/rate-classes.ts';
+import { PlanName } from '../../kernel/limits/limit-schemas.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   emailText,
   id,
@@ -17,10 +18,15 @@ import {
 import { otpText } from '../mfa/index.ts';
 
 const INVITATION_LENGTH_MAX = 128;
-const anyPassword = Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH_MAX });
+const anyPassword = Type.String({
+  minLength: 1,
+  maxLength: PASSWORD_LENGTH_MAX,
+  description: 'The password as it is now.',
+});
 
 const common = {
   noun: 'sessions',
+  nounDescription: 'Logging in and out, and who one is.',
   tier: NONE,
   region: 'local',
   approval: NONE,
@@ -102,6 +108,7 @@ export const logout = endpoint({
   method: 'POST',
   path: '/auth/logout',
   summary: 'End this session',
+  description: 'Its token is refused from the next request on, on every node. Personal access tokens go on.',
   credentials: ['session'],
   tenant: 'own',
   permission: NONE,
@@ -115,6 +122,16 @@ export const logout = endpoint({
   errors: [],
 });
 
+const TenantWarning = named(
+  'TenantWarning',
+  'What owners and admins should know of their tenant.',
+  object({
+    code: oneOf(['two_admins', 'break_glass'], 'Stable; decide by this.'),
+    message: Type.String({ description: 'What it means and what to do.' }),
+    at: nullable(timestampText),
+  }),
+);
+
 export const readMe = endpoint({
   ...common,
   name: 'readMe',
@@ -122,6 +139,7 @@ export const readMe = endpoint({
   method: 'GET',
   path: '/auth/me',
   summary: 'Who you are, and by which credential',
+  description: 'Also says until when the credential is valid, and when a second factor was shown with it.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: NONE,
@@ -132,22 +150,31 @@ export const readMe = endpoint({
   body: NONE,
   status: 200,
   output: object({
-    user: object({ id: id('user'), email: Type.String(), name: Type.String(), role: oneOf(ROLES) }),
-    tenant: object({ id: id('tenant'), name: Type.String(), plan: oneOf(PLANS) }),
-    credential: object({
-      kind: oneOf(CREDENTIAL_KINDS),
-      id: id('token'),
-      expires_at: timestampText,
-      mfa_at: nullable(timestampText),
-    }),
-    warnings: Type.Array(
+    user: described(
+      'Who you are.',
       object({
-        code: oneOf(['two_admins', 'break_glass']),
-        message: Type.String(),
-        at: nullable(timestampText),
+        id: id('user'),
+        email: Type.String({ description: 'The address you log in with.' }),
+        name: Type.String({ description: 'What people call you.' }),
+        role: RoleName,
       }),
-      { description: 'For owners and admins: what they should know of their tenant. Empty for others.' },
     ),
+    tenant: described(
+      'The tenant you belong to.',
+      object({ id: id('tenant'), name: Type.String({ description: 'Its name.' }), plan: PlanName }),
+    ),
+    credential: described(
+      'By what you are known.',
+      object({
+        kind: oneOf(CREDENTIAL_KINDS, 'What kind of credential it is.'),
+        id: id('token'),
+        expires_at: timestampText,
+        mfa_at: nullable(timestampText),
+      }),
+    ),
+    warnings: Type.Array(TenantWarning, {
+      description: 'For owners and admins: what they should know of their tenant. Empty for others.',
+    }),
   }),
   errors: [],
 });

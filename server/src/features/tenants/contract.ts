@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { PLANS } from '../../kernel/limits/rate-classes.ts';
+import { PlanName, RateLimits } from '../../kernel/limits/limit-schemas.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   emailText,
   id,
@@ -13,23 +14,31 @@ import {
   timestampText,
 } from '../../kernel/wire.ts';
 
-const rateLimit = Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000 }));
-const rateLimits = object({ read: rateLimit, write: rateLimit, rotate: rateLimit, aggregate: rateLimit });
-const plan = oneOf(PLANS);
-const status = oneOf(['active', 'suspended']);
+const status = named(
+  'TenantStatus',
+  'Of a suspended tenant every credential is refused; nothing is deleted.',
+  oneOf(['active', 'suspended']),
+);
 
-export const Tenant = object({
-  id: id('tenant'),
-  name: Type.String(),
-  status,
-  plan,
-  rate_limits: rateLimits,
-  created_at: timestampText,
-});
+export const Tenant = named(
+  'Tenant',
+  'A tenant of the installation.',
+  object({
+    id: id('tenant'),
+    name: Type.String({ description: 'Its name.' }),
+    status,
+    plan: PlanName,
+    rate_limits: RateLimits,
+    created_at: timestampText,
+  }),
+);
 export type Tenant = Static<typeof Tenant>;
+
+const tenantId = described('The id of the tenant, `tenant_…`.', idParam);
 
 const common = {
   noun: 'tenants',
+  nounDescription: 'Who shares the installation, and the settings of each.',
   credentials: ANY_TOKEN,
   tenant: 'operator',
   tier: NONE,
@@ -56,14 +65,21 @@ export const createTenant = endpoint({
   query: NONE,
   body: object({
     name: resourceName,
-    plan: Type.Optional(oneOf(PLANS, 'starter unless given')),
-    rate_limits: Type.Optional(rateLimits),
+    plan: Type.Optional(described('starter unless given.', PlanName)),
+    rate_limits: Type.Optional(RateLimits),
     owner_email: emailText,
   }),
   status: 201,
   output: object({
     ...Tenant.properties,
-    owner: object({ id: id('user'), email: Type.String(), token: Type.String({ description: 'Shown once.' }) }),
+    owner: described(
+      'The first owner.',
+      object({
+        id: id('user'),
+        email: Type.String({ description: 'The address they log in with.' }),
+        token: Type.String({ description: 'Shown once.' }),
+      }),
+    ),
   }),
   errors: ['ALREADY_EXISTS'],
 });
@@ -74,6 +90,7 @@ export const listTenants = endpoint({
   method: 'GET',
   path: '/v1/tenants',
   summary: 'List the tenants of the installation',
+  description: 'For the tenant that runs the installation.',
   permission: 'tenants:list',
   resource: 'tenant',
   rate: 'read',
@@ -93,12 +110,13 @@ export const readTenant = endpoint({
   method: 'GET',
   path: '/v1/tenants/{tenant_id}',
   summary: 'Read one tenant',
+  description: 'For the tenant that runs the installation.',
   permission: 'tenants:read',
   resource: 'tenant/{tenant_id}',
   rate: 'read',
   audit: 'tenants:read',
   effect: 'read',
-  params: object({ tenant_id: idParam }),
+  params: object({ tenant_id: tenantId }),
   query: NONE,
   body: NONE,
   status: 200,
@@ -118,21 +136,29 @@ export const updateTenant = endpoint({
   rate: 'write',
   audit: 'tenants:update',
   effect: 'change',
-  params: object({ tenant_id: idParam }),
+  params: object({ tenant_id: tenantId }),
   query: NONE,
-  body: object({ plan: Type.Optional(plan), rate_limits: Type.Optional(rateLimits), status: Type.Optional(status) }),
+  body: object({
+    plan: Type.Optional(PlanName),
+    rate_limits: Type.Optional(RateLimits),
+    status: Type.Optional(status),
+  }),
   status: 200,
   output: Tenant,
   errors: ['NOT_FOUND'],
 });
 
-export const TenantSettings = object({
-  tenant_id: id('tenant'),
-  require_mfa: Type.Boolean({
-    description:
-      'Whoever has no second factor can only enrol one; sessions that showed none, and tokens of people who have none, do nothing else.',
+export const TenantSettings = named(
+  'TenantSettings',
+  'Settings of a tenant that its own admins change.',
+  object({
+    tenant_id: id('tenant'),
+    require_mfa: Type.Boolean({
+      description:
+        'Whoever has no second factor can only enrol one; sessions that showed none, and tokens of people who have none, do nothing else.',
+    }),
   }),
-});
+);
 export type TenantSettings = Static<typeof TenantSettings>;
 
 const own = {
@@ -152,6 +178,7 @@ export const readSettings = endpoint({
   name: 'readTenantSettings',
   method: 'GET',
   summary: 'Read the settings of your tenant',
+  description: 'What its admins decided for everybody in it.',
   permission: 'tenant_settings:read',
   rate: 'read',
   audit: 'tenant_settings:read',
@@ -172,6 +199,8 @@ export const updateSettings = endpoint({
   approval: 'mfa_disable',
   audit: 'tenant_settings:update',
   effect: 'change',
-  body: object({ require_mfa: Type.Optional(Type.Boolean()) }),
+  body: object({
+    require_mfa: Type.Optional(Type.Boolean({ description: 'Whoever has no second factor can then only enrol one.' })),
+  }),
   errors: ['MFA_REQUIRED'],
 });

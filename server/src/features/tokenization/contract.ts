@@ -6,6 +6,7 @@ import { vaultName } from '../vaults/index.ts';
 
 const common = {
   noun: 'tokenization',
+  nounDescription: 'Tokens that stand for a value, which others can pass on without seeing it.',
   method: 'POST',
   credentials: ANY_CALLER,
   tenant: 'own',
@@ -32,7 +33,7 @@ export const tokenize = endpoint({
   audit: 'secrets:tokenize',
   effect: 'change',
   body: object({
-    value: Type.String({ minLength: 1, maxLength: VALUE_BYTES_MAX }),
+    value: Type.String({ minLength: 1, maxLength: VALUE_BYTES_MAX, description: 'The value to keep.' }),
     ttl_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, description: 'Forgotten after so many days.' })),
   }),
   status: 201,
@@ -45,12 +46,13 @@ export const detokenize = endpoint({
   name: 'detokenize',
   path: '/v1/vaults/{vault}/detokenize',
   summary: 'Get back the value a token stands for',
+  description: 'Only in the vault that the token was made in.',
   permission: 'secrets:detokenize',
   rate: 'read',
   audit: 'secrets:detokenize',
   effect: 'read',
   body: object({ token: id('tok') }),
   status: 200,
-  output: object({ value: Type.String() }),
+  output: object({ value: Type.String({ description: 'The value.' }) }),
   errors: ['VAULT_NOT_FOUND', 'NOT_FOUND', 'ZkBoundaryViolation'],
 });

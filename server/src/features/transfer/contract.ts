@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { named } from '../../kernel/named-schemas.ts';
 import { object, objectWithExamples, oneOf, record } from '../../kernel/wire.ts';
 import { VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
@@ -10,6 +11,7 @@ const IMPORT_TEXT_MAX = 2 * 1024 * 1024;
 
 const common = {
   noun: 'import and export',
+  nounDescription: 'Many secrets at once, from and to .env files and JSON.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   resource: 'loaded',
@@ -20,6 +22,27 @@ const common = {
   plaintext: true,
   params: object({ vault: vaultName }),
 } as const;
+
+const ImportChange = named(
+  'ImportChange',
+  'What an import does at one path.',
+  object({
+    path: Type.String({ description: 'Where.' }),
+    change: oneOf(['create', 'update', 'unchanged', 'skip'], 'What happens there.'),
+    version: Type.Integer({ description: 'The version that it has then.' }),
+  }),
+);
+
+const ImportWarning = named(
+  'ImportWarning',
+  'A line of a .env file that may have been meant otherwise.',
+  object({
+    code: oneOf(['repeated_key', 'unexpanded_variable'], 'Stable; decide by this.'),
+    message: Type.String({ description: 'What it means, in words.' }),
+    path: Type.String({ description: 'The path that it became.' }),
+    line: Type.Integer({ description: 'The number of the line.' }),
+  }),
+);
 
 export const importSecrets = endpoint({
   ...common,
@@ -52,33 +75,23 @@ export const importSecrets = endpoint({
     ),
     type: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$', description: 'Of those that are made.' })),
     environment: Type.Optional(environmentText),
-    promote: Type.Optional(Type.Boolean()),
+    promote: Type.Optional(
+      Type.Boolean({ description: 'Lets secrets without an environment into a production vault.' }),
+    ),
     on_existing: Type.Optional(oneOf(['update', 'skip', 'fail'], 'update unless given.')),
-    dry_run: Type.Optional(Type.Boolean()),
+    dry_run: Type.Optional(Type.Boolean({ description: 'True: only say what would be done.' })),
   }),
   status: 200,
   output: object({
-    dry_run: Type.Boolean(),
-    created: Type.Integer(),
-    updated: Type.Integer(),
-    unchanged: Type.Integer(),
-    skipped: Type.Integer(),
-    changes: Type.Array(
-      object({
-        path: Type.String(),
-        change: oneOf(['create', 'update', 'unchanged', 'skip']),
-        version: Type.Integer(),
-      }),
-    ),
-    warnings: Type.Array(
-      object({
-        code: oneOf(['repeated_key', 'unexpanded_variable']),
-        message: Type.String(),
-        path: Type.String(),
-        line: Type.Integer(),
-      }),
-      { description: 'Lines of the .env file that you may have meant otherwise; empty if there are none.' },
-    ),
+    dry_run: Type.Boolean({ description: 'Whether nothing was written.' }),
+    created: Type.Integer({ description: 'How many are new.' }),
+    updated: Type.Integer({ description: 'How many have a new version.' }),
+    unchanged: Type.Integer({ description: 'How many are as they were.' }),
+    skipped: Type.Integer({ description: 'How many were left alone.' }),
+    changes: Type.Array(ImportChange),
+    warnings: Type.Array(ImportWarning, {
+      description: 'Lines of the .env file that you may have meant otherwise; empty if there are none.',
+    }),
   }),
   raw: NONE,
   errors: [
@@ -117,5 +130,6 @@ export const exportSecrets = endpoint({
   output: NONE,
   raw: 'application/json; charset=utf-8',
   otherRaw: [ENV_FILE_TYPE],
+  rawSchema: Type.Record(Type.String(), Type.String(), { description: 'By path, each value.' }),
   errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
 });

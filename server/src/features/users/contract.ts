@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { ROLES } from '../../kernel/authz/roles.ts';
+import { RoleName } from '../../kernel/authz/roles.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
   emailText,
@@ -19,27 +20,44 @@ import {
 const SET_STATUSES = ['active', 'disabled'] as const;
 export const USER_STATUSES = ['invited', ...SET_STATUSES] as const;
 
-export const User = object({
-  id: id('user'),
-  email: Type.String(),
-  name: Type.String(),
-  role: oneOf(ROLES),
-  status: oneOf(USER_STATUSES),
-  has_password: Type.Boolean(),
-  created_at: timestampText,
-});
+const UserStatus = named(
+  'UserStatus',
+  'invited: they have not accepted yet. disabled: they cannot log in, and their sessions and tokens ended.',
+  oneOf(USER_STATUSES),
+);
+
+export const User = named(
+  'User',
+  'A person of the tenant.',
+  object({
+    id: id('user'),
+    email: Type.String({ description: 'The address they log in with.' }),
+    name: Type.String({ description: 'What people call them.' }),
+    role: RoleName,
+    status: UserStatus,
+    has_password: Type.Boolean({ description: 'False: they cannot log in with one.' }),
+    created_at: timestampText,
+  }),
+);
 export type User = Static<typeof User>;
 
-export const Invitation = object({
-  token: Type.String({ description: 'Shown once. The person sends it to POST /auth/accept-invite.' }),
-  expires_at: timestampText,
-});
+export const Invitation = named(
+  'Invitation',
+  'What a person needs to choose a password, once.',
+  object({
+    token: Type.String({ description: 'Shown once. The person sends it to POST /auth/accept-invite.' }),
+    expires_at: timestampText,
+  }),
+);
 export type Invitation = Static<typeof Invitation>;
 
 const displayName = lineOfText({ maxLength: 128 }, 'What people call them.');
 
+const userId = described('The id of a person, `user_…`.', idParam);
+
 const common = {
   noun: 'users',
+  nounDescription: 'The people of a tenant.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -72,7 +90,7 @@ export const createUser = endpoint({
   body: object({
     email: emailText,
     name: Type.Optional(displayName),
-    role: Type.Optional(oneOf(ROLES, 'member unless given')),
+    role: Type.Optional(described('member unless given.', RoleName)),
     password: Type.Optional(newPassword),
     invite: Type.Optional(
       Type.Boolean({ description: 'The person chooses the password by an invitation; not together with `password`.' }),
@@ -98,7 +116,7 @@ export const inviteUser = endpoint({
   rate: 'write',
   audit: 'users:invite',
   effect: 'change',
-  params: object({ user_id: idParam }),
+  params: object({ user_id: userId }),
   query: NONE,
   body: NONE,
   status: 201,
@@ -112,6 +130,7 @@ export const listUsers = endpoint({
   method: 'GET',
   path: '/v1/users',
   summary: 'List the people of the tenant',
+  description: 'In the order in which they were added, those that are disabled too.',
   permission: 'users:list',
   resource: 'user',
   rate: 'read',
@@ -131,12 +150,13 @@ export const readUser = endpoint({
   method: 'GET',
   path: '/v1/users/{user_id}',
   summary: 'Read one person',
+  description: 'By id.',
   permission: 'users:read',
   resource: 'user/{user_id}',
   rate: 'read',
   audit: 'users:read',
   effect: 'read',
-  params: object({ user_id: idParam }),
+  params: object({ user_id: userId }),
   query: NONE,
   body: NONE,
   status: 200,
@@ -160,12 +180,12 @@ export const updateUser = endpoint({
   audit: 'users:update',
   effect: 'change',
   approval: 'rbac_change',
-  params: object({ user_id: idParam }),
+  params: object({ user_id: userId }),
   query: NONE,
   body: object({
     name: Type.Optional(displayName),
-    role: Type.Optional(oneOf(ROLES)),
-    status: Type.Optional(oneOf(SET_STATUSES)),
+    role: Type.Optional(RoleName),
+    status: Type.Optional(oneOf(SET_STATUSES, 'Who is disabled cannot log in, and their sessions and tokens end.')),
     password: Type.Optional(newPassword),
   }),
   status: 200,
@@ -186,7 +206,7 @@ export const deleteUser = endpoint({
   audit: 'users:delete',
   effect: 'change',
   approval: 'rbac_change',
-  params: object({ user_id: idParam }),
+  params: object({ user_id: userId }),
   query: NONE,
   body: NONE,
   status: 200,

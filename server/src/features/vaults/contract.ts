@@ -1,13 +1,11 @@
 import Type, { type Static } from 'typebox';
-import { ENVIRONMENTS, environmentText } from '../../kernel/authz/environment.ts';
+import { environmentText } from '../../kernel/authz/environment.ts';
 import { VAULT_ROLES } from '../../kernel/authz/vault-roles.ts';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
-  freeText,
-  id,
   idParam,
-  lineOfText,
   nextCursor,
   nullable,
   object,
@@ -17,81 +15,25 @@ import {
   resourceName,
   timestampText,
 } from '../../kernel/wire.ts';
+import {
+  AuditChange,
+  description,
+  KeySource,
+  Tags,
+  tagText,
+  Vault,
+  VaultDetail,
+  VaultStatus,
+  VaultSummary,
+  vaultName,
+  vaultParam,
+} from './schemas.ts';
 
-export const VAULT_STATUSES = ['active', 'pending_deletion', 'deleted'] as const;
-const KEY_SOURCES = ['service_managed', 'customer_managed'] as const;
-const TAGS_MAX = 64;
-const TAG_LENGTH_MAX = 128;
-/** A vault's detail names at most so many secrets of each kind. */
-export const SECRET_IDS_MAX = 1000;
-
-export const tagText = lineOfText({ minLength: 1, maxLength: TAG_LENGTH_MAX }, 'A tag.');
-export const Tags = Type.Array(tagText, { maxItems: TAGS_MAX, uniqueItems: true });
-const Environment = oneOf(ENVIRONMENTS);
-const description = freeText(1024, 'What it is for.');
-
-const Encryption = object({
-  algorithm: oneOf(['AES-256-GCM']),
-  key_source: oneOf(KEY_SOURCES),
-  rotation_days: Type.Integer({
-    description: "The vault's key is replaced after so many days; old versions still open.",
-  }),
-});
-
-const AuditSettings = object({
-  log_reads: Type.Boolean({
-    description:
-      'False: successful reads of ordinary secrets leave no entry of their own; they are counted, by reader, in one each minute. Refusals, changes and fortress ' +
-      'secrets are always listed.',
-  }),
-  retention_days: nullable(
-    Type.Integer({
-      minimum: 1,
-      maximum: 36_500,
-      description:
-        'Entries about the vault are purged after so many days; null: never. Those of changes that verification needs stay, and so do those that no checkpoint covers yet.',
-    }),
-  ),
-});
-
-const summary = {
-  id: id('vault'),
-  name: Type.String(),
-  description: Type.String(),
-  environment: Environment,
-  tags: Type.Array(Type.String()),
-  status: oneOf(VAULT_STATUSES),
-  secrets_count: Type.Integer(),
-  is_zero_knowledge: Type.Boolean(),
-  created_at: timestampText,
-  updated_at: timestampText,
-  deleted_at: nullable(timestampText),
-  purge_at: nullable(timestampText),
-};
-
-export const Vault = object({
-  ...summary,
-  encryption: Encryption,
-  audit: AuditSettings,
-  approval_id: nullable(id('approval')),
-});
-export type Vault = Static<typeof Vault>;
-
-export const VaultDetail = object({
-  ...Vault.properties,
-  secret_ids: Type.Array(id('sec')),
-  fortress_secret_ids: Type.Array(id('sec')),
-  secret_ids_truncated: Type.Boolean({ description: `True if there are more than ${SECRET_IDS_MAX} of either kind.` }),
-  policies: Type.Array(object({ name: Type.String() }), {
-    description: 'Attached policies that say something about the vault or what is in it.',
-  }),
-});
-
-export const vaultName = Type.String({ minLength: 1, maxLength: 63, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$' });
-const vaultParam = object({ vault: vaultName });
+export * from './schemas.ts';
 
 const common = {
   noun: 'vaults',
+  nounDescription: 'Where secrets are, who is in them, and what is kept of their use.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -110,6 +52,7 @@ export const listVaults = endpoint({
   method: 'GET',
   path: '/v1/vaults',
   summary: 'List the vaults you may see',
+  description: 'Ordered by name. Deleted ones are shown only if `status` asks for them.',
   permission: 'vaults:list',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -119,13 +62,13 @@ export const listVaults = endpoint({
   params: NONE,
   query: object({
     environment: Type.Optional(environmentText),
-    status: Type.Optional(oneOf(VAULT_STATUSES)),
+    status: Type.Optional(described('Only vaults of this status; all but deleted ones unless given.', VaultStatus)),
     tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only vaults with all of these.' })),
     ...pageQuery,
   }),
   status: 200,
   output: object({
-    vaults: Type.Array(object(summary)),
+    vaults: Type.Array(VaultSummary),
     total: Type.Integer({ description: 'How many there are on all pages.' }),
     next_cursor: nextCursor,
   }),
@@ -155,13 +98,22 @@ export const createVault = endpoint({
     environment: Type.Optional(environmentText),
     tags: Type.Optional(Tags),
     encryption: Type.Optional(
-      object({
-        algorithm: Type.Optional(oneOf(['AES-256-GCM'])),
-        key_source: Type.Optional(oneOf(KEY_SOURCES)),
-        rotation_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
-      }),
+      described(
+        'How values are sealed; what is left out is as by default.',
+        object({
+          algorithm: Type.Optional(oneOf(['AES-256-GCM'], 'How values are sealed.')),
+          key_source: Type.Optional(KeySource),
+          rotation_days: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: 3650,
+              description: 'The vault’s key is replaced after so many days; 90 unless given.',
+            }),
+          ),
+        }),
+      ),
     ),
-    audit: Type.Optional(Type.Partial(AuditSettings, { additionalProperties: false })),
+    audit: Type.Optional(AuditChange),
     is_zero_knowledge: Type.Optional(
       Type.Boolean({
         description: 'Values are sealed by clients and never seen by the service. Cannot be changed later.',
@@ -179,6 +131,7 @@ export const readVault = endpoint({
   method: 'GET',
   path: '/v1/vaults/{vault}',
   summary: 'Read a vault',
+  description: 'With the ids of what is in it and the policies that say something about it.',
   permission: 'vaults:read',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -210,8 +163,19 @@ export const updateVault = endpoint({
   body: object({
     description: Type.Optional(description),
     tags: Type.Optional(Tags),
-    encryption: Type.Optional(object({ rotation_days: Type.Integer({ minimum: 1, maximum: 3650 }) })),
-    audit: Type.Optional(Type.Partial(AuditSettings, { additionalProperties: false })),
+    encryption: Type.Optional(
+      described(
+        'How values are sealed.',
+        object({
+          rotation_days: Type.Integer({
+            minimum: 1,
+            maximum: 3650,
+            description: 'The vault’s key is replaced after so many days.',
+          }),
+        }),
+      ),
+    ),
+    audit: Type.Optional(AuditChange),
     name: Type.Optional(Type.Unknown({ description: 'Never changes: it stands in paths and policies.' })),
     is_zero_knowledge: Type.Optional(Type.Unknown({ description: 'Never changes.' })),
   }),
@@ -246,6 +210,7 @@ export const restoreVault = endpoint({
   method: 'POST',
   path: '/v1/vaults/{vault}/restore',
   summary: 'Undo the deletion of a vault',
+  description: 'With all that was in it, until `purge_at`.',
   permission: 'vaults:restore',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -258,22 +223,27 @@ export const restoreVault = endpoint({
   errors: ['VAULT_NOT_FOUND'],
 });
 
-const Role = oneOf(
-  VAULT_ROLES,
+const Role = named(
+  'VaultRole',
   'reader: lists and reads. writer: also changes secrets. manager: also the vault and its members.',
+  oneOf(VAULT_ROLES),
 );
 
-export const Member = object({
-  id: Type.String({ description: 'The user or group.' }),
-  kind: oneOf(['user', 'group']),
-  role: Role,
-  added_at: timestampText,
-  reviewed_at: nullable(timestampText),
-  reviewed_by: nullable(Type.String()),
-});
+export const Member = named(
+  'VaultMember',
+  'A user or group that is in a vault.',
+  object({
+    id: Type.String({ description: 'The user or group.' }),
+    kind: named('MemberKind', 'Which of the two a member is.', oneOf(['user', 'group'])),
+    role: Role,
+    added_at: timestampText,
+    reviewed_at: nullable(timestampText),
+    reviewed_by: nullable(Type.String({ description: 'Who reviewed the membership last.' })),
+  }),
+);
 export type Member = Static<typeof Member>;
 
-const memberParams = object({ vault: vaultName, member_id: idParam });
+const memberParams = object({ vault: vaultName, member_id: described('The id of the user or group.', idParam) });
 
 export const listMembers = endpoint({
   ...common,
@@ -281,6 +251,7 @@ export const listMembers = endpoint({
   method: 'GET',
   path: '/v1/vaults/{vault}/members',
   summary: 'List who is in a vault',
+  description: 'With their roles, and when each membership was last reviewed.',
   permission: 'members:list',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -348,6 +319,7 @@ export const removeMember = endpoint({
   method: 'DELETE',
   path: '/v1/vaults/{vault}/members/{member_id}',
   summary: 'Take a user or group out of a vault',
+  description: 'What they could do as a member they cannot from the next request on, on every node.',
   permission: 'members:remove',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -366,6 +338,7 @@ export const reviewMembers = endpoint({
   method: 'POST',
   path: '/v1/vaults/{vault}/members/review',
   summary: 'Say that you looked at the members and they are right',
+  description: 'All of them are marked as reviewed now, by you.',
   permission: 'members:review',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -374,6 +347,10 @@ export const reviewMembers = endpoint({
   effect: 'change',
   params: vaultParam,
   status: 200,
-  output: object({ vault: Type.String(), reviewed: Type.Integer(), reviewed_at: timestampText }),
+  output: object({
+    vault: Type.String({ description: 'Its name.' }),
+    reviewed: Type.Integer({ description: 'How many members were reviewed.' }),
+    reviewed_at: timestampText,
+  }),
   errors: ['VAULT_NOT_FOUND'],
 });

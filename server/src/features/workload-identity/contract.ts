@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
+import { described, named } from '../../kernel/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -16,7 +17,7 @@ import {
 
 export const METHOD_TYPES = ['k8s_sa', 'aws_iam', 'gcp_iam', 'azure_msi', 'oidc_generic', 'spiffe'] as const;
 export type MethodType = (typeof METHOD_TYPES)[number];
-export const methodType = oneOf(METHOD_TYPES, 'Which kind of identity it accepts.');
+export const methodType = named('WorkloadMethodType', 'Which kind of identity it accepts.', oneOf(METHOD_TYPES));
 
 const LIST_MAX = 64;
 const PATTERN_LENGTH_MAX = 512;
@@ -146,22 +147,28 @@ const config = Type.Unsafe<Record<string, unknown>>({
     'expected_audience, allowed_spiffe_ids.',
 });
 
-export const Method = object({
-  id: Type.Integer(),
-  name: Type.String(),
-  type: methodType,
-  app_connection_id: Type.Integer({ description: 'The AppConnection that its tokens are bound to.' }),
-  config: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Without what is secret in it.' }),
-  secrets_set: Type.Array(Type.String(), { description: 'Secret members of the config that have a value.' }),
-  warnings: Type.Array(Type.String(), { description: 'What you should know of this config; empty if nothing.' }),
-  created_by: Type.String(),
-  created_at: timestampText,
-  updated_at: timestampText,
-});
+export const Method = named(
+  'WorkloadMethod',
+  'Lets workloads of a cluster, cloud or issuer log in as an AppConnection.',
+  object({
+    id: Type.Integer({ description: 'Its number.' }),
+    name: Type.String({ description: 'Its name.' }),
+    type: methodType,
+    app_connection_id: Type.Integer({ description: 'The AppConnection that its tokens are bound to.' }),
+    config: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Without what is secret in it.' }),
+    secrets_set: Type.Array(Type.String(), { description: 'Secret members of the config that have a value.' }),
+    warnings: Type.Array(Type.String(), { description: 'What you should know of this config; empty if nothing.' }),
+    created_by: Type.String({ description: 'Who made it.' }),
+    created_at: timestampText,
+    updated_at: timestampText,
+  }),
+);
 export type Method = Static<typeof Method>;
 
 const common = {
   noun: 'workload-identity',
+  nounDescription:
+    'Workloads of a cluster or cloud log in with the identity they have there, and act as an AppConnection.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -177,7 +184,7 @@ const common = {
 
 const ofOne = {
   resource: 'workload-method/{method_id}',
-  params: object({ method_id: idParam }),
+  params: object({ method_id: described('The number of a method.', idParam) }),
 } as const;
 
 const RIGHTS = 'It takes the rights to change the AppConnection and to add members to its vaults.';
@@ -218,6 +225,7 @@ export const listMethods = endpoint({
   method: 'GET',
   path: '/workload-identity/methods',
   summary: 'List the methods of the tenant',
+  description: 'Without what is secret in their configuration.',
   permission: 'workload_methods:list',
   resource: 'workload-method',
   rate: 'read',
@@ -236,6 +244,7 @@ export const readMethod = endpoint({
   method: 'GET',
   path: '/workload-identity/methods/{method_id}',
   summary: 'Read a method',
+  description: 'Without what is secret in its configuration; `secrets_set` says what is there.',
   permission: 'workload_methods:read',
   rate: 'read',
   audit: 'workload_methods:read',

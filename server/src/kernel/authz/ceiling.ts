@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { Cidr } from '../cidr.ts';
+import { named } from '../named-schemas.ts';
 import { ceilingSize } from './compiled-size.ts';
 import { addressIsIn, compileCidrs } from './condition.ts';
 import type { AccessRequest } from './evaluate.ts';
@@ -15,16 +16,26 @@ import {
 import { compileEach } from './policy.ts';
 
 /** Absent means unrestricted, empty means nothing. */
-export const Scope = Type.Object(
-  {
-    vaults: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: MAX_VAULT_NAME_CHARS }), { maxItems: MAX_SCOPE_ENTRIES }),
-    ),
-    actions: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: MAX_ACTION_CHARS }), { maxItems: MAX_SCOPE_ENTRIES }),
-    ),
-  },
-  { additionalProperties: false },
+export const Scope = named(
+  'TokenScope',
+  'Narrows what a token may do, whatever its owner may. What is left out is not narrowed; an empty list allows nothing.',
+  Type.Object(
+    {
+      vaults: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: MAX_VAULT_NAME_CHARS }), {
+          maxItems: MAX_SCOPE_ENTRIES,
+          description: 'Names of vaults; `*` stands for any text.',
+        }),
+      ),
+      actions: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: MAX_ACTION_CHARS }), {
+          maxItems: MAX_SCOPE_ENTRIES,
+          description: 'Actions such as secrets:read; `*` for either half.',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
 );
 export type Scope = Static<typeof Scope>;
 
@@ -32,6 +43,7 @@ export type Scope = Static<typeof Scope>;
 export const IpAllowlist = Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), {
   minItems: 1,
   maxItems: MAX_SCOPE_ENTRIES,
+  description: 'Addresses and CIDR ranges that it may be used from; from anywhere without it.',
 });
 export type IpAllowlist = Static<typeof IpAllowlist>;
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../cidr.ts';
+import { named } from '../named-schemas.ts';
 import { canonicalEnvironment, ENVIRONMENTS, environmentText } from './environment.ts';
 import { MAX_CIDR_CHARS, MAX_CONDITION_MEMBERS, MAX_TAG_CHARS } from './limits.ts';
 import { PolicyError } from './policy-error.ts';
@@ -15,22 +16,48 @@ export interface AccessContext {
 
 const KNOWN_ENVIRONMENTS: ReadonlySet<string> = new Set(ENVIRONMENTS);
 
-const TimeOfDay = Type.String({ maxLength: 5, pattern: '^(?:[01][0-9]|2[0-3]):[0-5][0-9]$' });
+const TimeOfDay = Type.String({
+  maxLength: 5,
+  pattern: '^(?:[01][0-9]|2[0-3]):[0-5][0-9]$',
+  description: 'Hours and minutes, such as 08:30.',
+});
 
 /** An empty list would hold for nobody, which no author means; leaving the kind out says "no matter". */
 const MEMBERS = { minItems: 1, maxItems: MAX_CONDITION_MEMBERS };
 
-export const Condition = Type.Object(
-  {
-    ip_cidr: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), MEMBERS)),
-    environment: Type.Optional(Type.Array(environmentText, MEMBERS)),
-    mfa: Type.Optional(Type.Array(Type.Boolean(), { minItems: 1, maxItems: 2 })),
-    time_between: Type.Optional(
-      Type.Array(Type.Object({ from: TimeOfDay, to: TimeOfDay }, { additionalProperties: false }), MEMBERS),
-    ),
-    tag_equals: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: MAX_TAG_CHARS }), MEMBERS)),
-  },
-  { additionalProperties: false },
+const TimeRange = named(
+  'TimeRange',
+  'A time of day in UTC; one that ends before it begins goes past midnight.',
+  Type.Object({ from: TimeOfDay, to: TimeOfDay }, { additionalProperties: false }),
+);
+
+export const Condition = named(
+  'PolicyCondition',
+  'When a statement counts: all that is given must hold, and of each list one.',
+  Type.Object(
+    {
+      ip_cidr: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), {
+          ...MEMBERS,
+          description: 'Addresses and CIDR ranges that the request comes from.',
+        }),
+      ),
+      environment: Type.Optional(
+        Type.Array(environmentText, { ...MEMBERS, description: 'Environments of the vault or secret.' }),
+      ),
+      mfa: Type.Optional(
+        Type.Array(Type.Boolean(), { minItems: 1, maxItems: 2, description: 'Whether a second factor was shown.' }),
+      ),
+      time_between: Type.Optional(Type.Array(TimeRange, { ...MEMBERS, description: 'Times of day in UTC.' })),
+      tag_equals: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: MAX_TAG_CHARS }), {
+          ...MEMBERS,
+          description: 'Tags of the vault or secret.',
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
 );
 export type Condition = Static<typeof Condition>;
 

@@ -1,4 +1,6 @@
 import Type from 'typebox';
+import { named } from '../named-schemas.ts';
+import { oneOf } from '../wire.ts';
 
 /** The classes of environments a vault or secret can belong to, as stored and compared. */
 export const ENVIRONMENTS = ['development', 'homologation', 'staging', 'production'] as const;
@@ -11,6 +13,9 @@ const ALIASES: Record<string, EnvironmentName> = {
   prd: 'production',
   prod: 'production',
 };
+
+/** As it is stored and shown. */
+export const StageName = named('Stage', 'The stage that a vault or a secret is for.', oneOf(ENVIRONMENTS));
 
 /** What people write: a full name or a short one, in any case. */
 export const environmentText = Type.String({

@@ -1,8 +1,15 @@
+import { named } from '../named-schemas.ts';
+import { oneOf } from '../wire.ts';
 import { plaintextActions } from './plaintext-actions.ts';
 import { type CompiledPolicy, compilePolicy, POLICY_VERSION, type PolicyStatement } from './policy.ts';
 
 export const ROLES = ['owner', 'admin', 'auditor', 'member'] as const;
 export type Role = (typeof ROLES)[number];
+export const RoleName = named(
+  'Role',
+  'owner: everything. admin: everything but what only owners do. auditor: reads the log and metadata, never values. member: nothing by itself.',
+  oneOf(ROLES),
+);
 
 /** Who runs a tenant. */
 export const ADMIN_ROLES = ['owner', 'admin'] as const satisfies readonly Role[];

@@ -7,6 +7,7 @@ import {
   MAX_SEGMENT_LENGTH,
   parseSecretPath,
   RESERVED_LAST_SEGMENTS,
+  SECRET_PATH_PATTERN,
   splitReservedSuffix,
 } from './secret-path.ts';
 
@@ -122,4 +123,12 @@ test('a verb is taken off the end once', () => {
       assert.deepEqual(splitReservedSuffix(path), { path, suffix: null });
     }),
   );
+});
+
+test('the pattern that the API document has takes every legal path, and no text that cannot be one', () => {
+  const pattern = new RegExp(SECRET_PATH_PATTERN);
+  fc.assert(fc.property(legalPath, (path) => pattern.test(path)));
+  for (const text of ['', '/a', 'a/', 'a//b', 'a b', 'ä', 'a'.repeat(MAX_SEGMENT_LENGTH + 1), `${'a/'.repeat(32)}a`]) {
+    assert.ok(!pattern.test(text) && !accepted(text), text);
+  }
 });

@@ -8,6 +8,9 @@ export const RESERVED_LAST_SEGMENTS = ['versions', 'rotate', 'move', 'copy', 'ro
 export type ReservedSegment = (typeof RESERVED_LAST_SEGMENTS)[number];
 export type SecretPath = { ok: true; path: string } | { ok: false; reason: string };
 
+/** What a schema can say of a path; of segments of dots and reserved ones `parseSecretPath` tells more. */
+export const SECRET_PATH_PATTERN = '^[A-Za-z0-9._@+=-]{1,128}(?:/[A-Za-z0-9._@+=-]{1,128}){0,31}$';
+
 const SEGMENT = /^[A-Za-z0-9._@+=-]+$/;
 /** Most paths by far: nothing about them needs a closer look but their length and their last segment. */
 const ORDINARY = /^[A-Za-z0-9_@+=-][A-Za-z0-9._@+=-]{0,127}(?:\/[A-Za-z0-9_@+=-][A-Za-z0-9._@+=-]{0,127}){0,31}$/;

@@ -118,8 +118,20 @@ export function createHttpServer(
     return problem !== null;
   };
 
+  /** To know all thirty methods on every path would make a start a second longer: each of the others is as unknown as this one. */
+  const answerAsUndeclared = (request: FastifyRequest, reply: FastifyReply): void => {
+    request.raw.method = UNDECLARED_METHOD;
+    reply.hijack();
+    fastify.routing(request.raw, reply.raw);
+  };
+
   leaveBodiesUnread(fastify);
   fastify.setErrorHandler((error, request, reply) => {
+    // The framework itself refuses QUERY without a content type, before it looks for a route.
+    if (!ROUTED_METHODS.has(request.method)) {
+      answerAsUndeclared(request, reply);
+      return;
+    }
     if (!(error instanceof CofferError) && !isParserError(error)) {
       kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'unexpected error outside the pipeline');
     }
@@ -128,10 +140,7 @@ export function createHttpServer(
   fastify.setNotFoundHandler((request, reply) => {
     if (refuseHost(request, reply)) return;
     if (!ROUTED_METHODS.has(request.method)) {
-      // To know all thirty methods on every path would make a start a second longer: each of the others is as unknown as this one.
-      request.raw.method = UNDECLARED_METHOD;
-      reply.hijack();
-      fastify.routing(request.raw, reply.raw);
+      answerAsUndeclared(request, reply);
       return;
     }
     const error = new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { generateClients } from './clients/generate.ts';
+import type { Service as Reached, WhatWasDone } from './clients/what-was-done.ts';
+import { onBothDatabases, type Service, startService } from './support/service.ts';
+
+/** Clients that others generate from our document compile under strict TypeScript, and work. */
+
+const ROOT = join(import.meta.dirname, '..');
+const PROGRAMS = ['openapi-fetch', 'oazapfts'];
+const COMPILE_TIMEOUT_MS = 120_000;
+
+onBothDatabases('generated clients', (database) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(database);
+  });
+  after(() => service.close());
+
+  // Generated and compiled once: the document does not depend on the database.
+  if (database === 'sqlite') {
+    test('are generated from the document of a running service, and compile', async () => {
+      const { text } = await service.call('GET', '/openapi.json', { token: null });
+      await generateClients(text);
+      const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+      const compiled = promisify(execFile)(process.execPath, [tsc, '-p', 'test/clients'], {
+        cwd: ROOT,
+        timeout: COMPILE_TIMEOUT_MS,
+      });
+      await compiled.catch(({ stdout, stderr }) => assert.fail(`${stdout}${stderr}`));
+    });
+  }
+
+  for (const program of PROGRAMS) {
+    test(`${program} makes, reads, lists and deletes, and has every part of a refusal`, async () => {
+      const { tenant } = (await service.call('GET', '/auth/me')).body;
+      const { use } = (await import(`./clients/use-${program}.ts`)) as { use(reached: Reached): Promise<WhatWasDone> };
+      const done = await use({
+        baseUrl: service.url,
+        token: service.adminToken,
+        tenantId: tenant.id,
+        vault: `by-${program}`,
+      });
+      const { vault, missing, invalid, text, binary, ...rest } = done;
+      assert.match(vault.id, /^vault_/);
+      assert.deepEqual([vault.name, vault.environment], [`by-${program}`, 'staging']);
+      assert.deepEqual(rest, {
+        secret: { path: 'db/password', version: 1, value: 'hunter2' },
+        tags: ['new'],
+        listed: ['db/password'],
+        deleted: true,
+      });
+      assert.deepEqual([missing.status, missing.code, missing.pointers], [404, 'SECRET_NOT_FOUND', []]);
+      assert.deepEqual([invalid.status, invalid.code, invalid.pointers], [422, 'VALIDATION_FAILED', ['/body/name']]);
+      for (const refusal of [missing, invalid]) {
+        assert.match(refusal.request_id, /^req_/);
+        assert.match(refusal.message, /\.$/);
+      }
+      assert.equal(text, '-----BEGIN CERTIFICATE-----');
+      if (program === 'openapi-fetch') assert.equal(binary?.first, 0x30, 'a DER sequence');
+    });
+  }
+});
