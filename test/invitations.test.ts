@@ -118,6 +118,17 @@ onBothDatabases('invitations', (database) => {
     assert.match(message, /PATCH/);
   });
 
+  test('who was added without a password can be invited, an owner with a token alone by nobody', async () => {
+    const { id, email } = await ok(create({ email: address() }), 201);
+    const { token } = await ok(again(id), 201);
+    assert.equal(await statusOf(id), 'invited');
+    await ok(accept(token));
+    assert.ok(await logIn(service, { id, email, tenant: undefined, password: PASSWORD }));
+    const { user } = await ok(service.call('GET', '/auth/me'));
+    await refused(again(user.id), 403, 'INSUFFICIENT_PRIVILEGE');
+    await ok(service.call('GET', '/auth/me'));
+  });
+
   test('a new one ends the one before', async () => {
     const { id, invitation } = await invite();
     const { token } = await ok(again(id), 201);

@@ -353,6 +353,8 @@ onBothDatabases('import and export', (database) => {
       };
       assert.deepEqual(await pathsRefused('dotenv', ''), ['bin/cr', 'bin/nul', 'quo/tes']);
       assert.deepEqual(await pathsRefused('docker', ''), ['bin/cr', 'bin/nul']);
+      assert.deepEqual(await pathsRefused('shell', ''), ['bin/nul']);
+      assert.equal((await take(vault, 'format=shell&prefix=quo/')).text, `export QUO_TES='hush'\\''s "x"'\n`);
       assert.deepEqual(await auditOf(service, `vault=${vault}&action=secrets:read`), []);
       assert.equal((await take(vault, 'format=docker&prefix=quo/')).text, `QUO_TES=hush's "x"\n`);
       assert.equal((await take(vault, 'format=dotenv&prefix=fine')).text, 'fine=x\n');

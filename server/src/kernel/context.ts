@@ -341,7 +341,7 @@ export class Context {
     const { permission } = this.declaration;
     const verdict = this.decide(({ ceilings }) => mayAsk(ceilings, permission, this.call.address));
     if (verdict === 'ip') throw ipNotAllowed('ip_not_allowed');
-    if (verdict === 'scope') throw outOfScope();
+    if (verdict === 'scope') throw outOfScope('out_of_scope');
     this.resource = resource;
     this.isAuthorized = true;
   }
@@ -351,7 +351,8 @@ export class Context {
     if (this.decide((principal) => isAuthorized(principal, request))) return null;
     const decision = authorize(this.principal, request);
     const auditReason = `${action}: ${decision.reason}`;
-    return decision.reason === 'ip_not_allowed' ? ipNotAllowed(auditReason) : notPermitted(action, auditReason);
+    if (decision.reason === 'ip_not_allowed') return ipNotAllowed(auditReason);
+    return decision.reason === 'out_of_scope' ? outOfScope(auditReason) : notPermitted(action, auditReason);
   }
 
   /**

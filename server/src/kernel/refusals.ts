@@ -6,9 +6,11 @@ export function ipNotAllowed(auditReason: string): CofferError {
   return new CofferError('IP_NOT_ALLOWED', 'This token may not be used from this address.', { auditReason });
 }
 
-export function outOfScope(): CofferError {
-  const message = 'The scope of your credential does not include this.';
-  return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'out_of_scope' });
+/** No policy helps here, so nobody is sent to ask for one. */
+export function outOfScope(auditReason: string): CofferError {
+  const message =
+    'The scope of your credential does not include this: use another credential, or make one with a wider scope.';
+  return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
 }
 
 export function notPermitted(action: string, auditReason: string): CofferError {

@@ -1,5 +1,6 @@
 import { invalidToken } from '../../kernel/auth/authentication.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
+import { refuseUndeclaredActions } from '../../kernel/authz/declared-words.ts';
 import { PolicyError } from '../../kernel/authz/policy.ts';
 import { DAY_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
@@ -72,6 +73,7 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
 function refuseBadCeiling(input: CeilingInput): void {
   try {
     compileCeiling(input);
+    refuseUndeclaredActions(input.scope?.actions ?? [], '/scope/actions');
   } catch (error) {
     if (error instanceof PolicyError) throw invalidField(`/body${error.pointer}`, error.reason);
     throw error;

@@ -114,14 +114,14 @@ export const exportSecrets = endpoint({
   path: '/v1/vaults/{vault}/export',
   summary: 'Read all secrets of a vault, as a .env file or a flat JSON object',
   description:
-    'Only for who may read all of them. Fortress secrets never leave this way. In a file of variables a path becomes a name: `db/password` is DB_PASSWORD. `dotenv` is read back exactly by shells (`set -a; . file`), the npm package `dotenv` and `python-dotenv`, `docker` by `docker run --env-file`. A value that they would not all read alike is refused with 422 and its path.',
+    'Only for who may read all of them. Fortress secrets never leave this way. In a file of variables a path becomes a name: `db/password` is DB_PASSWORD. `dotenv` is read back exactly by shells (`set -a; . file`), the npm package `dotenv` and `python-dotenv`, `docker` by `docker run --env-file`, `shell` by shells alone (`. file`), whatever the value. A value that they would not all read alike is refused with 422 and its path.',
   permission: 'secrets:export',
   rate: 'aggregate',
   bulk: true,
   audit: 'secrets:export',
   effect: 'read',
   query: object({
-    format: Type.Optional(oneOf(['json', 'dotenv', 'docker'], 'json unless given.')),
+    format: Type.Optional(oneOf(['json', 'dotenv', 'docker', 'shell'], 'json unless given.')),
     prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
   }),
   body: NONE,

@@ -17,7 +17,11 @@ interface Entry {
 
 const FILES = 40;
 const ENTRIES_MAX = 40;
-const READERS: Record<EnvFileFormat, readonly EnvReader[]> = { dotenv: DOTENV_READERS, docker: [DOCKER_READER] };
+const READERS: Record<EnvFileFormat, readonly EnvReader[]> = {
+  dotenv: DOTENV_READERS,
+  docker: [DOCKER_READER],
+  shell: [BASH],
+};
 const FORMATS = Object.keys(READERS) as EnvFileFormat[];
 
 /** What some reader gives a meaning to, in any order. */
@@ -114,6 +118,7 @@ describe('what people keep', () => {
     assert.equal(written('a b'), "A='a b'\n");
     assert.equal(written('=a'), "A='=a'\n");
     assert.equal(written("it's"), 'A="it\'s"\n');
+    assert.equal(envFileLine('shell', 'A', `it's "$5"`), `export A='it'\\''s "$5"'\n`);
     assert.equal(envFileLine('docker', 'A', '\'a\' "b"'), 'A=\'a\' "b"\n');
   });
 });

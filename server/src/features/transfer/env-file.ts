@@ -5,12 +5,14 @@
 
 import { UNFIT, UNFIT_REASON } from './dotenv.ts';
 
-export type EnvFileFormat = 'dotenv' | 'docker';
+export type EnvFileFormat = 'dotenv' | 'docker' | 'shell';
 
 interface Format {
   /** Why this entry cannot be written, in words that follow the name of what holds it; null if it can. */
   refusal(name: string, value: string): string | null;
   written(value: string): string;
+  /** What stands before the name. */
+  keyword?: string;
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
@@ -47,13 +49,18 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...['SRANDOM', 'UID', '__proto__'],
 ]);
 
+function reservedName(name: string): string | null {
+  return RESERVED_NAMES.has(name) ? `would be ${name}, which bash or a library keeps for itself` : null;
+}
+
 /** Means itself to every reader without quotes. A `=` in front would be a command to zsh. */
 const BARE = /^(?!=)[A-Za-z0-9_./:@%+,=-]*$/;
 
 /** For shells (`set -a; . file`), npm's dotenv, python-dotenv and Node's `--env-file`. */
 const DOTENV: Format = {
   refusal(name, value) {
-    if (RESERVED_NAMES.has(name)) return `would be ${name}, which bash or a library keeps for itself`;
+    const reserved = reservedName(name);
+    if (reserved !== null) return reserved;
     // npm's dotenv and python-dotenv turn it into a line feed.
     if (value.includes('\r')) return 'has a carriage return';
     // python-dotenv replaces it within any quotes.
@@ -81,7 +88,14 @@ const DOCKER: Format = {
   written: (value) => value,
 };
 
-const FORMATS: Readonly<Record<EnvFileFormat, Format>> = { dotenv: DOTENV, docker: DOCKER };
+/** For shells alone (`. file`): within single quotes nothing has a meaning but the quote itself. */
+const SHELL: Format = {
+  keyword: 'export ',
+  refusal: (name) => reservedName(name),
+  written: (value) => `'${value.replaceAll("'", `'\\''`)}'`,
+};
+
+const FORMATS: Readonly<Record<EnvFileFormat, Format>> = { dotenv: DOTENV, docker: DOCKER, shell: SHELL };
 
 /** The name that a secret gets in a file. A path that is a name already stays as it is, so that what was imported is exported the same. */
 export function variableName(path: string): string {
@@ -100,5 +114,6 @@ export function envFileRefusal(format: EnvFileFormat, name: string, value: strin
 export function envFileLine(format: EnvFileFormat, name: string, value: string): string {
   const refusal = envFileRefusal(format, name, value);
   if (refusal !== null) throw new Error(`a value cannot be written as ${format}: it ${refusal}`);
-  return `${name}=${FORMATS[format].written(value)}\n`;
+  const { keyword = '', written } = FORMATS[format];
+  return `${keyword}${name}=${written(value)}\n`;
 }

@@ -90,7 +90,7 @@ async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow
   for await (const { row, value } of opened) {
     const refusal = envFileRefusal(format, variableName(row.path), value);
     if (refusal === null) continue;
-    const reason = `cannot be ${format}: ${row.path} ${refusal}; narrow it with a prefix, or ask for json`;
+    const reason = `cannot be ${format}: ${row.path} ${refusal}; narrow it with a prefix, or ask for ${format === 'dotenv' ? 'shell or json' : 'json'}`;
     problems.push({ pointer: '/query/format', reason });
     if (problems.length === REFUSED_SHOWN_MAX) break;
   }

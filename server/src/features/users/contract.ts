@@ -107,10 +107,10 @@ export const inviteUser = endpoint({
   alsoAsks: ['users:grant_owner'],
   method: 'POST',
   path: '/v1/users/{user_id}/invite',
-  summary: 'Invite a person anew',
+  summary: 'Invite a person who has no password',
   description:
-    'For a person who was added by an invitation and has not accepted it. The invitation before it ends. For a role other than member only who invited them ' +
-    'first can do it: the role was approved for their invitation.',
+    'For a person who has no password: who has not accepted an invitation, which then ends, or was added without one, whose tokens end. For a role other than ' +
+    'member only who invited them first can do it: the role was approved for their invitation.',
   permission: 'users:invite',
   resource: 'user/{user_id}',
   rate: 'write',

@@ -71,16 +71,21 @@ export class Users {
     return ctx.change(async (tx) => {
       const user = await lockChangeable(ctx, tx, userId);
       ctx.describe({ email: user.email, role: user.role });
-      if (user.status !== 'invited') {
+      if (!isInvitable(user)) {
         throw new CofferError(
           'IN_USE',
-          'Only who was invited and has not accepted can be invited anew: give this person a new password with PATCH /v1/users/{user_id}.',
+          'Only a person without a password can be invited: give this one a new password with PATCH /v1/users/{user_id}.',
         );
       }
       // They may have been given rights since, and whoever holds the token can be them.
       await ctx.requireProofToGrant(EVERY_VAULT);
       await requireSameInviter(ctx, tx, user);
       await putInvitation(tx, row);
+      if (user.status !== 'invited') {
+        await store.updateUser(tx, ctx.tenantId, userId, INVITED);
+        ctx.describe(await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now));
+        await raiseEpoch(tx, ctx.tenantId);
+      }
       return shown;
     });
   }
@@ -168,6 +173,11 @@ export class Users {
       return DELETED;
     });
   }
+}
+
+/** Who was added without a password is let in by nothing but an invitation. */
+function isInvitable({ status, password_hash }: UserRow): boolean {
+  return status === 'invited' || (status === 'active' && password_hash === '');
 }
 
 const INVITED = { status: 'invited' } as const;

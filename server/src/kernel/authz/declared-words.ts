@@ -20,13 +20,7 @@ export function addDeclaredForms(...declared: string[]): void {
 /** Lesson 24: a rule that can never match is refused when it is written, since a deny that denies nothing is worse than an error. */
 export function refuseUndeclared({ statement }: PolicyDocument): void {
   for (const [i, { action, resource }] of statement.entries()) {
-    for (const [n, text] of action.entries()) {
-      if (isDeclaredAction(compileActionPattern(text))) continue;
-      throw new PolicyError(
-        `/statement/${i}/action/${n}`,
-        `is an action of no endpoint: did you mean ${nearestAction(text)}?`,
-      );
-    }
+    refuseUndeclaredActions(action, `/statement/${i}/action`);
     for (const [n, text] of resource.entries()) {
       if (isDeclaredResource(text)) continue;
       throw new PolicyError(
@@ -34,6 +28,13 @@ export function refuseUndeclared({ statement }: PolicyDocument): void {
         `is a resource of no endpoint: did you mean ${nearestForms(text)}?`,
       );
     }
+  }
+}
+
+export function refuseUndeclaredActions(patterns: readonly string[], pointer: string): void {
+  for (const [n, text] of patterns.entries()) {
+    if (isDeclaredAction(compileActionPattern(text))) continue;
+    throw new PolicyError(`${pointer}/${n}`, `is an action of no endpoint: did you mean ${nearestAction(text)}?`);
   }
 }
 
