@@ -54,7 +54,7 @@ onBothDatabases('what needs approval', (database) => {
     await refused(send('POST', '/v1/users', { email }), 409, 'ALREADY_EXISTS');
   });
 
-  test('to change a role; the status or password of an admin; nothing else about a person', async () => {
+  test('to change a role; the status of an admin; the password of whoever has a role; nothing else about a person', async () => {
     const rows: [Parameters<typeof colleague>[0], object, number][] = [
       ['member', { role: 'auditor' }, 202],
       ['auditor', { role: 'member' }, 202],
@@ -66,6 +66,7 @@ onBothDatabases('what needs approval', (database) => {
       ['owner', { status: 'disabled' }, 202],
       ['admin', { status: 'active', name: 'Still here' }, 200],
       ['member', { password: PASSWORD }, 200],
+      ['auditor', { password: PASSWORD }, 202],
       ['admin', { password: PASSWORD }, 202],
       ['owner', { password: PASSWORD, name: 'Taken over' }, 202],
     ];

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { INVITATION_TTL_MS } from '../server/src/features/users/invitation.ts';
+import { granter } from './support/isolation.ts';
 import {
   addPerson,
   addTenant,
   addToken,
   allPages,
+  approve,
   approved,
   invalid,
   logIn,
@@ -164,6 +166,59 @@ onBothDatabases('invitations', (database) => {
     const session = await ok(accept(token));
     assert.equal((await ok(service.call('GET', '/auth/me', { token: session.token }))).user.role, 'admin');
     await ok(service.call('GET', '/v1/users', { token: session.token }));
+  });
+
+  test('a new role ends the invitation, and only who asked for the role can give another', async () => {
+    const made = await invite({}, admin.token);
+    const asked = service.call('PATCH', `/v1/users/${made.id}`, { body: { role: 'auditor' } });
+    assert.equal((await asked).status, 202);
+    await approved(service, asked, admin.token);
+    await isRefused(made.invitation.token);
+    await refused(again(made.id, admin.token), 403, 'INSUFFICIENT_PRIVILEGE');
+    await ok(accept((await ok(again(made.id), 201)).token));
+  });
+
+  test('a way in that somebody gave themselves while a role waits for approval fails the approval', async () => {
+    const made = await invite();
+    const { body } = await service.call('PATCH', `/v1/users/${made.id}`, { body: { role: 'admin' } });
+    const { token } = await ok(again(made.id, admin.token), 201);
+    const decided = await ok(approve(service, body.approval_id, admin.token));
+    assert.equal(decided.status, 'failed');
+    await ok(accept(token));
+    assert.equal((await ok(service.call('GET', `/v1/users/${made.id}`))).role, 'member');
+  });
+
+  test('the right to invite alone opens no account that somebody else invited', async () => {
+    const inviter = await addPerson(service);
+    await (await granter(service, inviter.id, admin))([
+      { action: ['users:invite', 'users:create'], resource: ['user', 'user/*'] },
+    ]);
+    const { id } = await invite();
+    await refused(again(id, inviter.token), 403, 'INSUFFICIENT_PRIVILEGE');
+    const own = await invite({}, inviter.token);
+    await ok(again(own.id, inviter.token), 201);
+  });
+
+  test('ends with the rights of who gave it', async () => {
+    const inviters = await Promise.all([addPerson(service), addPerson(service), addPerson(service)]);
+    const tokens: string[] = [];
+    for (const { id, token } of inviters) {
+      await (await granter(service, id, admin))([{ action: ['users:create'], resource: ['user'] }]);
+      tokens.push((await invite({}, token)).invitation.token);
+    }
+    const [disabled, deleted, promoted] = inviters.map(({ id }) => id);
+    await ok(patch(String(disabled), { status: 'disabled' }));
+    await ok(service.call('DELETE', `/v1/users/${deleted}`));
+    const role = service.call('PATCH', `/v1/users/${promoted}`, { body: { role: 'auditor' } });
+    await approved(service, role, admin.token);
+    for (const token of tokens) await isRefused(token);
+  });
+
+  test('an invited auditor cannot be taken over by a password either', async () => {
+    const email = address();
+    await approved(service, create({ email, role: 'auditor', invite: true }), admin.token);
+    const { id } = await userBy(email);
+    assert.equal((await patch(id, { password: 'known to who set it' })).status, 202);
   });
 
   test('an invited admin approves nothing and is asked for nothing', async () => {

@@ -342,6 +342,17 @@ onBothDatabases('import and export', (database) => {
       await ok(take(vault));
     });
 
+    test('for shells has each value in quotes, and gives no path the name of what loads code', async () => {
+      const vault = await addVault(service);
+      await ok(
+        bring(vault, { secrets: { 'quo/tes': `hush's "x"`, 'ld/preload': '/tmp/x.so', LD_PRELOAD_ORDER: 'x' } }),
+      );
+      assert.equal((await take(vault, 'format=shell&prefix=quo/')).text, `export QUO_TES='hush'\\''s "x"'\n`);
+      const { details } = await refused(take(vault, 'format=shell&prefix=ld/'), 422, 'VALIDATION_FAILED');
+      assert.match(details.fields[0].reason, /ld\/preload would be LD_PRELOAD/);
+      assert.equal((await take(vault, 'format=shell&prefix=LD_')).text, "export LD_PRELOAD_ORDER='x'\n");
+    });
+
     test('refuses by its path what its readers would not read alike, and then tells nothing', async () => {
       const vault = await addVault(service);
       const unreadable = { 'bin/nul': 'hush\0b', 'bin/cr': 'hush\r\nb', 'quo/tes': `hush's "x"` };
@@ -354,7 +365,6 @@ onBothDatabases('import and export', (database) => {
       assert.deepEqual(await pathsRefused('dotenv', ''), ['bin/cr', 'bin/nul', 'quo/tes']);
       assert.deepEqual(await pathsRefused('docker', ''), ['bin/cr', 'bin/nul']);
       assert.deepEqual(await pathsRefused('shell', ''), ['bin/nul']);
-      assert.equal((await take(vault, 'format=shell&prefix=quo/')).text, `export QUO_TES='hush'\\''s "x"'\n`);
       assert.deepEqual(await auditOf(service, `vault=${vault}&action=secrets:read`), []);
       assert.equal((await take(vault, 'format=docker&prefix=quo/')).text, `QUO_TES=hush's "x"\n`);
       assert.equal((await take(vault, 'format=dotenv&prefix=fine')).text, 'fine=x\n');

@@ -25,7 +25,8 @@ interface Named {
 export async function namesIn(db: Reader, tenantId: string, shown: unknown): Promise<Record<string, string>> {
   const text = JSON.stringify(shown);
   const numbers = [...text.matchAll(CONNECTION_NUMBERS)].map(([, number = '']) => number);
-  const ids = [...new Set([...(text.match(IDS) ?? []), ...numbers])].sort().slice(0, NAMES_MAX);
+  // In the order of the request: whom it is about stands before what a document names.
+  const ids = [...new Set([...(text.match(IDS) ?? []), ...numbers])].slice(0, NAMES_MAX);
   const found = await Promise.all(ids.map(async (id) => [id, (await findNamed(db, tenantId, id))?.name] as const));
   return Object.fromEntries(found.filter((pair): pair is [string, string] => pair[1] !== undefined));
 }

@@ -1,5 +1,6 @@
 import { ruleOf } from '../../kernel/approval.ts';
 import { cleanText } from '../../kernel/audit/entry.ts';
+import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { CarryOut } from '../../kernel/carry-out.ts';
 import type { Context } from '../../kernel/context.ts';
 import { RightsChanged } from '../../kernel/decisions.ts';
@@ -293,8 +294,15 @@ export class Approvals {
     const current = await this.#current(ctx, db, row);
     if (shown === null) return toDetail(current, null, null);
     const request = JSON.parse(shown) as ShownRequest;
-    return toDetail(current, shown, { ...request, names: await visibleNames(ctx, db, request.names) });
+    const names = await visibleNames(ctx, db, request.names);
+    if (!isAskerAlone(ctx, row)) return toDetail(current, shown, { ...request, names });
+    return { ...toDetail(current, shown, { ...request, names, differences: [] }), details: {} };
   }
+}
+
+/** Who asks and cannot read everything is told of the request, and not what the service looked up for it: who is in a group, what a policy says. */
+function isAskerAlone({ principal }: Context, { requester_id }: store.ApprovalFacts): boolean {
+  return requester_id === principal.id && !isAdminRole(principal.role) && principal.role !== 'auditor';
 }
 
 function describeReason(ctx: Context, reason: string): void {

@@ -134,6 +134,7 @@ describe('what is refused', () => {
     ['dotenv', 'A', `it's \\n`, /single quote/],
     ['dotenv', 'A', '\\\\server\\share', /backslashes/],
     ['dotenv', 'A', 'C:\\', /backslashes/],
+    ['shell', 'BASH_COMMAND', 'x', /keeps for itself/],
     ['docker', 'A', 'a\nb', /line break/],
     ['docker', 'A', 'a\r', /line break/],
     ['docker', 'A', 'x'.repeat(64 * 1024), /bytes of a line/],

@@ -28,6 +28,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
     'BASH_ARGV',
     'BASH_ARGV0',
     'BASH_CMDS',
+    'BASH_COMMAND',
     'BASH_LINENO',
     'BASH_REMATCH',
   ],
@@ -102,6 +103,17 @@ export function variableName(path: string): string {
   if (NAME.test(path)) return path;
   const name = path.replace(/[^A-Za-z0-9]/g, '_').toUpperCase();
   return /^\d/.test(name) ? `_${name}` : name;
+}
+
+/** Programs that find these load and run what they name. */
+const LOADS_CODE =
+  /^(?:LD_.*|DYLD_.*|PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|NODE_OPTIONS|NODE_PATH|PYTHON(?:PATH|HOME|STARTUP)|PERL5(?:LIB|OPT)|RUBY(?:LIB|OPT)|JAVA_TOOL_OPTIONS)$/;
+
+/** Why this path gets no name; null if it does. Whoever may write `ld/preload` must not run code at whoever reads the file by that. */
+export function pathRefusal(path: string): string | null {
+  const name = variableName(path);
+  if (name === path || !LOADS_CODE.test(name)) return null;
+  return `would be ${name}, which makes programs load code: rename it, or call it ${name} if that is meant`;
 }
 
 /** Why what has this name and value is in no file of this format; null if it can be. Never repeats the value. */

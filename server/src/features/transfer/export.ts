@@ -17,7 +17,7 @@ import {
 import type { VaultRow } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { ENV_FILE_TYPE } from './contract.ts';
-import { type EnvFileFormat, envFileLine, envFileRefusal, variableName } from './env-file.ts';
+import { type EnvFileFormat, envFileLine, envFileRefusal, pathRefusal, variableName } from './env-file.ts';
 
 const EXPORTABLE: Wanted = ['secrets:export', 'secrets:read'];
 type Opened = AsyncGenerator<{ row: DecidedRow; value: string }>;
@@ -88,7 +88,7 @@ async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow
   refuseSameNames(format, rows);
   const problems: FieldProblem[] = [];
   for await (const { row, value } of opened) {
-    const refusal = envFileRefusal(format, variableName(row.path), value);
+    const refusal = pathRefusal(row.path) ?? envFileRefusal(format, variableName(row.path), value);
     if (refusal === null) continue;
     const reason = `cannot be ${format}: ${row.path} ${refusal}; narrow it with a prefix, or ask for ${format === 'dotenv' ? 'shell or json' : 'json'}`;
     problems.push({ pointer: '/query/format', reason });

@@ -104,13 +104,14 @@ export const createUser = endpoint({
 export const inviteUser = endpoint({
   ...common,
   name: 'inviteUser',
-  alsoAsks: ['users:grant_owner'],
+  alsoAsks: ['users:grant_owner', 'users:update'],
   method: 'POST',
   path: '/v1/users/{user_id}/invite',
   summary: 'Invite a person who has no password',
   description:
-    'For a person who has no password: who has not accepted an invitation, which then ends, or was added without one, whose tokens end. For a role other than ' +
-    'member only who invited them first can do it: the role was approved for their invitation.',
+    'For a person who has no password: who has not accepted an invitation, which then ends, or was added without one, whose tokens end. Only who ' +
+    'invited them can do it, or, for a member, who may also change the account (`users:update`): whoever holds the token can become them. An invitation ends when ' +
+    'who gave it is disabled or deleted, or gets another role.',
   permission: 'users:invite',
   resource: 'user/{user_id}',
   rate: 'write',
@@ -173,7 +174,7 @@ export const updateUser = endpoint({
   summary: 'Change a person’s name, role, status or password',
   description:
     'Takes effect on the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner ' +
-    'cannot be demoted or disabled, and only an owner can change an owner. A new role needs approval, and so does a new status or password of an owner or admin. A new status or password ends an invitation that was not accepted.',
+    'cannot be demoted or disabled, and only an owner can change an owner. A new role needs approval, and so does a new status of an owner or admin, and a new password of anybody but a member. A new status or password ends an invitation that was not accepted.',
   permission: 'users:update',
   resource: 'user/{user_id}',
   rate: 'write',

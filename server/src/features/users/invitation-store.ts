@@ -43,3 +43,8 @@ export async function putInvitation(tx: Tx, row: InvitationRow): Promise<void> {
 export async function deleteInvitation(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await INVITATIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }
+
+/** Those that this person gave and was shown the tokens of. */
+export async function deleteInvitationsBy(tx: Tx, tenantId: string, invitedBy: string): Promise<void> {
+  await INVITATIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, invited_by: invitedBy }));
+}

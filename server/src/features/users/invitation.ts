@@ -34,16 +34,16 @@ export function issueInvitation(ctx: Context, userId: string): IssuedInvitation 
 }
 
 /**
- * Who is shown the token of an account can become that account. The role of this one was approved for an invitation that one person asked
- * for, and nobody approved that another should have it.
+ * Whoever is shown the token of an account can become that account, and may find rights there. So it takes the person who was shown the
+ * former one; or, for a member, the right to choose their password. A role was approved for one inviter, and for no other.
  */
-export async function requireSameInviter(ctx: Context, tx: Tx, { user_id, role }: UserRow): Promise<void> {
-  if (role === 'member') return;
+export async function requireInviter(ctx: Context, tx: Tx, { user_id, role }: UserRow): Promise<void> {
   const former = await lockInvitation(tx, ctx.tenantId, user_id);
   if (former?.invited_by === ctx.principal.id) return;
+  if (role === 'member' && ctx.may('users:update', `user/${user_id}`)) return;
   throw new CofferError(
     'INSUFFICIENT_PRIVILEGE',
-    'Only who invited this person can invite them anew, since the role was approved for that invitation: delete the account and invite them yourself.',
+    'Only who invited this person can invite them anew, or, for a member, who may also change the account. Delete the account and invite them yourself.',
     { auditReason: 'users:invite: invited by somebody else' },
   );
 }

@@ -14,8 +14,8 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
 import { type Invitation, readUser, type User } from './contract.ts';
-import { issueInvitation, requireSameInviter } from './invitation.ts';
-import { deleteInvitation, putInvitation } from './invitation-store.ts';
+import { issueInvitation, requireInviter } from './invitation.ts';
+import { deleteInvitation, deleteInvitationsBy, lockInvitation, putInvitation } from './invitation-store.ts';
 import type { UserRow } from './store.ts';
 import * as store from './store.ts';
 
@@ -79,7 +79,7 @@ export class Users {
       }
       // They may have been given rights since, and whoever holds the token can be them.
       await ctx.requireProofToGrant(EVERY_VAULT);
-      await requireSameInviter(ctx, tx, user);
+      await requireInviter(ctx, tx, user);
       await putInvitation(tx, row);
       if (user.status !== 'invited') {
         await store.updateUser(tx, ctx.tenantId, userId, INVITED);
@@ -130,13 +130,18 @@ export class Users {
         ...(password_hash !== undefined && { password_hash }),
       };
       if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
+      const basis = await this.#basisOn(ctx, tx, row);
       await store.updateUser(tx, ctx.tenantId, userId, changed);
+      const isRoleNew = row.role !== changed.role;
       if (changed.status !== 'invited') await deleteInvitation(tx, ctx.tenantId, userId);
+      // Whoever holds the invitation of before would get the new role; now nobody does, and who asked for the role can invite anew.
+      else if (isRoleNew) await putInvitation(tx, issueInvitation(ctx, userId).row);
       const isCutOff = password_hash !== undefined || changed.status === 'disabled';
+      if (isCutOff || isRoleNew) await deleteInvitationsBy(tx, ctx.tenantId, userId);
       const ended = isCutOff ? await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
       if (changesRights(row, changed)) {
-        await ctx.needsApproval(tx, { basis: await this.#basisOn(ctx, tx, row), differences: between(row, changed) });
+        await ctx.needsApproval(tx, { basis, differences: between(row, changed) });
       }
       ctx.describe(ended);
       return toWire(changed);
@@ -150,7 +155,9 @@ export class Users {
   async #basisOn(ctx: Context, tx: Tx, { user_id, role, status, password_hash }: UserRow): Promise<Basis> {
     const password = sha256(password_hash).toString('base64url');
     const second_factor = await this.#observers.secondFactorSince(tx, ctx.tenantId, user_id);
-    return { role, status, password, second_factor };
+    const invitation = await lockInvitation(tx, ctx.tenantId, user_id);
+    const invited = invitation === undefined ? null : Buffer.from(invitation.token_hash).toString('base64url');
+    return { role, status, password, second_factor, ...(invited !== null && { invited }) };
   }
 
   async delete(ctx: Context, userId: string): Promise<Deleted> {
@@ -161,6 +168,7 @@ export class Users {
       const ended = await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now);
       await this.#observers.forget(tx, ctx.tenantId, userId);
       await deleteInvitation(tx, ctx.tenantId, userId);
+      await deleteInvitationsBy(tx, ctx.tenantId, userId);
       await store.deleteUser(tx, ctx.tenantId, userId);
       await raiseEpoch(tx, ctx.tenantId);
       if (isAdminRole(row.role)) {
@@ -199,11 +207,11 @@ export async function lockChangeable(ctx: Context, tx: Tx, userId: string): Prom
   return row;
 }
 
-/** A role is rights. Who disables another admin, or takes over their account, gets rid of the one who would have to approve. */
+/** A role is rights, and whoever chooses the password of an account gets them. Who disables another admin gets rid of the one who would have to approve. */
 function changesRights(before: UserRow, after: UserRow): boolean {
   if (before.role !== after.role) return true;
-  const isTouched = before.status !== after.status || before.password_hash !== after.password_hash;
-  return isTouched && isAdminRole(before.role);
+  if (before.password_hash !== after.password_hash && before.role !== 'member') return true;
+  return before.status !== after.status && isAdminRole(before.role);
 }
 
 /** Of the fields that change. Of a password only that there is another. */
