@@ -695,6 +695,9 @@ onBothDatabases('approvals', (database) => {
         const { approval_id } = await ok(asking, 202);
         assert.deepEqual(await namesOf(approval_id, admin), { [client_id]: name, [String(app_connection)]: name });
         assert.deepEqual(await namesOf(approval_id, member), {}, 'who asked may not read connections');
+        const told = await ok(read(approval_id, member));
+        assert.deepEqual([told.request.differences, told.details], [[], {}], 'nor what the service looked up for it');
+        assert.equal((await ok(read(approval_id, admin))).request.differences.length > 0, true);
         await ok(approve(service, approval_id, admin.token));
       }
 
