@@ -268,7 +268,7 @@ onBothDatabases('quotas', (kind) => {
     const scoped = { token: tenant.owner.token };
     const { body: list } = await service.call('GET', '/auth/tokens?limit=1', scoped);
     await ok(service.call('DELETE', `/auth/tokens/${list.tokens[0].id}`, scoped), 200);
-    const narrow = await addToken(service, tenant.owner.token, { scope: { actions: ['self:read'] } });
+    const narrow = await addToken(service, tenant.owner.token, { scope: { actions: ['users:read'] } });
     const asked = service.call('POST', '/auth/tokens', { token: narrow.token, body: { name: 'x' } });
     await refused(asked, 403, 'INSUFFICIENT_PRIVILEGE');
   });

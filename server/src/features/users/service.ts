@@ -132,12 +132,8 @@ export class Users {
       if (isActiveOwner(row) && !isActiveOwner(changed)) await keepAnOwner(ctx, tx, userId);
       const basis = await this.#basisOn(ctx, tx, row);
       await store.updateUser(tx, ctx.tenantId, userId, changed);
-      const isRoleNew = row.role !== changed.role;
-      if (changed.status !== 'invited') await deleteInvitation(tx, ctx.tenantId, userId);
-      // Whoever holds the invitation of before would get the new role; now nobody does, and who asked for the role can invite anew.
-      else if (isRoleNew) await putInvitation(tx, issueInvitation(ctx, userId).row);
+      await settleInvitations(ctx, tx, row, changed);
       const isCutOff = password_hash !== undefined || changed.status === 'disabled';
-      if (isCutOff || isRoleNew) await deleteInvitationsBy(tx, ctx.tenantId, userId);
       const ended = isCutOff ? await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
       if (changesRights(row, changed)) {
@@ -205,6 +201,17 @@ export async function lockChangeable(ctx: Context, tx: Tx, userId: string): Prom
   if (row === undefined) throw notFound('user');
   if (row.role === 'owner') requireOwnerFor(ctx, 'owner');
   return row;
+}
+
+/** An invitation ends where it is no longer needed, where its holder would gain by a new role, and with the rights of whoever gave it. */
+async function settleInvitations(ctx: Context, tx: Tx, before: UserRow, after: UserRow): Promise<void> {
+  const { tenant_id, user_id } = before;
+  const isRoleNew = before.role !== after.role;
+  if (after.status !== 'invited') await deleteInvitation(tx, tenant_id, user_id);
+  // One whose token nobody has seen: it says who asked for the role, and can invite anew.
+  else if (isRoleNew) await putInvitation(tx, issueInvitation(ctx, user_id).row);
+  const isCutOff = before.password_hash !== after.password_hash || after.status === 'disabled';
+  if (isCutOff || isRoleNew) await deleteInvitationsBy(tx, tenant_id, user_id);
 }
 
 /** A role is rights, and whoever chooses the password of an account gets them. Who disables another admin gets rid of the one who would have to approve. */
