@@ -45,6 +45,7 @@ const chosen = options.crash
         ? ['test/schemathesis/']
         : positionals;
 if (options.crash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
+if (options.faults) process.env['COFFER_TEST_REKEY_KILLS'] ??= '10';
 if (options.fuzz) process.env['COFFER_TEST_FUZZ_SECONDS'] = options.seconds;
 if (options.rounds !== undefined) process.env['COFFER_TEST_FUZZ_ROUNDS'] = options.rounds;
 if (options.seed !== undefined) {
