@@ -9,6 +9,7 @@ export interface ExplainedFinding {
 
 const INVALID_AND_ACCEPTED = 'ST201';
 const VALID_AND_REJECTED = 'ST202';
+const CREATED_AND_NOT_FOUND = 'ST302';
 
 export const EXPLAINED_FINDINGS: readonly ExplainedFinding[] = [
   {
@@ -42,5 +43,10 @@ export const EXPLAINED_FINDINGS: readonly ExplainedFinding[] = [
     code: VALID_AND_REJECTED,
     says: /^The ciphertext could not be opened\.$/m,
     reason: 'A made-up envelope has the form of one and was sealed by nobody.',
+  },
+  {
+    code: CREATED_AND_NOT_FOUND,
+    says: /`POST \/v1\/vaults`[^]*^There is no such vault\.$/m,
+    reason: 'In a path a vault is called by its name; schemathesis infers that it is called by its id.',
   },
 ];
