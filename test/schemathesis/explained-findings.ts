@@ -46,7 +46,7 @@ export const EXPLAINED_FINDINGS: readonly ExplainedFinding[] = [
   },
   {
     code: CREATED_AND_NOT_FOUND,
-    says: /`POST \/v1\/vaults`[^]*^There is no such vault\.$/m,
+    says: /`POST \/v1\/vaults`[\s\S]*^There is no such vault\.$/m,
     reason: 'In a path a vault is called by its name; schemathesis infers that it is called by its id.',
   },
 ];
