@@ -33,7 +33,7 @@ export * from './schemas.ts';
 
 const common = {
   noun: 'vaults',
-  nounDescription: 'Where secrets are, who is in them, and what is kept of their use.',
+  nounDescription: 'Containers of secrets: their stage, settings and members, deleting and restoring them.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
