@@ -1,6 +1,6 @@
 import createClient from 'openapi-fetch';
 import type { components, paths } from './generated/openapi-typescript.ts';
-import { otherwise, refusal, type Service, type WhatWasDone } from './what-was-done.ts';
+import { type HasMember, otherwise, refusal, type Service, type WhatWasDone } from './what-was-done.ts';
 
 type Schemas = components['schemas'];
 
@@ -36,11 +36,9 @@ export async function use({ baseUrl, token, tenantId, vault: name }: Service): P
   });
   const bytes = new Uint8Array(present(revoked.data) as unknown as ArrayBuffer);
 
-  // @ts-expect-error what no schema has is no member of a type
-  const absent: unknown = present(read.data).no_such_field;
-  // @ts-expect-error neither of a refusal
-  const absentToo: unknown = missing.error?.error.no_such_field;
-  if (absent !== undefined || absentToo !== undefined) otherwise();
+  const isLoose: HasMember<NonNullable<typeof read.data>, 'no_such_field'> = false;
+  const isRefusalLoose: HasMember<NonNullable<typeof missing.error>['error'], 'no_such_field'> = false;
+  if (isLoose || isRefusalLoose) otherwise();
 
   return {
     vault: { id: vault.id, name: vault.name, environment: vault.environment },

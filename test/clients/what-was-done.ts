@@ -45,3 +45,6 @@ export interface Service {
   tenantId: string;
   vault: string;
 }
+
+/** Whether a type has a member of this name; of `any` it has every one. A value of the wrong kind does not compile. */
+export type HasMember<T, Name extends string> = Name extends keyof T ? true : false;
