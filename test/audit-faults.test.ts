@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { prepareTenant } from '../server/src/features/tenants/index.ts';
+import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
 import { failWrites } from './support/disk.ts';
+import { ok } from './support/people.ts';
 import { newPostgresDatabase, query } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 
@@ -105,4 +109,59 @@ onBothDatabases('an audit log that cannot be written', (kind) => {
     assert.doesNotMatch(service.logs.join(''), /MARKER/, 'the database’s own words may hold a value');
     await service.close();
   });
+});
+
+onBothDatabases('an audit log whose entries wait for each other', (kind) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(kind);
+  });
+  after(() => service.close());
+
+  const assertValid = async () => {
+    const verified = await ok(service.call('GET', '/v1/audit/verify'));
+    assert.equal(verified.valid, true, JSON.stringify(verified));
+  };
+
+  const entryOf = (tenantId: string) => {
+    const facts = { actorId: 'operator', action: 'test:entry', resource: 'test', status: 200, details: {} } as const;
+    return systemEntry({ tenantId, now: service.clock.now(), ...facts });
+  };
+
+  test('is linked on after the creation of a tenant was undone', async () => {
+    const { kernel } = service.app;
+    const facts = { name: 'undone', plan: 'starter', rates: {}, isOperator: false } as const;
+    const made = await prepareTenant(kernel, { ...facts, ownerEmail: 'owner@x.example' });
+    const undone = kernel.database.transaction(async (tx) => {
+      const { headKey } = await made.insert(tx);
+      await kernel.audit.recordIn(tx, [entryOf(made.row.tenant_id)], headKey);
+      throw new Error('undone');
+    });
+    await assert.rejects(undone, /undone/);
+    await assertValid();
+  });
+
+  if (kind === 'postgres') {
+    test('is not taken for one that tells nothing of a deletion', async () => {
+      const { kernel } = service.app;
+      const invited = await ok(
+        service.call('POST', '/v1/users', { body: { email: 'gone@x.example', invite: true } }),
+        201,
+      );
+      const open = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
+      const headKey = await kernel.audit.headKey(kernel.operatorTenantId);
+      const slow = kernel.database.transaction(async (tx) => {
+        await kernel.audit.recordIn(tx, [entryOf(kernel.operatorTenantId)], headKey);
+        begun.resolve();
+        await open.promise;
+      });
+      await begun.promise;
+      await ok(service.call('DELETE', `/v1/users/${invited.id}`));
+      const verified = assertValid();
+      await sleep(300);
+      open.resolve();
+      await Promise.all([slow, verified]);
+    });
+  }
 });

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { walkChain } from '../../kernel/audit/chain-walk.ts';
-import { MINUTE_MS } from '../../kernel/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { idAtTime } from '../../kernel/ids.ts';
 import {
   compareRows,
@@ -25,6 +26,10 @@ const LOOKS_MAX = 20;
 
 /** Longer than a gap in the numbers of a node is waited for, and than a node takes to link what is there. */
 const UNLINKED_MAX_MS = 3 * MINUTE_MS;
+
+/** A segment waits for those that the same node numbered before it, and these for their commit: that takes moments. */
+const LINKING_MAX_MS = 10 * SECOND_MS;
+const LINKING_LOOK_MS = 20;
 
 type Head = Tables['audit_heads'];
 
@@ -58,6 +63,7 @@ async function settleFindings(
   findings.count -= open.length;
   let known = head;
   for (let look = 0; look < LOOKS_MAX; look++) {
+    if (open.length > 0 || history.isOpen()) await untilLinked(parts, tenantId);
     const { newest, told } = await readOn(parts, tenantId, known, history);
     for (const problem of open) if (!told.has(`${problem.table} ${problem.row}`)) findings.add(problem);
     if (told.size === 0) break;
@@ -68,6 +74,14 @@ async function settleFindings(
   }
   for (const { table, row } of history.unexplained()) findings.add({ table, row, problem: 'replaced' });
   if (history.digests.missed > 0 && known !== undefined) await nameMissing(parts, known, history, findings);
+}
+
+/** What is committed may be told by a segment that is not linked yet: without it, a deletion by the service looks like one by somebody else. */
+async function untilLinked({ kernel }: VerificationParts, tenantId: string): Promise<void> {
+  for (const until = performance.now() + LINKING_MAX_MS; performance.now() < until; await sleep(LINKING_LOOK_MS)) {
+    await kernel.audit.seal();
+    if (!(await store.isAnythingUnlinked(kernel.database.read, tenantId))) return;
+  }
 }
 
 interface Told {

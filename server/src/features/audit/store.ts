@@ -66,6 +66,19 @@ export async function segmentsWithoutPlace(
     .execute();
 }
 
+/** Whether a node wrote something that has no place in the chain yet. */
+export async function isAnythingUnlinked(db: Reader, tenantId: string): Promise<boolean> {
+  const found = await db
+    .selectFrom('audit_segments')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', 'is', null)
+    .where('node_no', 'is not', null)
+    .limit(1)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
 function headSeq(tenantId: string) {
   return sql<number>`coalesce((select seq from audit_heads where tenant_id = ${tenantId}), 0)`;
 }

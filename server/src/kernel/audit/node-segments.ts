@@ -43,6 +43,10 @@ export class NodeSegments {
     return [...this.#counted].filter(([, { voids }]) => voids.length > 0).map(([tenantId]) => tenantId);
   }
 
+  forget(tenantId: string): void {
+    this.#counted.delete(tenantId);
+  }
+
   #of(tenantId: string): Counted {
     let counted = this.#counted.get(tenantId);
     if (counted === undefined) {

@@ -179,7 +179,9 @@ export class PostgresAuditStore implements AuditStore {
     await this.#tellVoids();
     const tenants = await this.#tenantsThatWait();
     const sealed: number[] = [];
-    for (const { tenant_id } of tenants) sealed.push(await this.#sealUnlessStuck(tenant_id));
+    for (const { tenant_id } of tenants) {
+      sealed.push((await this.#unlessStuck(tenant_id, () => this.#sealTenant(tenant_id))) ?? 0);
+    }
     // Tenants whose head is not authentic are found again and again, and nothing of theirs is sealed: they alone are no reason to go on.
     return sealed.includes(SEAL_BATCH) || (tenants.length === SEAL_TENANTS && sealed.some((count) => count > 0));
   }
@@ -200,21 +202,21 @@ export class PostgresAuditStore implements AuditStore {
     return found;
   }
 
-  /** A tenant whose keys or head somebody has edited, or holds locked, does not keep others from being linked. */
-  async #sealUnlessStuck(tenantId: string): Promise<number> {
+  /** A tenant whose keys or head somebody has edited, or holds locked (null), does not keep others from being linked. */
+  async #unlessStuck<T>(tenantId: string, work: () => Promise<T | null>): Promise<T | null> {
     let problem = 'the head of the log is locked or gone';
     try {
-      const linked = await this.#sealTenant(tenantId);
-      if (linked !== null) {
+      const done = await work();
+      if (done !== null) {
         if (this.#stuck.delete(tenantId)) this.#metrics.logsStuck.set(this.#stuck.size);
-        return linked;
+        return done;
       }
     } catch (error) {
       if (error instanceof CofferError) throw error;
       problem = String(error);
     }
     this.#noteStuck(tenantId, problem);
-    return 0;
+    return null;
   }
 
   #noteStuck(tenantId: string, problem: string): void {
@@ -229,15 +231,30 @@ export class PostgresAuditStore implements AuditStore {
 
   /** Numbers of transactions that were undone, where no other segment has told them: others would wait for them. */
   async #tellVoids(): Promise<void> {
-    for (const tenantId of this.#nodes.tenantsWithVoids()) {
-      const key = await this.#heads.key(tenantId);
-      const { undo, ...row } = this.#signed(tenantId, newId('audit', this.#clock.now()), EMPTY, key);
-      try {
-        await this.#insert([row]);
-      } catch (error) {
-        undo();
-        throw error;
-      }
+    const tenants = this.#nodes.tenantsWithVoids();
+    if (tenants.length === 0) return;
+    const rows = await this.#database.read
+      .selectFrom('audit_heads')
+      .select('tenant_id')
+      .where('tenant_id', 'in', tenants)
+      .execute();
+    const withLog = new Set(rows.map(({ tenant_id }) => tenant_id));
+    for (const tenantId of tenants) {
+      // The transaction that was undone would have created the tenant.
+      if (!withLog.has(tenantId)) this.#nodes.forget(tenantId);
+      else await this.#unlessStuck(tenantId, () => this.#tellVoidsOf(tenantId));
+    }
+  }
+
+  async #tellVoidsOf(tenantId: string): Promise<true> {
+    const key = await this.#heads.key(tenantId);
+    const { undo, ...row } = this.#signed(tenantId, newId('audit', this.#clock.now()), EMPTY, key);
+    try {
+      await this.#insert([row]);
+      return true;
+    } catch (error) {
+      undo();
+      throw error;
     }
   }
 

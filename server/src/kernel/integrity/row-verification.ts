@@ -65,6 +65,11 @@ export class RowHistory {
     this.#take(name, next.digest, next.before);
   }
 
+  /** Whether anything it told of does not fit what was found, so far. */
+  isOpen(): boolean {
+    return this.digests.missed > 0 || this.unexplained().length > 0;
+  }
+
   /** Rows with a change that found another row than the log told of: it was built on one that somebody had put there. */
   unexplained(): { table: string; row: string }[] {
     return [...this.#waiting]
