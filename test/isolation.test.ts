@@ -411,7 +411,7 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
   async function tellsNothing(trial: Trial): Promise<boolean> {
     const { declaration, twins, where } = trial;
     const real = await trial.real();
-    const first = await trial.send(declaration, real);
+    const { result: first, queries } = await queriesDuring(() => trial.send(declaration, real));
     const isPassed = first.status < 400;
     if (!isPassed) assert.ok(trial.refusals.includes(first.status), `${where}: ${first.status} ${first.text}`);
     else {
@@ -421,13 +421,15 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
     for (const by of twins) {
       count++;
       const twin = replaced(isPassed ? await trial.real() : real, by);
-      const second = await trial.send(declaration, twin);
-      assert.deepEqual(toldBy(second, by.values()), toldBy(first, by.keys()), `${where}: ${[...by]}`);
-      if (!isPassed) await asksTheSame(trial, real, twin, `${where}: ${[...by]}`);
+      const second = await queriesDuring(() => trial.send(declaration, twin));
+      assert.deepEqual(toldBy(second.result, by.values()), toldBy(first, by.keys()), `${where}: ${[...by]}`);
+      const isAsBefore = second.queries.join() === queries.join();
+      if (!isPassed && !isAsBefore) await asksTheSame(trial, real, twin, `${where}: ${[...by]}`);
     }
     return isPassed;
   }
 
+  /** Of the first request after a change a cache knows nothing, so a difference counts if it comes again. */
   async function asksTheSame({ declaration, send }: Trial, real: Input, twin: Input, where: string) {
     const asked = async (input: Input) =>
       (await queriesDuring(() => send(declaration, input))).queries.map((sql) => sql.slice(0, 300));
@@ -509,13 +511,17 @@ function walkAll(database: DatabaseKind, walked: readonly EndpointDeclaration[])
       let target = await targetOf(side, declaration, make);
       if (target.references.length === 0) continue;
       let state = await stateOf(service, side.tenantId);
+      // Where nobody may pass, the state is read once, after all of them: reading it takes longer than they do.
+      const mayPass = target.references.every(({ field }) => isFree(declaration, field));
       for (const intruder of intruders) {
         const isPassed = await tryDirectly(declaration, intruder, target);
         if (i === 0 && intruder.triesSpellings) await tryLookAlikes(declaration, intruder, target);
         if (!intruder.isInside) await tryAmongOwn(declaration, intruder, make, target);
+        if (!mayPass && intruder !== intruders.at(-1)) continue;
         const before = state;
         state = await stateOf(service, side.tenantId);
-        if (!isPassed || !intruder.isInside) assert.deepEqual(state, before, `${intruder.title} changed something`);
+        const who = mayPass ? intruder.title : `one of ${intruders.map(({ title }) => title)}`;
+        if (!isPassed || !intruder.isInside) assert.deepEqual(state, before, `${who} changed something`);
         if (!isPassed || intruder.isInside) continue;
         // They have made something of this name in their own tenant: the next of them would find that.
         target = await targetOf(side, declaration, make);

@@ -9,7 +9,7 @@ import { BUNDLE_VARIABLE } from './support/bundled.ts';
 import { POSTGRES_VARIABLE, prepareMigratedDatabase, startQuickPostgres } from './support/postgres.ts';
 
 /**
- * Runs every test file, with one PostgreSQL for all of them. Files that start processes, or that take long, have a process of their own; others
+ * Runs every test file, with one PostgreSQL for all of them. Files in `test/` have a process each; those beside the code
  * share one with some more. Arguments choose files by a part of their
  * path; `--crash` runs the long crash test alone, `--faults` everything that breaks something on purpose, and `--fuzz` the long fuzzing, for so
  * many `--seconds` or `--rounds` on each database, from a `--seed`; `--schemathesis` lets schemathesis try, with so many `--examples` of each
@@ -72,15 +72,12 @@ function grouped(all: readonly string[]): string[] {
   return [...alone, ...paths];
 }
 
-/** Tests that come after an `await` outside of any function are not waited for once those of other files are over. */
-const AWAITS_AT_TOP = /^(?!.*\basync\b)\S.*\bawait\b|^await\b/m;
-
+/** Those beside the code are short and start nothing. Tests after an `await` outside of any function would not be waited for in a group. */
 function isAlone(file: string): boolean {
-  if (WALKS.test(file) || file.includes('test/attacks/')) return true;
-  const source = readFileSync(file, 'utf8');
-  return source.includes('support/process.ts') || AWAITS_AT_TOP.test(source);
+  return file.startsWith('test/') || AWAITS_AT_TOP.test(readFileSync(file, 'utf8'));
 }
 
+const AWAITS_AT_TOP = /^(?!.*\basync\b)\S.*\bawait\b|^await\b/m;
 const GROUP_FILES = 8;
 const LONG = ['test/faults/', 'test/schemathesis/'];
 const SLOWEST_SHOWN = 30;
@@ -114,7 +111,8 @@ process.env[POSTGRES_VARIABLE] = postgres.url;
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const processes = grouped(files);
 // One more than there are processors: much of what is tested is waiting.
-const stream = run({ files: processes, concurrency: availableParallelism() + 1, timeout: FILE_TIMEOUT_MS });
+const execArgv = ['--import', resolve('test/support/untracked-promises.ts')];
+const stream = run({ files: processes, execArgv, concurrency: availableParallelism() + 1, timeout: FILE_TIMEOUT_MS });
 /** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */
 const announced = new Map<string, number>();
 const filesHeard = new Set<string>();

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { after, describe } from 'node:test';
 import { Compile, type Validator } from 'typebox/compile';
 import { type App, startApp } from '../../server/src/app.ts';
@@ -165,25 +167,32 @@ export async function startService(database: DatabaseKind, options: ServiceOptio
   };
 }
 
+/** Requests of tests are many and short: this costs a third less than `fetch`. */
+const agent = new Agent({ keepAlive: true });
+
 export async function call(baseUrl: string, method: string, path: string, options: CallOptions = {}): Promise<Answer> {
   const { token, body, headers } = options;
-  const response = await fetch(`${baseUrl}${path}`, {
-    method,
-    headers: {
-      ...(token != null && { authorization: `Bearer ${token}` }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = httpRequest(new URL(`${baseUrl}${path}`), {
+      method,
+      agent,
+      headers: {
+        ...(token != null && { authorization: `Bearer ${token}` }),
+        ...(sent !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) }),
+        ...headers,
+      },
+    });
+    request.once('response', resolve).once('error', reject).end(sent);
   });
-  const text = await response.text();
-  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
-  const answer = {
-    status: response.status,
-    text,
-    headers: response.headers,
-    body: isJson ? JSON.parse(text) : undefined,
-  };
+  const text = await readText(response);
+  const received = new Headers();
+  for (let i = 0; i < response.rawHeaders.length; i += 2) {
+    received.append(response.rawHeaders[i] ?? '', response.rawHeaders[i + 1] ?? '');
+  }
+  const isJson = received.get('content-type')?.startsWith('application/json') ?? false;
+  const status = response.statusCode ?? 0;
+  const answer = { status, text, headers: received, body: isJson ? JSON.parse(text) : undefined };
   checkAgainstDeclaration(method, path, answer);
   return answer;
 }
