@@ -1,4 +1,4 @@
-import { type Surroundings, shownSurroundings } from './surroundings.ts';
+import { type Conditions, shownConditions } from './conditions.ts';
 
 /** What was measured, as data; and the same as Markdown. */
 export interface Column {
@@ -25,7 +25,7 @@ export interface PartResult {
   tables: Table[];
 }
 
-export interface Report extends Surroundings {
+export interface Report extends Conditions {
   settings: Record<string, Cell>;
   parts: PartResult[];
 }
@@ -36,7 +36,7 @@ export function markdownReport(report: Report): string {
 
 export function headOf(report: Report): string {
   const chosen = Object.entries(report.settings).map(([name, value]) => `${name} ${value}`);
-  return `${shownSurroundings(report)} Settings: ${chosen.join(', ')}.`;
+  return `${shownConditions(report)} Settings: ${chosen.join(', ')}.`;
 }
 
 export function markdownPart({ part, seconds, tables }: PartResult): string {

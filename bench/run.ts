@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Settings } from './cases.ts';
+import { conditions, stampOf } from './conditions.ts';
 import { Installations, PER_VAULT } from './installation.ts';
 import { PARTS } from './parts.ts';
 import { headOf, markdownPart, markdownReport, type Report } from './report.ts';
 import { benchSummary, SUMMARY_PAGE, writeSummary } from './summary.ts';
-import { stampOf, surroundings } from './surroundings.ts';
 
 /**
  * Measures the service beside a bare node:http server, in one run, with the same client. Each part prints its tables as soon as it is done;
@@ -57,7 +57,7 @@ process.exit(0);
 
 async function measureParts(): Promise<void> {
   const shown = { ...settings, connections: values.connections };
-  const report: Report = { ...surroundings(), settings: shown, parts: [] };
+  const report: Report = { ...conditions(), settings: shown, parts: [] };
   const file = `${FOLDER}/${stampOf(report)}`;
   mkdirSync(FOLDER, { recursive: true });
   say(`${headOf(report)}\n`);

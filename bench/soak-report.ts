@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { type Conditions, shownConditions, stampOf } from './conditions.ts';
 import { DATABASE_NAMES, type DatabaseKind } from './installation.ts';
 import { plot } from './plot.ts';
 import { markdownTable } from './report.ts';
 import { QUANTITIES, type Sample } from './sampling.ts';
-import { type Surroundings, shownSurroundings, stampOf } from './surroundings.ts';
 import { judge, shownVerdict, type Verdict } from './verdict.ts';
 
 /** What one installation went through. */
@@ -15,7 +15,7 @@ export interface Soaked {
   unexpected: Record<string, number>;
 }
 
-export interface SoakReport extends Surroundings {
+export interface SoakReport extends Conditions {
   minutes: number;
   soaked: Soaked[];
   verdicts: Verdict[];
@@ -24,7 +24,7 @@ export interface SoakReport extends Surroundings {
 const FOLDER = 'bench/results';
 
 /** What was seen is written before it is judged: too little of it to judge is also something to look at. */
-export function writeSoak(around: Surroundings, minutes: number, soaked: Soaked[]): SoakReport {
+export function writeSoak(around: Conditions, minutes: number, soaked: Soaked[]): SoakReport {
   const file = `${FOLDER}/soak-${stampOf(around)}`;
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(`${file}.csv`, csvOf(soaked));
@@ -70,7 +70,7 @@ export function soakSummary(report: SoakReport): string {
     { key: 'verdict', heading: '' },
   ];
   const table = { name: 'soak', title: 'What is judged', columns, rows, notes: report.soaked.flatMap(answered) };
-  return `## ${title}\n\n${shownSurroundings(report)}\n\n${markdownTable(table)}`;
+  return `## ${title}\n\n${shownConditions(report)}\n\n${markdownTable(table)}`;
 }
 
 function csvOf(all: Soaked[]): string {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { conditions } from './conditions.ts';
 import { DATABASE_NAMES, DATABASES, type DatabaseKind, type Installation, Installations } from './installation.ts';
 import { type Kind, kindsOf, mixedLoad } from './mixed-load.ts';
 import { type Sample, sample, Window } from './sampling.ts';
 import { isWell, type Soaked, type SoakReport, soakSummary, writeSoak } from './soak-report.ts';
 import { SUMMARY_PAGE, writeSummary } from './summary.ts';
-import { surroundings } from './surroundings.ts';
 
 /**
  * A steady mixed load on both databases, side by side, looked at every few seconds. Ends with 1 if memory, handles, the log or latency still
@@ -42,7 +42,7 @@ interface Subject {
   kinds: Kind[];
 }
 
-const around = surroundings();
+const around = conditions();
 const installations = new Installations();
 let soaked: Soaked[];
 try {

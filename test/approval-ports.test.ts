@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import Type from 'typebox';
-import { Desk } from '../server/src/features/approvals/desk.ts';
+import { DatabaseApprovalQueue } from '../server/src/features/approvals/approval-queue.ts';
 import { expireOverdue } from '../server/src/features/approvals/expiry.ts';
 import type { ApprovalPorts } from '../server/src/features/approvals/ports.ts';
 import { Approvals } from '../server/src/features/approvals/service.ts';
@@ -115,7 +115,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
     JSON.stringify,
   );
   const approvals = new Approvals(ports);
-  const desk = new Desk(ports);
+  const queue = new DatabaseApprovalQueue(ports);
 
   const newThing = async () => {
     const name = uniqueName('thing');
@@ -154,7 +154,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
     const times = { expiresAt: kernel.clock.now() + HOUR_MS };
     const principal = principalOf(row, user, await policiesOfUser(read, user), { ...credential, ...factor, ...times });
     const acceptAgain = async () => ({ principal, epoch: await epochNow(), proofs: NO_PROOFS });
-    const ctx = new Context(kernel, declaration, call, { keepAnswer: async () => {}, approvals: desk, acceptAgain });
+    const ctx = new Context(kernel, declaration, call, { keepAnswer: async () => {}, approvals: queue, acceptAgain });
     ctx.become(principal, await epochNow());
     return ctx;
   };
@@ -240,7 +240,7 @@ onBothDatabases('what other features connect to approvals', (database) => {
   test('a resource that cannot be marked is not waited for', async () => {
     const name = await newThing();
     const hooks = { vault_delete: { requested: () => Promise.reject(new CofferError('IN_USE', 'It is marked.')) } };
-    const strict = new Desk({ ...ports, hooks });
+    const strict = new DatabaseApprovalQueue({ ...ports, hooks });
     const ctx = await contextOf(tenant.owner.id, deleteThing, { name });
     ctx.authorize(`thing/${name}`);
     const store = await strict.prepare(ctx, {});

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { PENDING_MAX } from '../server/src/features/approvals/desk.ts';
+import { PENDING_MAX } from '../server/src/features/approvals/approval-queue.ts';
 import { APPROVALS } from '../server/src/features/approvals/index.ts';
 import { TOTP } from '../server/src/features/mfa/index.ts';
 import { ATTACHMENTS } from '../server/src/features/policies/index.ts';

@@ -258,7 +258,7 @@ describe('a log that was tampered with, with checkpoints', () => {
     async function brokenAfter(tamper: (tx: Tx, scene: Scene) => Promise<unknown>) {
       const made = await scene(database);
       const { service } = made;
-      await service.app.kernel.audit.seal();
+      await service.app.kernel.audit.link();
       await service.app.kernel.database.transaction((tx) => tamper(tx, made));
       const { valid, first_broken } = await verification(service);
       assert.equal(valid, false, 'the tampering was not found');
@@ -335,7 +335,7 @@ describe('a log that was tampered with, with checkpoints', () => {
       const made = await scene(database);
       const { service, tenantId } = made;
       const { kernel } = service.app;
-      await kernel.audit.seal();
+      await kernel.audit.link();
       const head = await kernel.database.read
         .selectFrom('audit_heads')
         .selectAll()
@@ -343,7 +343,7 @@ describe('a log that was tampered with, with checkpoints', () => {
         .executeTakeFirstOrThrow();
       for (let n = 0; n < 3; n++) await ok(service.call('GET', '/v1/groups'));
       const last = await signNow(service);
-      await kernel.audit.seal();
+      await kernel.audit.link();
       await kernel.database.transaction(async (tx) => {
         await tx
           .deleteFrom('audit_segments')

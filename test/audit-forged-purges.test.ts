@@ -38,7 +38,7 @@ onBothDatabases('whoever writes to the database cannot pass a removal off as a p
     }
     service.clock.advance(2 * DAY_MS);
     await purgeAudit(service);
-    await service.app.kernel.audit.seal();
+    await service.app.kernel.audit.link();
     [purge] = await purgesOf(service);
     target = (await readsOf(service, other))[1]?.seq;
     await sign(service);
@@ -49,7 +49,7 @@ onBothDatabases('whoever writes to the database cannot pass a removal off as a p
   /** Does something to the rows of the log, looks, and undoes it. */
   async function brokenAfter(tamper: (tx: Tx) => Promise<unknown>): Promise<Entry> {
     const { database: store, audit } = service.app.kernel;
-    await audit.seal();
+    await audit.link();
     const linked = store.read.selectFrom('audit_segments').selectAll().where('first_seq', 'is not', null);
     const rows = await linked.execute();
     await store.transaction(tamper);
@@ -103,7 +103,7 @@ onBothDatabases('whoever writes to the database cannot pass a removal off as a p
   });
 
   test('under the id of an entry that records something else, or comes earlier', async () => {
-    await service.app.kernel.audit.seal();
+    await service.app.kernel.audit.link();
     const [earlier] = await auditOf(service, 'action=vault_created');
     for (const id of [earlier?.id, purge.id]) {
       const late = (await auditOf(service, 'action=audit:sign'))[0]?.seq;

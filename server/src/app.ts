@@ -237,7 +237,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
       features.flatMap((feature) => feature.credentialSchemes ?? []),
       kernel,
     );
-    const pipeline = new Pipeline(kernel, authentication, approvals.desk);
+    const pipeline = new Pipeline(kernel, authentication, approvals.queue);
     const identity = await openIdentity(kernel, certificates);
     const server = createHttpServer(kernel, endpoints, pipeline, identity);
     const jobs = new JobRunner({
@@ -309,7 +309,7 @@ function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(
   const { audit, refusals, unlistedReads, log } = kernel;
   const sharing = new RateSharing(kernel);
   if (kernel.database.kind === 'postgres') {
-    audit.startSealing();
+    audit.startLinking();
     sharing.start();
   }
   kernel.clockGuard.start();

@@ -61,7 +61,7 @@ export async function authenticateRows(parts: Parts, tenantIds: readonly string[
 }
 
 async function historyProblem({ database, heads, audit }: Parts, tenantId: string): Promise<string | null> {
-  await audit.seal();
+  await audit.link();
   const head = await heads.row(database.read, tenantId);
   if (head === undefined) return 'the head of the chain was removed';
   const broken = await walkChain(database.read, heads, head, (_seq, _hash, text) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { PENDING_BY_REQUESTER_MAX } from '../../server/src/features/approvals/desk.ts';
+import { PENDING_BY_REQUESTER_MAX } from '../../server/src/features/approvals/approval-queue.ts';
 import { ok, refused, uniqueName } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { newDataDir, type ServiceProcess, spawnService } from '../support/process.ts';

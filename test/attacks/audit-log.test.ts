@@ -103,7 +103,7 @@ onBothDatabases('the audit log', (kind) => {
       });
       assert.equal(edited, 1);
       service.clock.advance(2 * 60_000);
-      await kernel.audit.seal();
+      await kernel.audit.link();
       const { valid, rows } = await verified();
       assert.equal(valid, false);
       assert.ok(rows.problems.some((one: Row) => one['table'] === 'audit_segments' && one['problem'] === 'missing'));
@@ -136,7 +136,7 @@ onBothDatabases('the audit log', (kind) => {
       });
       service.expectErrorLogs(/was tampered with|cut back|cannot be linked/);
       await ok(service.call('GET', '/v1/groups', { token }));
-      await service.app.kernel.audit.seal();
+      await service.app.kernel.audit.link();
       const waiting = await attacker.rows('audit_segments', { tenant_id: tenant.id });
       assert.deepEqual(
         waiting.filter((row) => row['first_seq'] === null),
@@ -168,8 +168,8 @@ onBothDatabases('the audit log', (kind) => {
       });
       await assert.rejects(undone, /undone/);
       await ok(service.call('GET', '/v1/groups', { token }));
-      await kernel.audit.seal();
-      await kernel.audit.seal();
+      await kernel.audit.link();
+      await kernel.audit.link();
       const { valid, rows } = await verified();
       assert.deepEqual([valid, rows.problems], [true, []]);
       const waiting = (await attacker.rows('audit_segments', { tenant_id: tenant.id })).filter(
@@ -215,7 +215,7 @@ onBothDatabases('the audit log', (kind) => {
   test('cannot be cut back while the service is stopped, and the command names every forgery', async () => {
     const other = await addTenant(service);
     const member = await addColleague(service, other.id, 'member');
-    await service.app.kernel.audit.seal();
+    await service.app.kernel.audit.link();
     await pause(ANCHORED_WITHIN_MS);
     const head = await attacker.row('audit_heads', { tenant_id: other.id });
     const page = await ok(service.call('GET', '/v1/groups', { token: other.owner.token }));

@@ -18,7 +18,7 @@ import type { Sighting } from './pool.ts';
 import type { Sent } from './request.ts';
 
 /** Where machines are at home, and who else is there. */
-export interface Surroundings {
+export interface ChangeHooks {
   service: Service;
   vault: string;
   /** What is in the vault. */
@@ -39,7 +39,7 @@ export interface MachineCallers {
 const ANYWAY = ['none', 'app_connections:rotate'];
 
 /** Every kind of credential that machines have, with each proof that can go with it, and each of them with something wrong about it. */
-export async function machineCallers(around: Surroundings): Promise<MachineCallers> {
+export async function machineCallers(around: ChangeHooks): Promise<MachineCallers> {
   const { service, vault, adminToken } = around;
   const connection = (more = {}) => addConnection(service, vault, more);
   const key = await newDpopKey();
@@ -70,7 +70,7 @@ export async function machineCallers(around: Surroundings): Promise<MachineCalle
 }
 
 function machine(
-  { home }: Surroundings,
+  { home }: ChangeHooks,
   own: Machine,
   name: string,
   kind: string,
@@ -93,7 +93,7 @@ function beyondScopes({ scopes }: Machine, kinds: readonly string[]): Rule {
 
 /** Somebody who knows of what is the machine's, so that what is asked for would be there. */
 function strangerTo(
-  { home }: Surroundings,
+  { home }: ChangeHooks,
   { client_id }: Machine,
   name: string,
   credential: Credential,
@@ -111,7 +111,7 @@ function withProof(prover: Prover, connection: Machine): Credential {
 }
 
 /** One connection by its secret and certificate, by its certificate alone, and by that and a proof. */
-async function certifiedCallers(around: Surroundings, own: Machine, other: Machine, key: DpopKey): Promise<Caller[]> {
+async function certifiedCallers(around: ChangeHooks, own: Machine, other: Machine, key: DpopKey): Promise<Caller[]> {
   const { service, foreignToken } = around;
   const revoked = { certificate: own.certificate, private_key: own.private_key };
   const renew = async () => {
@@ -148,7 +148,7 @@ async function certifiedCallers(around: Surroundings, own: Machine, other: Machi
   ];
 }
 
-function strangersWithoutKey(around: Surroundings, own: Machine, prover: Prover): Caller[] {
+function strangersWithoutKey(around: ChangeHooks, own: Machine, prover: Prover): Caller[] {
   const otherKey = newDpopKey();
   const misfit = misfits(prover.service);
   const wrongKey = async (sent: Sent) => [...headersOf(own), await proofOf({ ...prover, key: await otherKey }, sent)];
@@ -170,7 +170,7 @@ function strangersWithoutKey(around: Surroundings, own: Machine, prover: Prover)
 const SPIFFE_ID = 'spiffe://prod.example/shop';
 
 /** A workload with an identity from outside, which it exchanges for a token again and again. */
-async function workloadCallers(around: Surroundings, own: Machine, name: string, prover: Prover): Promise<Caller[]> {
+async function workloadCallers(around: ChangeHooks, own: Machine, name: string, prover: Prover): Promise<Caller[]> {
   const { service } = around;
   const key = await newIssuerKey('1');
   const method = {
@@ -215,7 +215,7 @@ interface Exchanged extends Shown {
 
 /** Pipelines that exchange the id_token of their CI system: for a token that opens alone, and for one that takes the certificate and the key too. */
 async function pipelineCallers(
-  around: Surroundings,
+  around: ChangeHooks,
   issuer: OutsideIssuer,
   { plain, bound }: { plain: Machine; bound: Machine },
   key: DpopKey,

@@ -16,7 +16,7 @@ export async function fill(service: Service, vault: string, entries: number): Pr
   const resource = `vault/${vault}/filled`;
   const all = Array.from({ length: entries }, () => systemEntry({ ...facts, resource, details: {}, now: clock.now() }));
   await Promise.all(all.map((entry) => audit.record(entry)));
-  await audit.seal();
+  await audit.link();
 }
 
 export async function verified(service: Service, token = service.adminToken): Promise<Entry> {
@@ -51,7 +51,7 @@ export async function makePurgeDue(service: Service): Promise<void> {
   const { audit, clockGuard, database } = service.app.kernel;
   await sign(service);
   assert.notEqual(await clockGuard.check(), null, 'the clock is not trusted');
-  await audit.seal();
+  await audit.link();
   service.clock.advance(SECOND_LOOK_MS);
   await database.transaction((tx) =>
     tx.updateTable('job_leases').set({ next_run_at: 0 }).where('job', '=', 'purge-audit').execute(),

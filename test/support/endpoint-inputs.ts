@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
 import { ATTESTATION_INPUTS } from './attestation-inputs.ts';
 import { ENCRYPTION_INPUTS } from './encryption-inputs.ts';
-import { MACHINE_INPUTS } from './machine-inputs.ts';
 import {
   ASKED,
   bindSome,
@@ -29,7 +28,8 @@ import {
   toAnotherVault,
   toUnlikeVault,
   underPrefix,
-} from './made-things.ts';
+} from './factories.ts';
+import { MACHINE_INPUTS } from './machine-inputs.ts';
 import { approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import { PQC_INPUTS } from './pqc-inputs.ts';
 import type { Service } from './service.ts';

@@ -77,7 +77,7 @@ export interface Proposal {
 export type StoreApproval = (tx: Tx) => Promise<PendingApproval>;
 
 /** Where requests wait for somebody else. The kernel only knows that there is such a place. */
-export interface ApprovalDesk {
+export interface ApprovalQueue {
   /** Whether the caller is the one person of the tenant who could approve this. */
   standsAlone(ctx: Context, proposal: Proposal): Promise<boolean>;
   /** Seals what was asked, for which keys may have to be made: outside any transaction. */

@@ -1,6 +1,6 @@
 import { whileAccepted } from './acceptance.ts';
 import {
-  type ApprovalDesk,
+  type ApprovalQueue,
   ApprovalRequired,
   AwaitsApproval,
   PENDING_STATUS,
@@ -11,13 +11,13 @@ import {
 import { type AuditDecision, type AuditEntry, cleanText, detailsText, vaultOf } from './audit/entry.ts';
 import { elsewhere, requestEntry } from './audit/request-entry.ts';
 import { type Authenticated, NO_PROOFS, type Proofs, type View } from './auth/authentication.ts';
+import { allowedRangesInVault, certainRanges, demandsInVault, vaultsByName } from './authz/allowed-ranges.ts';
 import { authorize, isAuthorized } from './authz/authorize.ts';
 import { mayAsk, placesInVault, withinCeiling } from './authz/ceiling.ts';
 import type { AccessContext, Demand } from './authz/condition.ts';
-import { isConceivable } from './authz/evaluate.ts';
+import { couldEverAllow } from './authz/evaluate.ts';
 import { ALL_PATHS, intersection, type PathRange } from './authz/path-ranges.ts';
 import { vaultResource } from './authz/pattern.ts';
-import { certainReach, demandsInVault, reachInVault, vaultsByName } from './authz/reach.ts';
 import type { Call, ResourceAttributes } from './call.ts';
 import type { MacKey } from './crypto/keyring.ts';
 import { Decisions, RightsChanged } from './decisions.ts';
@@ -31,11 +31,11 @@ import type { Database, Tx, Work } from './storage/database.ts';
 
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '', key: '' };
 
-/** What a change needs of its surroundings. */
-export interface Surroundings {
+/** What a change needs of the pipeline around it. */
+export interface ChangeHooks {
   /** Keeps the answer, in the transaction of the change. */
   keepAnswer(tx: Tx, status: number, result: unknown): Promise<void>;
-  approvals: ApprovalDesk;
+  approvals: ApprovalQueue;
   /** Who asks, as the view shows them now; refuses by throwing. */
   acceptAgain(ctx: Context, view: View): Promise<Authenticated>;
 }
@@ -76,7 +76,7 @@ export class Context {
   #database: Database | null = null;
   #actor: Actor = ANONYMOUS;
   #details: Record<string, unknown> | undefined;
-  readonly #surroundings: Surroundings;
+  readonly #hooks: ChangeHooks;
   #tx: Tx | null = null;
   /** What was decided on, if the caller was authorized for one resource. */
   #authorized: { resource: string; attributes: ResourceAttributes } | null = null;
@@ -84,7 +84,7 @@ export class Context {
   /** What is decided again with the caller of this request before its change commits, such as the callers of requests that it carries out. */
   readonly alongside = new Set<Pick<Context, 'acceptAgain'>>();
 
-  constructor(kernel: Kernel, declaration: EndpointDeclaration, call: Call, surroundings: Surroundings) {
+  constructor(kernel: Kernel, declaration: EndpointDeclaration, call: Call, hooks: ChangeHooks) {
     this.kernel = kernel;
     this.declaration = declaration;
     this.call = call;
@@ -92,7 +92,7 @@ export class Context {
     // Without the query: people put secrets there.
     const query = call.url.indexOf('?');
     this.resource = query === -1 ? call.url : call.url.slice(0, query);
-    this.#surroundings = surroundings;
+    this.#hooks = hooks;
     this.#decisions = declaration.effect === 'change' ? new Decisions() : null;
   }
 
@@ -215,7 +215,7 @@ export class Context {
    */
   async requireProofToGrant(reaches: (vault: string) => boolean): Promise<void> {
     if (this.isFactorProven) return;
-    const fortresses = await this.#surroundings.approvals.fortressVaults(this.tenantId);
+    const fortresses = await this.#hooks.approvals.fortressVaults(this.tenantId);
     if (fortresses.some(reaches)) throw proofRequired('This gives access to fortress secrets, which');
   }
 
@@ -257,9 +257,9 @@ export class Context {
    * Before anything is loaded: refuses who could not be allowed, whatever it turned out to be. They have no question asked and no row
    * locked for them, so not even the time it takes tells whether it exists.
    */
-  refuseHopeless(resource: string): void {
+  refuseIfNeverAllowed(resource: string): void {
     const { permission } = this.declaration;
-    if (!this.decide(({ policies }) => isConceivable(policies, permission, resource))) this.authorize(resource);
+    if (!this.decide(({ policies }) => couldEverAllow(policies, permission, resource))) this.authorize(resource);
   }
 
   /** Whether the caller may; for leaving things out of a list without refusing the list. */
@@ -297,13 +297,13 @@ export class Context {
   }
 
   /** Where in a vault the caller may do this: what lies elsewhere need not be looked at, what lies there is still decided on. */
-  reach(action: string, vault: string): PathRange[] {
-    return this.#rangesIn(reachInVault, action, vault, {});
+  allowedRanges(action: string, vault: string): PathRange[] {
+    return this.#rangesIn(allowedRangesInVault, action, vault, {});
   }
 
   /** Whether the caller may ask this of the vault as it is described, whatever there is in it. */
   isReachCertain(vault: string, attributes: ResourceAttributes): boolean {
-    return this.#rangesIn(certainReach, this.declaration.permission, vault, attributes).length > 0;
+    return this.#rangesIn(certainRanges, this.declaration.permission, vault, attributes).length > 0;
   }
 
   /** What a secret in the vault must have, one of these at least, to be one on which the caller may do this. */
@@ -311,7 +311,12 @@ export class Context {
     return this.decide(({ policies }) => demandsInVault(policies, action, vault, this.#facts()));
   }
 
-  #rangesIn(rangesOf: typeof reachInVault, action: string, vault: string, attributes: ResourceAttributes): PathRange[] {
+  #rangesIn(
+    rangesOf: typeof allowedRangesInVault,
+    action: string,
+    vault: string,
+    attributes: ResourceAttributes,
+  ): PathRange[] {
     const context = this.#facts(attributes);
     const request = { action, resource: vaultResource(vault), context };
     return this.decide(({ ceilings, policies }) =>
@@ -367,7 +372,7 @@ export class Context {
       return await this.#commit(this.declaration.status, headKey, fn);
     } catch (error) {
       if (!(error instanceof ApprovalRequired)) throw error;
-      const store = await this.#surroundings.approvals.prepare(this, error.proposal);
+      const store = await this.#hooks.approvals.prepare(this, error.proposal);
       this.pending = await this.#commit(PENDING_STATUS, headKey, store);
       throw new AwaitsApproval();
     }
@@ -376,7 +381,7 @@ export class Context {
   /** Resolves the caller anew, and decides again what was decided; refuses by throwing. */
   async acceptAgain(view: View): Promise<void> {
     const before = this.principal;
-    const { principal, epoch, proofs } = await this.#surroundings.acceptAgain(this, view);
+    const { principal, epoch, proofs } = await this.#hooks.acceptAgain(this, view);
     // Accepted only at the end: after a refusal, another change of this request must be refused too.
     this.become(principal, NaN, proofs);
     if (this.#authorized !== null) {
@@ -395,7 +400,7 @@ export class Context {
       this.alsoRecorded.length = 0;
       const outcome = await whileAccepted(this, tx, () => fn(tx));
       this.refuseUndecided();
-      await this.#surroundings.keepAnswer(tx, status, outcome);
+      await this.#hooks.keepAnswer(tx, status, outcome);
       await this.kernel.audit.recordIn(tx, [this.entry('allow', status, ''), ...this.alsoRecorded], headKey);
       return outcome;
     });
@@ -412,7 +417,7 @@ export class Context {
     const { approval, name } = this.declaration;
     if (approval === NONE) throw new Error(`${name} is declared to need no approval`);
     if (tx !== this.#tx) throw new Error('an approval is asked for inside ctx.change');
-    if (ruleOf(approval).isDestructive || !(await this.#surroundings.approvals.standsAlone(this, proposal))) {
+    if (ruleOf(approval).isDestructive || !(await this.#hooks.approvals.standsAlone(this, proposal))) {
       throw new ApprovalRequired(proposal);
     }
     this.describe({ self_approved: true });

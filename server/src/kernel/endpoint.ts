@@ -149,7 +149,7 @@ export class Streamed {
 }
 
 /** An answer that is in words already, as its schema has them: for what is read again and again. */
-export class Worded {
+export class Preserialized {
   readonly text: string;
   constructor(text: string) {
     this.text = text;
@@ -159,27 +159,27 @@ export class Worded {
 export type Handler<E extends EndpointDeclaration> = (
   ctx: Context,
   input: Input<E>,
-) => Promise<Output<E> | Streamed | Worded>;
+) => Promise<Output<E> | Streamed | Preserialized>;
 
 /**
  * Asks for what the handler will need in one question with the tenant's epoch, which it answers with; null if there is nothing to gain. The
  * principal is the one known from before: it may be out of date, and nothing was checked yet, so nothing is decided here.
  */
-export type Foresee = (ctx: Context, known: Principal) => Promise<number | null> | null;
+export type Prefetch = (ctx: Context, known: Principal) => Promise<number | null> | null;
 
 /** A declaration with the code that answers it. */
 export interface BoundEndpoint {
   declaration: EndpointDeclaration;
   handler(ctx: Context, input: Input): Promise<unknown>;
-  foresee: Foresee | null;
+  prefetch: Prefetch | null;
 }
 
 export function bind<E extends EndpointDeclaration>(
   declaration: E,
   handler: Handler<E>,
-  foresee: Foresee | null = null,
+  prefetch: Prefetch | null = null,
 ): BoundEndpoint {
-  return { declaration, handler: handler as unknown as BoundEndpoint['handler'], foresee };
+  return { declaration, handler: handler as unknown as BoundEndpoint['handler'], prefetch };
 }
 
 /** Every code the endpoint can answer with: its own, and those its declaration implies. */

@@ -1,8 +1,8 @@
 import { recheck } from './acceptance.ts';
-import { type ApprovalDesk, PENDING_STATUS } from './approval.ts';
+import { type ApprovalQueue, PENDING_STATUS } from './approval.ts';
 import { type Authenticated, type Authentication, RefusedCredential, UnacceptedKind } from './auth/authentication.ts';
 import type { Call } from './call.ts';
-import { Context, type Surroundings } from './context.ts';
+import { type ChangeHooks, Context } from './context.ts';
 import { UnsealError } from './crypto/sealing.ts';
 import {
   type BoundEndpoint,
@@ -11,8 +11,8 @@ import {
   errorCodes,
   type Input,
   NONE,
+  Preserialized,
   Streamed,
-  Worded,
 } from './endpoint.ts';
 import { CofferError, type ErrorCode } from './errors.ts';
 import type { BulkRequest } from './fairness/bulk-requests.ts';
@@ -69,9 +69,9 @@ export function makeReady(bound: BoundEndpoint, serialize: (result: unknown) => 
 export class Pipeline {
   readonly #kernel: Kernel;
   readonly #authentication: Authentication;
-  readonly #approvals: ApprovalDesk;
+  readonly #approvals: ApprovalQueue;
 
-  constructor(kernel: Kernel, authentication: Authentication, approvals: ApprovalDesk) {
+  constructor(kernel: Kernel, authentication: Authentication, approvals: ApprovalQueue) {
     this.#kernel = kernel;
     this.#authentication = authentication;
     this.#approvals = approvals;
@@ -87,7 +87,7 @@ export class Pipeline {
       if (idempotent === null) return;
       await this.#kernel.idempotency.save(tx, idempotent, keptAnswer(endpoint, status, ctx, result));
     };
-    const acceptAgain: Surroundings['acceptAgain'] = (ctx, view) => {
+    const acceptAgain: ChangeHooks['acceptAgain'] = (ctx, view) => {
       if (declaration.credentials === 'public') throw new Error('a public endpoint accepts nobody');
       return this.#authentication.again(ctx, declaration.credentials, view);
     };
@@ -158,12 +158,12 @@ export class Pipeline {
 
   /** Answers with a promise only if it has to be waited for. */
   #authenticate(
-    { foresee }: ReadyEndpoint,
+    { prefetch }: ReadyEndpoint,
     ctx: Context,
     accepted: Exclude<EndpointDeclaration['credentials'], 'public'>,
   ): Promise<void> | undefined {
     const gate = {
-      foresee: (known: Principal) => foresee?.(ctx, known) ?? null,
+      prefetch: (known: Principal) => prefetch?.(ctx, known) ?? null,
       recognize: (principal: Principal) => ctx.recognize(principal),
     };
     const become = ({ principal, epoch, proofs }: Authenticated) => ctx.become(principal, epoch, proofs);
@@ -364,7 +364,7 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   if (declaration.resource === 'loaded' && !ctx.isAuthorized) {
     throw new Error(`${declaration.name} never called ctx.authorize`);
   }
-  if (result instanceof Worded) return { status: declaration.status, body: result.text };
+  if (result instanceof Preserialized) return { status: declaration.status, body: result.text };
   if (result instanceof Streamed) {
     if (declaration.bulk !== true) throw new Error(`${declaration.name} streams, so it must be declared as bulk`);
     return { status: declaration.status, body: result.pieces };

@@ -5,7 +5,7 @@ import { refuseWrongStart } from '../kernel/time/clock-guard.ts';
 import { newestRecordAt } from '../kernel/time/newest-record.ts';
 import { CLOCK, saveWord } from '../kernel/time/operator-words.ts';
 import { systemTime } from '../kernel/time/sources.ts';
-import { withKernel } from './opened.ts';
+import { withKernel } from './with-kernel.ts';
 
 /** For after a clock was ahead: what was recorded meanwhile lies in the future, and would keep anything from being removed until then. */
 export function acceptClock(config: Config): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Config } from '../kernel/config.ts';
-import { withKernel } from './opened.ts';
+import { withKernel } from './with-kernel.ts';
 
 /**
  * After an upgrade, for a tenant whose audit log was changed before it: the operator says that its rows are to be trusted as they are. The log

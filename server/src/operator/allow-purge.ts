@@ -6,7 +6,7 @@ import { StartError } from '../kernel/storage/data-folder.ts';
 import { refuseWrongStart } from '../kernel/time/clock-guard.ts';
 import { saveWord } from '../kernel/time/operator-words.ts';
 import { systemTime } from '../kernel/time/sources.ts';
-import { withKernel } from './opened.ts';
+import { withKernel } from './with-kernel.ts';
 
 const VALID_MS = DAY_MS;
 

@@ -5,7 +5,7 @@ import { lockUser, updateUser } from '../features/users/index.ts';
 import type { Config } from '../kernel/config.ts';
 import { CofferError } from '../kernel/errors.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
-import { type Opened, withKernel } from './opened.ts';
+import { type Opened, withKernel } from './with-kernel.ts';
 
 /**
  * For what nobody of a tenant can do any more. Whoever has the machine and the root key could do all of it anyway; this way it is in the

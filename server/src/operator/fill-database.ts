@@ -15,8 +15,8 @@ import { bytesOf, type Filling, postgresFilling, type Row, sqliteFilling } from 
 const UNFINISHED_SUFFIX = '.restoring';
 const BESIDE = ['-wal', '-shm', '-commits'];
 /** Rows that wait to be inserted together, and their bytes: a version of a secret can have more than a mebibyte. */
-const TOGETHER = 500;
-const TOGETHER_BYTES = 4 * 1024 * 1024;
+const BATCH_ROWS = 500;
+const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** Everything of an installation, in whichever database it is. */
 export type SourceRecord =
@@ -119,7 +119,7 @@ async function fill(filling: Filling, source: Source): Promise<JournalCopy> {
   };
   for await (const record of source.records()) {
     const isSameTable = 'table' in record && record.table === table;
-    if (!isSameTable || rows.length >= TOGETHER || bytes >= TOGETHER_BYTES) await flush();
+    if (!isSameTable || rows.length >= BATCH_ROWS || bytes >= BATCH_BYTES) await flush();
     if ('counts' in record) expected = record.counts;
     if ('table' in record) {
       table = record.table;

@@ -56,7 +56,7 @@ export async function finishRestore(config: Config, database: Database, from: Re
   for (const { tenant_id } of tenants) headKeys.set(tenant_id, await headKeyOf(kernel, tenant_id));
   // What waits for its place in the log belongs before the restore.
   await adoptLog({ ...kernel, heads, headKeys }, from.journal);
-  await kernel.audit.seal();
+  await kernel.audit.link();
   await from.check?.({ kernel, heads });
   const now = kernel.clock.now();
   const restored = await database.transaction(async (tx) => {

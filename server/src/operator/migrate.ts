@@ -1,5 +1,5 @@
 import type { Config } from '../kernel/config.ts';
-import { withStorage } from './opened.ts';
+import { withStorage } from './with-kernel.ts';
 
 /** What every start does first, by itself: for whoever wants the schema changed before nodes of a new release start. */
 export function bringUpToDate(config: Config): Promise<string> {

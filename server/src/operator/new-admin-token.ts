@@ -7,7 +7,7 @@ import { DAY_MS, timestamp } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
 import { renameDurably, replaceDurably } from '../kernel/crypto/root-key.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
-import { withKernel } from './opened.ts';
+import { withKernel } from './with-kernel.ts';
 
 const TTL_MS = 365 * DAY_MS;
 const ADMINS_MAX = 10_000;

@@ -15,9 +15,9 @@ import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { type Installation, loadRootKey, NEXT_KEY_SUFFIX } from '../open-kernel.ts';
-import { withKernel } from './opened.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
 import { type RekeyedRows, rekeyTenant } from './rekey-tenant.ts';
+import { withKernel } from './with-kernel.ts';
 
 /** The key to change to, and what makes sure that it outlives a kill: `keep` before the commit, `settle` after it. */
 interface NextKey {
@@ -40,13 +40,13 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
     const present = loadRootKey(config, installation, installation.salt);
     const next = nextKey(config, installation, present);
     // What is not linked yet is linked under the key that is there now.
-    await kernel.audit.seal();
+    await kernel.audit.link();
     heads.anchor.useRoots(present, next.root);
     const change = { from: present, to: next.root, now: kernel.clock.now() };
     const tenants = await kernel.database.transaction(async (tx) => {
       await lockInstallation(tx, present);
       next.keep();
-      kernel.database.leaveNoTrace();
+      kernel.database.scrubAfterCommit();
       const done: RekeyedRows[] = [];
       for (const tenantId of await lockKeys(tx)) {
         const rekeyed = await rekeyTenant(tx, tenantId, { ...change, isRevokingTokens: options.revokeTokens === true });

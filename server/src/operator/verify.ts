@@ -6,7 +6,7 @@ import type { Config } from '../kernel/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Reader } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
-import { type Opened, withKernel } from './opened.ts';
+import { type Opened, withKernel } from './with-kernel.ts';
 
 /**
  * Everything that can be checked of an installation: each tenant's audit log, and its rows against their MACs and the log. Checkpoints that were

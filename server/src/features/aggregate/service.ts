@@ -6,8 +6,8 @@ import { CofferError } from '../../kernel/errors.ts';
 import { boundCursor } from '../../kernel/list-cursor.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
+  decryptedValues,
   isWithin,
-  openedValues,
   prefixRange,
   type SummaryRow,
   secretResource,
@@ -49,7 +49,7 @@ export async function aggregate(
   async function* pieces(): AsyncGenerator<string> {
     yield `{"vault":${JSON.stringify(vaultName)},"prefix":${JSON.stringify(query.prefix ?? '')},"secrets":[`;
     let separator = '';
-    for await (const { row, value } of openedValues(ctx, vault, page.rows, isReadable)) {
+    for await (const { row, value } of decryptedValues(ctx, vault, page.rows, isReadable)) {
       const { path, type, version } = row;
       yield separator + JSON.stringify({ path, type, value, version });
       separator = ',';

@@ -1,5 +1,5 @@
 import { intersection } from '../../kernel/authz/path-ranges.ts';
-import { placesIn } from '../../kernel/authz/places.ts';
+import { pathScope } from '../../kernel/authz/path-scope.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Query } from '../../kernel/endpoint.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
@@ -68,10 +68,10 @@ async function pathsIn(
 ): Promise<{ paths: AutoPath[]; next_cursor: string | null }> {
   const vault = await findVaultById(ctx.database.read, ctx.tenantId, vaultId);
   if (!isLive(vault)) return { paths: [], next_cursor: null };
-  const places = placesIn(new Set([vault.name]), JSON.parse(row.allowed_paths) as string[], '/allowed_paths');
+  const places = pathScope(new Set([vault.name]), JSON.parse(row.allowed_paths) as string[], '/allowed_paths');
   const page = await visiblePage(ctx, {
     vault,
-    ranges: intersection(reachOf(ctx, vault.name, SEEN), places.reach(vault.name).ranges),
+    ranges: intersection(reachOf(ctx, vault.name, SEEN), places.rangesIn(vault.name).ranges),
     filter: {},
     cursor,
     limit: Math.max(limit, 1),

@@ -1,7 +1,7 @@
 import { compileCidrs } from '../../kernel/authz/condition.ts';
 import { isDeniedWithin } from '../../kernel/authz/denial.ts';
+import { pathScope } from '../../kernel/authz/path-scope.ts';
 import { compileActionPattern } from '../../kernel/authz/pattern.ts';
-import { placesIn } from '../../kernel/authz/places.ts';
 import { PolicyError } from '../../kernel/authz/policy.ts';
 import type { Context } from '../../kernel/context.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
@@ -9,7 +9,7 @@ import { externalCaProblem } from '../certificates/index.ts';
 import { findVault, findVaultById, isLive, type VaultRow, vaultAttributes, vaultNotFound } from '../vaults/index.ts';
 
 export function refuseBadPaths(paths: readonly string[]): void {
-  inBody(() => placesIn(new Set(), paths, '/allowed_paths'));
+  inBody(() => pathScope(new Set(), paths, '/allowed_paths'));
 }
 
 export function refuseBadAllowlist(allowlist: readonly string[]): void {
@@ -80,7 +80,7 @@ export function refuseDeniedScopes(
   given: { scopes: readonly string[]; allowed_paths: readonly string[] },
 ): void {
   const names = vaults.map(({ name }) => name);
-  const places = placesIn(new Set(names), given.allowed_paths, '/allowed_paths');
+  const places = pathScope(new Set(names), given.allowed_paths, '/allowed_paths');
   const isDenied = (action: string) =>
     ctx.decide(({ policies }) => isDeniedWithin(policies, compileActionPattern(action), names, places));
   const scope = given.scopes.find((one) => isDenied(one) || (one.startsWith('eso:') && isDenied(ALSO_READS)));

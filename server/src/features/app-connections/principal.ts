@@ -1,8 +1,8 @@
 import { RefusedCredential } from '../../kernel/auth/authentication.ts';
 import { type Ceiling, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import { ownPolicySize } from '../../kernel/authz/compiled-size.ts';
+import { pathScope } from '../../kernel/authz/path-scope.ts';
 import { compileActionPattern } from '../../kernel/authz/pattern.ts';
-import { placesIn } from '../../kernel/authz/places.ts';
 import { type CompiledPolicy, compileEach } from '../../kernel/authz/policy.ts';
 import type { Context } from '../../kernel/context.ts';
 import { notFound } from '../../kernel/errors.ts';
@@ -28,7 +28,7 @@ export async function actingConnection(
   if (row.status !== 'active') return { principal: null, refusal: 'the connection is disabled' };
   const vaults = new Set(await vaultNames(db, row));
   const allowedPaths = JSON.parse(row.allowed_paths) as string[];
-  const places = placesIn(vaults, allowedPaths, '/allowed_paths');
+  const places = pathScope(vaults, allowedPaths, '/allowed_paths');
   const ceiling: Ceiling = {
     ...compileCeiling({ ip_allowlist: allowlistOf(row) ?? undefined }),
     places,

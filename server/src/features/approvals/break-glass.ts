@@ -1,6 +1,6 @@
 import { ruleOf } from '../../kernel/approval.ts';
+import { ApprovedRequest } from '../../kernel/approved-request.ts';
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import { CarryOut } from '../../kernel/carry-out.ts';
 import { CofferError, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
@@ -8,9 +8,9 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { type BreakGlassAction, insertUse } from './break-glass-store.ts';
 import { endedRequests } from './ended-requests.ts';
-import { callOf, openOrder, requesterNow, requesterOf } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
 import * as store from './store.ts';
+import { callOf, openOrder, requesterNow, requesterOf } from './stored-request.ts';
 
 /** How the log and an approval name who decided on the machine itself. */
 const OPERATOR = 'operator';
@@ -66,7 +66,7 @@ export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, ap
     });
   const grant = { approvalId, approvedBy: OPERATOR, proposal: order };
   const around = { fortressVaults: ports.fortressVaults, within, requester };
-  const operation = new CarryOut(
+  const operation = new ApprovedRequest(
     kernel,
     endpoint,
     callOf(order, endpoint.declaration.method, newId('req')),

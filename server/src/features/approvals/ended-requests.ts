@@ -3,8 +3,8 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import { findByClient, findConnectionToken } from '../app-connections/index.ts';
 import { usableTokens } from '../tokens/index.ts';
 import { findActiveUsers } from '../users/index.ts';
-import { isPerson } from './order.ts';
 import type { ApprovalFacts } from './store.ts';
+import { isPerson } from './stored-request.ts';
 
 /**
  * Which of these requests are cancelled, and why: who asked is no longer there, or the credential they asked with was revoked or replaced

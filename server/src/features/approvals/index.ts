@@ -1,11 +1,11 @@
-import type { ApprovalDesk } from '../../kernel/approval.ts';
+import type { ApprovalQueue } from '../../kernel/approval.ts';
 import { MINUTE_MS } from '../../kernel/clock.ts';
 import { bind } from '../../kernel/endpoint.ts';
 import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
+import { DatabaseApprovalQueue } from './approval-queue.ts';
 import { countUses } from './break-glass-store.ts';
 import * as contract from './contract.ts';
-import { Desk } from './desk.ts';
 import { cancelEnded, expireOverdue } from './expiry.ts';
 import type { ApprovalPorts } from './ports.ts';
 import { Approvals } from './service.ts';
@@ -17,7 +17,7 @@ export { APPROVALS, DECISIONS } from './store.ts';
 
 export interface ApprovalsFeature extends Feature {
   /** Where the pipeline leaves what must wait. */
-  desk: ApprovalDesk;
+  queue: ApprovalQueue;
 }
 
 export function approvalsFeature(kernel: Kernel, ports: ApprovalPorts): ApprovalsFeature {
@@ -28,7 +28,7 @@ export function approvalsFeature(kernel: Kernel, ports: ApprovalPorts): Approval
   );
   return {
     name: 'approvals',
-    desk: new Desk(ports),
+    queue: new DatabaseApprovalQueue(ports),
     jobs: [
       {
         name: 'expire-approvals',

@@ -1,7 +1,7 @@
 import { ruleOf } from '../../kernel/approval.ts';
+import { ApprovedRequest } from '../../kernel/approved-request.ts';
 import { cleanText } from '../../kernel/audit/entry.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { CarryOut } from '../../kernel/carry-out.ts';
 import type { Context } from '../../kernel/context.ts';
 import { RightsChanged } from '../../kernel/decisions.ts';
 import type { Query } from '../../kernel/endpoint.ts';
@@ -15,11 +15,11 @@ import { sightOf, standingOf } from './approvers.ts';
 import { type Approval, type ApprovalDetail, type listApprovals, readApproval } from './contract.ts';
 import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
-import { callOf, openOrder, requesterNow, requesterOf } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
 import { visibleNames } from './request-names.ts';
 import { digestOf, type ShownRequest, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
+import { callOf, openOrder, requesterNow, requesterOf } from './stored-request.ts';
 import { type Current, statusOf, toDetail, toWire } from './wire.ts';
 
 /** Approvals one request may look at to find those the caller may see. */
@@ -150,7 +150,7 @@ export class Approvals {
     };
     const call = callOf(order, endpoint.declaration.method, ctx.call.requestId);
     const around = { fortressVaults: this.#ports.fortressVaults, within, requester };
-    const operation = new CarryOut(kernel, endpoint, call, grant, around);
+    const operation = new ApprovedRequest(kernel, endpoint, call, grant, around);
     operation.identify(tenantId, requesterOf(row));
     try {
       operation.become(await requester(ctx.database.read), ctx.epoch);
@@ -168,7 +168,7 @@ export class Approvals {
   /** It was approved, and cannot be: nothing of it remains but that. */
   async #fail(
     ctx: Context,
-    operation: CarryOut,
+    operation: ApprovedRequest,
     { approval_id: approvalId }: store.ApprovalRow,
     shown: string,
     reason: string,

@@ -2,8 +2,8 @@ import type { Difference } from '../../kernel/approval.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { type EndpointDeclaration, NONE } from '../../kernel/endpoint.ts';
 import { redacted } from '../../kernel/http/redaction.ts';
-import type { Order } from './order.ts';
 import type { ApprovalRow } from './store.ts';
+import type { Order } from './stored-request.ts';
 
 /** What whoever decides is shown: the request, the names of what it names by id, and what will be different. */
 export interface ShownRequest {

@@ -52,7 +52,7 @@ export class Checkpoints {
   /** Every tenant whose log has grown since its last checkpoint. What it costs depends on no log's length: only heads are looked at. */
   async signAll(signal: AbortSignal): Promise<void> {
     const { audit, database, clock, log } = this.#kernel;
-    await audit.seal();
+    await audit.link();
     let after = '';
     for (;;) {
       const tenants = await store.tenantsAfter(database.read, after, clock.now() - YOUNG_MS, TENANTS_AT_ONCE);
@@ -98,7 +98,7 @@ export class Checkpoints {
   }
 
   async create(ctx: Context): Promise<Checkpoint> {
-    await ctx.kernel.audit.seal();
+    await ctx.kernel.audit.link();
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const next = await this.#next(ctx.tenantId);
       if (next instanceof Distrusted) throw next;

@@ -16,7 +16,7 @@ import * as store from './store.ts';
  * line says what follows, so that a file that was cut off shows. What was tampered with is exported as it is, for the check to find.
  */
 export async function exportLog(ctx: Context, query: Query<typeof exportAudit>): Promise<Streamed> {
-  await ctx.kernel.audit.seal();
+  await ctx.kernel.audit.link();
   const { read } = ctx.database;
   const head = await store.findHead(read, ctx.tenantId);
   if (head === undefined) throw notFound('audit log');
@@ -40,7 +40,7 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
     yield* linesBetween(ctx, fromSeq, header.last_seq, unexplained);
     if (unexplained.size === 0) return;
     // Entries were purged while they were exported. The record of it comes after the last one, and has to be in the file too.
-    await ctx.kernel.audit.seal();
+    await ctx.kernel.audit.link();
     const newest = await store.findHead(read, header.tenant_id);
     yield* linesBetween(ctx, header.last_seq + 1, newest?.seq ?? 0, unexplained);
   }

@@ -79,7 +79,7 @@ async function settleFindings(
 /** What is committed may be told by a segment that is not linked yet: without it, a deletion by the service looks like one by somebody else. */
 async function untilLinked({ kernel }: VerificationParts, tenantId: string): Promise<void> {
   for (const until = performance.now() + LINKING_MAX_MS; performance.now() < until; await sleep(LINKING_LOOK_MS)) {
-    await kernel.audit.seal();
+    await kernel.audit.link();
     if (!(await store.isAnythingUnlinked(kernel.database.read, tenantId))) return;
   }
 }
@@ -96,7 +96,7 @@ async function readOn(
   known: Head | undefined,
   history: RowHistory,
 ): Promise<Told> {
-  await kernel.audit.seal();
+  await kernel.audit.link();
   const { read } = kernel.database;
   const newest = await heads.row(read, tenantId);
   const told: Told['told'] = new Map();

@@ -34,7 +34,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
   let nextSegment = position?.segment ?? (to === null ? null : idAtTime('audit', to + WRITTEN_WITHIN_MS));
 
   // Linked first: what no node wrote is refused then, and not shown.
-  await ctx.kernel.audit.seal();
+  await ctx.kernel.audit.link();
   const found: StoredEntry[] = [];
   const yieldNow = yielder(ctx.tenantId);
   let looked = 0;

@@ -56,7 +56,7 @@ export async function verify(
   // All of it reads a whole log: on connections that no request waits for.
   const parts = { ...others, kernel: { ...kernel, database: database.forTenant(tenantId, 'bulk') } };
   const { heads, keys } = parts;
-  await kernel.audit.seal();
+  await kernel.audit.link();
   const { read } = parts.kernel.database;
   const signed = await SignedPlaces.open(read, tenantId, keys);
   // Before the head is read: while it is read, the log may come further.
@@ -104,7 +104,7 @@ async function walkWithPurged(
   const { read } = kernel.database;
   const broken = await walkChain(read, heads, head, visit, undefined, purged);
   if (broken !== null || purged.missing() === null) return broken;
-  await kernel.audit.seal();
+  await kernel.audit.link();
   const newest = (await heads.row(read, head.tenant_id)) ?? head;
   return (await walkChain(read, heads, newest, () => null, head, purged)) ?? purged.missing();
 }

@@ -7,11 +7,11 @@ import { demandedReason } from '../../kernel/demanded-reason.ts';
 import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
-import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
 import { DELETE_REASON_LENGTH_MIN, type EncryptionKeyDetail, listKeys, readKey } from './contract.ts';
@@ -140,7 +140,7 @@ export async function remove(ctx: Context, name: string, text: string): Promise<
       const differences = [{ what: `encryption key ${name}`, before: { versions: row.latest_version }, after: null }];
       await ctx.needsApproval(tx, { basis: { key: row.key_id }, differences });
     }
-    ctx.database.leaveNoTrace();
+    ctx.database.scrubAfterCommit();
     return DELETED;
   });
 }

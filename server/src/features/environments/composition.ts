@@ -1,7 +1,7 @@
 import type { Context } from '../../kernel/context.ts';
 import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { notFound } from '../../kernel/errors.ts';
-import { attributesOf, openedAcross, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
+import { attributesOf, decryptedAcross, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { type ComposeEntry, LEVELS_MAX } from './contract.ts';
 import { numberIn } from './service.ts';
@@ -62,7 +62,7 @@ async function* withValues(
   given: readonly Effective[],
 ): AsyncGenerator<ComposeEntry> {
   const rest = entries.values();
-  for await (const { row, value } of openedAcross(ctx, given, (entry) => mayBeGiven(ctx, entry))) {
+  for await (const { row, value } of decryptedAcross(ctx, given, (entry) => mayBeGiven(ctx, entry))) {
     for (const entry of rest) {
       if (entry !== row) yield toWire(entry);
       else {

@@ -6,14 +6,14 @@ import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   isWithin,
-  type PlacedSecret,
   pathIn,
-  placedSecret,
   reachOf,
   readRecorded,
   refuseInZeroKnowledge,
+  type SecretById,
   type SecretReader,
   type SummaryRow,
+  secretById,
   secretNotFound,
   secretResource,
   vaultWithin,
@@ -31,7 +31,7 @@ const READABLE: Wanted = ['eso:read'];
  */
 export async function readById(ctx: Context, reader: SecretReader, query: Query<typeof contract.operatorSecretById>) {
   try {
-    return await placed(ctx, reader, query);
+    return await secretMeant(ctx, reader, query);
   } catch (error) {
     // In the same words for an id that nobody has and for one that others have.
     if (!(error instanceof CofferError) || error.code !== 'INSUFFICIENT_PRIVILEGE' || ctx.isAuthorized) throw error;
@@ -44,8 +44,8 @@ function noSuchId(auditReason: string): CofferError {
   return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
 }
 
-async function placed(ctx: Context, reader: SecretReader, query: Query<typeof contract.operatorSecretById>) {
-  const place = await placedSecret(ctx.database.read, ctx.tenantId, query.id);
+async function secretMeant(ctx: Context, reader: SecretReader, query: Query<typeof contract.operatorSecretById>) {
+  const place = await secretById(ctx.database.read, ctx.tenantId, query.id);
   if (place === undefined) {
     ctx.authorize(literalResource('secret', query.id));
     // A policy on everything allows even this: still nobody knows that there was such a secret.
@@ -72,7 +72,7 @@ async function read(
   vaultName: string,
   path: string,
   version: number | undefined,
-  expected?: PlacedSecret,
+  expected?: SecretById,
 ) {
   const { id, type, value, protection, ...shown } = await readRecorded(ctx, reader, vaultName, path, version).catch(
     refuseAbsentVersion,

@@ -4,11 +4,11 @@ import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
-import { plainCursor, readable } from '../../kernel/readable.ts';
 import { nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { plainCursor, readable } from '../../kernel/visible-page.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type ConnectionCertificates,

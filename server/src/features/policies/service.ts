@@ -1,4 +1,5 @@
 import type { Proposal } from '../../kernel/approval.ts';
+import { touchesVault } from '../../kernel/authz/allowed-ranges.ts';
 import { refuseUndeclared } from '../../kernel/authz/declared-words.ts';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
 import { type AccessContext, evaluate } from '../../kernel/authz/evaluate.ts';
@@ -9,7 +10,6 @@ import {
   PolicyError,
   type PolicyStatement,
 } from '../../kernel/authz/policy.ts';
-import { touchesVault } from '../../kernel/authz/reach.ts';
 import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
 import { membershipPolicy } from '../../kernel/authz/vault-roles.ts';
 import type { ResourceAttributes } from '../../kernel/call.ts';
@@ -19,11 +19,11 @@ import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { isReservedName } from '../../kernel/reserved-names.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUser, findUserByIdOrEmail, type UserRow } from '../users/index.ts';

@@ -176,7 +176,7 @@ export class PqcKeys {
     const sealed_private = sealing.seal(destroyedPlace(before.keyId, before.version), new Uint8Array());
     await this.#database.transaction(async (tx) => {
       if (!(await store.storeEndorsement(tx, { tenant_id: tenantId, key_id: successor.keyId }, endorsement))) return;
-      this.#database.leaveNoTrace();
+      this.#database.scrubAfterCommit();
       const destroyed = { sealed_private, destroyed_at: this.#clock.now() };
       await store.replacePrivate(tx, { tenant_id: tenantId, key_id: before.keyId }, destroyed);
     });

@@ -4,9 +4,9 @@ import type { Context } from '../../kernel/context.ts';
 import { decodeBase64 } from '../../kernel/crypto/base64.ts';
 import type { Body, Output, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
+import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
 import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type CompositePublicKey,

@@ -9,8 +9,8 @@ import {
   fingerprintKey,
   hasOtherFingerprints,
   isWithin,
+  type LocatedRow,
   NO_FINGERPRINT,
-  type PlacedRow,
   reachOf,
   SEEN,
   secretsByFingerprint,
@@ -88,7 +88,7 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
   const vaults = await vaultNames(ctx);
   const page = new CollisionPage(start, query.limit ?? LIST_LIMIT_DEFAULT);
   let isComplete = true;
-  const gather = async (kind: Collision['kind'], groups: AsyncGenerator<Group<PlacedRow>>) => {
+  const collect = async (kind: Collision['kind'], groups: AsyncGenerator<Group<LocatedRow>>) => {
     // Looking through everything for who can see none of it would take as long as there is much.
     if (vaults.size < 2) return;
     for await (const { rows, isCut } of groups) {
@@ -99,11 +99,11 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
       else if (isCut) isComplete = false;
     }
   };
-  await gather(
+  await collect(
     'path',
     groupsOf(ctx, byPath(ctx), (row) => row.path),
   );
-  await gather(
+  await collect(
     'value',
     groupsOf(
       ctx,
@@ -127,7 +127,7 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
 function collisionOf(
   ctx: Context,
   kind: Collision['kind'],
-  group: PlacedRow[],
+  group: LocatedRow[],
   vaults: ReadonlyMap<string, string>,
 ): Collision | null {
   const secrets = group.flatMap((row) => {
@@ -166,14 +166,14 @@ async function vaultNames(ctx: Context): Promise<Map<string, string>> {
 }
 
 function byPath(ctx: Context) {
-  return async (after: PlacedRow | null, limit: number) => {
+  return async (after: LocatedRow | null, limit: number) => {
     await recheck(ctx);
     return secretsByPath(ctx.database.read, ctx.tenantId, after?.path ?? '', limit);
   };
 }
 
 function byValue(ctx: Context) {
-  return async (after: (PlacedRow & Fingerprint) | null, limit: number) => {
+  return async (after: (LocatedRow & Fingerprint) | null, limit: number) => {
     await recheck(ctx);
     return secretsByFingerprint(ctx.database.read, ctx.tenantId, after ?? NO_FINGERPRINT, limit);
   };
@@ -183,7 +183,7 @@ function byValue(ctx: Context) {
  * Rows with the same key, of those that have company. They come in chunks, with a pause after each, so that a million of them keep nobody
  * waiting. A group that may go on in the next chunk is read again with that one; one that is too large even so is cut.
  */
-async function* groupsOf<R extends PlacedRow>(
+async function* groupsOf<R extends LocatedRow>(
   ctx: Context,
   rowsAfter: (after: R | null, limit: number) => Promise<R[]>,
   keyOf: (row: R) => string,

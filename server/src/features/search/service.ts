@@ -2,8 +2,8 @@ import { intersection } from '../../kernel/authz/path-ranges.ts';
 import type { Context } from '../../kernel/context.ts';
 import type { Body } from '../../kernel/endpoint.ts';
 import {
+  decryptedValues,
   isWithin,
-  openedValues,
   prefixRange,
   refuseInZeroKnowledge,
   type SummaryRow,
@@ -32,7 +32,7 @@ export async function search(ctx: Context, vaultName: string, body: Body<typeof 
     isShown: isSearchable,
   });
   const matches = [];
-  for await (const { row, value } of openedValues(ctx, vault, page.rows, isSearchable)) {
+  for await (const { row, value } of decryptedValues(ctx, vault, page.rows, isSearchable)) {
     if (!value.includes(body.query)) continue;
     matches.push({ id: row.secret_id, path: row.path, type: row.type, version: row.version });
   }

@@ -42,7 +42,7 @@ export async function vaultForSecrets(ctx: Context, name: string, authorize: (va
 
 /** The secret, decided on and there; at once if the reader has it at hand. */
 export function authorizedSecret(ctx: Context, reader: SecretReader, vault: string, path: string) {
-  ctx.refuseHopeless(secretResource(vault, path));
+  ctx.refuseIfNeverAllowed(secretResource(vault, path));
   const found = reader.find(ctx, { tenantId: ctx.tenantId, vault, path });
   return found instanceof Promise
     ? found.then((later) => decidedSecret(ctx, later, vault, path))
@@ -71,7 +71,7 @@ export async function secretForChange(
   path: string,
   find: typeof findSecret = findSecret,
 ): Promise<{ vault: VaultRow; secret: store.SecretRow }> {
-  ctx.refuseHopeless(secretResource(vaultName, path));
+  ctx.refuseIfNeverAllowed(secretResource(vaultName, path));
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   const vault = isLive(row) ? row : undefined;
   // Asked also where there is no vault, so that it takes as long.

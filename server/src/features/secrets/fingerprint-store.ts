@@ -1,6 +1,6 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { SecretRow } from './store.ts';
-import { everywhere, type PlacedRow } from './tenant-wide-store.ts';
+import { everywhere, type LocatedRow } from './tenant-wide-store.ts';
 
 /** A fingerprint, and the version of the key that made it. */
 export interface Fingerprint {
@@ -20,7 +20,7 @@ export function secretsByFingerprint(
   tenantId: string,
   after: Fingerprint,
   limit: number,
-): Promise<(PlacedRow & Fingerprint)[]> {
+): Promise<(LocatedRow & Fingerprint)[]> {
   return everywhere(db, tenantId)
     .select(['fingerprint', 'fingerprint_version'])
     .where('fingerprint', 'is not', null)

@@ -5,7 +5,7 @@ import { newId } from '../../kernel/ids.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import { attributesOf, authorOf, refuseWhileRotating, requireProof, secretResource } from './access.ts';
-import { environmentIn } from './fitting.ts';
+import { environmentIn } from './environment-rules.ts';
 import { openValue, type Sealer } from './sealing.ts';
 import { addSecret, alreadyExists, newSecretNo } from './service.ts';
 import type * as store from './store.ts';

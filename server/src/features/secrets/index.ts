@@ -14,6 +14,7 @@ import { rotateSecretsJob } from './rotation-job.ts';
 import * as secrets from './service.ts';
 
 export { attributesOf, pathIn, requireProof, secretNotFound, secretResource } from './access.ts';
+export { type DecidedRow, decryptedAcross, decryptedValues } from './bulk-decrypt.ts';
 export {
   pathText,
   readSecret,
@@ -40,16 +41,15 @@ export {
   visiblePage,
   type Wanted,
 } from './listing.ts';
-export { type DecidedRow, openedAcross, openedValues } from './opened.ts';
 export { openSample } from './opening-sample.ts';
-export { type PlacedSecret, placedSecret, visibleAttributes } from './placed.ts';
 export { SecretReader } from './reading.ts';
 export { purgeSecrets } from './retention.ts';
 export { ROTATIONS } from './rotation-store.ts';
 export { FINGERPRINT_PURPOSE, fingerprintKey, sealerFor } from './sealing.ts';
+export { type SecretById, secretById, visibleAttributes } from './secret-by-id.ts';
 export { lockLive, read as readValue, readRecorded } from './service.ts';
 export { findSecretById, SECRETS, type SummaryRow, VERSIONS } from './store.ts';
-export { fortressVaults, type PlacedRow, secretsByPath } from './tenant-wide-store.ts';
+export { fortressVaults, type LocatedRow, secretsByPath } from './tenant-wide-store.ts';
 export { refuseInZeroKnowledge } from './values.ts';
 
 export function secretsFeature(kernel: Kernel, observers: SecretObservers, reader: SecretReader): Feature {
@@ -62,7 +62,7 @@ export function secretsFeature(kernel: Kernel, observers: SecretObservers, reade
       bind(
         contract.readSecret,
         (ctx, { params, query }) => secrets.read(ctx, reader, params.vault, params.path, query.version),
-        (ctx, known) => secrets.foreseeRead(ctx, reader, known),
+        (ctx, known) => secrets.prefetchRead(ctx, reader, known),
       ),
       bind(contract.updateSecret, (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body)),
       bind(contract.deleteSecret, (ctx, { params }) => secrets.remove(ctx, params.vault, params.path)),

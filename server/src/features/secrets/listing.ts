@@ -28,7 +28,7 @@ export type Wanted = readonly string[];
 export const SEEN: Wanted = ['secrets:list'];
 
 export function reachOf(ctx: Context, vault: string, wanted: Wanted): PathRange[] {
-  const ranges = wanted.map((action) => ctx.reach(action, vault));
+  const ranges = wanted.map((action) => ctx.allowedRanges(action, vault));
   return ranges.reduce((left, right) => intersection(left, right));
 }
 
@@ -61,7 +61,7 @@ export interface Within {
  */
 export async function vaultWithin(ctx: Context, name: string, wanted: Wanted): Promise<Within> {
   const ranges = reachOf(ctx, name, wanted);
-  if (ranges.length === 0) ctx.refuseHopeless(`vault/${name}`);
+  if (ranges.length === 0) ctx.refuseIfNeverAllowed(`vault/${name}`);
   const row = await findVault(ctx.database.read, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
   const attributes = vaultAttributes(known);

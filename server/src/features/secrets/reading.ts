@@ -1,8 +1,8 @@
+import { afterArrivals } from '../../kernel/batch-window.ts';
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { Context } from '../../kernel/context.ts';
 import { equalBytes } from '../../kernel/crypto/digest.ts';
 import { unavailable } from '../../kernel/errors.ts';
-import { afterArrivals } from '../../kernel/gathering.ts';
 import { ForgedRowError } from '../../kernel/integrity/row-keys.ts';
 import type { Database } from '../../kernel/storage/database.ts';
 import { findVault, type VaultRow } from '../vaults/index.ts';
@@ -41,7 +41,7 @@ export class SecretReader {
     bytesMax: CACHE_BYTES_MAX,
     bytesOf: (row, slot) => ROW_BYTES + 2 * (slot.length + row.description.length + row.tags.length),
   });
-  readonly #foreseen = new WeakMap<Context, { key: SecretKey; answer: Promise<Answer> }>();
+  readonly #prefetched = new WeakMap<Context, { key: SecretKey; answer: Promise<Answer> }>();
   /** What will be asked next, by slot: who asks for the same at the same time shares the answer. */
   #waiting = new Map<string, Waiting>();
   #askers = 0;
@@ -54,8 +54,8 @@ export class SecretReader {
   find(ctx: Context, key: SecretKey): Promise<store.FoundSecret | undefined> | store.FoundSecret | undefined {
     const { version } = this.#database;
     if (version !== null) return this.#keeping(key, version);
-    const foreseen = this.#foreseen.get(ctx);
-    const answer = foreseen !== undefined && isSame(foreseen.key, key) ? foreseen.answer : this.#together(key);
+    const prefetched = this.#prefetched.get(ctx);
+    const answer = prefetched !== undefined && isSame(prefetched.key, key) ? prefetched.answer : this.#batched(key);
     return answer.then(({ found, forged }) => {
       if (forged !== null) throw forged;
       return found;
@@ -68,9 +68,9 @@ export class SecretReader {
   }
 
   /** Begins to find what this request will ask for, and answers with the tenant's epoch. */
-  foresee(ctx: Context, key: SecretKey): Promise<number | null> {
-    const answer = this.#together(key);
-    this.#foreseen.set(ctx, { key, answer });
+  prefetch(ctx: Context, key: SecretKey): Promise<number | null> {
+    const answer = this.#batched(key);
+    this.#prefetched.set(ctx, { key, answer });
     return answer.then(({ epoch }) => epoch);
   }
 
@@ -86,7 +86,7 @@ export class SecretReader {
     });
   }
 
-  #together(key: SecretKey): Promise<Answer> {
+  #batched(key: SecretKey): Promise<Answer> {
     const slot = slotOf(key);
     this.#askers++;
     let waiting = this.#waiting.get(slot);

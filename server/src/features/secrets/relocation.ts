@@ -20,7 +20,7 @@ import {
 } from './access.ts';
 import type * as contract from './contract.ts';
 import type { Secret } from './contract.ts';
-import { environmentIn } from './fitting.ts';
+import { environmentIn } from './environment-rules.ts';
 import { openDataKey, openValue, type Sealer, sealerFor } from './sealing.ts';
 import { addSecret, alreadyExists, lockLive, newSecretNo } from './service.ts';
 import * as store from './store.ts';

@@ -1,10 +1,8 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { DAY_MS } from '../../kernel/clock.ts';
-import { equalBytes } from '../../kernel/crypto/digest.ts';
 import type { MacKey } from '../../kernel/crypto/keyring.ts';
 import { seal, unseal } from '../../kernel/crypto/sealing.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
-import { Moment } from '../../kernel/moment.ts';
 import { type VaultRow, vaultKeyPurpose } from '../vaults/index.ts';
 import type { SecretRow } from './store.ts';
 
@@ -97,30 +95,9 @@ export async function openValue(kernel: Kernel, tenantId: string, vaultId: strin
   return (await kernel.keyring.unseal(vaultKeyPurpose(vaultId), at, secret.sealed)).toString('utf8');
 }
 
-interface Opened {
-  tenantId: string;
-  vaultId: string;
-  version: number;
-  sealed: Uint8Array;
-  value: string;
-}
-
-/** By secret. A value is opened once for all who read it at the same moment, each of whom was decided on by itself. */
-const OPENED = new Moment<string, Opened>();
-/** Longer ones would make a moment's worth of them a lot of memory. */
-const SHARED_CHARS_MAX = 8192;
-
 /** An ordinary secret's value at once, or null if its key is not at hand or it is no ordinary one. */
 export function openNow(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): string | null {
   if (secret.data_key !== null) return null;
-  const { secret_id, sealed_version: version, sealed } = secret;
-  const known = OPENED.get(secret_id);
-  // The very same bytes in the very same place: nothing that would not open is passed off as what did.
-  const isThere = known?.tenantId === tenantId && known.vaultId === vaultId && known.version === version;
-  if (isThere && equalBytes(known.sealed, sealed)) return known.value;
-  const at = { tenantId, ...place(secret_id, version) };
-  const value = kernel.keyring.unsealNow(vaultKeyPurpose(vaultId), at, sealed)?.toString('utf8') ?? null;
-  if (value !== null && value.length <= SHARED_CHARS_MAX)
-    OPENED.set(secret_id, { tenantId, vaultId, version, sealed, value });
-  return value;
+  const at = { tenantId, ...place(secret.secret_id, secret.sealed_version) };
+  return kernel.keyring.unsealNow(vaultKeyPurpose(vaultId), at, secret.sealed)?.toString('utf8') ?? null;
 }

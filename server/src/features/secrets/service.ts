@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
-import { isConceivable } from '../../kernel/authz/evaluate.ts';
+import { couldEverAllow } from '../../kernel/authz/evaluate.ts';
 import { timestamp } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
-import { type Body, Worded } from '../../kernel/endpoint.ts';
+import { type Body, Preserialized } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import { parseSecretPath } from '../../kernel/http/secret-path.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -30,7 +30,7 @@ import {
 import type * as contract from './contract.ts';
 import type { Rotation, Secret } from './contract.ts';
 import { findDeleted, lockDeleted } from './deleted-store.ts';
-import { environmentIn } from './fitting.ts';
+import { environmentIn } from './environment-rules.ts';
 import type { ReadRow } from './read-store.ts';
 import type { SecretReader } from './reading.ts';
 import { keptMs } from './retention.ts';
@@ -58,7 +58,7 @@ export async function create(
   const path = pathIn(body.path, '/body/path');
   const { metadata, tags } = storedMetadata(body.metadata);
   const asked = body.environment === undefined ? undefined : canonicalEnvironment(body.environment);
-  ctx.refuseHopeless(secretResource(vaultName, path));
+  ctx.refuseIfNeverAllowed(secretResource(vaultName, path));
   const vault = await vaultForSecrets(ctx, vaultName, (known) =>
     ctx.authorize(secretResource(vaultName, path), { environment: asked ?? known?.environment, tags }),
   );
@@ -134,15 +134,15 @@ export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
 const VAULT_NAME = new RegExp(NAME_PATTERN);
 
 /**
- * Who could not be allowed has no question asked: see `Context.refuseHopeless`. Nor has what is malformed, and will be refused: one NUL would
+ * Who could not be allowed has no question asked: see `Context.refuseIfNeverAllowed`. Nor has what is malformed, and will be refused: one NUL would
  * make PostgreSQL refuse the question for all who share it.
  */
-export function foreseeRead(ctx: Context, reader: SecretReader, known: Principal): Promise<number | null> | null {
+export function prefetchRead(ctx: Context, reader: SecretReader, known: Principal): Promise<number | null> | null {
   if (!reader.gainsByForesight) return null;
   const { vault = '', path = '' } = ctx.call.params;
   if (!VAULT_NAME.test(vault) || !parseSecretPath(path).ok) return null;
-  if (!isConceivable(known.policies, ctx.declaration.permission, secretResource(vault, path))) return null;
-  return reader.foresee(ctx, { tenantId: known.tenantId, vault, path });
+  if (!couldEverAllow(known.policies, ctx.declaration.permission, secretResource(vault, path))) return null;
+  return reader.prefetch(ctx, { tenantId: known.tenantId, vault, path });
 }
 
 export async function read(
@@ -156,7 +156,7 @@ export async function read(
   if (row.log_reads === 0 && row.protection === 'standard') ctx.leaveUnrecorded(vault, 1);
   const { shown, value } = await opened(ctx, vault, row, version);
   ctx.replyHeaders['ETag'] = `"v${shown.version}"`;
-  if (row.rotation === null) return new Worded(wordsWithValue(vault, shown, value));
+  if (row.rotation === null) return new Preserialized(wordsWithValue(vault, shown, value));
   return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
 }
 

@@ -2,16 +2,16 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import type { SecretRow } from './store.ts';
 
 /** Which secret it is, where, and what a policy decides on: thousands of them are compared at a time. */
-const PLACED = ['secret_id', 'vault_id', 'path', 'environment', 'tags'] as const;
-export type PlacedRow = Pick<SecretRow, (typeof PLACED)[number]>;
+const LOCATED = ['secret_id', 'vault_id', 'path', 'environment', 'tags'] as const;
+export type LocatedRow = Pick<SecretRow, (typeof LOCATED)[number]>;
 
 /** Secrets of the whole tenant in the order of their paths. */
-export function secretsByPath(db: Reader, tenantId: string, after: string, limit: number): Promise<PlacedRow[]> {
+export function secretsByPath(db: Reader, tenantId: string, after: string, limit: number): Promise<LocatedRow[]> {
   return everywhere(db, tenantId).where('path', '>', after).orderBy('path').limit(limit).execute();
 }
 
 export function everywhere(db: Reader, tenantId: string) {
-  return db.selectFrom('secrets').select(PLACED).where('tenant_id', '=', tenantId).where('deleted_no', '=', 0);
+  return db.selectFrom('secrets').select(LOCATED).where('tenant_id', '=', tenantId).where('deleted_no', '=', 0);
 }
 
 /** Names of the vaults that hold a fortress secret. Those that are deleted count too: they can be restored. */

@@ -2,7 +2,7 @@ import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
 import type { Context } from '../../kernel/context.ts';
 import { hashPassword, isCheaperThanToday, verifyPassword } from '../../kernel/crypto/passwords.ts';
-import { type Body, type Output, Worded } from '../../kernel/endpoint.ts';
+import { type Body, type Output, Preserialized } from '../../kernel/endpoint.ts';
 import { CofferError, invalidField } from '../../kernel/errors.ts';
 import type { Principal } from '../../kernel/principal.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
@@ -100,14 +100,14 @@ export async function logout(ctx: Context): Promise<undefined> {
 }
 
 type Me = Output<typeof contract.readMe>;
-const answers = new WeakMap<Principal, Worded>();
+const answers = new WeakMap<Principal, Preserialized>();
 
 /** Follows from what the tenant's epoch covers, and the principal is as fresh as that: it is serialized once for each. */
-export async function me({ principal, database }: Context, ports: WarningPorts): Promise<Worded> {
+export async function me({ principal, database }: Context, ports: WarningPorts): Promise<Preserialized> {
   let answer = answers.get(principal);
   if (answer === undefined) {
     const warnings = isAdminRole(principal.role) ? await warningsFor(database.read, principal.tenantId, ports) : [];
-    answer = new Worded(JSON.stringify(describePrincipal(principal, warnings)));
+    answer = new Preserialized(JSON.stringify(describePrincipal(principal, warnings)));
     answers.set(principal, answer);
   }
   return answer;

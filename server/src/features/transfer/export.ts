@@ -4,8 +4,8 @@ import { type Query, Streamed } from '../../kernel/endpoint.ts';
 import { CofferError, type FieldProblem, invalid, invalidField } from '../../kernel/errors.ts';
 import {
   type DecidedRow,
+  decryptedValues,
   isWithin,
-  openedValues,
   prefixRange,
   refuseInZeroKnowledge,
   SEEN,
@@ -37,7 +37,7 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
   const isExportable = (row: DecidedRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
   const rows = await everyRow(ctx, vault, query.prefix, isExportable);
   const open = rows.filter((row) => row.protection === 'standard');
-  const opened = () => openedValues(ctx, vault, open, isExportable);
+  const opened = () => decryptedValues(ctx, vault, open, isExportable);
   const format = query.format ?? 'json';
   ctx.describe({ format, secrets: open.length, fortress_left_out: rows.length - open.length });
   if (format !== 'json') await refuseUnwritable(format, open, opened());

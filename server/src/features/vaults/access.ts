@@ -23,7 +23,7 @@ export function isLive(row: store.VaultRow | undefined): row is store.VaultRow {
 
 /** Decided before it is told whether there is such a vault: who may not ask learns nothing. */
 export async function authorizedVault(ctx: Context, db: Reader, name: string): Promise<store.VaultRow> {
-  ctx.refuseHopeless(vaultResource(name));
+  ctx.refuseIfNeverAllowed(vaultResource(name));
   const row = await store.findVault(db, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
   ctx.authorize(vaultResource(name), vaultAttributes(known));

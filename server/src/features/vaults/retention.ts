@@ -72,7 +72,7 @@ async function purge(
         await record('secrets:purge', { vault: vault_id, secrets });
         return false;
       }
-      kernel.database.leaveNoTrace();
+      kernel.database.scrubAfterCommit();
       await destroyKeys(tx, tenant_id, vaultKeyPurpose(vault_id));
       await store.deleteVaultRow(tx, tenant_id, vault_id);
       await raiseEpoch(tx, tenant_id);

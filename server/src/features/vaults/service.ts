@@ -260,7 +260,7 @@ export async function remove(ctx: Context, name: string): Promise<Vault & Delete
 }
 
 export async function restore(ctx: Context, name: string): Promise<Vault> {
-  ctx.refuseHopeless(vaultResource(name));
+  ctx.refuseIfNeverAllowed(vaultResource(name));
   return ctx.change(async (tx) => {
     const row = await store.lockVault(tx, ctx.tenantId, name);
     ctx.authorize(vaultResource(name), vaultAttributes(row));
@@ -276,7 +276,7 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
 }
 
 export async function lockedVault(ctx: Context, tx: Tx, name: string): Promise<store.VaultRow> {
-  ctx.refuseHopeless(vaultResource(name));
+  ctx.refuseIfNeverAllowed(vaultResource(name));
   const row = await store.lockVault(tx, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
   ctx.authorize(vaultResource(name), vaultAttributes(known));

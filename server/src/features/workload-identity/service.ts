@@ -4,11 +4,11 @@ import type { Body, Query } from '../../kernel/endpoint.ts';
 import { CofferError, invalid, invalidField, notFound } from '../../kernel/errors.ts';
 import { problemsIn } from '../../kernel/http/validation.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { type Items, plainCursor, readable } from '../../kernel/readable.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { drawNumber } from '../../kernel/storage/drawn-number.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
 import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type ConnectionRow,

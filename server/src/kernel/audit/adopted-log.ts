@@ -15,7 +15,7 @@ import { textsOf } from './segment.ts';
 import { SEGMENT_ENTRIES_MAX } from './waiting.ts';
 
 /** Segments that one transaction links. */
-const TOGETHER = 500;
+const BATCH_ROWS = 500;
 
 interface Parts {
   database: Database;
@@ -95,7 +95,7 @@ async function linkSome(
     .where('first_seq', 'is', null)
     .where('id', '>', at.after)
     .orderBy('id')
-    .limit(TOGETHER)
+    .limit(BATCH_ROWS)
     .execute();
   let head: Parameters<typeof link>[0] = stored;
   for (const row of rows) {
@@ -117,5 +117,5 @@ async function linkSome(
   }
   const { tenant_id: _, ...change } = headRow(tenantId, head, headKey);
   await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
-  return rows.length < TOGETHER ? null : (rows.at(-1)?.id ?? null);
+  return rows.length < BATCH_ROWS ? null : (rows.at(-1)?.id ?? null);
 }

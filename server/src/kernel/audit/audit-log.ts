@@ -27,7 +27,7 @@ export class AuditLog {
   readonly #writing = new Mutex();
   readonly #recovery = new SharedRun(() => this.#recover());
   #isFailing = false;
-  #sealing: Promise<unknown> = Promise.resolve();
+  #linking: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(store: AuditStore, heads: Heads, log: Logger) {
@@ -93,24 +93,24 @@ export class AuditLog {
   }
 
   /** Links everything recorded so far, by this node or another. */
-  seal(): Promise<void> {
-    const run = this.#sealing.then(async () => {
+  link(): Promise<void> {
+    const run = this.#linking.then(async () => {
       await this.settle();
       // Under load there is always something new: what was recorded so far is linked once a round leaves nothing over.
-      while (await this.#store.seal());
+      while (await this.#store.link());
     });
-    this.#sealing = run.catch(() => {});
+    this.#linking = run.catch(() => {});
     return run;
   }
 
-  /** Seals again and again, shortly after whatever was committed. */
-  startSealing(): void {
+  /** Links again and again, shortly after each commit. */
+  startLinking(): void {
     const next = () => {
       this.#timer = setTimeout(async () => {
         try {
-          await this.seal();
+          await this.link();
         } catch (error) {
-          this.#log.warn({ err: error }, 'sealing the audit log failed; it is tried again');
+          this.#log.warn({ err: error }, 'linking the audit log failed; it is tried again');
         }
         if (this.#timer !== undefined) next();
       }, SEAL_INTERVAL_MS);
@@ -123,7 +123,7 @@ export class AuditLog {
     this.#timer = undefined;
     await this.#commits.drained();
     try {
-      await this.seal();
+      await this.link();
       await this.#store.close();
     } catch (error) {
       this.#log.warn({ err: error }, 'the end of the audit log is left to the next start');

@@ -16,6 +16,6 @@ export interface AuditStore {
   /** After an append has failed: resolves when a write like it has gone through. Never beside an append. */
   tryAgain(): Promise<void>;
   /** Links entries that are committed and have no place yet; says whether there are more of them than it links at once. */
-  seal(): Promise<boolean>;
+  link(): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
+import { afterArrivals } from '../batch-window.ts';
 import { unavailable } from '../errors.ts';
-import { afterArrivals } from '../gathering.ts';
 
 /** Items that are written together, and the one promise that all who gave them wait for. */
 interface Batch<T> {

@@ -47,8 +47,8 @@ const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashe
   from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes) where s.tenant_id = $1 and s.id = v.id`;
 /** As much as a few entries, of what cannot be compressed: it needs room where entries do. */
 const PROBE_BYTES = 1350;
-const SEAL_BATCH = 500;
-const SEAL_TENANTS = 100;
+const LINK_BATCH = 500;
+const LINK_TENANTS = 100;
 /** Of segments that wait to be linked: what another node links is never asked for again, and must go too. */
 const OWN_ENTRIES_MAX = 20_000;
 /** Tells which numbers are void and nothing else; it is deleted instead of being linked. */
@@ -175,15 +175,15 @@ export class PostgresAuditStore implements AuditStore {
 
   async close(): Promise<void> {}
 
-  async seal(): Promise<boolean> {
+  async link(): Promise<boolean> {
     await this.#tellVoids();
     const tenants = await this.#tenantsThatWait();
-    const sealed: number[] = [];
+    const linked: number[] = [];
     for (const { tenant_id } of tenants) {
-      sealed.push((await this.#unlessStuck(tenant_id, () => this.#sealTenant(tenant_id))) ?? 0);
+      linked.push((await this.#unlessStuck(tenant_id, () => this.#linkTenant(tenant_id))) ?? 0);
     }
-    // Tenants whose head is not authentic are found again and again, and nothing of theirs is sealed: they alone are no reason to go on.
-    return sealed.includes(SEAL_BATCH) || (tenants.length === SEAL_TENANTS && sealed.some((count) => count > 0));
+    // Tenants whose head is not authentic are found again and again, and nothing of theirs is linked: they alone are no reason to go on.
+    return linked.includes(LINK_BATCH) || (tenants.length === LINK_TENANTS && linked.some((count) => count > 0));
   }
 
   /** The next ones in the order of their ids, so that those of whom nothing can be linked do not stand before others for ever. */
@@ -196,9 +196,9 @@ export class PostgresAuditStore implements AuditStore {
       .where('first_seq', 'is', null)
       .where('audit_segments.tenant_id', '>', this.#lastTenant)
       .orderBy('audit_segments.tenant_id')
-      .limit(SEAL_TENANTS)
+      .limit(LINK_TENANTS)
       .execute();
-    this.#lastTenant = found.length === SEAL_TENANTS ? (found.at(-1)?.tenant_id ?? '') : '';
+    this.#lastTenant = found.length === LINK_TENANTS ? (found.at(-1)?.tenant_id ?? '') : '';
     return found;
   }
 
@@ -259,7 +259,7 @@ export class PostgresAuditStore implements AuditStore {
   }
 
   /** The lock on the head makes nodes take turns; who finds it taken leaves the work to the one who has it, and answers with null. */
-  async #sealTenant(tenantId: string): Promise<number | null> {
+  async #linkTenant(tenantId: string): Promise<number | null> {
     const key = await this.#heads.key(tenantId);
     const outcome = await this.#database.transaction(async (tx): Promise<Outcome | null> => {
       const head = await tx
@@ -296,7 +296,7 @@ export class PostgresAuditStore implements AuditStore {
       .where('tenant_id', '=', tenantId)
       .where('first_seq', 'is', null)
       .orderBy('id')
-      .limit(SEAL_BATCH)
+      .limit(LINK_BATCH)
       .execute();
     // The cache is read before the query below, since another request may evict a segment during it.
     const kept = rows.map(({ id }) => ({ id, own: this.#own.get(ownSlot(tenantId, id)) }));

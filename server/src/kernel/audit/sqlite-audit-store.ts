@@ -19,7 +19,7 @@ import { groupsOf, payloadOf } from './journal-payload.ts';
 import { readJournal } from './journal-recovery.ts';
 import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
 import { newSegment, segmentRow, tenantOf } from './segment.ts';
-import { type Group, groupOf, nextLump, type WaitingBatch } from './waiting.ts';
+import { type Group, groupOf, nextMoveBatch, type WaitingBatch } from './waiting.ts';
 
 /** How long entries wait in the journal, and how many of them, before they are moved. */
 const MOVE_AFTER_MS = 100;
@@ -91,7 +91,7 @@ export class SqliteAuditStore implements AuditStore {
       }
     }
     if (state?.isOpen === true) {
-      while (this.#waiting.length > 0) await this.#moveLump(state.id, null);
+      while (this.#waiting.length > 0) await this.#moveBatch(state.id, null);
       const row = stateRow({ ...state, isOpen: false }, await this.#keys.newest());
       const record = left.kind === 'missing' ? await missing() : null;
       await this.#database.transaction(async (tx) => {
@@ -232,7 +232,7 @@ export class SqliteAuditStore implements AuditStore {
     if (journal === null || last === undefined) return Promise.resolve();
     const run = this.#moving.then(async () => {
       while (this.#waiting[0] !== undefined && this.#waiting[0].seq <= last.seq) {
-        await this.#moveLump(journal.id, journal);
+        await this.#moveBatch(journal.id, journal);
         await nextTurn();
       }
     });
@@ -241,11 +241,11 @@ export class SqliteAuditStore implements AuditStore {
   }
 
   /** How far the journal is moved commits with what was moved: an end at any instant repeats nothing and leaves nothing out. */
-  async #moveLump(id: Uint8Array, journal: JournalFile | null): Promise<void> {
-    const lump = nextLump(this.#waiting);
-    const tenantIds = [...new Set(lump.segments.map((segment) => segment.tenantId))];
+  async #moveBatch(id: Uint8Array, journal: JournalFile | null): Promise<void> {
+    const batch = nextMoveBatch(this.#waiting);
+    const tenantIds = [...new Set(batch.segments.map((segment) => segment.tenantId))];
     const keys = await Promise.all(tenantIds.map((tenantId) => this.#heads.key(tenantId)));
-    const state = stateRow({ id, moved: lump.lastSeq, isOpen: true }, await this.#keys.newest());
+    const state = stateRow({ id, moved: batch.lastSeq, isOpen: true }, await this.#keys.newest());
     await this.#database.unsynced(async (run) => {
       const isNew =
         run(SAVE_STATE, [state.moved, state.mac, state.mac_key_version, state.journal_id, state.moved]) === 1;
@@ -255,7 +255,7 @@ export class SqliteAuditStore implements AuditStore {
         const row = await this.#heads.row(this.#database.read, tenantId);
         if (row !== undefined && (await this.#heads.isAuthentic(row, keys[i]))) heads.set(tenantId, row);
       }
-      for (const { tenantId, latestId, texts } of lump.segments) {
+      for (const { tenantId, latestId, texts } of batch.segments) {
         const head = heads.get(tenantId);
         const links = head === undefined ? null : link(head, tenantId, texts);
         const row = segmentRow(tenantId, { id: latestId, texts }, links);
@@ -269,9 +269,9 @@ export class SqliteAuditStore implements AuditStore {
         run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
       }
     });
-    for (const { entries } of this.#waiting.splice(0, lump.batches)) this.#waitingEntries -= entries;
+    for (const { entries } of this.#waiting.splice(0, batch.batches)) this.#waitingEntries -= entries;
     if (journal === null) return;
-    this.#moved = { journal, seq: lump.lastSeq };
+    this.#moved = { journal, seq: batch.lastSeq };
     this.#releasing ??= setTimeout(() => this.#releaseMoved(), RELEASE_AFTER_MS).unref();
   }
 
@@ -303,7 +303,7 @@ export class SqliteAuditStore implements AuditStore {
     moved.journal.release(moved.seq);
   }
 
-  async seal(): Promise<boolean> {
+  async link(): Promise<boolean> {
     return false;
   }
 

@@ -1,8 +1,8 @@
 import { type AuditEntry, entryText } from './entry.ts';
 
 /** What one transaction moves: enough that its commit costs little for each entry, little enough that nobody waits long for it. */
-const LUMP_ENTRIES_MAX = 500;
-const LUMP_SEGMENTS_MAX = 64;
+const MOVE_ENTRIES_MAX = 500;
+const MOVE_SEGMENTS_MAX = 64;
 /** A page of the log is read by segments, so one may not be too long, nor reach too far back. */
 export const SEGMENT_ENTRIES_MAX = 250;
 const SEGMENT_SPAN_MAX_MS = 10_000;
@@ -26,7 +26,7 @@ export interface WaitingBatch {
   isCut: boolean;
 }
 
-export interface Lump {
+export interface MoveBatch {
   batches: number;
   /** The last batch of it. */
   lastSeq: number;
@@ -45,8 +45,8 @@ export function groupOf(tenantId: string, entries: readonly AuditEntry[]): Group
 }
 
 /** The oldest batches, as many as one transaction shall move, put together into segments. There is at least one. */
-export function nextLump(waiting: readonly WaitingBatch[]): Lump {
-  const lump: Lump = { batches: 0, lastSeq: 0, segments: [] };
+export function nextMoveBatch(waiting: readonly WaitingBatch[]): MoveBatch {
+  const move: MoveBatch = { batches: 0, lastSeq: 0, segments: [] };
   const growing = new Map<string, Group>();
   let entries = 0;
   for (const batch of waiting) {
@@ -56,16 +56,16 @@ export function nextLump(waiting: readonly WaitingBatch[]): Lump {
       else {
         const fresh = { ...group, texts: [...group.texts] };
         growing.set(group.tenantId, fresh);
-        lump.segments.push(fresh);
+        move.segments.push(fresh);
       }
     }
-    lump.batches++;
-    lump.lastSeq = batch.seq;
+    move.batches++;
+    move.lastSeq = batch.seq;
     entries += batch.entries;
-    if (entries >= LUMP_ENTRIES_MAX || lump.segments.length >= LUMP_SEGMENTS_MAX) break;
+    if (entries >= MOVE_ENTRIES_MAX || move.segments.length >= MOVE_SEGMENTS_MAX) break;
     if (batch.isCut) growing.clear();
   }
-  return lump;
+  return move;
 }
 
 function fits(segment: Group, { texts, earliestAt, latestAt }: Group): boolean {

@@ -75,7 +75,7 @@ export interface Authenticated {
 
 export interface Gate {
   /** Asked when the epoch is wanted for a principal known from before; null leaves the question to us. */
-  foresee(known: Principal): Promise<number | null> | null;
+  prefetch(known: Principal): Promise<number | null> | null;
   /** The credential is good; whether the rest of the request is remains to be seen. */
   recognize(principal: Principal): void;
 }
@@ -115,7 +115,7 @@ export class Authentication {
     const known = this.#cache.get(credential);
     if (known === undefined) return this.#resolve(scheme, credential, request, accepted, gate);
     const { tenantId } = known.principal;
-    const current = gate.foresee(known.principal) ?? this.#epochs.current(tenantId);
+    const current = gate.prefetch(known.principal) ?? this.#epochs.current(tenantId);
     if (!(current instanceof Promise)) {
       if (this.#isCurrent(known, current)) return this.#accept(known, request, accepted, gate);
       return this.#resolve(scheme, credential, request, accepted, gate);

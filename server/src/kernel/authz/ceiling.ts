@@ -95,7 +95,7 @@ export function placesInVault(ceilings: readonly Ceiling[], vault: string): Path
   let ranges: PathRange[] = [ALL_PATHS];
   for (const { places } of ceilings) {
     if (places === null) continue;
-    ranges = intersection(ranges, places.reach(vault).ranges);
+    ranges = intersection(ranges, places.rangesIn(vault).ranges);
   }
   return ranges;
 }

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { resource, segment } from '../../../../test/support/policy-patterns.ts';
 import { isDeniedWithin } from './denial.ts';
 import { evaluate } from './evaluate.ts';
+import { pathScope } from './path-scope.ts';
 import { compileActionPattern } from './pattern.ts';
-import { placesIn } from './places.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
 
 const denial: fc.Arbitrary<PolicyStatement> = fc.record(
@@ -31,7 +31,7 @@ const denials = fc.array(denial, { maxLength: 3 });
 
 function asked(statements: readonly PolicyStatement[], given: string, paths: readonly string[]): boolean {
   const policies = [compilePolicy('p', { version: '2026-01-01', statement: [...statements] })];
-  const places = placesIn(new Set(['app']), paths, '');
+  const places = pathScope(new Set(['app']), paths, '');
   return isDeniedWithin(policies, compileActionPattern(given), ['app'], places);
 }
 
@@ -45,7 +45,7 @@ test('places where a deny can hold on a path are never taken for free of it', ()
   fc.assert(
     fc.property(denials, scope, allowedPaths, path, (statements, given, paths, at) => {
       const resource = `vault/app/${at}`;
-      if (!placesIn(new Set(['app']), paths, '').matches(resource)) return;
+      if (!pathScope(new Set(['app']), paths, '').matches(resource)) return;
       const pattern = compileActionPattern(given);
       const actions = ['secrets:read', 'secrets:list', 'eso:read'].filter((action) => pattern.matches(action));
       if (actions.some((action) => isDenied(statements, action, resource))) assert.ok(asked(statements, given, paths));

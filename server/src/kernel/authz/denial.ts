@@ -18,14 +18,14 @@ export function isDeniedWithin(
     .flatMap(({ resources }) => resources);
   if (denied.length === 0) return false;
   return vaults.some((vault) => {
-    const { ranges } = places.reach(vault);
+    const { ranges } = places.rangesIn(vault);
     return denied.some((pattern) => pattern.matches(`vault/${vault}`) || meets(pattern, places, ranges, vault));
   });
 }
 
 function meets(denied: ResourcePattern, places: ResourcePattern, ranges: readonly PathRange[], vault: string): boolean {
   const resource = (path: string) => `vault/${vault}/${path}`;
-  return denied.reach(vault).ranges.some((reached) =>
+  return denied.rangesIn(vault).ranges.some((reached) =>
     ranges.some((range) => {
       if (reached.from >= range.to || range.from >= reached.to) return false;
       const [path, deniedPath] = [onlyPath(range), onlyPath(reached)];

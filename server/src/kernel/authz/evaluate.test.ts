@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type AccessContext, evaluate, isAllowed, isConceivable } from './evaluate.ts';
+import { type AccessContext, couldEverAllow, evaluate, isAllowed } from './evaluate.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
 
 const CONTEXT: AccessContext = { time: 0 };
@@ -82,14 +82,14 @@ describe('what could be allowed', () => {
   const inStaging: PolicyStatement = { ...read, condition: { environment: ['staging'] } };
   const notByTag: PolicyStatement = { ...noTeam, condition: { tag_equals: ['x'] } };
   const isConceived = (resource: string, ...statements: PolicyStatement[]) =>
-    isConceivable([policy('some', ...statements)], 'secrets:read', resource);
+    couldEverAllow([policy('some', ...statements)], 'secrets:read', resource);
 
   test('is what an allow speaks of, whatever its conditions', () => {
     assert.equal(isConceived('vault/app/x', read), true);
     assert.equal(isConceived('vault/app/x', inStaging), true);
     assert.equal(isConceived('vault/other/x', inStaging), false);
-    assert.equal(isConceivable([policy('some', read)], 'vaults:read', 'vault/app/x'), false);
-    assert.equal(isConceivable([], 'secrets:read', 'vault/app/x'), false);
+    assert.equal(couldEverAllow([policy('some', read)], 'vaults:read', 'vault/app/x'), false);
+    assert.equal(couldEverAllow([], 'secrets:read', 'vault/app/x'), false);
   });
 
   test('unless a deny without conditions does too', () => {

@@ -46,7 +46,7 @@ export function isAllowed(policies: readonly CompiledPolicy[], request: AccessRe
 }
 
 /** Whether it could be allowed at all, if its conditions held: an allow speaks of it, and no deny without conditions does. */
-export function isConceivable(policies: readonly CompiledPolicy[], action: string, resource: string): boolean {
+export function couldEverAllow(policies: readonly CompiledPolicy[], action: string, resource: string): boolean {
   if (!isAction(action) || !isResource(resource)) return false;
   const speaksOfIt = ({ resources }: CompiledStatement) =>
     resources.some((pattern) => pattern.matchesResource(resource));

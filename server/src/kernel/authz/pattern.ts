@@ -1,3 +1,4 @@
+import { type AllowedRanges, rangesOfPattern, vaultsOfPattern } from './allowed-ranges.ts';
 import { DEEP, globMatches, segmentEnd, segmentsMatch } from './glob.ts';
 import {
   MAX_ACTION_CHARS,
@@ -6,7 +7,6 @@ import {
   MAX_RESOURCE_PATTERN_CHARS,
   MAX_VAULT_NAME_CHARS,
 } from './limits.ts';
-import { type Reach, reachOfPattern, vaultsOfPattern } from './reach.ts';
 
 /** The text of a pattern or resource is not well formed. Messages say what to write and never repeat the text. */
 export class PatternError extends Error {
@@ -22,9 +22,9 @@ export interface ResourcePattern extends Pattern {
   /** For callers that asked `isResource` once and now try many patterns. */
   matchesResource(resource: string): boolean;
   /** Where in a vault of this name it can match. */
-  reach(vault: string): Reach;
+  rangesIn(vault: string): AllowedRanges;
   /** Which vaults it matches, by name. */
-  vaults(): Reach;
+  vaults(): AllowedRanges;
 }
 
 const HALF = `[a-z][a-z0-9_]{0,${MAX_ACTION_HALF_CHARS - 1}}`;
@@ -132,7 +132,7 @@ function formOf(segments: readonly string[]): Form {
   return last === DEEP ? 'subtree' : 'segments';
 }
 
-/** Holds no more than matching needs: `reach` and `vaults`, which lists ask for, split the text again. */
+/** Holds no more than matching needs: `rangesIn` and `vaults`, which lists ask for, split the text again. */
 class SegmentPattern implements ResourcePattern {
   readonly text: string;
   readonly #form: Form;
@@ -169,11 +169,11 @@ class SegmentPattern implements ResourcePattern {
     return isResource(value) && this.matchesResource(value);
   }
 
-  reach(vault: string): Reach {
-    return reachOfPattern(this.text.split('/'), vault);
+  rangesIn(vault: string): AllowedRanges {
+    return rangesOfPattern(this.text.split('/'), vault);
   }
 
-  vaults(): Reach {
+  vaults(): AllowedRanges {
     return vaultsOfPattern(this.text.split('/'));
   }
 }

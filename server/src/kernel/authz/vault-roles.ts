@@ -86,7 +86,7 @@ function inVaults(vaults: ReadonlySet<string>): ResourcePattern {
     text: 'the vaults of a member',
     matchesResource,
     matches: (value) => isResource(value) && matchesResource(value),
-    reach: (vault) => ({ ranges: vaults.has(vault) ? [ALL_PATHS] : [], covers: true }),
+    rangesIn: (vault) => ({ ranges: vaults.has(vault) ? [ALL_PATHS] : [], covers: true }),
     vaults: () => names,
   };
 }

@@ -16,7 +16,6 @@ import { SlowReader, SMALL_BYTES, writeAnswer } from './answer-writer.ts';
 import { ConnectionLimit } from './connection-limit.ts';
 import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { clientCertificate } from './peer-certificate.ts';
-import { writePlain } from './plain-answer.ts';
 import { bodyReading, RequestBody } from './request-body.ts';
 import { METHODS, match, type Route, routesOf } from './routes.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
@@ -330,8 +329,6 @@ function write(
 ): void {
   const isCutShort = hasRestOfBody(response.req);
   if (isCutShort) headers['Connection'] = 'close';
-  if (typeof body === 'string' && body.length <= SMALL_BYTES && writePlain(response, status, headers, more, body))
-    return;
   // A flat list, which Node writes without looking at each name again.
   const flat: string[] = [];
   for (const name in headers) flat.push(name, headers[name] as string);

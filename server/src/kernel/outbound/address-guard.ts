@@ -104,7 +104,7 @@ export class AddressGuard {
   }
 }
 
-type Reach = 'public' | 'private' | 'never';
+type AllowedRanges = 'public' | 'private' | 'never';
 
 /** No server is there, and a kernel may take them for the machine itself; no operator means them by `0.0.0.0/0`. */
 const NEVER = ['unspecified', 'broadcast', 'multicast'];
@@ -113,7 +113,7 @@ const GLOBAL_UNICAST: Cidr = range('2000::/3');
 const NAT64: Cidr = range('64:ff9b::/96');
 
 /** Public only if known to be: whatever IANA has set apart, or has not given out yet, is private. */
-function reachOf(address: Address): Reach {
+function reachOf(address: Address): AllowedRanges {
   if (cidrContains(NAT64, address)) {
     const inner = parseAddress(address.bytes.slice(-4).join('.'));
     return inner === null ? 'never' : reachOf(inner);

@@ -54,7 +54,7 @@ export interface Database {
    * For a transaction that destroys keys, best before it does: once it is committed, what it deleted is not left behind in files of this process' own
    * either. A server keeps its own log and cleans up by its own rules.
    */
-  leaveNoTrace(): void;
+  scrubAfterCommit(): void;
   /** Resolves when everything that is committed by now survives a power cut. */
   sync(): Promise<void>;
   /** Resolves if the database answers. */

@@ -1,10 +1,11 @@
 import type pg from 'pg';
 import { FairQueue, type FairQueueLimits } from '../fairness/fair-queue.ts';
-import { PostgresLane } from './postgres-lane.ts';
+import { PipelinedConnection } from './pipelined-connection.ts';
 
-interface Connection {
-  lane: PostgresLane;
-  underWay: number;
+interface Shared {
+  connection: PipelinedConnection;
+  /** Statements that were sent on it and not answered yet. */
+  pending: number;
 }
 
 /**
@@ -12,40 +13,46 @@ interface Connection {
  * ahead: beyond that tenants take turns.
  */
 export class PipelinedConnections {
-  readonly #connections: Connection[];
+  readonly #connections: Shared[];
   readonly #queue: FairQueue;
 
   constructor(settings: pg.ClientConfig, count: number, limits: FairQueueLimits) {
-    this.#connections = Array.from({ length: count }, () => ({ lane: new PostgresLane(settings), underWay: 0 }));
+    this.#connections = Array.from({ length: count }, () => ({
+      connection: new PipelinedConnection(settings),
+      pending: 0,
+    }));
     this.#queue = new FairQueue(limits);
   }
 
   query(tenantId: string, sql: string, parameters: unknown[]): Promise<pg.QueryResult> {
-    return this.#send(tenantId, (lane) => lane.query(sql, parameters));
+    return this.#send(tenantId, (connection) => connection.query(sql, parameters));
   }
 
   queryPrepared(tenantId: string, sql: string, parameters: unknown[]): Promise<pg.QueryResult> {
-    return this.#send(tenantId, (lane) => lane.queryPrepared(sql, parameters));
+    return this.#send(tenantId, (connection) => connection.queryPrepared(sql, parameters));
   }
 
-  async #send(tenantId: string, send: (lane: PostgresLane) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
+  async #send(
+    tenantId: string,
+    send: (connection: PipelinedConnection) => Promise<pg.QueryResult>,
+  ): Promise<pg.QueryResult> {
     const entering = this.#queue.enter(tenantId);
     if (entering !== undefined) await entering;
-    const connection = this.#leastBusy();
-    connection.underWay++;
+    const shared = this.#leastBusy();
+    shared.pending++;
     try {
-      return await send(connection.lane);
+      return await send(shared.connection);
     } finally {
-      connection.underWay--;
+      shared.pending--;
       this.#queue.leave(tenantId);
     }
   }
 
-  #leastBusy(): Connection {
-    return this.#connections.reduce((best, other) => (other.underWay < best.underWay ? other : best));
+  #leastBusy(): Shared {
+    return this.#connections.reduce((best, other) => (other.pending < best.pending ? other : best));
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#connections.map(({ lane }) => lane.close()));
+    await Promise.all(this.#connections.map(({ connection }) => connection.close()));
   }
 }

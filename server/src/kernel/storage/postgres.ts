@@ -14,8 +14,8 @@ import {
   type Work,
 } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
+import { PipelinedConnection } from './pipelined-connection.ts';
 import { PipelinedConnections } from './pipelined-connections.ts';
-import { PostgresLane } from './postgres-lane.ts';
 import { nameOf, type PreparedQuery } from './prepared-query.ts';
 import { ScramClient, UNSAFE_LOGIN } from './scram-client.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
@@ -43,12 +43,12 @@ export class PostgresDatabase implements Database {
   readonly read: Reader;
   /** Statements that stand alone share connections; a transaction has one to itself. */
   readonly #reads: Record<'request' | 'bulk', PipelinedConnections>;
-  readonly #writing: PostgresLane;
+  readonly #writing: PipelinedConnection;
   readonly #transactions: pg.Pool;
   readonly #slots: Record<Work, FairQueue>;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
 
-  leaveNoTrace(): void {}
+  scrubAfterCommit(): void {}
 
   async sync(): Promise<void> {}
 
@@ -60,7 +60,7 @@ export class PostgresDatabase implements Database {
       request: new PipelinedConnections(readOnly, shares.reads, readLimits('reads', shares.reads)),
       bulk: new PipelinedConnections(readOnly, shares.bulkReads, readLimits('bulk reads', shares.bulkReads)),
     };
-    this.#writing = new PostgresLane(settings);
+    this.#writing = new PipelinedConnection(settings);
     this.#slots = transactionSlots(shares);
     const max = shares.service + shares.transactions;
     this.#transactions = new pg.Pool({ ...settings, Client: ScramClient, max, idleTimeoutMillis: 0 });
@@ -266,7 +266,7 @@ const UNAVAILABLE_CODES = new Set([
 /** The driver's own failures carry no code. */
 const SILENCE = 'Query read timeout';
 const UNAVAILABLE_MESSAGES = new RegExp(
-  `^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the lane is closed)`,
+  `^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,
 );
 
 export function classifyPostgresError(error: unknown): FailureKind {

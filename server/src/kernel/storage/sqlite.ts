@@ -157,7 +157,7 @@ export class SqliteDatabase implements Database {
   }
 
   /** Until the traces are gone, pages that become free are overwritten too: otherwise they keep the end of a long value. */
-  leaveNoTrace(): void {
+  scrubAfterCommit(): void {
     this.#isTraceToGo = true;
     this.#writer.database.exec('pragma secure_delete = on');
   }

@@ -49,8 +49,8 @@ class TenantDatabase implements Database {
     return this.#whole.forTenant(tenantId, work);
   }
 
-  leaveNoTrace(): void {
-    this.#whole.leaveNoTrace();
+  scrubAfterCommit(): void {
+    this.#whole.scrubAfterCommit();
   }
 
   sync(): Promise<void> {

@@ -12,17 +12,17 @@ import { ALL_PATHS, difference, exactly, type PathRange, startingWith, union } f
 import type { CompiledPolicy } from './policy.ts';
 
 /** Where below `vault/<name>/` a resource pattern can match; `covers`: it matches everything there. */
-export interface Reach {
+export interface AllowedRanges {
   readonly ranges: readonly PathRange[];
   readonly covers: boolean;
 }
 
-const NOWHERE: Reach = { ranges: [], covers: true };
-const EVERYWHERE: Reach = { ranges: [ALL_PATHS], covers: true };
-const ANYWHERE: Reach = { ranges: [ALL_PATHS], covers: false };
+const NOWHERE: AllowedRanges = { ranges: [], covers: true };
+const EVERYWHERE: AllowedRanges = { ranges: [ALL_PATHS], covers: true };
+const ANYWHERE: AllowedRanges = { ranges: [ALL_PATHS], covers: false };
 
 /** `segments` are those of a resource pattern: `*` stays in its segment, a final `*` and any `**` cross. */
-export function reachOfPattern(segments: readonly string[], vault: string): Reach {
+export function rangesOfPattern(segments: readonly string[], vault: string): AllowedRanges {
   const [first = '', second] = segments;
   const isLast = segments.length === 1;
   if (first === '**' || (first === '*' && isLast)) return isLast ? EVERYWHERE : ANYWHERE;
@@ -33,7 +33,7 @@ export function reachOfPattern(segments: readonly string[], vault: string): Reac
   return globMatches(second, vault, 0, vault.length) ? reachBelow(segments.slice(2)) : NOWHERE;
 }
 
-function reachBelow(segments: readonly string[]): Reach {
+function reachBelow(segments: readonly string[]): AllowedRanges {
   const wild = segments.findIndex((segment) => segment.includes('*'));
   if (wild === -1) return { ranges: [exactly(segments.join('/'))], covers: true };
   const segment = segments[wild] ?? '';
@@ -50,7 +50,7 @@ function reachBelow(segments: readonly string[]): Reach {
 }
 
 /** Which vaults a pattern matches, by name: the vaults themselves, not what is in them. */
-export function vaultsOfPattern(segments: readonly string[]): Reach {
+export function vaultsOfPattern(segments: readonly string[]): AllowedRanges {
   const [first = '', second, ...rest] = segments;
   if (first === '**' || (first === '*' && second === undefined)) return second === undefined ? EVERYWHERE : ANYWHERE;
   if (second === undefined || !globMatches(first, 'vault', 0, 'vault'.length)) return NOWHERE;
@@ -84,7 +84,7 @@ export function vaultsByName(policies: readonly CompiledPolicy[], action: string
  * about the secret. What conditions ask about the request is answered here, once; a row found there is still decided on by itself, and a row
  * elsewhere need not be looked at.
  */
-export function reachInVault(
+export function allowedRangesInVault(
   policies: readonly CompiledPolicy[],
   action: string,
   vault: string,
@@ -107,7 +107,7 @@ export function demandsInVault(
   for (const policy of policies) {
     for (const { resources, condition } of policy.statementsFor(action).allow) {
       if (!conditionHolds(requestTests(condition), context, 'allow')) continue;
-      if (!resources.some((pattern) => pattern.reach(vault).ranges.length > 0)) continue;
+      if (!resources.some((pattern) => pattern.rangesIn(vault).ranges.length > 0)) continue;
       for (const demand of demandsOf(condition)) found.set(JSON.stringify(demand), demand);
     }
   }
@@ -118,7 +118,7 @@ const NO_DEMAND = JSON.stringify({});
 const DEMANDS_MAX = 16;
 
 /** Where they allow it to this request, whatever is found there, as far as all that their conditions ask is in the context. */
-export function certainReach(
+export function certainRanges(
   policies: readonly CompiledPolicy[],
   action: string,
   vault: string,
@@ -142,12 +142,12 @@ function rangesWhere(
     const { allow, deny } = policy.statementsFor(action);
     for (const { resources, condition } of allow) {
       if (!counts.allow(condition)) continue;
-      for (const pattern of resources) allowed.push(...pattern.reach(vault).ranges);
+      for (const pattern of resources) allowed.push(...pattern.rangesIn(vault).ranges);
     }
     for (const { resources, condition } of deny) {
       if (!counts.deny(condition)) continue;
       for (const pattern of resources) {
-        const { ranges, covers } = pattern.reach(vault);
+        const { ranges, covers } = pattern.rangesIn(vault);
         if (covers) denied.push(...ranges);
       }
     }
@@ -158,6 +158,6 @@ function rangesWhere(
 /** Whether a policy says anything about the vault or what is in it. */
 export function touchesVault(policy: CompiledPolicy, vault: string): boolean {
   return policy.statements.some(({ resources }) =>
-    resources.some((pattern) => pattern.reach(vault).ranges.length > 0 || pattern.matches(`vault/${vault}`)),
+    resources.some((pattern) => pattern.rangesIn(vault).ranges.length > 0 || pattern.matches(`vault/${vault}`)),
   );
 }

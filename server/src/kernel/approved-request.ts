@@ -1,7 +1,7 @@
-import type { ApprovalDesk, Proposal } from './approval.ts';
+import type { ApprovalQueue, Proposal } from './approval.ts';
 import { NO_PROOFS } from './auth/authentication.ts';
 import type { Call } from './call.ts';
-import { Context, type Surroundings } from './context.ts';
+import { type ChangeHooks, Context } from './context.ts';
 import { CofferError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
 import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant, requireTier } from './pipeline.ts';
@@ -18,7 +18,7 @@ export interface Grant {
 }
 
 /** What it takes from the request that grants. */
-export interface Around extends Pick<ApprovalDesk, 'fortressVaults'> {
+export interface Around extends Pick<ApprovalQueue, 'fortressVaults'> {
   /** Runs `act` inside the one transaction of that request. */
   within(act: (tx: Tx) => Promise<void>): Promise<void>;
   /** Who asked, with the rights they have now. */
@@ -29,7 +29,7 @@ export interface Around extends Pick<ApprovalDesk, 'fortressVaults'> {
  * A request that waited for approval, on its way at last: for who asked for it, with the rights they have now, through the code that would
  * have answered it then. Its change is part of the change of the request that completed the approval, so both happen or neither.
  */
-export class CarryOut extends Context {
+export class ApprovedRequest extends Context {
   readonly #endpoint: ReadyEndpoint;
   readonly #grant: Grant;
   readonly #within: Around['within'];
@@ -84,7 +84,7 @@ export class CarryOut extends Context {
   }
 }
 
-function insideAnother({ requester, fortressVaults }: Around): Surroundings {
+function insideAnother({ requester, fortressVaults }: Around): ChangeHooks {
   return {
     keepAnswer: async () => {},
     approvals: { standsAlone: neverAsked, prepare: neverAsked, fortressVaults },

@@ -21,7 +21,7 @@ export type DecidedRow = Pick<
  * version that is gone by then, or moved elsewhere, is left out. Who was revoked by then reads no more; of whose rights may have changed,
  * `mayRead` says whether they still may.
  */
-export function openedValues<R extends DecidedRow>(
+export function decryptedValues<R extends DecidedRow>(
   ctx: Context,
   vault: { vault_id: string },
   rows: readonly R[],
@@ -31,7 +31,7 @@ export function openedValues<R extends DecidedRow>(
 }
 
 /** The same, of secrets in several vaults. */
-export function openedAcross<R extends DecidedRow & { vault_id: string }>(
+export function decryptedAcross<R extends DecidedRow & { vault_id: string }>(
   ctx: Context,
   rows: readonly R[],
   mayRead: (row: R) => boolean,

@@ -8,7 +8,7 @@ const VAULT = 'vault/';
  * Some vaults, and in each of them what these paths name: as in a policy, `*` stays inside a segment and a final `/*` crosses. One pattern
  * for all of them, since a machine may be given a hundred vaults and a hundred paths.
  */
-export function placesIn(vaults: ReadonlySet<string>, paths: readonly string[], pointer: string): ResourcePattern {
+export function pathScope(vaults: ReadonlySet<string>, paths: readonly string[], pointer: string): ResourcePattern {
   const patterns = compileEach(paths, (path) => compileResourcePattern(`${VAULT}*/${path}`), pointer);
   const isAll = paths.some((path) => path === '*' || path === '**');
   const matchesResource = (resource: string) => {
@@ -23,10 +23,10 @@ export function placesIn(vaults: ReadonlySet<string>, paths: readonly string[], 
     matchesResource,
     vaults: () => names,
     matches: (value) => isResource(value) && matchesResource(value),
-    reach: (vault) => {
+    rangesIn: (vault) => {
       if (!vaults.has(vault)) return { ranges: [], covers: true };
       if (isAll) return { ranges: [ALL_PATHS], covers: true };
-      return { ranges: union(patterns.flatMap((pattern) => pattern.reach(vault).ranges)), covers: false };
+      return { ranges: union(patterns.flatMap((pattern) => pattern.rangesIn(vault).ranges)), covers: false };
     },
   };
 }

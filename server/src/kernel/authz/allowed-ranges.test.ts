@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { resource } from '../../../../test/support/policy-patterns.ts';
+import { allowedRangesInVault, touchesVault, vaultsByName } from './allowed-ranges.ts';
 import { isAllowed } from './evaluate.ts';
 import { compileResourcePattern } from './pattern.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
-import { reachInVault, touchesVault, vaultsByName } from './reach.ts';
 import { membershipPolicy } from './vault-roles.ts';
 
 const rows: [pattern: string, reached: string[], missed: string[]][] = [
@@ -30,7 +30,7 @@ const rows: [pattern: string, reached: string[], missed: string[]][] = [
 describe('where in a vault a pattern can match', () => {
   for (const [text, reached, missed] of rows) {
     test(text, () => {
-      const { ranges } = compileResourcePattern(text).reach('app');
+      const { ranges } = compileResourcePattern(text).rangesIn('app');
       const has = (at: string) => ranges.some(({ from, to }) => from <= at && at < to);
       for (const at of reached) assert.ok(has(at), `reaches ${at}`);
       for (const at of missed) assert.ok(!has(at), `does not reach ${at}`);
@@ -63,7 +63,7 @@ const request = fc.record({
   mfa: fc.boolean(),
   time: fc.constantFrom(0, 8, 12, 17, 20).map((hour) => hour * 3_600_000),
 });
-const isIn = (ranges: ReturnType<typeof reachInVault>, at: string) =>
+const isIn = (ranges: ReturnType<typeof allowedRangesInVault>, at: string) =>
   ranges.some(({ from, to }) => from <= at && at < to);
 
 test('no path that is allowed lies outside the reach, whatever the policies', () => {
@@ -77,7 +77,7 @@ test('no path that is allowed lies outside the reach, whatever the policies', ()
         const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
         const context = { ...asked, tags: isTagged ? ['x'] : [] };
         if (!isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context })) return;
-        assert.ok(isIn(reachInVault(policies, 'secrets:read', 'app', asked), at));
+        assert.ok(isIn(allowedRangesInVault(policies, 'secrets:read', 'app', asked), at));
       },
     ),
     { numRuns: 5000 },
@@ -102,7 +102,7 @@ test('where nothing asks about the secret and every pattern is plain, the reach 
   fc.assert(
     fc.property(fc.array(plain, { maxLength: 4 }), path, request, (statements, at, context) => {
       const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
-      const isReached = isIn(reachInVault(policies, 'secrets:read', 'app', context), at);
+      const isReached = isIn(allowedRangesInVault(policies, 'secrets:read', 'app', context), at);
       assert.equal(isReached, isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context }));
     }),
     { numRuns: 5000 },
@@ -133,7 +133,7 @@ test('what a deny without conditions covers is not reached', () => {
       ],
     }),
   ];
-  const ranges = reachInVault(policies, 'secrets:read', 'app', { time: 0 });
+  const ranges = allowedRangesInVault(policies, 'secrets:read', 'app', { time: 0 });
   const has = (at: string) => ranges.some(({ from, to }) => from <= at && at < to);
   assert.deepEqual(['hidden', 'hidden/1', 'hidden-not', 'a', 'z'].map(has), [false, false, true, true, true]);
 });
@@ -171,6 +171,6 @@ test('memberships allow by role, in their vaults alone', () => {
     ['vaults:create', 'vault/own', false],
   ];
   for (const [action, at, expected] of asked) assert.equal(may(action, at), expected, `${action} on ${at}`);
-  assert.equal(reachInVault(policies, 'secrets:read', 'app', { time: 0 }).length, 1);
-  assert.equal(reachInVault(policies, 'secrets:read', 'none', { time: 0 }).length, 0);
+  assert.equal(allowedRangesInVault(policies, 'secrets:read', 'app', { time: 0 }).length, 1);
+  assert.equal(allowedRangesInVault(policies, 'secrets:read', 'none', { time: 0 }).length, 0);
 });

@@ -2,13 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 
 /** When, where and of what something was measured. */
-export interface Surroundings {
+export interface Conditions {
   date: string;
   commit: string;
   machine: { cores: number; processor: string; memoryMiB: number; node: string };
 }
 
-export function surroundings(): Surroundings {
+export function conditions(): Conditions {
   const machine = {
     cores: availableParallelism(),
     processor: cpus()[0]?.model ?? 'unknown',
@@ -18,7 +18,7 @@ export function surroundings(): Surroundings {
   return { date: new Date().toISOString(), commit: commit(), machine };
 }
 
-export function shownSurroundings({ date, commit: of, machine }: Surroundings): string {
+export function shownConditions({ date, commit: of, machine }: Conditions): string {
   const { cores, processor, memoryMiB, node } = machine;
   const when = date.slice(0, 16).replace('T', ' ');
   const where = `${cores} × ${processor}, ${Math.round(memoryMiB / 1024)} GiB; Node ${node}`;
@@ -26,7 +26,7 @@ export function shownSurroundings({ date, commit: of, machine }: Surroundings): 
 }
 
 /** What files of it are called. */
-export function stampOf({ date }: Surroundings): string {
+export function stampOf({ date }: Conditions): string {
   return date.slice(0, 16).replace(':', '');
 }
 

@@ -3,9 +3,9 @@ import { ScramClient } from './scram-client.ts';
 
 /**
  * One connection that many requests use at once: statements are sent as they come and answered in order, without waiting for each other.
- * A lane that breaks fails what was under way on it and connects anew for the next statement.
+ * A connection that breaks fails what was under way on it and connects anew for the next statement.
  */
-export class PostgresLane {
+export class PipelinedConnection {
   readonly #settings: pg.ClientConfig;
   readonly #names = new Map<string, string>();
   #client: Promise<pg.Client> | null = null;
@@ -32,7 +32,7 @@ export class PostgresLane {
   }
 
   #connected(): Promise<pg.Client> {
-    if (this.#isClosed) return Promise.reject(new Error('the lane is closed'));
+    if (this.#isClosed) return Promise.reject(new Error('the connection is closed'));
     this.#client ??= this.#connect();
     return this.#client;
   }

@@ -31,7 +31,7 @@ export async function visibleAttributes(ctx: Context, resource: string): Promise
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 
 /** Where a secret is, or was when it was deleted. */
-export interface PlacedSecret extends ResourceAttributes {
+export interface SecretById extends ResourceAttributes {
   secretId: string;
   vault: string;
   path: string;
@@ -39,7 +39,7 @@ export interface PlacedSecret extends ResourceAttributes {
 }
 
 /** A secret by either of its ids, wherever it is in the tenant. Whether the caller may know of it is not asked. */
-export async function placedSecret(db: Reader, tenantId: string, text: string): Promise<PlacedSecret | undefined> {
+export async function secretById(db: Reader, tenantId: string, text: string): Promise<SecretById | undefined> {
   const row = NUMBER_FORM.test(text)
     ? await findSecretByNo(db, tenantId, Number(text))
     : await findSecretById(db, tenantId, text);

@@ -1,4 +1,4 @@
-import type { ApprovalDesk, PendingApproval, Proposal, StoreApproval } from '../../kernel/approval.ts';
+import type { ApprovalQueue, PendingApproval, Proposal, StoreApproval } from '../../kernel/approval.ts';
 import { detailsText } from '../../kernel/audit/entry.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
 import { HOUR_MS, timestamp } from '../../kernel/clock.ts';
@@ -8,11 +8,11 @@ import { CofferError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import { actingAdmins } from './approvers.ts';
 import { cancelEndedOf } from './expiry.ts';
-import { MAC_PURPOSE, macOf, orderOf, PURPOSE, sealOrder } from './order.ts';
 import type { ApprovalPorts } from './ports.ts';
 import { namesIn } from './request-names.ts';
 import { shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
+import { MAC_PURPOSE, macOf, orderOf, PURPOSE, sealOrder } from './stored-request.ts';
 
 export const APPROVAL_TTL_MS = 72 * HOUR_MS;
 /** In a tenant, at a time: beyond it nobody reads them any more. */
@@ -21,7 +21,7 @@ export const PENDING_MAX = 1000;
 export const PENDING_BY_REQUESTER_MAX = 20;
 
 /** Where requests are left that must wait. */
-export class Desk implements ApprovalDesk {
+export class DatabaseApprovalQueue implements ApprovalQueue {
   readonly #ports: ApprovalPorts;
 
   constructor(ports: ApprovalPorts) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { canonicalEnvironment, ENVIRONMENTS } from '../../kernel/authz/environment.ts';
 import { CofferError } from '../../kernel/errors.ts';
-import { environmentIn } from './fitting.ts';
+import { environmentIn } from './environment-rules.ts';
 
 /** What a secret gets in each vault: by the secret's environment, `-` for none, and whether it is to be promoted. */
 const TABLE: Record<string, Record<string, string>> = {
