@@ -5,7 +5,7 @@ import { hashInFull, ok, type Person, refused, tryLogIn, uniqueName } from './su
 import { type Answer, onBothDatabases, type Service } from './support/service.ts';
 import { addSecret, addVault, secretUrl } from './support/vaults.ts';
 
-const PAIRS = 150;
+const PAIRS = 60;
 /** Each costs two hashes of 64 MiB; without one of them an answer would come a hundred times sooner. */
 const LOGIN_PAIRS = 5;
 /** Wide, since the machine does other things as well: this is to find a missing hash or a long search, not a microsecond. */

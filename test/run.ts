@@ -1,25 +1,23 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { bundle } from './bundle.ts';
+import { SUITES, WHOLE_SUITE, weightOf } from './suites.ts';
 import { BUNDLE_VARIABLE } from './support/bundled.ts';
 import { POSTGRES_VARIABLE, prepareMigratedDatabase, startQuickPostgres } from './support/postgres.ts';
 
 /**
- * Runs every test file, with one PostgreSQL for all of them. Files in `test/` have a process each; those beside the code
- * share one with some more. Arguments choose files by a part of their
- * path; `--crash` runs the long crash test alone, `--faults` everything that breaks something on purpose, and `--fuzz` the long fuzzing, for so
- * many `--seconds` or `--rounds` on each database, from a `--seed`; `--schemathesis` lets schemathesis try, with so many `--examples` of each
- * operation, from a `--seed`. What is in `test/faults/` and `test/schemathesis/` takes minutes, and runs only then or when it is named.
+ * Runs test files with one PostgreSQL server for all of them. Arguments choose files by a part of their path; an option chooses a suite of
+ * `suites.ts`, with its own limits: `--seed` for what is random, `--seconds` or `--rounds` for the fuzzer, `--examples` for schemathesis.
+ * Files in `test/` get a process each; those beside the code share one with some others.
  */
-const WALKS = /isolation|matrix|nodes|crash|faults|fuzz/;
-const weightOf = (file: string) => statSync(file).size * (WALKS.test(file) ? 10 : 1);
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    quick: { type: 'boolean' },
     crash: { type: 'boolean' },
     faults: { type: 'boolean' },
     fuzz: { type: 'boolean' },
@@ -30,25 +28,8 @@ const { values: options, positionals } = parseArgs({
     examples: { type: 'string' },
   },
 });
-const FAULTS = [
-  'test/faults/',
-  'crash.test',
-  'faults.test',
-  'test/journal.test',
-  'test/rekey.test',
-  'test/backup.test',
-];
-const chosen = options.crash
-  ? ['test/crash.test.ts']
-  : options.faults
-    ? FAULTS
-    : options.fuzz
-      ? ['test/fuzz.test.ts']
-      : options.schemathesis
-        ? ['test/schemathesis/']
-        : positionals;
-if (options.crash) process.env['COFFER_TEST_CRASH_KILLS'] ??= '50';
-if (options.faults) process.env['COFFER_TEST_REKEY_KILLS'] ??= '10';
+const suite = SUITES.find(({ name }) => options[name] === true) ?? WHOLE_SUITE;
+Object.assign(process.env, suite.env);
 if (options.fuzz) process.env['COFFER_TEST_FUZZ_SECONDS'] = options.seconds;
 if (options.rounds !== undefined) process.env['COFFER_TEST_FUZZ_ROUNDS'] = options.rounds;
 if (options.seed !== undefined) {
@@ -57,7 +38,7 @@ if (options.seed !== undefined) {
 }
 if (options.examples !== undefined) process.env['COFFER_TEST_SCHEMATHESIS_EXAMPLES'] = options.examples;
 
-/** Loading all of the service takes longer than most files take to run. */
+/** Loading the service takes longer than most unit tests run, so their files share processes. */
 function grouped(all: readonly string[]): string[] {
   const [alone, together] = [all.filter(isAlone), all.filter((file) => !isAlone(file))];
   const groups = Math.ceil(together.length / GROUP_FILES);
@@ -65,54 +46,51 @@ function grouped(all: readonly string[]): string[] {
     const imports = together
       .filter((_, i) => i % groups === group)
       .map((file) => `import ${JSON.stringify(resolve(file))};`);
-    const path = join(bundled, `group-${group + 1}.test.mjs`);
+    const path = join(workFolder, `group-${group + 1}.test.mjs`);
     writeFileSync(path, imports.join('\n'));
     return path;
   });
   return [...alone, ...paths];
 }
 
-/** Those beside the code are short and start nothing. Tests after an `await` outside of any function would not be waited for in a group. */
+/** A test that is declared after a top-level `await` would be lost in a group, since the runner does not wait for it there. */
 function isAlone(file: string): boolean {
   return file.startsWith('test/') || AWAITS_AT_TOP.test(readFileSync(file, 'utf8'));
 }
 
 const AWAITS_AT_TOP = /^(?!.*\basync\b)\S.*\bawait\b|^await\b/m;
 const GROUP_FILES = 8;
-const LONG = ['test/faults/', 'test/schemathesis/'];
 const SLOWEST_SHOWN = 30;
-const FILE_TIMEOUT_MS = (options.fuzz || options.schemathesis ? 60 : options.faults ? 30 : 10) * 60 * 1000;
-const files = globSync([
-  'server/**/*.test.ts',
-  'client/**/*.test.ts',
-  'cli/**/*.test.ts',
-  'test/**/*.test.ts',
-  'bench/**/*.test.ts',
-])
+const FILES = ['server', 'client', 'cli', 'test', 'bench'].map((folder) => `${folder}/**/*.test.ts`);
+const files = globSync(FILES)
   .filter((file) => !file.includes('node_modules'))
-  .filter((file) =>
-    chosen.length === 0 ? !LONG.some((part) => file.includes(part)) : chosen.some((part) => file.includes(part)),
-  )
-  // What walks every endpoint takes longest and what is long is rarely quick: begun first, nothing is waited for alone at the end.
+  .filter((file) => (positionals.length === 0 ? suite.has(file) : positionals.some((part) => file.includes(part))))
+  // The longest files start first, so that no processor waits for one of them at the end.
   .toSorted((a, b) => weightOf(b) - weightOf(a));
 if (files.length === 0) {
   process.stderr.write('No test file matches.\n');
   process.exit(1);
 }
 
-// Nearly every process loads all of the service.
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/coffer-tests');
-const bundled = mkdtempSync(join(tmpdir(), 'coffer-bundle-'));
-await bundle(bundled);
-process.env[BUNDLE_VARIABLE] = bundled;
-const postgres = await startQuickPostgres();
-await prepareMigratedDatabase(postgres.url);
-process.env[POSTGRES_VARIABLE] = postgres.url;
+const workFolder = mkdtempSync(join(tmpdir(), 'coffer-suite-'));
+const postgres = suite.needsPostgres ? await startQuickPostgres() : null;
+if (postgres !== null) {
+  await bundle(workFolder);
+  process.env[BUNDLE_VARIABLE] = workFolder;
+  await prepareMigratedDatabase(postgres.url);
+  process.env[POSTGRES_VARIABLE] = postgres.url;
+}
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const processes = grouped(files);
-// One more than there are processors: much of what is tested is waiting.
 const execArgv = ['--import', resolve('test/support/untracked-promises.ts')];
-const stream = run({ files: processes, execArgv, concurrency: availableParallelism() + 1, timeout: FILE_TIMEOUT_MS });
+// One more process than there are processors, since tests often wait.
+const stream = run({
+  files: processes,
+  execArgv,
+  concurrency: availableParallelism() + 1,
+  timeout: suite.fileMinutes * 60_000,
+});
 /** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */
 const announced = new Map<string, number>();
 const filesHeard = new Set<string>();
@@ -144,8 +122,8 @@ stream.on('test:complete', ({ name, nesting, details }) => {
 const report = stream.compose(new spec());
 report.pipe(process.stdout, { end: false });
 await new Promise((done) => report.once('end', done));
-await postgres.remove();
-rmSync(bundled, { recursive: true, force: true });
+await postgres?.remove();
+rmSync(workFolder, { recursive: true, force: true });
 
 const cutOff = [
   ...files.filter((file) => !filesHeard.has(file)),

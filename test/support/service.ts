@@ -22,9 +22,12 @@ import { newMigratedDatabase, stopOwnServer } from './postgres.ts';
 
 export type DatabaseKind = 'sqlite' | 'postgres';
 
+/** Set by the quick suite, which has no PostgreSQL. */
+const DATABASES = (process.env['COFFER_TEST_DATABASES']?.split(',') ?? ['sqlite', 'postgres']) as DatabaseKind[];
+
 /** Declares the same tests once for each database. */
 export function onBothDatabases(name: string, tests: (database: DatabaseKind) => void): void {
-  for (const database of ['sqlite', 'postgres'] as const) {
+  for (const database of DATABASES) {
     describe(`${name}, ${database}`, () => tests(database));
   }
 }
