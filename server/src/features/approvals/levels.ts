@@ -28,7 +28,7 @@ export type Verdict =
 
 /**
  * Whether this person may approve now, and for how many levels that counts. Each level is decided by another person as long as there are enough
- * people, and nobody may decide now who is needed for a later level. Only where nobody else is left does one decision count for the levels that
+ * people, and a person who is needed for a later level may not decide now. Only where nobody else is left does one decision count for the levels that
  * follow, or may the only admin approve their own request.
  */
 export function verdictOn(standing: Standing, person: string): Verdict {

@@ -54,7 +54,10 @@ export function orderOf(ctx: Context, { basis = {}, differences = [] }: Proposal
   };
 }
 
-/** Covers what makes two requests the same: not the spelling of the path, the source address, or headers that the endpoint does not use. */
+/**
+ * Two requests with the same MAC are the same request. It leaves out the spelling of the path, the source address and headers that the endpoint does
+ * not use.
+ */
 export function macOf(key: MacKey, { operation, params, url, body, if_match, basis }: Order): Buffer {
   const query = url.split('?', 2)[1] ?? '';
   const asked = [operation, params, query, body ?? null, if_match ?? null, basis];

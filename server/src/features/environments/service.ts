@@ -152,7 +152,10 @@ async function movedWith(ctx: Context, tx: Tx, { environment_id }: store.Environ
   return { environment_id, ...(await store.extentBelow(tx, ctx.tenantId, environment_id, LEVELS_MAX)) };
 }
 
-/** Call this after `takeTurn`. A caller who may not compose the parent could read it by inheriting from it, so it is reported as unknown. */
+/**
+ * The caller must hold the lock of `takeTurn`. Anyone who may not compose the parent could read it by inheriting from it, so it is reported as
+ * unknown to them.
+ */
 async function refuseUnfitParent(ctx: Context, tx: Tx, parentId: number, arrival: Arrival): Promise<void> {
   const line = await store.lineage(tx, ctx.tenantId, parentId, LEVELS_MAX);
   if (line.length === 0 || !ctx.may('environments:compose', `environment/${parentId}`)) {
