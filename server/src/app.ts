@@ -91,7 +91,7 @@ interface Shared {
   state: AppState;
   approvals: ApprovalsFeature;
   certificates: Certificates;
-  /** What all of them bind, once they are put together. */
+  /** The declarations of all endpoints, once every feature is assembled. */
   declarations: () => readonly EndpointDeclaration[];
 }
 
@@ -188,7 +188,7 @@ interface AppState {
   isStopping: boolean;
 }
 
-/** Every feature, connected with the others: what a process serves, and what an operator's command carries out. */
+/** Connects every feature with the others, for the server process and for operator commands. */
 export function assemble(kernel: Kernel, heads: Heads, state: AppState = { isStopping: false }) {
   const byName = new Map<string, ReadyEndpoint>();
   const approvalPorts: ApprovalPorts = {
@@ -213,9 +213,9 @@ export function assemble(kernel: Kernel, heads: Heads, state: AppState = { isSto
 export interface App {
   kernel: Kernel;
   baseUrl: string;
-  /** Where client certificates can be shown; null if there is no listener for it. */
+  /** Where client certificates are accepted; null without a TLS listener. */
   tlsUrl: string | null;
-  /** What it shows there is from its own authority. */
+  /** Whether the TLS certificate comes from the service's own authority. */
   hasOwnIdentity: boolean;
   isFirstStart: boolean;
   tokenFile: string;
@@ -223,7 +223,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-/** Opens everything, in order, and listens. Closing undoes it in the opposite order, after requests under way have ended. */
+/** Opens everything in order, then listens. Closing undoes it in the opposite order, after requests in flight have ended. */
 export async function startApp(config: Config, log: Logger, time: TimeSources = systemTime): Promise<App> {
   const storage = await openStorage(config);
   try {
@@ -264,7 +264,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
   }
 }
 
-/** What the listeners for TLS show: the operator's certificate, or one of the service's own authority. */
+/** The certificate that TLS listeners present: the operator's, or one of the service's own authority. */
 async function openIdentity(kernel: Kernel, certificates: Certificates): Promise<CurrentIdentity | null> {
   const { tls, tlsPort } = kernel.config;
   if (tls !== null) return CurrentIdentity.open(new IdentityFiles(tls), kernel.log);
@@ -277,21 +277,22 @@ function kernelJobs(kernel: Kernel): Job[] {
     {
       name: 'forget-idempotency-keys',
       intervalMs: HOUR_MS,
-      // All of them are over within a day or two, so a large share is usual.
+      // All keys expire within a day or two, so it is normal to delete a large share of them.
       removes: { secondLookMs: SECOND_LOOK_MS, share: null },
       run: (_, cutoff) => idempotency.forgetExpired(cutoff),
     },
     {
       name: 'forget-dpop-proofs',
       intervalMs: 5 * MINUTE_MS,
-      // Each request leaves one, and nearly all are over at any time. They wait as long again as one is good for, not an hour, or they would fill the disk.
+      // Each request stores one proof, and nearly all are expired at any time. The second check waits one proof lifetime instead of an hour, or
+      // expired proofs would fill the disk.
       removes: { secondLookMs: PROOF_LIFE_MS, share: null },
       run: (_, cutoff) => dpop.forgetExpired(cutoff),
     },
     {
       name: 'forget-rate-windows',
       intervalMs: 5 * MINUTE_MS,
-      // A window that is gone too early only lets a minute's count begin anew, and all but the newest are over at any time.
+      // Deleting a window too early only restarts a minute's count, and all but the newest windows are expired at any time.
       removes: { secondLookMs: WINDOWS_KEPT_MS, share: null },
       run: (_, cutoff) => forgetRateWindows(database, cutoff),
     },
@@ -304,7 +305,7 @@ function kernelJobs(kernel: Kernel): Job[] {
   ];
 }
 
-/** What goes on beside requests. Sealing and sharing are for several nodes; SQLite has one. */
+/** Starts the work that runs beside requests. Linking and rate sharing are for several nodes; SQLite has one. */
 function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(): Promise<void> } {
   const { audit, refusals, unlistedReads, log } = kernel;
   const sharing = new RateSharing(kernel);

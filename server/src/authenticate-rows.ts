@@ -27,14 +27,14 @@ interface Parts {
 }
 
 const AUTHENTICATE_ACTION = 'server:authenticate_rows';
-/** Somebody put back how a release before 0.5.0 stored the tenant's key, so that rows of their own would be authenticated. */
+/** Somebody put back a tenant key as a release before 0.5.0 wrapped it, so that forged rows would be authenticated. */
 const AUTHENTICATED_BEFORE = 'the rows were authenticated before';
 const TAMPERED =
   'Restore a backup of the database from before the change. If you know who changed the log and trust the rows as they are, run "coffer server authenticate-rows TENANT".';
 
 /**
- * The tenants, and the installation itself, whose rows a release before 0.5.0 wrote, without MACs. How a tenant's own key is wrapped tells it, not
- * the rows: removing MACs makes nobody believe that there never were any.
+ * Returns the tenants, and the installation itself, whose rows were written without MACs by a release before 0.5.0. This depends on how the tenant's
+ * key is wrapped, not on the rows: deleting MACs must not make rows look as if they never had any.
  */
 export async function tenantsToAuthenticate(db: Reader, root: RootKey): Promise<string[]> {
   const tenants = await db.selectFrom('tenants').select('tenant_id').where('row_mac', 'is', null).execute();
@@ -48,8 +48,8 @@ export async function tenantsToAuthenticate(db: Reader, root: RootKey): Promise<
 }
 
 /**
- * At the first start after the upgrade: the rows that are there are authenticated as they are, once, after the history of their tenant was found
- * whole. A tenant whose history was changed is left out, and can do nothing until whoever runs the service has decided.
+ * Authenticates existing rows as they are, once, at the first start after the upgrade, if the tenant's audit log verifies. A tenant whose log was
+ * changed is left out and cannot do anything until the operator decides.
  */
 export async function authenticateRows(parts: Parts, tenantIds: readonly string[]): Promise<void> {
   for (const tenantId of tenantIds) {
@@ -84,7 +84,7 @@ async function leaveOut({ database, keyring, log }: Parts, tenantId: string, pro
   log.error({ tenant: tenantId, problem, what_to_do: TAMPERED }, 'the rows of a tenant are not authenticated');
 }
 
-/** In one transaction: a kill leaves everything as it was, and of nodes that start together one does it. */
+/** Runs in one transaction: a kill leaves everything as it was, and of several nodes that start together one does it. */
 async function authenticateTenant(parts: Parts, tenantId: string, problem: string | null): Promise<void> {
   const { database, root, keyring, audit, clock } = parts;
   const headKey = tenantId === SYSTEM_TENANT ? null : await audit.headKey(tenantId);

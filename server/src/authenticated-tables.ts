@@ -16,7 +16,7 @@ import { SIGNING_KEYS } from './kernel/auth/signing-keys.ts';
 import type { AnyAuthenticatedTable } from './kernel/integrity/authenticated-table.ts';
 import { TENANTS } from './kernel/storage/tenant-rows.ts';
 
-/** Every table whose rows are authenticated, for what looks at all of them: the upgrade, the rekey and the verification. */
+/** Every table with authenticated rows, for the upgrade, the rekey and the verification. */
 export const AUTHENTICATED_TABLES = [
   TENANTS,
   SIGNING_KEYS,

@@ -14,8 +14,8 @@ export const PENDING_SUFFIX = '.pending';
 const OPERATOR_TENANT_NAME = 'default';
 
 /**
- * The first start makes the tenant `default`, an owner and one token for it, and nothing else. The token is written to a file before the
- * tenant is committed and gets its name after: a kill in between never leaves a tenant whose only token nobody has.
+ * The first start creates the tenant `default`, an owner and one token for it, and nothing else. The token is written to a file before the tenant is
+ * committed, and the file is renamed afterwards: a kill in between never leaves a tenant whose only token is lost.
  */
 export async function bootstrap(kernel: Kernel): Promise<{ isFirstStart: boolean; tokenFile: string }> {
   const tokenFile = join(kernel.config.dataDir, ADMIN_TOKEN_FILE);
@@ -36,7 +36,7 @@ export async function bootstrap(kernel: Kernel): Promise<{ isFirstStart: boolean
   return { isFirstStart, tokenFile };
 }
 
-/** It is the only way into the installation it is of, since a token is shown once. */
+/** That file is the only way into its installation, since a token is shown once. */
 function refuseOtherToken(tokenFile: string): void {
   if (!existsSync(tokenFile)) return;
   throw new StartError(
@@ -44,7 +44,7 @@ function refuseOtherToken(tokenFile: string): void {
   );
 }
 
-/** Says whether it was this node that made it. */
+/** Returns whether this node created the tenant. */
 async function makeOperatorTenant(kernel: Kernel, pending: string, tokenFile: string): Promise<boolean> {
   const made = await prepareTenant(kernel, {
     name: OPERATOR_TENANT_NAME,
@@ -70,7 +70,7 @@ async function makeOperatorTenant(kernel: Kernel, pending: string, tokenFile: st
     });
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    // Another node was first; its token is in its own folder.
+    // Another node was first, and the token is in its data folder.
     unlinkSync(pending);
     return false;
   }

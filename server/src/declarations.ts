@@ -5,8 +5,8 @@ import type { Kernel } from './kernel/kernel.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
 
 /**
- * Every endpoint there is, as data: what the docs, OpenAPI and the test matrix are made from. It is what features bind, so that nothing can be served
- * and left out here.
+ * Every endpoint as data, from which the docs, OpenAPI and the test matrix are generated. The list is taken from what the features bind, so that no
+ * endpoint can be served and be missing here.
  */
 export const DECLARATIONS: readonly EndpointDeclaration[] = declarationsOf(
   unopened<Kernel>({ metrics: new Metrics() }),
@@ -16,7 +16,7 @@ function declarationsOf(kernel: Kernel): EndpointDeclaration[] {
   return assemble(kernel, unopened<Heads>({})).endpoints.map(({ declaration }) => declaration);
 }
 
-/** Features keep what they are given while they are put together, and ask it for nothing: so there is nothing behind it here. */
+/** Features only store what they are given while they are assembled and call none of it, so a stub is enough. */
 function unopened<T extends object>(parts: Partial<T>): T {
   const nothing: object = new Proxy(() => {}, {
     get: (_, name) => (name in parts ? parts[name as keyof T] : nothing),

@@ -6,13 +6,13 @@ import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from './kernel/refe
 import { configurationMarkdown } from './kernel/settings.ts';
 
 /**
- * Writes docs/generated from the code; with `--check` only tells what differs. The files are committed, so that a
- * change of the interface is seen in review, and the check keeps them true.
+ * Generates docs/generated from the code; with `--check` it only reports differences. The files are committed so that a change of the interface is
+ * seen in review, and the check keeps them up to date.
  */
 
 const ROOT = join(import.meta.dirname, '../..');
 const FOLDER = 'docs/generated';
-/** The default address, not this machine's: the file must be the same wherever it is made. */
+/** The default address instead of this machine's, so that the file is the same wherever it is generated. */
 const SERVER_URL = 'http://127.0.0.1:7400';
 
 function generatedFiles(): Map<string, string> {

@@ -14,8 +14,8 @@ interface Parts {
 }
 
 /**
- * Gives a new number to each connection whose number another had first: up to 0.4 every tenant counted its own. It is done at each start, since
- * a node of that release may still have been running, or a backup of it was restored.
+ * Gives a new number to each connection whose number an earlier one already has, because up to release 0.4 every tenant counted its own. This runs at
+ * each start, since a node of that release may still have been running, or a backup of it may have been restored.
  */
 export async function numberConnections(parts: Parts): Promise<void> {
   for (const number of await sharedNumbers(parts.database)) {
@@ -36,7 +36,7 @@ async function sharedNumbers({ read }: Database): Promise<number[]> {
   return rows.map((row) => Number(row.number));
 }
 
-/** Who may keep it first: the tenant that runs the installation, whose numbers were the public ones, then the oldest. Forged rows hold nothing. */
+/** Sorted by who keeps the number: the operator tenant first, whose numbers were the public ones, then the oldest. Forged rows are left out. */
 async function holdersOf({ read }: Database, number: number): Promise<ConnectionRow[]> {
   const operator = (await findUncheckedOperator(read))?.tenant_id;
   const rows = await read
@@ -50,7 +50,7 @@ async function holdersOf({ read }: Database, number: number): Promise<Connection
   return authentic.toSorted((a, b) => Number(b.tenant_id === operator) - Number(a.tenant_id === operator));
 }
 
-/** Of nodes that start together one does it: the other finds that the row has a number of its own. */
+/** If several nodes start together, one renumbers the row and the others find that it already has a number of its own. */
 async function renumber({ database, audit, clock }: Parts, { tenant_id, client_id, connection_no }: ConnectionRow) {
   const headKey = await audit.headKey(tenant_id);
   const number = await drawNumber((drawn) => isNumberTaken(database.read, drawn));

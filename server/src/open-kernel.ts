@@ -53,12 +53,12 @@ const FORGED =
 
 export interface OpenedStorage {
   database: Database;
-  /** The schema steps that this opening ran, in order. */
+  /** The migrations that this call ran, in order. */
   applied: readonly string[];
   close(): Promise<void>;
 }
 
-/** The data folder and the database, with its schema up to date. */
+/** Opens the data folder and the database, and brings its schema up to date. */
 export async function openStorage(config: Config): Promise<OpenedStorage> {
   makeDataFolder(config.dataDir);
   const lock = config.databaseUrl === null ? lockDataFolder(config.dataDir) : null;
@@ -81,7 +81,7 @@ export async function openStorage(config: Config): Promise<OpenedStorage> {
   }
 }
 
-/** Whoever sets CV_DATABASE_URL for the first time expects to find there what they have: an empty installation would look as if all were lost. */
+/** An operator who sets CV_DATABASE_URL for the first time expects their data to be there. An empty installation would look as if all were lost. */
 async function refuseEmptyBesideUsed({ dataDir }: Config, database: PostgresDatabase): Promise<void> {
   const file = join(dataDir, DATABASE_FILE);
   if (!existsSync(file) || (await installationThere(database)) !== null) return;
@@ -103,17 +103,17 @@ export async function findInstallation(database: Database): Promise<Installation
   return { installationId: row.installation_id, rootKeyId: row.root_key_id, salt: row.root_key_salt };
 }
 
-/** The same, of a PostgreSQL database that may have no tables yet. */
+/** Does the same for a PostgreSQL database that may have no tables yet. */
 export async function installationThere(database: PostgresDatabase): Promise<Installation | null> {
   const tables = sql`select 1 from pg_tables where schemaname = current_schema() and tablename = 'installation'`;
   const { rows } = await tables.execute(database.read);
   return rows.length === 0 ? null : findInstallation(database);
 }
 
-/** Stands in place of the root key's id until a restore is recorded and finished, so that nothing starts on what is only brought in. */
+/** Replaces the root key's id until a restore is recorded and finished, so that no server starts on a half-restored database. */
 export const RESTORING = 'restoring';
 
-/** The root key that opens this database, or a refusal that says what to do. */
+/** Loads the root key that opens this database, or throws an error that says what to do. */
 export function loadRootKey(config: Config, installation: Installation | null, salt: Uint8Array): RootKey {
   if (installation?.rootKeyId.startsWith(RESTORING)) {
     throw new StartError(
@@ -135,8 +135,8 @@ export function loadRootKey(config: Config, installation: Installation | null, s
 export const NEXT_KEY_SUFFIX = '.next';
 
 /**
- * A rekey killed after its commit leaves the new key beside the old one: the database says which of them it is. A new key that is not
- * the database's stays where it is: a rekey may be about to commit it at this very moment, and the next one replaces it.
+ * A rekey that is killed after its commit leaves the new key beside the old one, and the database says which one is current. A new key that is not
+ * the database's stays where it is: a rekey may be about to commit it at this moment, and the next rekey replaces it.
  */
 function finishRekey(file: string, installation: Installation): void {
   const next = `${file}${NEXT_KEY_SUFFIX}`;
@@ -148,9 +148,9 @@ export async function openKernel(parts: {
   time: TimeSources;
   log: Logger;
   database: Database;
-  /** A tenant whose rows are authenticated although its audit log was changed, by an operator's word. */
+  /** A tenant whose rows an operator accepted although its audit log was changed. */
   acceptRowsOf?: string;
-  /** As it shall be, where the stored one is of a restore that is not finished. */
+  /** The installation as it will be, where the stored row belongs to an unfinished restore. */
   installation?: Installation;
 }): Promise<{ kernel: Kernel; heads: Heads }> {
   const { config, time, log, database } = parts;
@@ -160,7 +160,7 @@ export async function openKernel(parts: {
   let root = loadRootKey(config, installation, salt);
   if (installation === null) {
     installation = await install(database, root, salt, clock);
-    // Another node was first: a passphrase makes its key only with the salt that is stored.
+    // Another node was first, and a passphrase yields its key only with the stored salt.
     if (installation.rootKeyId !== root.id) root = loadRootKey(config, installation, installation.salt);
   }
   const keyring = new Keyring(database, root, clock);
@@ -212,7 +212,7 @@ export async function openKernel(parts: {
   return { kernel, heads };
 }
 
-/** Rows that were authenticated once are not authenticated anew: somebody put back a database from before, perhaps with rows of their own. */
+/** Rows that were authenticated once are not authenticated anew: somebody put back an older database, perhaps with forged rows. */
 function refuseOlderRelease(anchor: Anchor, unauthenticated: readonly string[]): void {
   const [tenantId] = unauthenticated.filter((id) => anchor.seen(id) !== undefined);
   if (tenantId === undefined) return;
@@ -222,7 +222,7 @@ function refuseOlderRelease(anchor: Anchor, unauthenticated: readonly string[]):
   );
 }
 
-/** What the last process left in its journal is in the database before anything else happens. */
+/** Writes the entries in the last process's journal to the database before anything else happens. */
 async function openJournaled(parts: {
   config: Config;
   clock: Clock;
@@ -245,7 +245,7 @@ async function openJournaled(parts: {
   return store;
 }
 
-/** Of nodes that start together on an empty database one sets it up; the others find what it made. */
+/** Of several nodes that start on an empty database, one sets it up and the others load what it created. */
 async function install(database: Database, root: RootKey, salt: Uint8Array, clock: Clock): Promise<Installation> {
   const installationId = randomBytes(16).toString('hex');
   try {

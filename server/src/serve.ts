@@ -8,7 +8,7 @@ import { createLogger } from './kernel/observability/log.ts';
 import { StartError } from './kernel/storage/data-folder.ts';
 import { explainFailure } from './operator/failure.ts';
 
-/** Longer than a request may take, shorter than service managers wait before they kill. */
+/** Longer than a request may take, shorter than service managers wait before they kill the process. */
 const DRAIN_MS = 25_000;
 let isStopping = false;
 
@@ -16,7 +16,7 @@ try {
   const config = loadConfig(process.env);
   const log = createLogger({ level: config.logLevel, format: config.logFormat, ownErrors: [CofferError, StartError] });
   const app = await startApp(config, log);
-  // Before it says that it is ready: whoever reads that may end it in the same moment.
+  // The handlers are installed before the ready message, because anyone who reads it may stop the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app));
   process.stdout.write(app.isFirstStart ? welcome(app) : ready(app));
   const difference = await differenceFromPinnedNode(RUNNING_NODE);
@@ -54,14 +54,14 @@ function tlsLine({ tlsUrl, hasOwnIdentity }: App, folder: string): string {
   return `  Client certificates are taken at ${tlsUrl}${trust}`;
 }
 
-/** As a shell reads it: folders may have spaces and worse in their names. */
+/** Quotes a path for the shell: folder names may contain spaces and worse. */
 function quoted(file: string): string {
   return /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`;
 }
 
 /**
- * Requests under way are answered first; whoever does not end in time is cut off. A repeated signal changes nothing: a signal to the whole process
- * group comes twice, from the system and from npm, which passes it on.
+ * Requests in flight are answered first; those that do not end in time are cut off. A repeated signal changes nothing: a signal to the whole process
+ * group arrives twice, from the system and from npm, which passes it on.
  */
 async function stop(app: App): Promise<void> {
   if (isStopping) return;

@@ -19,7 +19,7 @@ import type * as contract from './contract.ts';
 
 const READABLE: Wanted = ['secrets:aggregate', 'secrets:read'];
 
-/** Which secrets is decided and recorded first; their values are then opened and written one by one, and never all held. */
+/** The secrets are chosen and recorded first. Their values are then decrypted and written one by one, so that they are never all in memory. */
 export async function aggregate(
   ctx: Context,
   vaultName: string,
@@ -58,7 +58,7 @@ export async function aggregate(
   }
 }
 
-/** A machine that asks where it was given nothing is set up wrongly: silence would look like an empty vault. */
+/** A machine that reads outside its vaults and paths is misconfigured, and an empty result would look like an empty vault. */
 function refuseOutOfScope(ctx: Context, vault: string, within: PathRange): void {
   const { kind, ceilings } = ctx.principal;
   if (kind !== 'app_connection' || intersection(placesInVault(ceilings, vault), [within]).length > 0) return;

@@ -11,10 +11,10 @@ import { vaultIdsOf } from './principal.ts';
 import { existing } from './service.ts';
 import * as store from './store.ts';
 
-/** Connections whose paths are worked out for one page, at most. */
+/** Maximum connections that are evaluated for one page. */
 const CONNECTIONS_MAX = 100;
 const NUMBER_FORM = /^\d{1,15}$/;
-/** The cursor inside a vault, or nothing. */
+/** The cursor inside a vault; may be empty. */
 const INNER_FORM = /^[A-Za-z0-9_.-]{0,1900}$/;
 
 type AutoPath = {
@@ -26,7 +26,7 @@ type AutoPath = {
   path: string;
 };
 
-/** In the order of connections, then of their vaults, then of paths. A page may be short; the cursor says where to go on. */
+/** Ordered by connection, then by vault, then by path. A page may be short; the cursor says where to continue. */
 export async function autoPaths(ctx: Context, query: Query<typeof contract.listAutoPaths>) {
   const [start = '0', vaultAt = '0', inner = ''] =
     decodeCursor(query.cursor, NUMBER_FORM, NUMBER_FORM, INNER_FORM) ?? [];

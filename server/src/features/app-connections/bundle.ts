@@ -11,12 +11,12 @@ import type { ConnectionCertificates } from './ports.ts';
 import { existing, refuseUnshareable } from './service.ts';
 import * as store from './store.ts';
 
-/** AES-256, as AE-2: 7-Zip and bsdtar open it. */
+/** AES-256 in the AE-2 format, which 7-Zip and bsdtar can open. */
 const AES_256 = 3;
 
 configure({ useWebWorkers: false });
 
-/** What a machine needs, in one file that can be carried to it: a fresh certificate and its key, which are kept nowhere else. */
+/** Packs what a machine needs into one file: a new certificate and its key, which are stored nowhere else. */
 export async function exportBundle(
   ctx: Context,
   certificates: ConnectionCertificates,

@@ -4,7 +4,7 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { existing } from './service.ts';
 
-/** A serial of another connection is not found: it is looked for among this one's. */
+/** Only this connection's serials are searched, so one of another connection is reported as not found. */
 export async function revokeCertificate(
   ctx: Context,
   certificates: ConnectionCertificates,

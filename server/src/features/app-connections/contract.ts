@@ -213,7 +213,7 @@ export const deleteConnection = endpoint({
 export const rotateConnection = endpoint({
   ...common,
   ...ofOne,
-  // Tokens of an exchange end soon: what they could renew would outlive them.
+  // Tokens of an exchange are not accepted: they expire soon, and a credential that they renewed would outlive them.
   credentials: [...ANY_TOKEN, 'connection', 'certificate'],
   name: 'rotateConnection',
   method: 'POST',

@@ -9,8 +9,8 @@ import { allowlistOf } from './principal.ts';
 import { type ConnectionRow, lockConnection, numberOf } from './store.ts';
 
 /**
- * What every exchange of an outside identity for a token of ours has in common. Whoever has proven nothing yet learns nothing: there is one
- * answer for all that may be wrong, and the audit log has the reason.
+ * Shared by every exchange of an outside identity for a token of ours. A caller who has proven nothing yet learns nothing: apart from an unknown
+ * signing key, every failure has the same response, and the audit log has the reason.
  */
 export function loginDenied(auditReason: string, code: OutsideRefusal['code'] = 'LOGIN_DENIED'): CofferError {
   const message =
@@ -20,12 +20,15 @@ export function loginDenied(auditReason: string, code: OutsideRefusal['code'] = 
   return new CofferError(code, message, { auditReason });
 }
 
-/** A refusal of the outside identity, as it may be told. */
+/** Turns a refusal of the outside identity into the error that the caller may see. */
 export function asLoginDenied(error: unknown): unknown {
   return error instanceof OutsideRefusal ? loginDenied(error.message, error.code) : error;
 }
 
-/** The attempt belongs in the log of the connection's tenant; that it came from the connection is not known yet. */
+/**
+ * Records the attempt in the audit log of the connection's tenant. The actor stays anonymous, because nothing proves yet that the caller is the
+ * connection.
+ */
 export function attributeTo(ctx: Context, row: ConnectionRow, key: string): void {
   ctx.resource = `app-connection/${numberOf(row)}`;
   ctx.identify(row.tenant_id, { kind: 'anonymous', id: '', name: row.name, key });
@@ -37,7 +40,9 @@ export async function refuseInactive(ctx: Context, row: ConnectionRow): Promise<
   if (tenant?.status !== 'active') throw loginDenied('the tenant is suspended or gone');
 }
 
-/** After the identity is proven: where it may come from, and the key that its token is bound to, if it shows one. */
+/**
+ * Call this once the identity is proven. It checks the source address and returns the key to bind the token to, or null if the caller proved none.
+ */
 export async function boundKey(ctx: Context, row: ConnectionRow): Promise<string | null> {
   const allowlist = allowlistOf(row);
   if (allowlist !== null && addressIsIn(compileCidrs(allowlist, '/ip_allowlist'), ctx.call.address) !== true) {
@@ -61,19 +66,19 @@ export async function boundKey(ctx: Context, row: ConnectionRow): Promise<string
   return key;
 }
 
-/** Held while the token is stored: a connection that was deleted or disabled meanwhile gets none. */
+/** Locks the connection while the token is stored, so that one that was deleted, disabled or changed meanwhile gets no token. */
 export async function lockActive(tx: Tx, row: ConnectionRow): Promise<void> {
   const current = await lockConnection(tx, row.tenant_id, row.connection_no);
   if (current?.client_id !== row.client_id) throw loginDenied('the connection was deleted meanwhile');
   if (DECISIVE.some((field) => current[field] !== row[field])) throw loginDenied('the connection changed meanwhile');
 }
 
-/** The last that is asked before the token is stored, when all else is locked. */
+/** The last check before the token is stored, when everything else is locked. */
 export async function refuseSuspended(tx: Tx, { tenant_id }: ConnectionRow): Promise<void> {
   if (!(await isHeldActive(tx, tenant_id))) throw loginDenied('the tenant was suspended meanwhile');
 }
 
-/** What an exchange was decided on; anything else about a connection may change while one is under way. */
+/** The fields that decide an exchange. Other fields may change while one is in progress. */
 const DECISIVE = [
   'status',
   'ip_allowlist',

@@ -25,15 +25,15 @@ function inBody(compile: () => unknown): void {
   }
 }
 
-/** A trust anchor that can vouch for nobody is better refused now than wondered about later. */
+/** A trust anchor that cannot sign for anybody is better refused now than debugged later. */
 export function refuseBadAuthorities(pem: string): void {
   const problem = externalCaProblem(pem);
   if (problem !== null) throw invalidField('/body/external_ca_pem', problem);
 }
 
 /**
- * The vaults a connection is given. Whoever gives them hands out what is in them, as with a member: it takes the same right. What the caller
- * may not share answers the same whether it exists or not.
+ * Resolves the vaults that a connection is given. Giving a vault hands out its contents, as adding a member does, so it takes the same permission.
+ * For a vault that the caller may not share, the response is the same whether it exists or not.
  */
 export async function vaultsToShare(
   ctx: Context,
@@ -67,12 +67,12 @@ export function refuseUnshareableVault(ctx: Context, name: string, known: VaultR
   });
 }
 
-/** Reading by the External Secrets Operator is for machines alone; what it gives is what a person gets by the other. */
+/** Reads by the External Secrets Operator are for machines only; they return what a person gets with this permission. */
 const ALSO_READS = 'secrets:read';
 
 /**
- * A deny binds a person also by way of a connection: what they are denied, under whatever conditions, in a place of its own, they can
- * neither give to it nor take from it by its credentials.
+ * A deny also binds a person by way of a connection. What they are denied in any location of the connection, under whatever conditions, they can
+ * neither give to it nor obtain with its credentials.
  */
 export function refuseDeniedScopes(
   ctx: Context,

@@ -65,7 +65,7 @@ export function appConnectionsFeature(kernel: Kernel, parts: ConnectionParts): F
       {
         name: 'forget-connection-tokens',
         intervalMs: HOUR_MS,
-        // They live for an hour or so, and their holders can always exchange their identity for another.
+        // These tokens live for about an hour, and their holders can always exchange their identity for a new one.
         removes: { secondLookMs: SECOND_LOOK_MS, share: null },
         run: (signal, cutoff) => {
           const which = expiredBefore(earlier(cutoff, HOUR_MS));

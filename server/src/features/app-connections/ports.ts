@@ -1,6 +1,6 @@
 import type { Certificates, Prepared } from '../certificates/index.ts';
 
-/** What this feature needs of certificates. */
+/** What this feature needs from certificates. */
 export type ConnectionCertificates = Pick<
   Certificates,
   'prepare' | 'insert' | 'revoke' | 'check' | 'claimed' | 'issued'

@@ -15,7 +15,7 @@ import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
 import { type ConnectionRow, findByClient } from './store.ts';
 
-/** A connection with what it may do now, or why it may do nothing. */
+/** A connection with its current permissions, or the reason why it has none. */
 export type ActingConnection = { principal: Principal; refusal: null } | { principal: null; refusal: string };
 
 export async function actingConnection(
@@ -68,7 +68,7 @@ export async function actingConnection(
   };
 }
 
-/** All that counts for a connection, for whoever wants to know what it could do. */
+/** All policies that apply to a connection, to evaluate what it could do. */
 export async function connectionPolicies(ctx: Context, clientId: string): Promise<CompiledPolicy[]> {
   const { read } = ctx.database;
   const row = await findByClient(read, ctx.tenantId, clientId);
@@ -85,19 +85,21 @@ export function allowlistOf(row: ConnectionRow): string[] | null {
   return row.ip_allowlist === null ? null : (JSON.parse(row.ip_allowlist) as string[]);
 }
 
-/** Names of those that are there. A name belongs to one vault until that one is purged, which raises the epoch. */
+/** Names of the vaults that are not deleted. A name belongs to one vault until that vault is purged, which raises the epoch. */
 export async function vaultNames(db: Reader, row: ConnectionRow): Promise<string[]> {
   const found = await Promise.all(vaultIdsOf(row).map((vaultId) => findVaultById(db, row.tenant_id, vaultId)));
   return found.filter((vault) => isLive(vault)).map((vault) => vault.name);
 }
 
-/** Whose credential it is, for the log. */
+/** The owner of the credential, for the audit log. */
 export function ownerOf(row: ConnectionRow, key = row.client_id) {
   return { tenantId: row.tenant_id, kind: 'app_connection', id: row.client_id, name: row.name, key };
 }
 
-/** Told in one way for whatever is wrong; the log learns what it was. */
-/** Nobody has this client id. If somebody had, the denial belongs in their log; if not, it is told which id was tried. */
+/**
+ * For a client id that no connection has. If one had it before, the refusal is recorded in the audit log of its tenant; otherwise only the id that
+ * was tried is recorded.
+ */
 export async function unknownClient(db: Reader, clientId: string): Promise<RefusedCredential> {
   const { message } = invalidClient('');
   const tenantId = await tenantOfClient(db, clientId);
@@ -105,6 +107,7 @@ export async function unknownClient(db: Reader, clientId: string): Promise<Refus
   return new RefusedCredential('there is no such client', owner || null, message, { client_id: clientId });
 }
 
+/** The message is the same whatever is wrong; the audit log has the reason. */
 export function invalidClient(reason: string, row?: ConnectionRow): RefusedCredential {
   return new RefusedCredential(
     reason,

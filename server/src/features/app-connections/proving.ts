@@ -10,9 +10,9 @@ import { allowlistOf, invalidClient } from './principal.ts';
 import { SESSIONS_BYTES_MAX, SessionGate } from './sessions.ts';
 import type { ConnectionRow } from './store.ts';
 
-/** What the credential itself brings to a request. */
+/** What the credential itself contributes to a request. */
 export interface Presented {
-  /** The token that is sent; null for client headers and for a certificate alone. */
+  /** The token that was sent; null for client headers and for a certificate alone. */
   token: string | null;
   /** The key the token is bound to. */
   tokenKey: string | null;
@@ -22,8 +22,8 @@ export interface Presented {
 }
 
 /**
- * What every request of a connection must show, in this order: certificate, DPoP, address, session. The client secret or the token came
- * before; the scope comes after, with every other authorization.
+ * Checks what every request of a connection must prove, in this order: certificate, DPoP, address, session. The client secret or the token was
+ * checked before; the scope is checked after, with all other authorization.
  */
 export function proverOf(
   kernel: Kernel,
@@ -49,7 +49,7 @@ export function proverOf(
   };
 }
 
-/** What a prover holds in memory, at most. */
+/** The maximum memory that a prover holds. */
 export function proofSize(row: ConnectionRow): number {
   const ofSessions = row.session_limit === null ? 0 : SESSIONS_BYTES_MAX;
   return ofSessions + ceilingSize({ ip_allowlist: allowlistOf(row) ?? undefined });
@@ -76,9 +76,9 @@ async function certificateShown(
     row.denied_thumbprints,
   );
   if (!verdict.ok) {
-    // It says who asks: told apart from a client that does not exist, it would tell a stranger which do.
+    // The certificate identifies the caller. A response that differs from that for an unknown client would reveal to a stranger which clients exist.
     if (isIdentity) throw invalidClient(`certificate: ${verdict.reason}`, row);
-    // A mesh may show certificates of its own, which say nothing to us: they count for nothing.
+    // A service mesh may present certificates of its own, which mean nothing to us and are ignored.
     if (isRequired) throw certificateRequired(verdict.reason);
     return false;
   }
@@ -113,7 +113,7 @@ async function keyProven(
   if (tokenKey !== null && key !== tokenKey)
     throw refusedProof('it is signed by another key than the token is bound to');
   if (row.dpop_jkt !== null && key !== row.dpop_jkt) throw refusedProof('its key is not the one of the connection');
-  // Nothing else ties a key that nobody knows to who sends the two headers: a thief of them would bring a key along.
+  // Nothing else ties an unknown key to the sender of the two headers: anyone who stole the headers could bring a key of their own.
   if (row.dpop_jkt === null && token === null && !mtls) throw refusedProof('the connection has no key enrolled');
   if (token !== null && tokenKey === null) throw refusedProof('the token is bound to no key');
   return key;

@@ -12,7 +12,7 @@ import type { ConnectionCertificates } from './ports.ts';
 import { find, refuseDenied, refuseUnshareable, shownCertificate } from './service.ts';
 import * as store from './store.ts';
 
-/** A new secret, a new certificate, or both: at least one, and both unless the body names one. */
+/** Issues a new secret, a new certificate, or both: at least one, and both unless the body names one. */
 export async function rotate(
   ctx: Context,
   certificates: ConnectionCertificates,
@@ -63,7 +63,7 @@ export async function rotate(
       });
     }
     if (prepared !== null) {
-      // What is newer than the certificate that renews itself was given to somebody else, and goes on.
+      // A certificate newer than the one that renews itself was given to somebody else, and stays valid.
       const former = { clientId: current.client_id, ...(shown !== undefined && { upTo: shown }) };
       const ended = await certificates.revoke(tx, ctx.tenantId, former, 'superseded', ctx.now + overlapMs);
       await certificates.insert(tx, prepared.row);
@@ -82,7 +82,10 @@ export async function rotate(
   });
 }
 
-/** People rotate what they may, and get credentials that open its vaults; a connection renews its own certificate, and nothing else. */
+/**
+ * A person needs the permission, and must be allowed to share the vaults that the new credentials open. A connection renews its own certificate and
+ * nothing else.
+ */
 async function authorized(
   ctx: Context,
   text: string,
@@ -113,8 +116,9 @@ async function authorized(
 }
 
 /**
- * A credential whose end is set renews nothing: its successor is out, and whoever still holds the old one may be who it was replaced for.
- * Asked while the connection is held, so that no rotation comes between. Answers with the certificate that was shown, if one of ours was.
+ * A credential that is set to end renews nothing: its successor has been issued, and whoever still holds the old one may be the reason why it was
+ * replaced. This is checked while the connection is locked, so that no rotation comes in between. Returns the certificate that was presented, if we
+ * issued it.
  */
 async function refuseEnding(ctx: Context, tx: Tx, certificates: ConnectionCertificates, row: store.ConnectionRow) {
   const { principal, call, proofs } = ctx;

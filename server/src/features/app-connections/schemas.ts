@@ -14,7 +14,7 @@ export const SESSION_TTL_SECONDS_DEFAULT = 3600;
 export const OVERLAP_SECONDS_MAX = 30 * 24 * 3600;
 export const EXPORT_PASSWORD_LENGTH_MIN = 12;
 
-/** What a connection may do in its places unless it says otherwise. */
+/** What a connection may do in its locations unless scopes are given. */
 export const SCOPES_DEFAULT = [
   'secrets:read',
   'secrets:read_metadata',
@@ -64,7 +64,7 @@ export const sessionFields = {
   ),
 };
 
-/** For an authority of which no revocation list is read, and for a certificate that must end at once. */
+/** For an authority whose revocation lists are not read, and for a certificate that must be refused at once. */
 export const deniedThumbprints = Type.Array(Type.String({ pattern: '^[0-9a-f]{64}$' }), {
   maxItems: DENIED_THUMBPRINTS_MAX,
   uniqueItems: true,

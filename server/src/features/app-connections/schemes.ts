@@ -12,14 +12,14 @@ import { proofSize, proverOf } from './proving.ts';
 import { type ConnectionRow, findClient } from './store.ts';
 
 const CLIENT_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** A connection's own credentials have no end; its tokens have. */
+/** A connection's own credentials do not expire; its tokens do. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 const NO_TOKEN = { token: null, tokenKey: null, tokenThumbprint: null };
-/** The stricter one last: an endpoint that accepts the certificate alone does so with a proof too. */
+/** The stricter kind comes last: an endpoint that accepts the certificate alone also accepts it with a proof. */
 const CERTIFICATE_KINDS = ['certificate', 'bound_certificate'] as const;
 const NO_HASH = sha256('');
 
-/** `X-Client-Id` and `X-Client-Secret`. */
+/** Authenticates by `X-Client-Id` and `X-Client-Secret`. */
 export class ConnectionScheme implements CredentialScheme {
   readonly #kernel: Kernel;
   readonly #certificates: ConnectionCertificates;
@@ -42,7 +42,7 @@ export class ConnectionScheme implements CredentialScheme {
   async resolve(credential: string, _call: Call, view: View): Promise<Resolved> {
     const [, clientId = '', secret = ''] = credential.split(' ');
     const found = await findClient(view.db, clientId);
-    // Read before the row that counts, which is therefore read again.
+    // The epoch must be read before the row that is used, so the row is read again.
     const epoch = found === undefined ? null : await view.epochOf(found.tenant_id);
     const row = found && (await findClient(view.db, clientId));
     const hash = sha256(secret);
@@ -61,7 +61,7 @@ export class ConnectionScheme implements CredentialScheme {
   }
 }
 
-/** A client certificate alone, where an endpoint accepts that. */
+/** Authenticates by a client certificate alone, where an endpoint accepts that. */
 export class CertificateScheme implements CredentialScheme {
   readonly #kernel: Kernel;
   readonly #certificates: ConnectionCertificates;
@@ -83,7 +83,7 @@ export class CertificateScheme implements CredentialScheme {
     return `${kind} ${clientId} ${call.certificate.thumbprint}`;
   }
 
-  /** Whether the certificate is this client's is checked with each request, like every proof: here it only says whom to look for. */
+  /** The certificate only identifies the client here. Whether it belongs to that client is checked on each request, like every proof. */
   async resolve(credential: string, _call: Call, view: View): Promise<Resolved> {
     const [kind, clientId = ''] = credential.split(' ');
     const found = await findClient(view.db, clientId);

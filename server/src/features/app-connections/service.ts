@@ -41,7 +41,7 @@ import { deniedBy, toWire } from './wire.ts';
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
 
-/** What is told of a certificate when there is none: the connection has a CA of its own. */
+/** The certificate fields of a response when no certificate was issued. */
 export const NO_CERTIFICATE = {
   certificate_signing_request: null,
   certificate: null,
@@ -136,7 +136,7 @@ function isProduction({ environment }: VaultRow): boolean {
   return environment === 'production';
 }
 
-/** Named by name, and each with what it is: of vaults given by id nobody could tell. */
+/** Vaults are shown by name and environment, because approvers could not recognize them by id. */
 function givenVaults(vaults: readonly VaultRow[]) {
   return {
     what: 'vaults it reaches',
@@ -145,12 +145,12 @@ function givenVaults(vaults: readonly VaultRow[]) {
   };
 }
 
-/** Whether anything of production can be read by acting as this connection. */
+/** Whether anyone who acts as this connection can read something in production. */
 export async function reachesProduction(db: Reader, row: store.ConnectionRow): Promise<boolean> {
   return (await keptVaults(db, row)).some(isProduction);
 }
 
-/** With client headers alone, a proof by any key would prove nothing. */
+/** With client headers alone, a proof by an arbitrary key would prove nothing. */
 function refuseUnusable(row: store.ConnectionRow): void {
   if (row.require_dpop === 1 && row.mtls_required === 0 && row.dpop_jkt === null) {
     throw invalidField('/body/dpop_jkt', 'must name the key where DPoP is required and a certificate is not');
@@ -177,7 +177,7 @@ export async function described(db: Reader, row: store.ConnectionRow): Promise<C
   return toWire(row, isLive(vault) ? vault.name : null);
 }
 
-/** By its number or its client id. */
+/** Finds a connection by its number or its client id. */
 export async function find(db: Reader, tenantId: string, text: string): Promise<store.ConnectionRow | undefined> {
   if (NUMBER_FORM.test(text)) return store.findByNumber(db, tenantId, Number(text));
   return store.findByClient(db, tenantId, text);
@@ -187,12 +187,12 @@ export async function existing(ctx: Context, text: string): Promise<store.Connec
   const row = await find(ctx.database.read, ctx.tenantId, text);
   if (row === undefined) throw notFound('connection');
   refuseDenied(ctx, row);
-  // One name in the log, whichever it was asked for by.
+  // The audit log uses one name, whichever the caller used.
   ctx.resource = `app-connection/${store.numberOf(row)}`;
   return row;
 }
 
-/** A deny names it by one of its names, and holds for who calls it by another. */
+/** A deny on any name of the connection holds, whichever name the caller uses. */
 export function refuseDenied(ctx: Context, row: store.ConnectionRow, action = ctx.declaration.permission): void {
   for (const resource of store.resourcesOf(row)) ctx.refuseDenied(action, resource);
 }
@@ -233,8 +233,8 @@ export async function update(
 }
 
 /**
- * Disabling gives nothing, nor does denying more certificates: neither waits for a second person. What else is changed with it would count once
- * somebody enables the connection again.
+ * Disabling a connection or denying more certificates grants nothing, so neither waits for a second person. Other changes in the same request would
+ * take effect once somebody enables the connection again.
  */
 function mayGiveMore(row: store.ConnectionRow, body: Body<typeof contract.updateConnection>): boolean {
   const { status, denied_thumbprints: denied, ...rest } = body;
@@ -242,7 +242,7 @@ function mayGiveMore(row: store.ConnectionRow, body: Body<typeof contract.update
   return status === 'active' || Object.keys(rest).some((field) => !HARMLESS.has(field));
 }
 
-/** Fields that give a connection nothing more, whatever they are set to. */
+/** Fields that cannot extend what a connection may do, whatever they are set to. */
 const HARMLESS: ReadonlySet<string> = new Set([
   'name',
   'description',
@@ -251,7 +251,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'concurrent_session_ttl_seconds',
 ]);
 
-/** Also those that are deleted but can be restored: the connection would reach into them again. One that is purged is gone for good. */
+/** Includes deleted vaults that can be restored, since the connection would then have access again. Purged vaults are gone for good. */
 async function keptVaults(db: Reader, row: store.ConnectionRow): Promise<VaultRow[]> {
   const found = await Promise.all(vaultIdsOf(row).map((vaultId) => findVaultById(db, row.tenant_id, vaultId)));
   return found.filter((vault) => vault !== undefined);
@@ -261,7 +261,7 @@ function givenTo({ scopes, allowed_paths }: store.ConnectionRow) {
   return { scopes: JSON.parse(scopes) as string[], allowed_paths: JSON.parse(allowed_paths) as string[] };
 }
 
-/** Whoever lets somebody else act as a connection hands out its vaults and policies, as if giving them to the connection. */
+/** Letting somebody else act as a connection hands out its vaults and policies, so it takes the same permissions as giving them to the connection. */
 export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow): Promise<void> {
   const { read } = ctx.database;
   const vaults = await keptVaults(read, row);
@@ -309,7 +309,7 @@ function changedRow(
   };
 }
 
-/** Of the fields that change, as the wire has them; none of them is a credential. */
+/** The changed fields, as they are serialized in responses; none of them is a credential. */
 function between(before: store.ConnectionRow, after: store.ConnectionRow): Difference[] {
   const [was, is]: Record<string, unknown>[] = [toWire(before, null), toWire(after, null)];
   return Object.keys(was ?? {})
@@ -321,7 +321,7 @@ function listOrNull(list: readonly string[] | undefined, kept: string | null): s
   return list === undefined ? kept : JSON.stringify(list);
 }
 
-/** The changes that people look for in the log by a name of their own. */
+/** Records the changes that people search for in the audit log by an action of their own. */
 function recordChanges(ctx: Context, before: store.ConnectionRow, after: store.ConnectionRow): void {
   const changed = (Object.keys(after) as (keyof store.ConnectionRow)[]).filter(
     (field) => field !== 'updated_at' && after[field] !== before[field],

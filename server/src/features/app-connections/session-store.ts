@@ -6,15 +6,15 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** A client of a connection that was seen lately. */
+/** A client of a connection that was seen recently. */
 export interface SessionRow {
   tenant_id: string;
   connection_no: number;
-  /** What tells it from others: its certificate, its key or its address. */
+  /** What identifies the client: its certificate, its key or its address. */
   session: string;
   started_at: number;
   seen_at: number;
-  /** It had to make room for a newer one, and stays out until it has been quiet for as long as a session lasts. */
+  /** Set when the session was evicted for a newer one. It stays refused until it has been idle for a whole session lifetime. */
   evicted_at: number | null;
 }
 

@@ -7,15 +7,15 @@ import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import * as sessionStore from './session-store.ts';
 import { type ConnectionRow, lockConnection } from './store.ts';
 
-/** How long a session that was found good is not asked about again: a share of its life, and never long. */
+/** How long an admitted session is not checked again: a share of its lifetime, up to a maximum. */
 const TRUSTED_SHARE = 0.25;
 const TRUSTED_MAX_MS = 30 * SECOND_MS;
-/** What one connection's sessions may take in memory; who is not among them is asked about in the database. */
+/** The memory limit for the cached sessions of one connection. Sessions that are not cached are looked up in the database. */
 export const SESSIONS_BYTES_MAX = 32 * 1024;
 
 /**
- * Counts who uses a connection at the same time: distinct client certificates, keys or addresses. Made anew with each epoch of the tenant, so
- * that one that was sent away on another node is not known here any more.
+ * Counts who uses a connection at the same time, by distinct client certificates, keys or addresses. A new gate is created with each epoch of the
+ * tenant, so that a session that was evicted on another node is no longer cached here.
  */
 export class SessionGate {
   readonly #kernel: Kernel;
@@ -54,12 +54,12 @@ async function admitted(tx: Tx, { tenant_id, connection_no }: ConnectionRow, ses
   await sessionStore.forgetSeenBefore(tx, row, now - row.session_ttl_seconds * SECOND_MS);
   const all = await sessionStore.sessionsOf(tx, row);
   const own = all.find((one) => one.session === session);
-  // Asking again and again does not bring it back: it must be quiet first.
+  // Retrying does not bring an evicted session back: it must be idle first.
   if (own !== undefined && own.evicted_at !== null) return false;
   const live = all.filter((one) => one.evicted_at === null);
   const asked = own ?? { tenant_id, connection_no, session, started_at: now, seen_at: now, evicted_at: null };
   const inOrder = own === undefined ? [...live, asked] : live;
-  // With a limit that was lowered there may be too many of those that were let in; which of them stay is the same question.
+  // After the limit was lowered there may be more admitted sessions than allowed. The same rule decides which of them stay.
   const surplus = Math.max(inOrder.length - row.session_limit, 0);
   if (row.session_action === 'reject') {
     if (inOrder.indexOf(asked) >= row.session_limit) return false;

@@ -18,7 +18,7 @@ export interface ConnectionRow {
   name: string;
   description: string;
   status: 'active' | 'disabled';
-  /** JSON lists. */
+  /** The next four are JSON lists. */
   vault_ids: string;
   allowed_paths: string;
   scopes: string;
@@ -33,15 +33,15 @@ export interface ConnectionRow {
   session_ttl_seconds: number;
   secret_hash: Uint8Array;
   secret_made_at: number;
-  /** The secret before this one, while both are accepted. */
+  /** The previous secret, while both are accepted. */
   former_secret_hash: Uint8Array | null;
   former_secret_until: number | null;
   created_by: string;
   created_at: number;
   updated_at: number;
-  /** A JSON list, as lower-case hex; null is none. */
+  /** A JSON list in lower-case hex; null means none. */
   denied_thumbprints: string | null;
-  /** In place of `connection_no`, where another connection had that number first. Null: that is its number. */
+  /** Used in place of `connection_no` where another connection had that number first; null if `connection_no` is the number. */
   number: number | null;
 }
 
@@ -75,12 +75,12 @@ export const CONNECTIONS = new AuthenticatedTable<'app_connections', ConnectionR
   appended: ['denied_thumbprints', 'number'],
 });
 
-/** What the connection is called by, in the whole installation. */
+/** The number that identifies the connection in the whole installation. */
 export function numberOf({ number, connection_no }: Pick<ConnectionRow, 'number' | 'connection_no'>): number {
   return number ?? connection_no;
 }
 
-/** All that policies may call it. In its own tenant it is still known by the number that it had before it got another. */
+/** All resource names that policies may use for it. In its own tenant it is still known by the number that it had before it was renumbered. */
 export function resourcesOf(row: ConnectionRow): string[] {
   const names = [numberOf(row), row.client_id, ...(row.number === null ? [] : [row.connection_no])];
   return names.map((name) => `app-connection/${name}`);
@@ -88,7 +88,7 @@ export function resourcesOf(row: ConnectionRow): string[] {
 
 export const CURSOR_KIND = 'connections';
 
-/** As the index has it. */
+/** Must be the same expression as in the index. */
 const NUMBER = sql<number>`coalesce(number, connection_no)`;
 
 export async function insertConnection(tx: Tx, row: ConnectionRow): Promise<void> {
@@ -108,7 +108,7 @@ export async function findConnection(
   return CONNECTIONS.checked(db, await query.where('connection_no', '=', connectionNo).executeTakeFirst());
 }
 
-/** By its number, or by the one it had before. */
+/** Finds a connection by its number or by its former one. */
 export async function findByNumber(db: Reader, tenantId: string, number: number): Promise<ConnectionRow | undefined> {
   const own = await findConnection(db, tenantId, number);
   if (own !== undefined) return own;
@@ -116,7 +116,7 @@ export async function findByNumber(db: Reader, tenantId: string, number: number)
   return CONNECTIONS.checked(db, await query.where(NUMBER, '=', number).executeTakeFirst());
 }
 
-/** Of whichever tenant. Rows that somebody else wrote do not count, so that none of them stands in the way of the one it copies. */
+/** Searches all tenants. Forged rows are ignored, so that a forged copy cannot hide the genuine row. */
 export async function findNumbered(db: Reader, number: number): Promise<ConnectionRow | undefined> {
   const rows = await db.selectFrom('app_connections').selectAll().where(NUMBER, '=', number).execute();
   const authentic = await CONNECTIONS.authenticOf(db, rows);
@@ -128,7 +128,7 @@ export async function isNumberTaken(db: Reader, number: number): Promise<boolean
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** The numbers of these connections of a tenant. */
+/** Maps each `connection_no` of a tenant to its number in the whole installation. */
 export async function connectionNumbers(
   db: Reader,
   tenantId: string,
@@ -149,7 +149,7 @@ export async function findByClient(db: Reader, tenantId: string, clientId: strin
   return row?.tenant_id === tenantId ? row : undefined;
 }
 
-/** Of whichever tenant: for a caller who has shown nothing but the client id so far. */
+/** Searches all tenants, for a caller who has presented only the client id so far. */
 export async function findClient(db: Reader, clientId: string): Promise<ConnectionRow | undefined> {
   const query = db.selectFrom('app_connections').selectAll().where('client_id', '=', clientId);
   return CONNECTIONS.checked(db, await query.executeTakeFirst());

@@ -9,15 +9,15 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** A token that was exchanged for another identity, bound to a connection. */
+/** A token that was issued in exchange for an outside identity, bound to a connection. */
 export interface ConnectionTokenRow {
   tenant_id: string;
   token_id: string;
   connection_no: number;
   kind: 'federation' | 'workload';
-  /** The federation or the method it came by. */
+  /** The federation or the method that issued it. */
   source: string;
-  /** Whom the other side said it is. */
+  /** The subject that the outside identity provider named. */
   subject: string;
   token_hash: Uint8Array;
   dpop_jkt: string | null;
@@ -60,7 +60,7 @@ export async function deleteTokensOf(tx: Tx, tenantId: string, connectionNo: num
   await CONNECTION_TOKENS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
 }
 
-/** All that came by one federation or method. The caller raises the epoch. */
+/** Revokes all tokens that one federation or method issued. The caller raises the epoch. */
 export async function revokeTokensFrom(
   tx: Tx,
   tenantId: string,

@@ -22,7 +22,7 @@ export interface ConnectionTokenFacts {
   expiresAt: number;
 }
 
-/** Signs a token for a connection. Outside a transaction; whoever asked stores the row in the change it belongs to. */
+/** Signs a token for a connection, outside any transaction. The caller stores the row in the change it belongs to. */
 export async function issueConnectionToken(
   kernel: Kernel,
   facts: ConnectionTokenFacts,
@@ -59,7 +59,7 @@ export async function issueConnectionToken(
   return { token, row };
 }
 
-/** Resolves such tokens. The audit log calls them by where they came from. */
+/** Resolves connection tokens. The audit log names them by their source. */
 export class ConnectionTokens implements TokenResolver {
   readonly kind: ConnectionTokenRow['kind'];
   readonly #kernel: Kernel;
@@ -81,7 +81,7 @@ export class ConnectionTokens implements TokenResolver {
     ]);
     if (epoch === null) throw invalidToken('the token is not known');
     if (token === undefined || !equalBytes(token.token_hash, sha256(text))) {
-      // We signed it, so what it says of its client is true: with the connection its tokens are deleted.
+      // We signed the token, so its client id is genuine. The row is missing because tokens are deleted together with their connection.
       const gone = { tenantId, kind: 'app_connection', id: clientId, name: row?.name ?? '', key: tokenId };
       throw new RefusedCredential('the token is not known', gone);
     }

@@ -15,12 +15,12 @@ import * as store from './store.ts';
 import { MAC_PURPOSE, macOf, orderOf, PURPOSE, sealOrder } from './stored-request.ts';
 
 export const APPROVAL_TTL_MS = 72 * HOUR_MS;
-/** In a tenant, at a time: beyond it nobody reads them any more. */
+/** Maximum pending requests per tenant; nobody reads more than that. */
 export const PENDING_MAX = 1000;
-/** By one person: nobody else's requests may drown in theirs. */
+/** Maximum per requester, so that one person's requests cannot bury everybody else's. */
 export const PENDING_BY_REQUESTER_MAX = 20;
 
-/** Where requests are left that must wait. */
+/** Stores the requests that wait for approval. */
 export class DatabaseApprovalQueue implements ApprovalQueue {
   readonly #ports: ApprovalPorts;
 
@@ -29,14 +29,15 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
   }
 
   /**
-   * Read as it is committed, not in the transaction of the change: that one may be adding the second admin, or taking the second one
-   * away, and neither may decide whether there is one.
+   * Reads committed rows instead of using the transaction of the change. That transaction may be adding or removing the second admin, and neither may
+   * decide whether there is one.
    */
   async standsAlone(ctx: Context, { subject }: Proposal): Promise<boolean> {
     const { id, role } = ctx.principal;
     if (!isAdminRole(role)) return false;
     const others = (await actingAdmins(ctx.database.read, ctx.tenantId)).filter((admin) => admin !== id);
-    // Whoever lost their second factor may be unable to approve that it is taken away: then the other one is enough, with a factor of their own.
+    // An admin who lost their second factor may be unable to approve its removal. The other admin alone is then enough, if they prove a factor of
+    // their own.
     return others.length === 0 || (ctx.isFactorProven && others.every((admin) => admin === subject));
   }
 

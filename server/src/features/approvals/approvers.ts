@@ -8,17 +8,17 @@ import type { Standing } from './levels.ts';
 import type { ApprovalPorts } from './ports.ts';
 import type { ApprovalFacts, DecisionRow } from './store.ts';
 
-/** Nobody needs to know more of them to find one who could decide. */
+/** No more than this are needed to find an admin who could decide. */
 const ADMINS_MAX = 1000;
 
-/** The active owners and admins who could ever act. */
+/** Ids of the active owners and admins who are able to act. */
 export async function actingAdmins(db: Reader, tenantId: string): Promise<string[]> {
   return acting(db, tenantId, await listActiveAdmins(db, tenantId, ADMINS_MAX));
 }
 
 /**
- * An account that never had a password or a token is nobody yet: if it counted, a tenant's first admin who adds a second one without a
- * password could change nothing from then on, not even that.
+ * Accounts that never had a password or a token do not count. Otherwise a tenant's first admin who adds a second one without a password could change
+ * nothing from then on, not even that.
  */
 async function acting(db: Reader, tenantId: string, users: readonly UserRow[]): Promise<string[]> {
   const without = users.filter((row) => row.password_hash === '').map((row) => row.user_id);
@@ -26,7 +26,7 @@ async function acting(db: Reader, tenantId: string, users: readonly UserRow[]): 
   return users.filter((row) => row.password_hash !== '' || holders.has(row.user_id)).map((row) => row.user_id);
 }
 
-/** Everybody as they are now: a role that was taken away a moment ago decides nothing. */
+/** Uses everybody's current roles: a role that was revoked a moment ago no longer counts. */
 export async function standingOf(
   db: Reader,
   approval: ApprovalFacts,
@@ -44,7 +44,7 @@ export async function standingOf(
   };
 }
 
-/** Which approvals the caller may see. Asked before any is looked for, so that the time it takes does not tell whether there is one. */
+/** Returns which approvals the caller may see. Call it before looking one up, so that response time does not reveal whether the approval exists. */
 export async function sightOf(ctx: Context, ports: ApprovalPorts): Promise<(approval: ApprovalFacts) => boolean> {
   const { id, role } = ctx.principal;
   if (isAdminRole(role) || role === 'auditor') return () => true;

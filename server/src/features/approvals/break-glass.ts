@@ -12,11 +12,11 @@ import type { ApprovalPorts } from './ports.ts';
 import * as store from './store.ts';
 import { callOf, openOrder, requesterNow, requesterOf } from './stored-request.ts';
 
-/** How the log and an approval name who decided on the machine itself. */
+/** The name of an operator who decided on the machine itself, in the audit log and in approvals. */
 const OPERATOR = 'operator';
 const REASON = 'break-glass';
 
-/** Something an operator does past the approvals of a tenant. */
+/** An operator's action that bypasses a tenant's approvals. */
 export interface BreakGlass {
   tenantId: string;
   action: BreakGlassAction;
@@ -25,8 +25,8 @@ export interface BreakGlass {
 }
 
 /**
- * Does it in one transaction with what makes it known: an entry in the tenant's own log, and a row that every admin is shown. The epoch is
- * raised, so that whoever asks next is told.
+ * Runs the action in one transaction with an entry in the tenant's own audit log and a row that is shown to every admin. Raising the epoch makes sure
+ * that the next request sees it.
  */
 export async function breakGlass(kernel: Kernel, use: BreakGlass, act: (tx: Tx) => Promise<void>): Promise<void> {
   const { tenantId, action, resource, details } = use;
@@ -49,7 +49,9 @@ export async function breakGlass(kernel: Kernel, use: BreakGlass, act: (tx: Tx) 
   });
 }
 
-/** Completes what waits, in place of everybody who still would have to decide. It is carried out as it was asked, for who asked. */
+/**
+ * Completes a pending approval in place of everyone who still had to decide. The stored request is executed unchanged, on behalf of its requester.
+ */
 export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, approvalId: string): Promise<void> {
   const row = await waiting(kernel, approvalId);
   const { tenant_id: tenantId } = row;
@@ -121,7 +123,7 @@ function notWaiting(): CofferError {
   );
 }
 
-/** One for each level that nobody decided. */
+/** One decision for each level that is still undecided. */
 async function decisionsLeft(kernel: Kernel, tx: Tx, row: store.ApprovalFacts): Promise<store.DecisionRow[]> {
   const { tenant_id, approval_id, kind } = row;
   const made = await store.decisionsOn(tx, tenant_id, [approval_id]);

@@ -7,8 +7,8 @@ import type { ApprovalFacts } from './store.ts';
 import { isPerson } from './stored-request.ts';
 
 /**
- * Which of these requests are cancelled, and why: who asked is no longer there, or the credential they asked with was revoked or replaced
- * since. A revocation does not look for requests: each is asked about whenever it is listed or decided, so none slips past, on whichever node.
+ * Returns which of these requests are cancelled, and why: the requester was deleted or disabled, or the credential they used was revoked or replaced
+ * since. A revocation does not search for requests. Each request is checked whenever it is listed or decided, so none is missed, on any node.
  */
 export async function endedRequests(
   db: Reader,
@@ -51,7 +51,7 @@ async function endedOfPeople(
   return ended;
 }
 
-/** A token that is only over counts as it does for a person: what was asked for while it was good stays asked for. */
+/** A token that merely expired does not cancel a request, the same as for a person: the token was valid when the request was made. */
 async function endedOfMachine(
   db: Reader,
   { tenant_id, requester_id, requester_credential_id: key, created_at }: ApprovalFacts,

@@ -8,8 +8,8 @@ import * as store from './store.ts';
 const BATCH = 100;
 
 /**
- * Marks what nobody decided in time, and frees what waited for it. Until it runs such an approval is refused and shown as expired all the
- * same, by its time.
+ * Marks overdue requests as expired and releases the resources that they hold. Until this runs, an overdue approval is already refused and shown as
+ * expired, because its expiry time is compared.
  */
 export async function expireOverdue(
   kernel: Kernel,
@@ -22,7 +22,7 @@ export async function expireOverdue(
     const failures: unknown[] = [];
     for (const { tenant_id, approval_id } of overdue) {
       if (signal.aborted) return;
-      // One that cannot be ended must not keep those of other tenants waiting.
+      // One approval that cannot be ended must not keep those of other tenants waiting.
       await end(kernel, ports, tenant_id, approval_id, expiry(cutoff)).catch((error) => failures.push(error));
     }
     if (failures.length > 0) throw failures[0];
@@ -30,7 +30,10 @@ export async function expireOverdue(
   }
 }
 
-/** Stores the cancellation of requests whose requester was deleted or disabled, or whose token was revoked. Readers see them as cancelled even before this job runs. */
+/**
+ * Stores the cancellation of requests whose requester was deleted or disabled, or whose token was revoked. Readers see them as cancelled even before
+ * this job runs.
+ */
 export async function cancelEnded(kernel: Kernel, ports: ApprovalPorts, signal: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (let after: readonly [string, string] = ['', '']; ; ) {
@@ -50,8 +53,8 @@ export async function cancelEnded(kernel: Kernel, ports: ApprovalPorts, signal: 
 }
 
 /**
- * The same of one requester, before they ask for something: otherwise what has ended would use up their share of the queue, be taken for
- * what they ask now, or hold what it was about.
+ * Does the same for one requester before they make a new request. Otherwise ended requests would use up their share of the queue, be taken for the
+ * new request, or still hold the resource.
  */
 export async function cancelEndedOf(
   kernel: Kernel,
@@ -68,7 +71,7 @@ export async function cancelEndedOf(
 interface Ending {
   job: `job:${string}`;
   action: string;
-  /** What becomes of it, asked again while it is locked; null if it is to wait on. */
+  /** Evaluated again while the row is locked; null leaves the approval pending. */
   outcome(
     tx: Parameters<typeof store.settle>[0],
     row: store.ApprovalFacts,

@@ -16,7 +16,7 @@ export type { ApprovalHooks, ApprovalPorts } from './ports.ts';
 export { APPROVALS, DECISIONS } from './store.ts';
 
 export interface ApprovalsFeature extends Feature {
-  /** Where the pipeline leaves what must wait. */
+  /** Where the pipeline stores requests that need approval. */
   queue: ApprovalQueue;
 }
 
@@ -33,7 +33,7 @@ export function approvalsFeature(kernel: Kernel, ports: ApprovalPorts): Approval
       {
         name: 'expire-approvals',
         intervalMs: MINUTE_MS,
-        // It ends requests that can be made again and deletes nothing, so one look will do; all that wait may end together.
+        // This job ends requests that can be made again and deletes nothing, so one check is enough. All pending requests may expire together.
         removes: { secondLookMs: 0, share: null },
         run: (signal, cutoff) => expireOverdue(kernel, ports, cutoff, signal),
       },

@@ -12,7 +12,7 @@ const standing = (kind: keyof typeof APPROVAL_RULES, more: Partial<Standing>): S
   ...more,
 });
 
-/** `refused: why`, or how many levels it counts for and what follows. */
+/** Returns `refused: why`, or how many levels the decision counts for and what follows from it. */
 function said(verdict: Verdict): string {
   if (verdict.refusal !== null) return `refused: ${verdict.refusal}`;
   const { covers, isComplete, isSelfApproved, isSingleApprover } = verdict;
@@ -99,7 +99,7 @@ test('rejecting is for who could decide, who asked, and who approved a level and
   );
 });
 
-/** Every way in which people can go on deciding until it is complete. */
+/** Yields every sequence of decisions that completes the approval. */
 function* completions(at: Standing, people: readonly string[]): Generator<{ by: string[]; isSingle: boolean }> {
   for (const person of people) {
     const verdict = verdictOn(at, person);

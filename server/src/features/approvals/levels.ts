@@ -1,14 +1,14 @@
 import type { ApprovalLevel } from '../../kernel/approval.ts';
 
-/** How far an approval is, and who there is to decide. */
+/** How far an approval has come, and who can decide it. */
 export interface Standing {
   levels: readonly ApprovalLevel[];
   requesterId: string;
-  /** Who approved, level by level, so far. */
+  /** The approvers so far, level by level. */
   approvedBy: readonly string[];
   /** Every admin of the tenant who can act. An admin can stand in for a vault manager. */
   admins: readonly string[];
-  /** Every manager of the vault who can act, and managed it when it was asked for. */
+  /** Every manager of the vault who can act and already managed it when the request was made. */
   managers: readonly string[];
 }
 
@@ -27,9 +27,9 @@ export type Verdict =
     };
 
 /**
- * Whether this person may approve now, and how far that goes. Each level is decided by another person as long as there are people enough,
- * and nobody decides now who is needed for a later level. Only where there is nobody else does one decision count for the levels that
- * follow, or the only admin approve what they asked for.
+ * Whether this person may approve now, and for how many levels that counts. Each level is decided by another person as long as there are enough
+ * people, and a person who is needed for a later level may not decide now. Only where nobody else is left does one decision count for the levels that
+ * follow, or may the only admin approve their own request.
  */
 export function verdictOn(standing: Standing, person: string): Verdict {
   const { levels, requesterId, approvedBy } = standing;
@@ -52,14 +52,14 @@ export function verdictOn(standing: Standing, person: string): Verdict {
   };
 }
 
-/** To stop is always safe: who asked may withdraw, and who approved a level may think again. */
+/** Stopping is always safe: the requester may withdraw, and an approver of a level may change their mind. */
 export function mayReject(standing: Standing, person: string): boolean {
   const level = standing.levels[standing.approvedBy.length];
   if (person === standing.requesterId) return true;
   return level !== undefined && eligibleFor(standing, level).includes(person);
 }
 
-/** Who asked counts only as the one admin there is, and only for a level that nobody else could decide. */
+/** The requester counts only if they are the only admin, and only for a level that nobody else could decide. */
 function eligibleFor({ admins, managers, requesterId }: Standing, level: ApprovalLevel): string[] {
   const able = new Set(level === 'vault_manager' ? [...managers, ...admins] : admins);
   const isOnlyAdmin = admins.length === 1 && admins[0] === requesterId;
@@ -67,14 +67,14 @@ function eligibleFor({ admins, managers, requesterId }: Standing, level: Approva
   return able.size === 0 && isOnlyAdmin ? [requesterId] : [...able];
 }
 
-/** Whether each of these levels can be decided by somebody who has decided no other. */
+/** Whether each of these levels can be decided by a person who decides no other level. */
 function canFill(levels: readonly (readonly string[])[], used: readonly string[]): boolean {
   const [first, ...rest] = levels;
   if (first === undefined) return true;
   return first.some((id) => !used.includes(id) && canFill(rest, [...used, id]));
 }
 
-/** How many of the next levels are this person's or nobody's. */
+/** How many of the next levels only this person is left to decide. */
 function leftAlone(levels: readonly (readonly string[])[], person: string, approvedBy: readonly string[]): number {
   const isTheirs = (able: readonly string[]) =>
     able.includes(person) && able.every((id) => id === person || approvedBy.includes(id));

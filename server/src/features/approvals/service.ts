@@ -22,12 +22,12 @@ import * as store from './store.ts';
 import { callOf, openOrder, requesterNow, requesterOf } from './stored-request.ts';
 import { type Current, statusOf, toDetail, toWire } from './wire.ts';
 
-/** Approvals one request may look at to find those the caller may see. */
+/** Maximum approvals that one request may scan for those the caller may see. */
 const SCAN_MAX = 2000;
 const BATCH = 200;
 const APPROVALS: SearchedList = { name: 'approvals', form: idForm('approval') };
 
-/** A decision that may be made: for which levels it counts, and what follows from it. */
+/** A permitted decision: the levels it counts for, and what follows from it. */
 interface Accepted {
   approval: store.ApprovalFacts;
   decided: number;
@@ -90,7 +90,7 @@ export class Approvals {
     const whole = await this.#whole(ctx, approvalId);
     const { isComplete } = await this.#acceptUnlocked(ctx, whole);
     const shown = await this.#shown(ctx, whole);
-    // What is shown never changes while it waits, so it is compared once, before anything is locked.
+    // The shown request never changes while it is pending, so its digest is compared once, before any lock is taken.
     if (shown === null || digestOf(whole, shown) !== digest) throw notWhatWasSeen();
     ctx.describe({ digest });
     ctx.alongside.add(this.#acceptance(ctx, approvalId));
@@ -121,8 +121,8 @@ export class Approvals {
   }
 
   /**
-   * Carries out what was asked, inside the one change of this request: the approval is locked and asked about again, the operation done,
-   * the decision recorded, with an audit entry for each of the two. A kill at any instant leaves all of it or nothing.
+   * Executes the stored request inside this request's one transaction: the approval is locked and checked again, the operation executed and the
+   * decision stored, with an audit entry for each of the two. A kill at any instant leaves all of it or nothing.
    */
   async #complete(ctx: Context, row: store.ApprovalRow, shown: string, reason: string): Promise<ApprovalDetail> {
     const { kernel, tenantId } = ctx;
@@ -165,7 +165,7 @@ export class Approvals {
     return answer;
   }
 
-  /** It was approved, and cannot be: nothing of it remains but that. */
+  /** Stores that the request was approved and could not be executed. Nothing else of it remains. */
   async #fail(
     ctx: Context,
     operation: ApprovedRequest,
@@ -194,7 +194,7 @@ export class Approvals {
     });
   }
 
-  /** What the caller may not see does not exist. */
+  /** An approval that the caller may not see is reported as not found. */
   async #visible(ctx: Context, approvalId: string): Promise<store.ApprovalFacts> {
     ctx.resource = `approval/${approvalId}`;
     const isVisible = await sightOf(ctx, this.#ports);
@@ -216,7 +216,7 @@ export class Approvals {
     return row;
   }
 
-  /** Requests of 0.4 and before were stored without it: of those it is made from the request itself, while that is there. */
+  /** Requests of release 0.4 and before were stored without `shown`. It is derived from the sealed request while that exists. */
   async #shown(ctx: Context, row: store.ApprovalRow): Promise<string | null> {
     if (row.shown !== null || row.sealed_input === null) return row.shown;
     const request = shownRequest(this.#endpoint(row).declaration, await openOrder(ctx.kernel, row));
@@ -236,7 +236,7 @@ export class Approvals {
     return row;
   }
 
-  /** Without a lock the row may be older than its decisions: whoever seems not to be needed may only be late. */
+  /** Without a lock the row may be older than its decisions. A caller who seems ineligible may only be late, and then gets the outcome instead. */
   async #acceptUnlocked(ctx: Context, row: store.ApprovalRow): Promise<Accepted> {
     const { read } = ctx.database;
     try {
@@ -252,8 +252,8 @@ export class Approvals {
   }
 
   /**
-   * The same before the commit, if anybody's rights changed since the row was locked: once a revocation is answered, neither what the revoked
-   * asked for is carried out nor what they decided counts.
+   * Checks again before the commit if anybody's rights changed since the row was locked. Once a revocation has returned, the revoked person's request
+   * is no longer executed and their decision no longer counts.
    */
   #acceptance(ctx: Context, approvalId: string): Pick<Context, 'acceptAgain'> {
     return {
@@ -289,7 +289,7 @@ export class Approvals {
     return this.#detail(ctx, tx, row, shown);
   }
 
-  /** The digest is of what is stored, whichever of the names this caller may see. */
+  /** The digest covers the stored request, whichever of its names this caller may see. */
   async #detail(ctx: Context, db: Reader, row: store.ApprovalFacts, shown: string | null): Promise<ApprovalDetail> {
     const current = await this.#current(ctx, db, row);
     if (shown === null) return toDetail(current, null, null);
@@ -300,7 +300,10 @@ export class Approvals {
   }
 }
 
-/** Who asks and cannot read everything is told of the request, and not what the service looked up for it: who is in a group, what a policy says. */
+/**
+ * A requester who cannot read everything is shown their request, but not what the service looked up for it, such as group members or policy
+ * documents.
+ */
 function isAskerAlone({ principal }: Context, { requester_id }: store.ApprovalFacts): boolean {
   return requester_id === principal.id && !isAdminRole(principal.role) && principal.role !== 'auditor';
 }
@@ -340,7 +343,7 @@ function settled(ctx: Context, { isSelfApproved, isSingleApprover }: Accepted) {
   };
 }
 
-/** What will be no better when it is tried again. */
+/** Whether a retry would fail in the same way. */
 function isFinal(error: unknown): error is CofferError {
   if (!(error instanceof CofferError) || error instanceof RightsChanged) return false;
   return error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMIT_EXCEEDED';

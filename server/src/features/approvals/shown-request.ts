@@ -5,7 +5,7 @@ import { redacted } from '../../kernel/http/redaction.ts';
 import type { ApprovalRow } from './store.ts';
 import type { Order } from './stored-request.ts';
 
-/** What whoever decides is shown: the request, the names of what it names by id, and what will be different. */
+/** What an approver is shown: the request, the names behind its ids, and what would change. */
 export interface ShownRequest {
   method: string;
   path: string;
@@ -15,7 +15,7 @@ export interface ShownRequest {
   differences: Difference[];
 }
 
-/** As it is declared, without credentials; `body` was checked against its schema, so nothing in it is unknown. */
+/** Renders the request as declared, without credentials. `body` was validated against its schema, so nothing in it is unknown. */
 export function shownRequest(
   { method, path, body }: EndpointDeclaration,
   order: Pick<Order, 'url' | 'params' | 'body' | 'differences'>,
@@ -31,7 +31,7 @@ export function shownRequest(
 
 type Identity = Pick<ApprovalRow, 'approval_id' | 'kind' | 'operation' | 'resource' | 'requester_id'>;
 
-/** Names what was shown, of this approval and no other. Whoever approves sends it, and so says what they saw. */
+/** Identifies what was shown for this approval and no other. The approver sends it back and thereby states what they saw. */
 export function digestOf({ approval_id, kind, operation, resource, requester_id }: Identity, shown: string): string {
   return sha256(JSON.stringify([approval_id, kind, operation, resource, requester_id, shown])).toString('base64url');
 }

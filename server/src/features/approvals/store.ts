@@ -24,9 +24,9 @@ export interface ApprovalRow {
   requester_id: string;
   requester_name: string;
   requester_credential_id: string;
-  /** Keyed: an input may hold a password, which a plain digest would let who has the database guess. */
+  /** A keyed MAC, because an input may contain a password, which anyone with the database could guess from a plain digest. */
   input_mac: Uint8Array;
-  /** Null once it is decided: then nobody needs it any more. */
+  /** Null once the approval is decided, because nothing needs it any more. */
   sealed_input: Uint8Array | null;
   self_approved: number;
   /** Empty unless the status is failed. */
@@ -35,7 +35,7 @@ export interface ApprovalRow {
   created_at: number;
   expires_at: number;
   decided_at: number | null;
-  /** JSON, without credentials: what whoever decides is shown. Stays when the input is gone; null in rows of 0.4 and before. */
+  /** JSON without credentials, as it is shown to approvers. It stays when the input is deleted; null in rows of release 0.4 and before. */
   shown: string | null;
   /** 1 if one person decided more than one level. */
   single_approver: number | null;
@@ -43,13 +43,13 @@ export interface ApprovalRow {
   cancel_reason: CancelReason | null;
 }
 
-/** What lists and rules look at; the input is fetched only to carry it out. */
+/** The columns that lists and rules need. The input is loaded only to execute it. */
 export type ApprovalFacts = Omit<ApprovalRow, 'input_mac' | 'sealed_input' | 'shown'>;
 
 export interface DecisionRow {
   tenant_id: string;
   approval_id: string;
-  /** Which of the levels, counted from 0: each is decided once. */
+  /** Index of the level, from 0; each level is decided once. */
   level_index: number;
   level: ApprovalLevel;
   approver_id: string;
@@ -109,7 +109,7 @@ const FACTS = [
   'cancel_reason',
 ] as const satisfies readonly (keyof ApprovalFacts)[];
 
-/** Requests of a tenant take turns, so that none slips past the bound, and no two of the same kind past each other. */
+/** Makes concurrent requests of a tenant wait for each other, so that they cannot exceed the limit or store the same request twice. */
 export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
   await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId).forUpdate().execute();
 }
@@ -118,7 +118,7 @@ export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
   await APPROVALS.insert(tx, row);
 }
 
-/** The same input from the same person that still waits. */
+/** A pending request with the same input from the same requester. */
 export async function findSame(
   tx: Tx,
   { tenant_id, requester_id, input_mac }: Pick<ApprovalRow, 'tenant_id' | 'requester_id' | 'input_mac'>,
@@ -155,19 +155,19 @@ export async function countPending(tx: Tx, tenantId: string, requesterId: string
   };
 }
 
-/** With its input, which is there while it waits. */
+/** Includes the input, which exists while the approval is pending. */
 export async function findWhole(db: Reader, tenantId: string, approvalId: string): Promise<ApprovalRow | undefined> {
   const query = db.selectFrom('approvals').selectAll().where('tenant_id', '=', tenantId);
   return APPROVALS.checked(db, await query.where('approval_id', '=', approvalId).executeTakeFirst());
 }
 
-/** Whose it is: for an operator, who has only the id. */
+/** Finds the tenant for an operator, who has only the approval id. */
 export async function tenantOf(db: Reader, approvalId: string): Promise<string | undefined> {
   const query = db.selectFrom('approvals').select('tenant_id').where('approval_id', '=', approvalId);
   return (await query.executeTakeFirst())?.tenant_id;
 }
 
-/** Locked, so that of several decisions at once one is first and the others see what it decided. */
+/** Locks the row, so that of several concurrent decisions one is first and the others see it. */
 export async function lockApproval(tx: Tx, tenantId: string, approvalId: string): Promise<ApprovalFacts | undefined> {
   const [row] = await APPROVALS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, approval_id: approvalId }));
   return row;
@@ -192,7 +192,7 @@ export function approvalsBack(
   return query.execute();
 }
 
-/** Whatever the outcome, the input is deleted with it; what was shown stays. */
+/** The input is deleted whatever the outcome; `shown` stays. */
 export async function settle(
   tx: Tx,
   { tenant_id, approval_id }: Pick<ApprovalFacts, 'tenant_id' | 'approval_id'>,
@@ -216,7 +216,7 @@ export async function insertDecisions(tx: Tx, rows: DecisionRow[]): Promise<void
   await DECISIONS.insert(tx, ...rows);
 }
 
-/** Of one approval in the order of its levels, of several one after the other. */
+/** Ordered by approval, then by level. */
 export async function decisionsOn(
   db: Reader,
   tenantId: string,
@@ -234,7 +234,7 @@ export async function decisionsOn(
   return DECISIONS.checkedAll(db, rows);
 }
 
-/** Of every tenant: what the job has to end. */
+/** Overdue approvals of all tenants. */
 export function findOverdue(
   db: Reader,
   time: Cutoff,
@@ -250,7 +250,7 @@ export function findOverdue(
     .execute();
 }
 
-/** Of every tenant, in the order of their ids: what still waits, for the job that looks whether who asked may still ask. */
+/** Pending approvals of all tenants, ordered by id, for the job that checks whether each requester is still active. */
 export function pendingAfter(
   db: Reader,
   [tenantId, approvalId]: readonly [string, string],
@@ -272,7 +272,6 @@ export function pendingAfter(
     .execute();
 }
 
-/** What still waits of one requester. */
 export function pendingOf(db: Reader, tenantId: string, requesterId: string, limit: number): Promise<ApprovalFacts[]> {
   return db
     .selectFrom('approvals')

@@ -18,7 +18,7 @@ import type { ApprovalFacts, ApprovalRow } from './store.ts';
 export const PURPOSE = 'approvals';
 export const MAC_PURPOSE = 'approval-digests';
 
-/** A request as it was made: all that is needed to make it again. Kept sealed, since a body may hold a password. */
+/** A request as it was made, with everything needed to execute it later. It is stored sealed, since a body may contain a password. */
 export interface Order {
   operation: string;
   requester_id: string;
@@ -27,13 +27,13 @@ export interface Order {
   url: string;
   params: Readonly<Record<string, string>>;
   body?: unknown;
-  /** The only header that can say what is asked, where the endpoint declares it. */
+  /** The only header that can change what a request does, where the endpoint declares it. */
   if_match?: string | undefined;
-  /** From where, and whether with a second factor: what policies ask about the request, not about the person. */
+  /** Policy conditions that depend on the request rather than the person: the source address, and whether a second factor was fresh. */
   address: string;
   is_mfa_fresh: boolean;
   basis: Basis;
-  /** Not there in requests of 0.4 and before. */
+  /** Absent in requests of release 0.4 and before. */
   differences?: readonly Difference[];
 }
 
@@ -54,7 +54,10 @@ export function orderOf(ctx: Context, { basis = {}, differences = [] }: Proposal
   };
 }
 
-/** What makes two requests the same: neither the spelling of the path, nor where it came from, nor a header that says nothing here. */
+/**
+ * Two requests with the same MAC are the same request. It leaves out the spelling of the path, the source address and headers that the endpoint does
+ * not use.
+ */
 export function macOf(key: MacKey, { operation, params, url, body, if_match, basis }: Order): Buffer {
   const query = url.split('?', 2)[1] ?? '';
   const asked = [operation, params, query, body ?? null, if_match ?? null, basis];
@@ -70,14 +73,14 @@ export async function openOrder(kernel: Kernel, row: ApprovalRow): Promise<Order
   const at = { tenantId: row.tenant_id, ...place(row.approval_id) };
   const text = (await kernel.keyring.unseal(PURPOSE, at, row.sealed_input)).toString('utf8');
   const order = JSON.parse(text) as Order;
-  // The row's own columns can be edited by who writes to the database; what is sealed cannot.
+  // Anyone who can write to the database can edit the row's own columns, but not the sealed input.
   if (order.operation !== row.operation || order.requester_id !== row.requester_id) {
     throw new Error('an approval does not say what was sealed with it');
   }
   return order;
 }
 
-/** The call as it was, in the request that now carries it out. */
+/** The original call, with the id of the request that now executes it. */
 export function callOf(order: Order, method: string, requestId: string): Call {
   return {
     requestId,
@@ -91,20 +94,20 @@ export function callOf(order: Order, method: string, requestId: string): Call {
   };
 }
 
-/** Everybody else who can ask is an AppConnection, known by its client id. */
+/** Every other requester is an AppConnection, identified by its client id. */
 export function isPerson({ requester_id }: Pick<ApprovalFacts, 'requester_id'>): boolean {
   return requester_id.startsWith('user_');
 }
 
-/** Who asked, as the log names them. */
+/** The requester as the audit log names them. */
 export function requesterOf(row: ApprovalFacts): Actor {
   const { requester_id: id, requester_name: name, requester_credential_id: key } = row;
   return { kind: isPerson(row) ? 'user' : 'app_connection', id, name, key };
 }
 
 /**
- * Who asked, with the rights they have now. The ceilings of the token they used were asked when they asked; a token is not needed any
- * more, and may be long gone.
+ * The requester with their current rights. The ceilings of their token were checked when the request was made; the token is no longer needed and may
+ * no longer exist.
  */
 export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Order, db: Reader): Promise<Principal> {
   if (!isPerson(row)) return connectionNow(row, order, db);
@@ -123,7 +126,7 @@ export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Orde
   });
 }
 
-/** What its address and vaults allow it is asked again: those belong to the connection, not to the credential it used. */
+/** The connection's addresses and vaults are checked again, because they belong to the connection and not to the credential it used. */
 async function connectionNow(row: ApprovalRow, order: Order, db: Reader): Promise<Principal> {
   const connection = await findByClient(db, row.tenant_id, order.requester_id);
   if (connection === undefined) throw requesterGone();

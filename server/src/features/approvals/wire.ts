@@ -4,7 +4,7 @@ import type { Approval, ApprovalDetail } from './contract.ts';
 import { digestOf, type ShownRequest } from './shown-request.ts';
 import type { ApprovalFacts, DecisionRow } from './store.ts';
 
-/** An approval as it is at this moment: its time may be over, or who asked may be gone, before a job has written that down. */
+/** An approval at this moment: it may have expired, or its requester may have lost access, before a job has stored that. */
 export interface Current {
   row: ApprovalFacts;
   decisions: readonly DecisionRow[];
@@ -40,7 +40,7 @@ export function toWire(current: Current): Approval {
   };
 }
 
-/** With what whoever decides must have seen; of what was decided under 0.4 and before, nothing of it is left. */
+/** Includes the request that approvers must have seen. It is null for approvals that were decided under release 0.4 and before. */
 export function toDetail(current: Current, shown: string | null, request: ShownRequest | null): ApprovalDetail {
   return { ...toWire(current), request, digest: shown === null ? null : digestOf(current.row, shown) };
 }

@@ -1,6 +1,5 @@
 import { type Evidence, type Finding, fatal, remark, type Validation } from './format.ts';
 
-/** What the caller relies on. */
 export interface Expectations {
   nonce: Uint8Array | null;
   userData: Uint8Array | null;
@@ -10,11 +9,11 @@ export interface Expectations {
 
 export interface Assessment extends Omit<Validation, 'findings'> {
   isVerified: boolean;
-  /** What speaks against it first. */
+  /** Fatal findings come first. */
   findings: readonly Finding[];
 }
 
-/** Holds what a document says against what is expected of it. `more` is what was found out elsewhere. */
+/** Compares what a document says with what the caller expects. `more` holds findings made elsewhere. */
 export async function assess(
   evidence: Evidence,
   expected: Expectations,
@@ -50,7 +49,7 @@ function mismatches(evidence: Evidence, { nonce, userData, measurements, claims 
   return findings;
 }
 
-/** What was not asked was not checked: whoever forgot to ask should hear of it. */
+/** Expectations that the caller left out were not checked, so the response mentions them. */
 function omissions({ nonce, measurements }: Expectations): Finding[] {
   const findings: Finding[] = [];
   if (nonce === null) {

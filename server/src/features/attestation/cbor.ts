@@ -1,16 +1,16 @@
 import { MalformedDocument } from './format.ts';
 
 /**
- * The part of CBOR (RFC 8949) that COSE and Nitro documents use, with one spelling for each value. cbor-x keeps the last of two equal keys,
- * takes indefinite and needlessly long lengths and gives meaning to any tag: two readers could then see two documents under one
- * signature. Here all of that is refused, and every length is held against what is left before anything is made of it.
+ * The part of CBOR (RFC 8949) that COSE and Nitro documents use, with one spelling for each value. cbor-x keeps the last of two equal keys, accepts
+ * indefinite and needlessly long lengths and interprets any tag, so two readers could see two documents under one signature. All of that is refused
+ * here, and every length is compared with the remaining bytes before anything is allocated.
  */
 
 export type CborValue = number | string | boolean | null | Uint8Array | readonly CborValue[] | CborMap;
 export type CborMap = ReadonlyMap<number | string, CborValue>;
 
 const DEPTH_MAX = 8;
-/** Values in one document, keys included. */
+/** Maximum values in one document, keys included. */
 const VALUES_MAX = 512;
 const MAJOR = { unsigned: 0, negative: 1, bytes: 2, text: 3, array: 4, map: 5, tag: 6, simple: 7 } as const;
 const SIMPLE = new Map<number, boolean | null>([
@@ -19,7 +19,7 @@ const SIMPLE = new Map<number, boolean | null>([
   [22, null],
 ]);
 
-/** One value and nothing after it. The given tag, and no other, may stand before it, and nowhere else. */
+/** Decodes one value and nothing after it. Only the given tag is accepted, and only before the outermost value. */
 export function decodeCbor(bytes: Uint8Array, optionalTag: number | null = null): CborValue {
   const decoder = new Decoder(bytes);
   if (optionalTag !== null) decoder.skipTag(optionalTag);
@@ -74,12 +74,12 @@ class Decoder {
     const major = initial >> 5;
     const info = initial & 0x1f;
     if (info < 24) return { major, argument: info };
-    // RFC 8949, 3.2: 31 begins an indefinite length; 28 to 30 mean nothing yet. In major type 7 the longer forms are floats.
+    // RFC 8949, 3.2: 31 begins an indefinite length; 28 to 30 are unassigned. In major type 7 the longer forms are floats.
     if (info > 27 || major === MAJOR.simple)
       throw new MalformedDocument('has CBOR of a kind that does not belong here');
     const length = 1 << (info - 24);
     const argument = this.#unsigned(length);
-    // RFC 8949, 4.1: as short as it can be.
+    // RFC 8949, 4.1: an argument must be encoded as short as possible.
     if (argument < (length === 1 ? 24 : 2 ** (length * 4)))
       throw new MalformedDocument('spells a CBOR number too long');
     return { major, argument };
@@ -127,7 +127,7 @@ class Decoder {
     return map;
   }
 
-  /** Each value takes a byte at least: a count beyond what is left would make us allocate for nothing. */
+  /** Each value takes at least one byte, so a count beyond the remaining bytes would only make us allocate for nothing. */
   #refuseImpossible(values: number): void {
     if (values > this.left || values > VALUES_MAX)
       throw new MalformedDocument('counts more CBOR values than it can hold');
@@ -140,7 +140,7 @@ function simple(argument: number): boolean | null {
   return value;
 }
 
-/** RFC 9052, 4.4: what the signature of a COSE_Sign1 is over, here without external data. */
+/** RFC 9052, 4.4: the bytes that the signature of a COSE_Sign1 covers, here without external data. */
 export function signedBytes(protectedHeader: Uint8Array, payload: Uint8Array): Buffer {
   const context = Buffer.from('Signature1', 'utf8');
   return Buffer.concat([

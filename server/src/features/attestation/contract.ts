@@ -6,9 +6,9 @@ import { object, objectWithExamples, oneOf, timestampText } from '../../kernel/w
 export const FORMAT_NAMES = ['aws-nitro-cose-sign1', 'sgx-dcap-quote-v3', 'amd-sev-snp-report'] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
-/** Real documents have up to some 6 KiB. */
+/** Real documents are up to some 6 KiB. */
 export const DOCUMENT_BYTES_MAX = 32 * 1024;
-/** As much as a Nitro document can carry. */
+/** The maximum that a Nitro document can carry. */
 export const CARRIED_BYTES_MAX = 512;
 const EXPECTED_CLAIMS_MAX = 32;
 const BASE64 = '^[A-Za-z0-9+/]+={0,2}$';

@@ -1,6 +1,6 @@
 import { isZero, MalformedDocument } from './format.ts';
 
-/** Reads a structure of little-endian fields from front to back. Every length is held against what is left before anything is read. */
+/** Reads a structure of little-endian fields from front to back. Every length is compared with the remaining bytes before anything is read. */
 export class Fields {
   readonly #bytes: Buffer;
   #at = 0;
@@ -14,7 +14,7 @@ export class Fields {
     return this.#bytes.length - this.#at;
   }
 
-  /** Whether all that was skipped as reserved is zero, as it must be until a later version gives it a meaning. */
+  /** Whether all reserved bytes were zero, as they must be until a later version gives them a meaning. */
   get areReservedZero(): boolean {
     return this.#areReservedZero;
   }
@@ -58,12 +58,12 @@ export function bit(value: bigint, at: number): boolean {
   return ((value >> BigInt(at)) & 1n) === 1n;
 }
 
-/** Sixteen digits, as such words are written in their specifications. */
+/** Formats a word with sixteen digits, as the specifications do. */
 export function word(value: bigint): string {
   return `0x${value.toString(16).padStart(16, '0')}`;
 }
 
-/** Bits of a word, by the names they have. */
+/** The named bits of a word. */
 export function flagsOf<const B extends Record<string, number>>(value: bigint, bits: B): Record<keyof B, boolean> {
   const named = Object.entries(bits).map(([name, at]) => [name, bit(value, at)]);
   return Object.fromEntries(named) as Record<keyof B, boolean>;

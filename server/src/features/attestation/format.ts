@@ -1,9 +1,9 @@
-/** A document that is not of the form it should have. The message follows a JSON pointer and never repeats what the document holds. */
+/** A document that is malformed. The message follows a JSON pointer and never repeats contents of the document. */
 export class MalformedDocument extends Error {
   override readonly name = 'MalformedDocument';
 }
 
-/** Something about a document that whoever relies on it must know. What is `fatal` keeps it from being verified. */
+/** Something that anyone who relies on the document must know. A fatal finding keeps the document from being verified. */
 export interface Finding {
   readonly code: string;
   readonly message: string;
@@ -19,16 +19,16 @@ export function remark(code: string, message: string): Finding {
 }
 
 export interface Validation {
-  /** Whether the maker named by the format signed exactly this, with certificates that are valid now. */
+  /** Whether the vendor of the format signed exactly this document, with certificates that are valid now. */
   readonly isSignatureValid: boolean;
-  /** Whether the maker signed exactly this, and only with certificates that have ended since. */
+  /** Whether the vendor signed exactly this document, with certificates that have only expired since. */
   readonly isExpired: boolean;
-  /** Whether those certificates were valid at the time that the document says it was made. */
+  /** Whether those certificates were valid at the time at which the document says it was made. */
   readonly wasSignatureValid: boolean;
   readonly findings: readonly Finding[];
 }
 
-/** What a document says, whether or not it is true. */
+/** What a document claims, whether or not it is true. */
 export interface Evidence {
   /** Digests of what runs, in hexadecimal. */
   readonly measurements: Readonly<Record<string, string>>;
@@ -43,14 +43,14 @@ export interface AttestationFormat {
   read(document: Uint8Array): Evidence;
 }
 
-/** For makers whose signatures are not checked here: they count as unsigned, however good they look. */
+/** For vendors whose signatures are not checked here: their documents count as unsigned, however good they look. */
 export function unchecked(findings: readonly Finding[]): () => Promise<Validation> {
   const message = 'Signatures of this format are not checked here: what the document says is not proven.';
   const all = [fatal('signature_not_validated', message), ...findings];
   return async () => ({ isSignatureValid: false, isExpired: false, wasSignatureValid: false, findings: all });
 }
 
-/** A field of fixed length that callers fill from the left. */
+/** Whether a field of fixed length holds this data, followed by zeros. */
 export function isPadded(field: Uint8Array, data: Uint8Array): boolean {
   if (data.length === 0 || data.length > field.length) return false;
   return Buffer.from(field.buffer, field.byteOffset, data.length).equals(data) && isZero(field.subarray(data.length));

@@ -18,7 +18,7 @@ export function attestationFeature(kernel: Kernel): Feature {
       {
         name: 'forget-expired-attestation-nonces',
         intervalMs: HOUR_MS,
-        // They live for minutes, and one that is gone is refused, never taken twice.
+        // Nonces live for minutes, and a deleted one is refused, never accepted twice.
         removes: { secondLookMs: SECOND_LOOK_MS, share: null },
         run: (_, cutoff) => kernel.database.transaction((tx) => deleteExpired(tx, cutoff)),
       },

@@ -6,32 +6,32 @@ import { type Finding, fatal } from './format.ts';
 
 const CURVE = 'secp384r1';
 
-/** Reading a certificate costs more than checking its signature, and all enclaves of a region share their authorities. */
+/** Parsing a certificate costs more than checking its signature, and all enclaves of a region share their authorities. */
 const authorities = new BoundedCache<string, Parsed>({ bytesMax: 8 * 1024 * 1024, bytesOf: () => 4 * KEY_PAIR_BYTES });
 
 function readAuthority(der: Uint8Array): Parsed | null {
   const key = sha256(der).toString('latin1');
   const known = authorities.get(key);
   if (known !== undefined) return known;
-  // A copy: the bytes given are part of a whole request.
+  // The bytes are copied, because they are a view of a whole request that the cache would otherwise keep in memory.
   const parsed = parseCertificate(Buffer.from(der));
   if (parsed !== null) authorities.set(key, parsed);
   return parsed;
 }
 
 export interface ChainVerdict {
-  /** The key that the leaf certifies; null if nothing at all vouches for it. */
+  /** The key that the leaf certifies; null if the chain does not vouch for it. */
   readonly key: KeyObject | null;
   readonly findings: readonly Finding[];
-  /** Whether only time speaks against the chain now. */
+  /** Whether the chain is valid except that a certificate has expired. */
   readonly isExpired: boolean;
-  /** Whether every certificate was valid then. */
+  /** Whether every certificate was valid at that time. */
   isValidAt(time: number): boolean;
 }
 
 /**
- * From the pinned root through the bundle, in the order given, to the leaf: AWS Nitro Enclaves, attestation process, 3.2.3, and RFC 5280, 6.
- * A bundle is a path, not a heap to search in: whatever does not issue the next is an error.
+ * Verifies the chain from the pinned root through the bundle, in the order given, to the leaf: AWS Nitro Enclaves, attestation process, 3.2.3, and
+ * RFC 5280, 6. The bundle must be a path in order, not a set to search: a certificate that did not issue the next one is an error.
  */
 export function verifyNitroChain(
   leafDer: Uint8Array,
@@ -71,13 +71,13 @@ function problemOf(certificate: Parsed, chain: readonly Parsed[], at: number): s
   if (certificate.isCa === isLeaf) return isLeaf ? 'the leaf is an authority' : 'it is no authority';
   const needed = isLeaf ? KeyUsageFlags.digitalSignature : KeyUsageFlags.keyCertSign;
   if (((certificate.keyUsage ?? 0) & needed) === 0) return 'its key may not sign what it signed';
-  // Authorities between it and the leaf.
+  // The number of authorities between it and the leaf.
   const below = chain.length - 2 - at;
   if (certificate.pathLength !== null && below > certificate.pathLength) return 'too many authorities follow it';
-  // AWS constrains no names; what did could not be held against common names, so it is not for this.
+  // AWS constrains no names. Name constraints could not be applied to common names, so a certificate that has some is refused.
   if (certificate.nameConstraints !== null) return 'it constrains names';
   const issuer = chain[at - 1];
-  // The root is known by its fingerprint; that it signed itself would prove nothing more.
+  // The root is identified by its fingerprint; checking that it signed itself would prove nothing more.
   if (issuer === undefined) return null;
   if (certificate.hasWeakSignature) return 'the signature on it is of a weak kind';
   if (!certificate.native.checkIssued(issuer.native)) return 'the one before it is not its issuer';

@@ -1,12 +1,12 @@
 import { type CborMap, type CborValue, decodeCbor } from './cbor.ts';
 import { MalformedDocument } from './format.ts';
 
-/** AWS Nitro Enclaves, attestation process, 3.1: bounds of the fields. */
+/** AWS Nitro Enclaves, attestation process, 3.1: limits of the fields. */
 const CERTIFICATE_BYTES_MAX = 1024;
 const PUBLIC_KEY_BYTES_MAX = 1024;
 const FREE_BYTES_MAX = 512;
 const MODULE_ID_LENGTH_MAX = 256;
-/** AWS gives none; real bundles have four. */
+/** AWS specifies no limit; real bundles have four. */
 const BUNDLE_MAX = 8;
 const PCR_MAX = 31;
 const PCR_BYTES = [32, 48, 64];
@@ -25,7 +25,7 @@ export interface NitroDocument {
   readonly moduleId: string;
   readonly digest: string;
   readonly timestamp: number;
-  /** By index, in its order. */
+  /** Sorted by index. */
   readonly pcrs: ReadonlyMap<number, Uint8Array>;
   readonly certificate: Uint8Array;
   /** Root first. */
@@ -33,7 +33,7 @@ export interface NitroDocument {
   readonly publicKey: Uint8Array | null;
   readonly userData: Uint8Array | null;
   readonly nonce: Uint8Array | null;
-  /** Fields that were not known when this was written. They are signed with the rest and mean nothing here. */
+  /** How many fields were not known when this was written. They are signed with the rest and ignored here. */
   readonly unknownFields: number;
 }
 
@@ -107,7 +107,7 @@ function bundleOf(value: CborValue | undefined): Uint8Array[] {
   return value.map((one: CborValue) => boundedBytes('a certificate of cabundle', one, 1, CERTIFICATE_BYTES_MAX));
 }
 
-/** Real documents have null for what is absent. */
+/** Real documents contain null for absent fields. */
 function optionalBytes(name: string, value: CborValue | undefined, min: number, max: number): Uint8Array | null {
   return value === undefined || value === null ? null : boundedBytes(name, value, min, max);
 }

@@ -6,12 +6,12 @@ import { type AttestationFormat, type Evidence, type Finding, fatal, isZero, rem
 import { verifyNitroChain } from './nitro-chain.ts';
 import { type CoseSign1, type NitroDocument, readCoseSign1, readNitroDocument } from './nitro-document.ts';
 
-/** SHA-256 of the root certificate of AWS Nitro Enclaves, whole, as AWS publishes it. */
+/** SHA-256 of the complete root certificate of AWS Nitro Enclaves, as AWS publishes it. */
 const AWS_ROOT = '641a0321a3e244efe456463195d606317ed7cdcc3c1756e09893f3c68f79bb5b';
 const COSE_ALG = 1;
 const COSE_ES384 = -35;
 const SIGNATURE_BYTES = 96;
-/** In debug mode these are all zero: they stand for the image, the kernel and the application. */
+/** The digests of the image, the kernel and the application. In debug mode they are all zero. */
 const IMAGE_PCRS = [0, 1, 2];
 /** How far ahead of ours an enclave's clock may be. */
 const CLOCK_SKEW_MS = 5 * MINUTE_MS;
@@ -24,7 +24,7 @@ const verifyAside = promisify(verify) as (
   signature: Uint8Array,
 ) => Promise<boolean>;
 
-/** AWS Nitro Enclaves: a COSE_Sign1, by a key that a chain up to AWS's root certifies. Only tests have another root. */
+/** AWS Nitro Enclaves: a COSE_Sign1 by a key that is certified by a chain up to the root of AWS. Only tests use another root. */
 export function nitroFormat(rootFingerprint = AWS_ROOT): AttestationFormat {
   return {
     read(bytes) {
@@ -73,7 +73,10 @@ function claimsOf({ moduleId, digest, timestamp: at, publicKey, userData, nonce 
   };
 }
 
-/** The algorithm is what the signature itself covers, and nothing beside it: no reader can be led to another key or algorithm. */
+/**
+ * The algorithm is taken from the protected header, which the signature covers, and nothing else is allowed beside it, so that no reader can be led
+ * to another key or algorithm.
+ */
 function headerFindings({ protectedHeader, unprotectedHeader }: CoseSign1): Finding[] {
   const findings: Finding[] = [];
   if (protectedHeader.size !== 1 || protectedHeader.get(COSE_ALG) !== COSE_ES384) {
@@ -85,7 +88,7 @@ function headerFindings({ protectedHeader, unprotectedHeader }: CoseSign1): Find
   return findings;
 }
 
-/** RFC 9053, 2.1: r and s of 48 bytes each. In a thread of the pool: the service goes on meanwhile. */
+/** RFC 9053, 2.1: r and s have 48 bytes each. The check runs in the thread pool, so it does not block the event loop. */
 async function isSignedBy(key: KeyObject, { protectedBytes, payload, signature }: CoseSign1): Promise<boolean> {
   if (signature.length !== SIGNATURE_BYTES) return false;
   const data = signedBytes(protectedBytes, payload);

@@ -7,13 +7,13 @@ import { type Finding, fatal } from './format.ts';
 import * as store from './store.ts';
 
 /**
- * By this a nonce of ours is known for one also when it is used up and forgotten: it must never pass for one that the caller made. Short
- * enough, together with the rest, for the report data of SGX and SEV-SNP.
+ * This prefix identifies a nonce of ours even after it was used and deleted: it must never pass for one that the caller made. With the random bytes
+ * it is short enough for the report data of SGX and SEV-SNP.
  */
 const MARK = Buffer.from('cvnonce1', 'ascii');
 const RANDOM_BYTES = 24;
 const LIFE_MS = 10 * MINUTE_MS;
-/** Of one tenant, at a time. */
+/** Maximum unused nonces per tenant. */
 const WAITING_MAX = 10_000;
 
 export async function issueNonce(tx: Tx, tenantId: string, now: number) {
@@ -32,7 +32,7 @@ export function isOurs(nonce: Uint8Array | null): nonce is Uint8Array {
   return nonce !== null && MARK.equals(nonce.subarray(0, MARK.length));
 }
 
-/** The database lets one of several at once have it. */
+/** The nonce is deleted atomically, so of several concurrent requests only one can use it. */
 export async function useNonce(tx: Tx, tenantId: string, nonce: Uint8Array, now: number): Promise<Finding[]> {
   if (await store.takeNonce(tx, tenantId, hashOf(nonce), now)) return [];
   return [fatal('nonce_not_current', 'The nonce was used, has expired or was never given out to you.')];

@@ -37,7 +37,7 @@ export async function verify(ctx: Context, body: Body<typeof verifyAttestation>)
   const evidence = readDocument(FORMATS[format], document);
   const { nonce } = expected;
   if (!isOurs(nonce)) return answerOf(ctx, format, evidence, await assess(evidence, expected, ctx.now));
-  // Signatures are checked before the transaction begins: nothing else should wait for them.
+  // The signature is checked before the transaction begins, so that nothing else waits for it.
   const { validate } = evidence;
   const validation = await validate(ctx.now);
   const validated = { ...evidence, validate: async () => validation };
@@ -47,7 +47,7 @@ export async function verify(ctx: Context, body: Body<typeof verifyAttestation>)
   });
 }
 
-/** The log says how it ended and why, in words of ours: nothing that the document or the caller said. */
+/** The audit log gets the outcome and our own codes, never anything that the document or the caller sent. */
 function answerOf(ctx: Context, format: FormatName, evidence: Evidence, assessment: Assessment) {
   const { isSignatureValid: signature_validated, isVerified: verified, findings } = assessment;
   const { isExpired: expired, wasSignatureValid: signature_valid_at_document_time } = assessment;
@@ -85,7 +85,7 @@ function expectationsOf({ nonce, expected = {} }: Body<typeof verifyAttestation>
   };
 }
 
-/** One spelling for the same bytes. */
+/** Accepts only one base64 spelling for the same bytes. */
 function bytesOf(pointer: string, text: string, bytesMax: number): Buffer {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') !== text) throw invalidField(pointer, 'must be base64 with padding');

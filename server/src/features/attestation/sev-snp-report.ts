@@ -13,7 +13,7 @@ import {
 const REPORT_BYTES = 0x4a0;
 const VERSION_MIN = 2;
 const VERSION_MAX = 5;
-/** From here on the report says which processor made it. */
+/** From this version on the report names the processor that made it. */
 const VERSION_WITH_CPUID = 3;
 const VERSION_WITH_MITIGATIONS = 5;
 const TURIN_FAMILY = 0x1a;
@@ -29,7 +29,7 @@ const POLICY_BITS = {
   ciphertext_hiding: 24,
   page_swap_disable: 25,
 };
-/** Must be one in every policy. */
+/** This bit must be one in every policy. */
 const POLICY_RESERVED_BIT = 17;
 const PLATFORM_BITS = {
   smt_en: 0,
@@ -42,7 +42,7 @@ const PLATFORM_BITS = {
 };
 const SIGNING_KEYS: Readonly<Record<number, string>> = { 0: 'vcek', 1: 'vlek', 7: 'none' };
 
-/** AMD SEV-SNP attestation reports. Read whole; the signature is not checked. */
+/** AMD SEV-SNP attestation reports. They are parsed completely, but the signature is not checked. */
 export const sevSnpReportFormat: AttestationFormat = {
   read(bytes) {
     if (bytes.length !== REPORT_BYTES)
@@ -173,7 +173,7 @@ function readMitigations(fields: Fields, version: number) {
   };
 }
 
-/** TCB_VERSION: one byte for each part, which from the Turin family on stand in other places. */
+/** TCB_VERSION: one byte for each part. From the Turin family on, the parts are at other offsets. */
 function tcbOf(value: bigint, isTurin: boolean) {
   const byte = (at: number) => Number((value >> BigInt(8 * at)) & 0xffn);
   const microcode = byte(7);

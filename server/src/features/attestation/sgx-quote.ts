@@ -26,7 +26,10 @@ const CERTIFICATION_TYPES: Readonly<Record<number, string>> = {
 const PCK_CHAIN = 5;
 const PEM_BEGIN = '-----BEGIN CERTIFICATE-----';
 
-/** Intel SGX DCAP quotes of version 3, signed by an ECDSA P-256 key of the quoting enclave. Read whole; the signatures are not checked. */
+/**
+ * Intel SGX DCAP quotes of version 3, signed by an ECDSA P-256 key of the quoting enclave. They are parsed completely, but the signatures are not
+ * checked.
+ */
 export const sgxQuoteFormat: AttestationFormat = {
   read(bytes) {
     const fields = new Fields(bytes);

@@ -7,7 +7,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** A nonce that was given out and not used yet. */
+/** A nonce that was issued and not used yet. */
 export interface AttestationNonceRow {
   tenant_id: string;
   nonce_hash: string;
@@ -18,7 +18,7 @@ export async function insertNonce(tx: Tx, row: AttestationNonceRow): Promise<voi
   await tx.insertInto('attestation_nonces').values(row).execute();
 }
 
-/** How many wait; beyond `max` it does not matter. */
+/** Counts unused nonces, up to `max`. */
 export async function countNonces(tx: Tx, tenantId: string, now: number, max: number): Promise<number> {
   const rows = await tx
     .selectFrom((eb) =>
@@ -35,7 +35,7 @@ export async function countNonces(tx: Tx, tenantId: string, now: number, max: nu
   return Number(rows.n);
 }
 
-/** Whether it was there to be used; it is gone then. */
+/** Deletes the nonce and returns whether it existed. */
 export async function takeNonce(tx: Tx, tenantId: string, nonceHash: string, now: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('attestation_nonces')

@@ -12,7 +12,7 @@ import * as store from './store.ts';
 
 const TENANTS_AT_ONCE = 100;
 const PAGE = 64;
-/** Other nodes sign too, and what they signed is written here as well. */
+/** The timer also picks up checkpoints that other nodes signed, which are written here too. */
 const INTERVAL_MS = 10 * MINUTE_MS;
 const RETRY_MS = MINUTE_MS;
 const KNOWN_BOUNDS = { bytesMax: 4 * 1024 * 1024, bytesOf: () => 400 };
@@ -24,19 +24,19 @@ const FORGED =
   'Somebody changed audit_checkpoints in the database. Ask for GET /v1/audit/verify with a token of that tenant, and hold an export against the files that were written before.';
 
 /**
- * Writes each checkpoint into a folder, as a file of its own, so that it is not only in the database that it vouches for. A file is never written over:
- * its name has the number and the hash, so two histories leave two files. Nothing waits for it.
+ * Writes each checkpoint to its own file in a folder, so that it does not exist only in the database it vouches for. A file is never overwritten: its
+ * name contains the checkpoint number and hash, so two diverging histories leave two files. No request or job waits for it.
  */
 export class CheckpointFiles {
   readonly #kernel: Kernel;
   readonly #keys: PqcKeys;
   readonly #folder: string;
-  /** The newest file of each tenant that is known to be there, with all before it. */
+  /** The file name of the newest checkpoint known to be written for each tenant; all earlier ones are written too. */
   readonly #written = new BoundedCache<string, string>(KNOWN_BOUNDS);
   readonly #runs = new SharedRun(() => this.#run());
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
-  /** Said once for each change. */
+  /** Failure and recovery are each logged once, when this flag changes. */
   #isFailing = false;
 
   constructor(kernel: Kernel, keys: PqcKeys, folder: string) {
@@ -46,7 +46,7 @@ export class CheckpointFiles {
     this.#runIn(0);
   }
 
-  /** Call it when something was signed. */
+  /** Call this after a checkpoint was signed. */
   wake(): void {
     void this.#runs.run();
   }
@@ -63,7 +63,7 @@ export class CheckpointFiles {
     this.#timer = setTimeout(() => void this.#runs.run(), ms).unref();
   }
 
-  /** Never fails: what cannot be written now is written later. */
+  /** Never rejects: a failed write is logged and retried later. */
   async #run(): Promise<void> {
     if (this.#isStopped) return;
     const { log, metrics } = this.#kernel;
@@ -92,7 +92,7 @@ export class CheckpointFiles {
     }
   }
 
-  /** In the order of their numbers: so where one is there, those before it are. */
+  /** Checkpoints are written in ascending order, so an existing file implies that all earlier ones exist. */
   async #writeTenant(tenantId: string, keys: ReadonlyMap<string, CheckpointKey>): Promise<void> {
     const { read } = this.#kernel.database;
     const newest = await store.newestCheckpoint(read, tenantId);
@@ -122,7 +122,7 @@ export class CheckpointFiles {
     }
   }
 
-  /** One that the service did not sign does not get among those that vouch for the log. */
+  /** A checkpoint that the service did not sign is logged and not written, so that the folder holds only genuine ones. */
   async #write(row: store.CheckpointRow, keys: ReadonlyMap<string, CheckpointKey>): Promise<void> {
     const key = keys.get(row.key_id);
     const problem = await signatureProblem(this.#keys, row);
@@ -150,7 +150,7 @@ async function exists(file: string): Promise<boolean> {
   }
 }
 
-/** Whole or not at all, also after a power cut. Nodes may share the folder, so each has a name of its own for what is unfinished. */
+/** Writes the file atomically, also across a power cut. Nodes may share the folder, so each uses a temporary file name of its own. */
 async function writeDurably(folder: string, name: string, text: string, nodeId: string): Promise<void> {
   const unfinished = join(folder, `.${name}.${nodeId}.tmp`);
   try {

@@ -5,7 +5,7 @@ import type { CheckpointKey } from './checkpoint.ts';
 import type { Checkpoint, CheckpointKey as WireKey } from './contract.ts';
 import type { CheckpointRow } from './store.ts';
 
-/** Checkpoints and their keys as callers see them, in answers and in files. */
+/** Serializes checkpoints and their keys, for responses and for files. */
 
 export function checkpointToWire(row: CheckpointRow): Checkpoint {
   const { tenant_id, checkpoint_no, seq, hash, signed_at, key_id, signature } = row;

@@ -13,29 +13,29 @@ import {
 } from '../pqc/index.ts';
 import type { CheckpointRow } from './store.ts';
 
-/** A signature of a checkpoint is one of nothing else, whatever the same key might ever sign. */
+/** The context makes a checkpoint signature valid for nothing else, whatever the same key might ever sign. */
 const CONTEXT = Buffer.from('coffer-audit-checkpoint-v1', 'ascii');
 const KEY_CONTEXT = Buffer.from('coffer-audit-key-v1', 'ascii');
-/** One is made in a year. */
+/** One version is created per year. */
 const VERSIONS_MAX = 100;
 
 export type Unsigned = Omit<CheckpointRow, 'key_id' | 'signature'>;
 
 /**
- * What is signed: lines of fixed meaning, none of which can hold a line break. It never changes, since checkpoints are kept outside the service, and
- * `coffer-verify` has it written down once more.
+ * The text that is signed: lines of fixed meaning, none of which can contain a line break. It must never change, since checkpoints are stored outside
+ * the service and `coffer-verify` has its own copy of this format.
  */
 export function checkpointText({ tenant_id, checkpoint_no, seq, hash, signed_at }: Unsigned): string {
   return ['coffer audit checkpoint v1', tenant_id, checkpoint_no, seq, hexOf(hash), signed_at].join('\n');
 }
 
-/** With the key of the installation, which signs nothing else (docs/decisions/0016). */
+/** Signs with the installation's key, which otherwise signs only its own successor (docs/decisions/0016-audit-checkpoints.md). */
 export async function signCheckpoint(keys: PqcKeys, unsigned: Unsigned): Promise<CheckpointRow> {
   const { keyId, privateKey } = await keys.newest(SYSTEM_TENANT, SIGNATURE_ALGORITHM);
   return { ...unsigned, key_id: keyId, signature: await signDigest(privateKey, digestOf(unsigned), CONTEXT) };
 }
 
-/** Why the signature does not hold, or null. */
+/** Returns why the signature is invalid, or null. */
 export async function signatureProblem(keys: PqcKeys, row: CheckpointRow): Promise<string | null> {
   const name = `checkpoint ${row.checkpoint_no}`;
   const bytes = await publicKeyOf(keys, row.key_id);
@@ -47,7 +47,7 @@ export async function signatureProblem(keys: PqcKeys, row: CheckpointRow): Promi
   return `the signature of ${name} does not hold (${failed})`;
 }
 
-/** A key that signs checkpoints, with the word of the one before it that it is its successor. */
+/** A key that signs checkpoints, with its predecessor's signature over its id. */
 export interface CheckpointKey {
   keyId: string;
   publicKey: Buffer;
@@ -56,8 +56,8 @@ export interface CheckpointKey {
 }
 
 /**
- * Every version of the key, newest first. Who noted the id of one of them follows from there to those that came after, and need not
- * note a new one each year.
+ * Returns every version of the key, newest first. Anyone who pinned the id of one version can follow the endorsements to the later ones, and need not
+ * pin a new id each year.
  */
 export async function checkpointKeys(keys: PqcKeys): Promise<CheckpointKey[]> {
   await settleSuccession(keys);
@@ -69,8 +69,8 @@ export async function checkpointKeys(keys: PqcKeys): Promise<CheckpointKey[]> {
 }
 
 /**
- * Each key vouches for the one after it, once, and its private half is destroyed with that: who gets hold of it later can neither sign old
- * checkpoints anew nor vouch for a key of their own.
+ * Each key endorses its successor once, and its private key is destroyed in the same step. Anyone who gains access later can then neither sign old
+ * checkpoints anew nor endorse a key of their own.
  */
 export async function settleSuccession(keys: PqcKeys): Promise<void> {
   const versions = await versionsOf(keys);
@@ -89,7 +89,7 @@ function endorse(privateKey: PqcKey<typeof SIGNATURE_ALGORITHM>['privateKey'], k
   return signDigest(privateKey, hash('sha512', `coffer audit key v1\n${keyId}`, 'buffer'), KEY_CONTEXT);
 }
 
-/** A key whose row was tampered with is none of ours. */
+/** A key whose row was tampered with is treated as unknown. */
 async function publicKeyOf(keys: PqcKeys, keyId: string): Promise<Buffer | null> {
   try {
     const key = await keys.findPublic(SYSTEM_TENANT, keyId);

@@ -16,16 +16,16 @@ import type { Checkpoint, listCheckpoints } from './contract.ts';
 import * as store from './store.ts';
 
 const TENANTS_AT_ONCE = 100;
-/** A tenant this young is left to the next round: its log has hardly begun. */
+/** Tenants younger than this are left to the next run, since their log has hardly begun. */
 const YOUNG_MS = 5 * MINUTE_MS;
-/** To sign the next one, while others sign as well. */
+/** Maximum attempts to sign the next checkpoint while other nodes or callers sign as well. */
 const ATTEMPTS = 8;
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const CURSOR_KIND = new RegExp(`^${store.CHECKPOINT_CURSOR}$`);
 
 /**
- * Signed statements of where a tenant's chain had come to. The chain shows that nothing before its end was changed; a checkpoint, kept outside the
- * service, shows that the chain is still the same one, also to who does not trust the service or its database.
+ * Signed statements of how far a tenant's chain had come. The chain proves that nothing before its end was changed. A checkpoint stored outside the
+ * service proves that it is still the same chain, even to someone who does not trust the service or its database.
  */
 export class Checkpoints {
   readonly #kernel: Kernel;
@@ -49,7 +49,10 @@ export class Checkpoints {
     };
   }
 
-  /** Every tenant whose log has grown since its last checkpoint. What it costs depends on no log's length: only heads are looked at. */
+  /**
+   * Signs a checkpoint for every tenant whose log has grown since its last one. The cost does not depend on the length of any log, since only heads
+   * are read.
+   */
   async signAll(signal: AbortSignal): Promise<void> {
     const { audit, database, clock, log } = this.#kernel;
     await audit.link();
@@ -70,17 +73,17 @@ export class Checkpoints {
     this.#files?.wake();
   }
 
-  /** What a checkpoint would say now, or the one that says it already. */
+  /** Returns the next checkpoint to sign, or the last one if it already covers the whole log. */
   async #next(tenantId: string): Promise<{ unsigned: Unsigned } | { last: store.CheckpointRow | null } | Distrusted> {
     const { database, clock } = this.#kernel;
-    // In this order: what was seen before, and a checkpoint that somebody else signs in between, are then never ahead of the head.
+    // The order of these reads matters: neither the anchor nor a checkpoint that somebody else signs in between can then be ahead of the head.
     const seen = this.#heads.anchor.seen(tenantId)?.seq ?? 0;
     const last = await store.newestCheckpoint(database.read, tenantId);
     const head = await store.findHead(database.read, tenantId);
     if (head === undefined) return new Distrusted('has no head');
     if (last === undefined && head.seq === 0) return { last: null };
     if (last?.seq === head.seq && Buffer.compare(last.hash, head.hash) === 0) return { last };
-    // A signature would vouch for whatever was done to the log.
+    // Signing now would vouch for a log that was tampered with.
     if (last !== undefined && last.seq >= head.seq) return new Distrusted('is behind its last checkpoint');
     if (head.seq < seen) return new Distrusted('is behind what this node has seen of it');
     if (!(await this.#heads.hasItsMac(head))) return new Distrusted('has a head that was rewritten');
@@ -88,7 +91,7 @@ export class Checkpoints {
     return { unsigned: { tenant_id: tenantId, checkpoint_no, seq: head.seq, hash: head.hash, signed_at: clock.now() } };
   }
 
-  /** Another node, or somebody who asked, may have been quicker: theirs will do. */
+  /** If another node or a caller inserted this number first, their checkpoint is good enough. */
   async #keep(row: store.CheckpointRow): Promise<void> {
     try {
       await this.#kernel.database.transaction((tx) => store.insertCheckpoint(tx, row));
@@ -116,7 +119,7 @@ export class Checkpoints {
         this.#files?.wake();
         return signed;
       } catch (error) {
-        // The job or somebody else took the number. What they signed may do, or else the one after it is signed.
+        // The job or another caller took the number. Either their checkpoint covers the log, or the next attempt signs the one after it.
         if (!(error instanceof UniqueViolation)) throw error;
       }
     }
@@ -133,7 +136,7 @@ export class Checkpoints {
   }
 }
 
-/** A log that must not be vouched for. */
+/** The log looks tampered with, so no checkpoint may vouch for it. */
 class Distrusted extends Error {
   constructor(what: string) {
     super(`the audit log of a tenant ${what}: no checkpoint is signed`);

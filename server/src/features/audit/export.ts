@@ -12,8 +12,9 @@ import type { exportAudit } from './contract.ts';
 import * as store from './store.ts';
 
 /**
- * The log in the order of its chain, with each entry exactly as it is hashed: what `coffer-verify` needs to recompute it without the service. The first
- * line says what follows, so that a file that was cut off shows. What was tampered with is exported as it is, for the check to find.
+ * Exports the log in chain order, with each entry exactly as it is hashed, so that `coffer-verify` can recompute the chain without the service. The
+ * header line states the range that follows, so that a truncated file is detected. Tampered entries are exported as they are, for the verifier to
+ * find.
  */
 export async function exportLog(ctx: Context, query: Query<typeof exportAudit>): Promise<Streamed> {
   await ctx.kernel.audit.link();
@@ -39,7 +40,7 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
     const unexplained = new Set<string>();
     yield* linesBetween(ctx, fromSeq, header.last_seq, unexplained);
     if (unexplained.size === 0) return;
-    // Entries were purged while they were exported. The record of it comes after the last one, and has to be in the file too.
+    // Entries were purged during the export. The audit entry that records the purge comes after `last_seq` and must be in the file too.
     await ctx.kernel.audit.link();
     const newest = await store.findHead(read, header.tenant_id);
     yield* linesBetween(ctx, header.last_seq + 1, newest?.seq ?? 0, unexplained);
@@ -74,7 +75,7 @@ async function* linesBetween(
 interface Wanted {
   fromSeq: number;
   lastSeq: number;
-  /** Purges whose record was not exported yet. */
+  /** Ids of purges whose audit entry was not exported yet. */
   unexplained: Set<string>;
 }
 
@@ -97,7 +98,7 @@ function linesOf(
   return lines;
 }
 
-/** A segment that cannot be read is one entry that nobody can verify. */
+/** A segment that cannot be parsed is exported as one entry that fails verification. */
 function readable(segment: AuditSegmentsTable): string[] {
   try {
     const texts = textsOf(segment);
@@ -107,7 +108,7 @@ function readable(segment: AuditSegmentsTable): string[] {
   }
 }
 
-/** Behind the end of a segment the hash is that of its last entry: there a restored chain has left numbers out. */
+/** Beyond the end of a segment the hash is that of its last entry, because a restored chain skips sequence numbers there. */
 function hashUpTo(segment: AuditSegmentsTable | undefined, seq: number): string {
   const hashes = segment?.hashes ?? new Uint8Array();
   const at = Math.min((seq - Number(segment?.first_seq)) * HASH_BYTES, hashes.length - HASH_BYTES);

@@ -18,7 +18,7 @@ function entryAbout(vault: string, more: Partial<AuditEntry> = {}): AuditEntry {
   return { ...systemEntry({ ...facts, resource: `vault/${vault}/x`, details: {}, now: 1000 }), ...more };
 }
 
-/** Segments of these vaults' entries, linked from the beginning. */
+/** Segments with one entry for each vault name, linked from the genesis hash. */
 function windowOf(segments: readonly (readonly string[])[]): Window {
   let head = { seq: 0, hash: GENESIS_HASH as Uint8Array };
   const rows = segments.map((vaults, i) => {
@@ -32,7 +32,7 @@ function windowOf(segments: readonly (readonly string[])[]): Window {
 
 const isOfGone = (entry: AuditEntry) => entry.vault.startsWith('gone');
 
-/** What is left at each place, by vault, as rows that were written say it. */
+/** The vault of each remaining entry, or `-` where the entry was purged. */
 function left(rows: readonly AuditSegmentsTable[]): string[] {
   return rows.flatMap((row) => placesOf(row).map((entry) => entry?.vault ?? '-'));
 }

@@ -7,35 +7,35 @@ import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
 import type { AuditRetention } from '../vaults/index.ts';
 
-/** Vaults that one purge names: the entry that records it has to hold them all. What is left over is a purge of its own. */
+/** The audit entry that records a purge must have room for all its vault names. Further vaults get a purge of their own. */
 const VAULTS_MAX = 30;
 
-/** By the name of the vault. */
+/** Keyed by vault name. */
 export type RetentionRules = ReadonlyMap<string, AuditRetention>;
 
-/** Entries that tell rows are never purged: verification compares the rows with them. */
+/** Entries that record row changes are never purged, because verification compares the rows with them. */
 export function isExpired(entry: AuditEntry, rules: RetentionRules, cutoff: Cutoff): boolean {
   const rule = rules.get(entry.vault);
   if (rule === undefined || entry.rows !== undefined) return false;
   return entry.at >= rule.since && entry.at <= earlier(cutoff, rule.days * DAY_MS);
 }
 
-/** Segments of one window of the chain, one after the other. */
+/** Consecutive segments of one window of the chain. */
 export interface Window {
   segments: readonly AuditSegmentsTable[];
-  /** Of the entry before the first one. */
+  /** Hash of the entry before the first one. */
   hashBefore: string;
-  /** Up to here the chain was verified, and a checkpoint vouches for it. */
+  /** The chain is verified and covered by a checkpoint up to this sequence number. */
   lastSeq: number;
 }
 
 export interface PurgePlan {
   record: PurgeRecord & { vaults: Record<string, number> };
-  /** By segment, what is at each place; null for what goes. */
+  /** The entry texts of each segment; null marks an entry to purge. */
   texts: readonly (readonly (string | null)[])[];
 }
 
-/** Chooses what goes, and recomputes the links of the window meanwhile: what was changed since it was verified is not purged. */
+/** Chooses the entries to purge and recomputes the links of the window on the way. It throws if an entry was changed since it was verified. */
 export function planPurge(
   { segments, hashBefore, lastSeq }: Window,
   isDue: (entry: AuditEntry) => boolean,
@@ -73,11 +73,14 @@ function requireLinked(tenantId: string, seq: number, before: string, text: stri
 
 export interface RewrittenSegments {
   changed: AuditSegmentsTable[];
-  /** The ids of those that went into another. */
+  /** Ids of the segments that were merged into another one. */
   merged: string[];
 }
 
-/** The segments without what goes. Neighbours of which nothing is left become one: a row for each would keep most of the space. */
+/**
+ * Removes the purged entries from the segments. Adjacent segments without any entry left are merged, since one row for each would keep most of the
+ * space.
+ */
 export function rewriteSegments({ segments }: Window, { texts }: PurgePlan, purgeId: string): RewrittenSegments {
   const merged: string[] = [];
   const changed: AuditSegmentsTable[] = [];
@@ -99,7 +102,7 @@ export function rewriteSegments({ segments }: Window, { texts }: PurgePlan, purg
   return { changed, merged };
 }
 
-/** A chain may have left numbers out; the places of a row have none between them. */
+/** A restored chain may skip sequence numbers, but the entries of one row must be consecutive. */
 function isNext(
   { row, texts }: { row: AuditSegmentsTable; texts: string[] },
   { first_seq }: AuditSegmentsTable,

@@ -18,9 +18,9 @@ import { type VerificationParts, verify } from './verification.ts';
 
 const JOB = 'purge-audit';
 const TENANTS_AT_ONCE = 100;
-/** So many entries one run may remove whatever their share. */
+/** One run may purge this many entries, whatever their share of all entries. */
 const PURGED_AT_ONCE = 10_000;
-/** Segments lie in the order of the chain, which may differ a little from that of time. */
+/** Segments are in chain order, which may differ a little from time order. */
 const DISORDER_MS = HOUR_MS;
 
 const WHAT_TO_DO =
@@ -31,8 +31,8 @@ export interface RetentionParts extends VerificationParts {
 }
 
 /**
- * Removes entries that their vault keeps no longer. Their hashes stay, and an entry records what went, in the same transaction: so the chain is still
- * verified from its beginning, and entries that somebody else removes are missed.
+ * Purges entries past their vault's retention period. Their hashes stay, and an audit entry records the purge in the same transaction. The chain can
+ * thus still be verified from its beginning, and entries that anyone else deletes are detected.
  */
 export function purgeAuditJob(parts: RetentionParts): RemovingJob {
   return {
@@ -93,7 +93,7 @@ interface CountedWindow {
   purged: number;
 }
 
-/** The windows of a chain that may hold something to purge. */
+/** Yields the windows of a chain that may contain expired entries. */
 async function* windowsOf(
   { kernel }: RetentionParts,
   tenantId: string,
@@ -123,7 +123,10 @@ async function* windowsOf(
   }
 }
 
-/** Only from a log that verifies, with its rows: one that was put back could say that less is kept. And only what a checkpoint vouches for. */
+/**
+ * Purges only from a log that verifies together with its rows, because a rolled-back row could claim a shorter retention period. Only entries covered
+ * by a checkpoint are purged.
+ */
 async function purgeTenant(
   parts: RetentionParts,
   tenantId: string,
@@ -165,12 +168,12 @@ interface Purge {
   cutoff: Cutoff;
 }
 
-/** In one transaction with the entry that records it; answers how many entries it removed. */
+/** Purges in one transaction with the audit entry that records it, and returns the number of purged entries. */
 async function purgeWindow(parts: RetentionParts, tenantId: string, purge: Purge): Promise<number> {
   const { kernel } = parts;
   const headKey = await kernel.audit.headKey(tenantId);
   return kernel.database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
-    // Somebody may have asked meanwhile that more is kept.
+    // The retention period may have been extended meanwhile, so an entry must be expired under both rules.
     const rules = [purge.rules, await rulesOf(parts, tx, tenantId)];
     const window = await lockedWindow(tx, tenantId, purge);
     const plan = planPurge(window, (entry) => rules.every((one) => isExpired(entry, one, purge.cutoff)));
@@ -194,7 +197,7 @@ async function purgeWindow(parts: RetentionParts, tenantId: string, purge: Purge
 
 async function lockedWindow(tx: Tx, tenantId: string, { fromSeq, lastSeq }: Purge): Promise<Window> {
   const segments = await store.lockWindow(tx, tenantId, fromSeq);
-  // Its last hash, whatever its place: a chain may have left numbers out.
+  // The last hash of the previous segment applies whatever its sequence number, because a restored chain may skip numbers.
   const before = await store.segmentHolding(tx, tenantId, fromSeq - 1);
   const hashBefore = hexOf(before?.hashes?.subarray(-HASH_BYTES) ?? GENESIS_HASH);
   return { segments, hashBefore, lastSeq };

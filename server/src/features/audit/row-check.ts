@@ -21,21 +21,21 @@ export interface VerifiedRows {
   problems: RowProblem[];
 }
 
-/** Looks that are taken while rows go on changing: each is at those alone that changed during the one before. */
+/** Maximum passes while rows keep changing. Each pass rereads only the rows that changed during the one before. */
 const LOOKS_MAX = 20;
 
-/** Longer than a gap in the numbers of a node is waited for, and than a node takes to link what is there. */
+/** Longer than linking waits for a gap in a node's numbers, and longer than a node takes to link existing segments. */
 const UNLINKED_MAX_MS = 3 * MINUTE_MS;
 
-/** A segment waits for those that the same node numbered before it, and these for their commit: that takes moments. */
+/** A segment is linked only after the segments that the same node numbered before it have committed, which takes moments. */
 const LINKING_MAX_MS = 10 * SECOND_MS;
 const LINKING_LOOK_MS = 20;
 
 type Head = Tables['audit_heads'];
 
 /**
- * The rows of a tenant against their MACs and the log. The service goes on changing rows meanwhile, so a row that does not fit is a problem
- * only if the log, read on to where it is then, tells nothing new of it.
+ * Checks the rows of a tenant against their MACs and the audit log. The service keeps changing rows meanwhile, so a mismatch is a problem only if the
+ * newest log entries record no change of that row.
  */
 export async function verifyRows(
   parts: VerificationParts,
@@ -69,14 +69,16 @@ async function settleFindings(
     if (told.size === 0) break;
     open = await lookAgain(parts, tenantId, history, told);
     known = newest;
-    // A row that is changed without a pause is told of as it was at the last look.
+    // A row that changes without pause is reported as it was in the last pass.
     if (look === LOOKS_MAX - 1) for (const problem of open) findings.add(problem);
   }
   for (const { table, row } of history.unexplained()) findings.add({ table, row, problem: 'replaced' });
   if (history.digests.missed > 0 && known !== undefined) await nameMissing(parts, known, history, findings);
 }
 
-/** What is committed may be told by a segment that is not linked yet: without it, a deletion by the service looks like one by somebody else. */
+/**
+ * A committed change may be recorded in a segment that is not linked yet. Without that segment, a deletion by the service would look like tampering.
+ */
 async function untilLinked({ kernel }: VerificationParts, tenantId: string): Promise<void> {
   for (const until = performance.now() + LINKING_MAX_MS; performance.now() < until; await sleep(LINKING_LOOK_MS)) {
     await kernel.audit.link();
@@ -86,7 +88,7 @@ async function untilLinked({ kernel }: VerificationParts, tenantId: string): Pro
 
 interface Told {
   newest: Head | undefined;
-  /** The rows that the log told of since, by table and key. */
+  /** The rows that newer log entries record, by table and key. */
   told: Map<string, readonly [table: string, key: string]>;
 }
 
@@ -126,7 +128,7 @@ async function lookAgain(
   return open;
 }
 
-/** The log is read once more for the names of rows that it told of and that are gone. */
+/** Walks the log once more to find the names of rows that it records and that no longer exist. */
 async function nameMissing(
   { kernel, heads }: VerificationParts,
   head: Head,
@@ -145,7 +147,7 @@ async function nameMissing(
   });
 }
 
-/** Segments that no node wrote, that stand outside the chain, or that wait too long for their place in it. */
+/** Reports segments that no node wrote, that are outside the chain, or that have waited too long to be linked. */
 async function addSegmentsWithoutPlace(
   { kernel }: VerificationParts,
   tenantId: string,
@@ -162,7 +164,7 @@ async function addSegmentsWithoutPlace(
   }
 }
 
-/** The installation's own rows belong to no tenant; whoever runs it is told of them. */
+/** The installation's own rows belong to no tenant, so they are reported to the operator tenant. */
 async function addSystemRows({ kernel, tables }: VerificationParts, findings: RowFindings): Promise<void> {
   const own = await compareRows(kernel.database.read, tables, SYSTEM_TENANT, null);
   findings.checked += own.checked;

@@ -12,14 +12,14 @@ import { yielder } from '../../kernel/yielding.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
 
-/** Entries one request may look at. */
+/** Maximum entries that one request may scan. */
 const SCAN_MAX = 20_000;
-/** Most requests want a few entries, and a segment may hold hundreds: the first look is a short one. */
+/** The first batch is short, because most requests want a few entries and a segment may hold hundreds. */
 const SEGMENTS_PER_LOOK = { first: 8, most: 64 };
-/** How long after an entry's time its segment may have been written: longer than any request takes. */
+/** A segment is written at most this long after the time of its entries, which is longer than any request takes. */
 const WRITTEN_WITHIN_MS = MINUTE_MS;
 
-/** Where a page ended: in which segment, and after which of its entries, counted from its end. */
+/** Where a page ended: the segment, and how many of its entries were scanned, counted from its end. */
 interface Position {
   segment: string;
   shown: number;
@@ -33,7 +33,7 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
   let position: Position | null = start === null ? null : { segment: String(start[0]), shown: Number(start[1]) };
   let nextSegment = position?.segment ?? (to === null ? null : idAtTime('audit', to + WRITTEN_WITHIN_MS));
 
-  // Linked first: what no node wrote is refused then, and not shown.
+  // Linking first refuses segments that no node wrote, so that they are not listed.
   await ctx.kernel.audit.link();
   const found: StoredEntry[] = [];
   const yieldNow = yielder(ctx.tenantId);
@@ -41,9 +41,9 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
   for (let wanted = SEGMENTS_PER_LOOK.first; ; wanted = Math.min(wanted * 2, SEGMENTS_PER_LOOK.most)) {
     const segments = await store.segmentsBack(ctx.database.read, ctx.tenantId, nextSegment, wanted);
     for (const segment of segments) {
-      // A segment's id is as late as its latest entry, so every later page is older still.
+      // A segment's id is as late as its latest entry, so all further segments are older still.
       if (from !== null && segment.id < idAtTime('audit', from)) return page(found, null);
-      // One that waits for its place is shown if a node wrote it: linking, which refuses others, may wait for a lock.
+      // An unlinked segment is listed if a node wrote it. Linking, which refuses other segments, may be waiting for a lock.
       const isGenuine = segment.first_seq !== null || (await isOfNode(ctx.kernel.keyring, segment));
       const newestFirst = isGenuine ? placesOf(segment).reverse() : [];
       let shown = position?.segment === segment.id ? position.shown : 0;
@@ -79,7 +79,7 @@ function isWanted(e: StoredEntry, query: Query<typeof listAudit>, from: number |
   return resource === undefined || isNamedBy(resource, e.resource);
 }
 
-/** A filter names a text exactly, or with a final `*` everything that begins so. */
+/** A filter matches exactly, or by prefix if it ends in `*`. */
 function isNamedBy(filter: string, text: string): boolean {
   return filter.endsWith('*') ? text.startsWith(filter.slice(0, -1)) : text === filter;
 }

@@ -11,21 +11,24 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** Where a tenant's chain had come to, signed. It never changes. */
+/** A signed statement of how far a tenant's chain had come. A row never changes. */
 export interface CheckpointRow {
   tenant_id: string;
-  /** Counted up from 1, so that one that was removed is missed. */
+  /** Counted up from 1, so that a deleted checkpoint leaves a gap. */
   checkpoint_no: number;
-  /** Of the entry that was the last one then. */
+  /** The last entry of the log at signing. */
   seq: number;
   hash: Uint8Array;
   signed_at: number;
-  /** Of the installation's keys. */
+  /** The id of one of the installation's keys. */
   key_id: string;
   signature: Uint8Array;
 }
 
-/** Newest first, from the segment with this id on (which is shown in part, perhaps). What stands outside the chain is left out; what waits for its place is not. */
+/**
+ * Newest first, beginning with the segment of this id, which may have been listed in part. Segments outside the chain are left out; segments that
+ * wait to be linked are included.
+ */
 export async function segmentsBack(
   db: Reader,
   tenantId: string,
@@ -48,7 +51,10 @@ export async function segmentsBack(
   return query.execute();
 }
 
-/** Segments that are not in the chain: refused, written by somebody else, or waiting for their place. The head may move on meanwhile, so it is read with them. */
+/**
+ * Segments that are not in the chain: refused, written by somebody else, or waiting to be linked. The head is read in the same query because it may
+ * advance meanwhile.
+ */
 export async function segmentsWithoutPlace(
   db: Reader,
   tenantId: string,
@@ -66,7 +72,7 @@ export async function segmentsWithoutPlace(
     .execute();
 }
 
-/** Whether a node wrote something that has no place in the chain yet. */
+/** Whether a node wrote a segment that is not linked yet. */
 export async function isAnythingUnlinked(db: Reader, tenantId: string): Promise<boolean> {
   const found = await db
     .selectFrom('audit_segments')
@@ -87,7 +93,7 @@ export function findHead(db: Reader, tenantId: string): Promise<Tables['audit_he
   return db.selectFrom('audit_heads').selectAll().where('tenant_id', '=', tenantId).executeTakeFirst();
 }
 
-/** The segment that has the entry at this place, if the chain is whole. */
+/** The segment that contains this sequence number, if the chain is intact. */
 export function segmentHolding(db: Reader, tenantId: string, seq: number): Promise<AuditSegmentsTable | undefined> {
   return db
     .selectFrom('audit_segments')
@@ -99,7 +105,7 @@ export function segmentHolding(db: Reader, tenantId: string, seq: number): Promi
     .executeTakeFirst();
 }
 
-/** The segments that begin in a window of the chain, from a place on, for whoever changes them. */
+/** Locks the segments that begin in the window from this sequence number on. */
 export function lockWindow(tx: Tx, tenantId: string, fromSeq: number): Promise<AuditSegmentsTable[]> {
   return tx
     .selectFrom('audit_segments')
@@ -121,14 +127,14 @@ export async function deleteSegments(tx: Tx, tenantId: string, ids: readonly str
   await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('id', 'in', ids).execute();
 }
 
-/** Entries that were ever linked, in all logs, by their hashes: those of purged ones are still there, and numbers may be left out. */
+/** Counts the entries ever linked, in all logs, by their hashes: the hashes of purged entries remain, and sequence numbers may be skipped. */
 export async function countLinked(db: Reader): Promise<number> {
   const bytes = sql<number>`sum(length(hashes))`;
   const row = await db.selectFrom('audit_segments').select(bytes.as('bytes')).executeTakeFirst();
   return Number(row?.bytes ?? 0) / HASH_BYTES;
 }
 
-/** Tenants with a log that were there before a time, in an order in which to go on. */
+/** Tenants that have a log and were created before a time, ordered by id for paging. */
 export async function tenantsAfter(db: Reader, after: string, madeBefore: number, limit: number): Promise<string[]> {
   const rows = await db
     .selectFrom('audit_heads')
@@ -156,7 +162,7 @@ export function newestCheckpoint(db: Reader, tenantId: string): Promise<Checkpoi
     .executeTakeFirst();
 }
 
-/** Told from the cursors of other lists by its first part. */
+/** The first part of the cursor distinguishes it from the cursors of other lists. */
 export const CHECKPOINT_CURSOR = 'checkpoint';
 
 /** Newest first. */

@@ -31,7 +31,7 @@ export interface VerificationParts {
   tables: readonly AnyAuthenticatedTable[];
 }
 
-/** How far the log had come, as somebody outside the database knows. */
+/** How far the log had come, according to a record outside the database. */
 export interface KeptHead {
   by: string;
   seq: number;
@@ -45,21 +45,22 @@ function anchored(heads: Heads, tenantId: string): KeptHead[] {
 }
 
 /**
- * Recomputes the chain from its first entry to the head as it was when the check began, with each checkpoint on the way: the head could be an
- * older one, with its MAC. Then the rows that decide access are held against their MACs, and against what the log told of them last.
+ * Recomputes the chain from its first entry to the head as it was when the check began, with each checkpoint on the way: an attacker could have put
+ * back an older head together with its MAC. Then the rows that decide access are compared with their MACs and with the last change of each that the
+ * log records.
  */
 export async function verify(
   { kernel: { database, ...kernel }, ...others }: VerificationParts,
   tenantId: string,
   kept: readonly KeptHead[] = [],
 ): Promise<Verification> {
-  // All of it reads a whole log: on connections that no request waits for.
+  // This reads a whole log, so it uses the bulk connections, which no request waits for.
   const parts = { ...others, kernel: { ...kernel, database: database.forTenant(tenantId, 'bulk') } };
   const { heads, keys } = parts;
   await kernel.audit.link();
   const { read } = parts.kernel.database;
   const signed = await SignedPlaces.open(read, tenantId, keys);
-  // Before the head is read: while it is read, the log may come further.
+  // These are collected before the head is read, because the log may advance meanwhile.
   const outside = [...kept, ...anchored(heads, tenantId)];
   const head = await heads.row(read, tenantId);
   const history = new RowHistory();
@@ -80,11 +81,11 @@ export async function verify(
           });
   const beyond = broken === null ? signed.problemBeyond() : null;
   const firstBroken = beyond === null ? broken : { seq: (head?.seq ?? 0) + 1, reason: beyond };
-  // A log that is not whole tells nothing for sure: then the rows' own MACs are all there is.
+  // A broken log proves nothing, so the rows are then checked against their own MACs alone.
   const rows = await verifyRows(parts, tenantId, head, firstBroken === null ? history : null);
   return {
     valid: firstBroken === null && rows.problems_count === 0,
-    // A chain that was restored leaves numbers out.
+    // A restored chain skips sequence numbers, so the entries are counted.
     entries: broken === null ? entries : (head?.seq ?? 0),
     purged: purged.count,
     first_broken: firstBroken,
@@ -94,7 +95,7 @@ export async function verify(
   };
 }
 
-/** Entries that were purged while the chain was read have their record behind the head as it was then. */
+/** The audit entry for a purge that happens during the walk comes after the head that was read, so the walk goes on to the newest head. */
 async function walkWithPurged(
   { kernel, heads }: VerificationParts,
   head: Tables['audit_heads'],
@@ -109,12 +110,12 @@ async function walkWithPurged(
   return (await walkChain(read, heads, newest, () => null, head, purged)) ?? purged.missing();
 }
 
-/** The checkpoints, one after the other, beside the chain as it is recomputed. */
+/** Steps through the checkpoints while the chain is recomputed. */
 class SignedPlaces {
   readonly #db: Reader;
   readonly #tenantId: string;
   readonly #keys: PqcKeys;
-  /** One that is signed while the check runs may cover entries that the check does not look at. */
+  /** A checkpoint that is signed during the check may cover entries that the check does not read. */
   readonly #lastNumber: number;
   #rows: store.CheckpointRow[] = [];
   checked = 0;
@@ -127,7 +128,7 @@ class SignedPlaces {
     this.#lastNumber = lastNumber;
   }
 
-  /** Opened before the head is read: then every checkpoint it knows covers no more than the head does. */
+  /** Must be opened before the head is read, so that no checkpoint it loads covers more than the head does. */
   static async open(db: Reader, tenantId: string, keys: PqcKeys): Promise<SignedPlaces> {
     const newest = await store.newestCheckpoint(db, tenantId);
     const places = new SignedPlaces(db, tenantId, keys, newest?.checkpoint_no ?? 0);
@@ -146,7 +147,7 @@ class SignedPlaces {
     this.#rows = this.#rows.filter((row) => row.checkpoint_no <= this.#lastNumber);
   }
 
-  /** Call it at each place that a checkpoint is of. */
+  /** Call this whenever the walk reaches `nextSeq`. */
   async problemAt(seq: number, hash: string): Promise<string | null> {
     for (let row = this.#rows[0]; row !== undefined && row.seq <= seq; row = this.#rows[0]) {
       const problem = this.#missing(row) ?? (await signatureProblem(this.#keys, row));
@@ -162,7 +163,7 @@ class SignedPlaces {
     return null;
   }
 
-  /** Whether there is a checkpoint of more than the whole chain. */
+  /** Reports a missing checkpoint, or one that covers more than the whole chain. */
   problemBeyond(): string | null {
     const [row] = this.#rows;
     if (row !== undefined) {

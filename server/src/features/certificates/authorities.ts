@@ -12,16 +12,16 @@ import * as store from './store.ts';
 import * as x509 from './x509.ts';
 
 export const CERTIFICATES_PURPOSE = 'certificates';
-/** A key pair, and a certificate with its parsed parts. */
+/** The estimate covers a key pair and a certificate with its parsed parts. */
 const AUTHORITIES_BOUNDS = { bytesMax: 16 * 1024 * 1024, bytesOf: () => 4 * KEY_PAIR_BYTES };
 
 export const CLIENT_LIFE_MAX_MS = 90 * DAY_MS;
 export const ROOT_LIFE_MS = 3650 * DAY_MS;
 export const TENANT_LIFE_MS = 730 * DAY_MS;
-/** The next one is made so early that whatever the old one may still sign ends before it does. */
+/** An authority is renewed so early that every certificate the old one may still sign expires before it does. */
 export const TENANT_RENEWED_BEFORE_MS = 2 * CLIENT_LIFE_MAX_MS;
 export const ROOT_RENEWED_BEFORE_MS = TENANT_LIFE_MS + 365 * DAY_MS;
-/** Clocks differ: what was issued a moment ago must not be from the future elsewhere. */
+/** Clocks differ: a certificate that was issued a moment ago must not look as if it came from the future elsewhere. */
 export const BACKDATED_MS = 5 * MINUTE_MS;
 
 /** A certificate authority, ready to sign. */
@@ -37,8 +37,8 @@ export interface Authority {
 }
 
 /**
- * The root of the installation and one authority under it for each tenant, made at the first use. Each is a row that never changes, numbered
- * by generation: of two nodes that make the same one, the second's insert fails and it uses the first's.
+ * The root of the installation and one authority under it for each tenant, created at first use. Each generation is a numbered row: if two nodes
+ * create the same one, the second insert fails and that node uses the first's.
  */
 export class Authorities {
   readonly #database: Database;
@@ -52,18 +52,18 @@ export class Authorities {
     this.#clock = parts.clock;
   }
 
-  /** The one that signs now; made or renewed first if that is due. */
+  /** Returns the authority that signs now, created or renewed first if that is due. */
   async newest(tenantId: string): Promise<Authority> {
     const [row] = await this.#current(tenantId);
     return this.#load(row);
   }
 
-  /** Every one that is still valid, newest first, there being at least one. */
+  /** Returns every authority that is still valid, newest first; there is at least one. */
   async valid(tenantId: string): Promise<Authority[]> {
     return Promise.all((await this.#current(tenantId)).map((row) => this.#load(row)));
   }
 
-  /** The same, as they are stored: with their revocation lists. */
+  /** Returns the same as stored rows, which hold the revocation lists. */
   async validRows(tenantId: string): Promise<readonly store.AuthorityRow[]> {
     return this.#current(tenantId);
   }
@@ -72,7 +72,6 @@ export class Authorities {
     return this.newest(SYSTEM_TENANT);
   }
 
-  /** A certain one, if it exists. */
   async find(tenantId: string, caNo: number): Promise<Authority | null> {
     const loaded = this.#loaded.get(slotOf(tenantId, caNo));
     if (loaded !== undefined) return loaded;
@@ -132,7 +131,7 @@ export class Authorities {
     }
   }
 
-  /** The key is unsealed also where only the certificate is needed: it opens only beside the certificate it was sealed with. */
+  /** The key is unsealed even where only the certificate is needed, because it can be unsealed only with the certificate it was sealed with. */
   async #load(row: store.AuthorityRow): Promise<Authority> {
     const slot = slotOf(row.tenant_id, row.ca_no);
     const loaded = this.#loaded.get(slot);
@@ -159,7 +158,10 @@ export class Authorities {
   }
 }
 
-/** Before 0.5 an authority was constrained to a host with an underscore, which many clients refuse: it gets a successor, beside which it stays. */
+/**
+ * Before release 0.5 an authority was constrained to a host name with an underscore, which many clients refuse. It gets a successor and stays valid
+ * beside it.
+ */
 function isNamedAsBefore({ tenantId, certificate }: Authority): boolean {
   const permitted = [...(certificate.nameConstraints?.permittedSubtrees ?? [])];
   return permitted.some(({ base }) => base.uniformResourceIdentifier === tenantId);
@@ -170,8 +172,9 @@ function renewedBeforeMs(tenantId: string): number {
 }
 
 /**
- * At a rekey: whoever had the old root key may have the keys of these authorities, so each gets a successor at its next use, and is valid only as
- * long as what it signed. Sealed under the new key, none can be put in their place with the old one. Says which did not open.
+ * Runs at a rekey. Anyone who had the old root key may have the keys of these authorities, so each gets a successor at its next use and stays valid
+ * only as long as the certificates it signed. The keys are sealed under the new root key, so the old one cannot be used to put others in their place.
+ * Returns the numbers of those that could not be unsealed.
  */
 export async function retireAuthorities(tx: Tx, keys: RekeyedTenant, now: number): Promise<string[]> {
   const { tenantId } = keys;
@@ -193,7 +196,7 @@ export async function retireAuthorities(tx: Tx, keys: RekeyedTenant, now: number
   return unopened;
 }
 
-/** A root signs itself and authorities of tenants; those sign client certificates and nothing else. */
+/** Creates a self-signed root if there is no issuer, and otherwise a tenant's authority, which may sign client certificates and nothing else. */
 async function certify(
   tenantId: string,
   keys: webcrypto.CryptoKeyPair,
@@ -233,7 +236,10 @@ function slotOf(tenantId: string, caNo: number): string {
   return `${tenantId} ${caNo}`;
 }
 
-/** The key opens only beside its certificate, and, once its authority ends earlier than the certificate says, only beside that end: nobody can put it off. */
+/**
+ * The key can be unsealed only with its certificate. Once the authority is set to end earlier than the certificate says, it also takes that end, so
+ * nobody can postpone it.
+ */
 function placeOf(
   { ca_no, certificate, not_after }: Pick<store.AuthorityRow, 'ca_no' | 'certificate' | 'not_after'>,
   { notAfter }: Pick<Parsed, 'notAfter'>,

@@ -4,10 +4,10 @@ import { id_ce_nameConstraints, NameConstraints } from '@peculiar/asn1-x509';
 import { isAcceptableKey } from './keys.ts';
 import * as x509 from './x509.ts';
 
-/** No real certificate is larger; what is would only cost time. */
+/** No real certificate is larger, and parsing a larger one would only cost time. */
 export const CERTIFICATE_BYTES_MAX = 16 * 1024;
 
-/** Extensions whose meaning is looked at, or that restrict nothing; any other that is critical must be refused (RFC 5280, 4.2). */
+/** Extensions that are evaluated or that restrict nothing. Any other critical extension must be refused (RFC 5280, 4.2). */
 const UNDERSTOOD = new Set([
   '2.5.29.14', // subject key identifier
   '2.5.29.15', // key usage
@@ -21,14 +21,14 @@ const UNDERSTOOD = new Set([
 ]);
 const STRONG_HASHES = ['SHA-256', 'SHA-384', 'SHA-512'];
 
-/** A certificate in the parts that decide about it. */
+/** The parts of a certificate that decide whether it is accepted. */
 export interface Parsed {
   readonly der: Uint8Array;
   readonly serial: string;
   readonly notBefore: number;
   readonly notAfter: number;
   readonly isCa: boolean;
-  /** How many authorities may follow below; null: any number. */
+  /** How many authorities may follow below; null means any number. */
   readonly pathLength: number | null;
   /** Null where the certificate does not restrict it. */
   readonly keyUsage: number | null;
@@ -36,20 +36,20 @@ export interface Parsed {
   readonly commonNames: readonly string[];
   readonly names: readonly { readonly type: string; readonly value: string }[];
   readonly nameConstraints: NameConstraints | null;
-  /** Its issuer's signature on it is too weak to rely on. An anchor is trusted without one. */
+  /** The issuer's signature on it is too weak to rely on. A trust anchor is trusted without one. */
   readonly hasWeakSignature: boolean;
-  /** Why it is refused whatever it is used for. */
+  /** Why it is refused for any use, or null. */
   readonly defect: string | null;
-  /** OpenSSL's view, which finds issuers and verifies signatures. */
+  /** The same certificate in OpenSSL, which finds issuers and verifies signatures. */
   readonly native: NodeCertificate;
 }
 
-/** Null for anything that is not one certificate, whole and alone. */
+/** Returns null unless the bytes are exactly one complete certificate. */
 export function parseCertificate(der: Uint8Array): Parsed | null {
   if (der.length === 0 || der.length > CERTIFICATE_BYTES_MAX) return null;
   try {
     const native = new NodeCertificate(der);
-    // Bytes behind the certificate would make another thumbprint of the same certificate.
+    // Trailing bytes would give the same certificate another thumbprint.
     if (!native.raw.equals(der)) return null;
     const certificate = new x509.X509Certificate(der);
     const basic = certificate.getExtension(x509.BasicConstraintsExtension);

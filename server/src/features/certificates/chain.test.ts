@@ -241,7 +241,7 @@ test('whatever bytes come, parsing ends, and with nothing that is not what was s
   let read = 0;
   for (let n = 0; n < 3000; n++) {
     const der = Buffer.from(leaf.der);
-    // Every byte once, then several at once.
+    // Each byte is changed once, then several at once.
     for (let changed = 0; changed <= n / 1500; changed++) {
       const at = n < der.length && changed === 0 ? n : randomInt(der.length);
       der[at] = ((der[at] as number) + randomInt(1, 256)) & 0xff;

@@ -2,18 +2,18 @@ import { type Parsed, parseCertificate } from './certificate.ts';
 import { withinConstraints } from './name-constraints.ts';
 import { CLIENT_AUTH, KeyUsageFlags } from './x509.ts';
 
-/** Bounds of what a client may make us try. */
+/** Limits on the work that a client can cause. */
 export const CHAIN_LENGTH_MAX = 8;
 const SIGNATURES_MAX = 32;
 
-/** A leaf that an anchor vouches for, and when: what is between them must be valid too. */
+/** The path from a leaf to an anchor and the time span in which every certificate on it is valid, or the reason why there is none. */
 export type ChainVerdict =
   | { readonly reason: null; readonly notBefore: number; readonly notAfter: number; readonly path: readonly Parsed[] }
   | { readonly reason: string };
 
 /**
- * Whether a path leads from the leaf to one of the anchors, over certificates the client sent, by names, keys and signatures, with every
- * certificate on it allowed to do what it does there (RFC 5280, 6). Time is for the caller to look at, whenever the verdict is used.
+ * Searches a path from the leaf to one of the anchors over the certificates the client sent, by names, keys and signatures. Every certificate on it
+ * must be allowed to do what it does there (RFC 5280, 6). The caller must compare the time whenever it uses the verdict.
  */
 export function verifyChain(
   leaf: Parsed,
@@ -48,7 +48,7 @@ function leafProblem(leaf: Parsed, isUsageRequired: boolean): string | null {
   return null;
 }
 
-/** What keeps a certificate from having issued the last of the path; null if nothing does. */
+/** Returns why this certificate may not have issued the last one of the path, or null. */
 function authorityProblem(authority: Parsed, path: readonly Parsed[]): string | null {
   if (authority.defect !== null) return authority.defect;
   if (!authority.isCa) return 'issued by what is no authority';
@@ -58,7 +58,7 @@ function authorityProblem(authority: Parsed, path: readonly Parsed[]): string | 
   if (authority.extendedKeyUsage !== null && !authority.extendedKeyUsage.includes(CLIENT_AUTH)) {
     return 'the authority is not for client authentication';
   }
-  // The leaf does not count.
+  // The leaf does not count towards the path length.
   if (authority.pathLength !== null && path.length - 1 > authority.pathLength) return 'too many authorities in between';
   if (!path.every((below) => withinConstraints(below, authority))) return 'a name the authority may not speak for';
   return null;
@@ -68,7 +68,7 @@ class PathSearch {
   readonly #between: readonly Parsed[];
   readonly #anchors: readonly Parsed[];
   #signatures = 0;
-  /** Why a path that would otherwise have led there does not. */
+  /** Why a path that would otherwise have reached an anchor was refused. */
   nearMiss: string | null = null;
 
   constructor(between: readonly Parsed[], anchors: readonly Parsed[]) {

@@ -3,7 +3,7 @@ import { endpoint, NONE } from '../../kernel/endpoint.ts';
 import { described } from '../../kernel/named-schemas.ts';
 import { idParam, object } from '../../kernel/wire.ts';
 
-/** Public: whoever checks certificates needs them, and they hold nothing secret. */
+/** These endpoints are public: anyone who checks certificates needs them, and they contain nothing secret. */
 const common = {
   method: 'GET',
   noun: 'certificates',

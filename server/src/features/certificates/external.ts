@@ -6,12 +6,12 @@ export const EXTERNAL_PEM_LENGTH_MAX = 64 * 1024;
 const AUTHORITIES_MAX = 16;
 const BLOCK = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g;
 
-/** Those of an external authority's certificates that may vouch for others. */
+/** The certificates of an external authority that may sign others. */
 export function externalAnchors(pem: string): Parsed[] {
   return certificatesIn(pem)?.filter(mayVouch) ?? [];
 }
 
-/** What is wrong with the text of an external authority, in words for who gave it; null if nothing is. */
+/** Returns what is wrong with the PEM of an external authority, worded for the caller who sent it, or null. */
 export function externalCaProblem(pem: string): string | null {
   const certificates = certificatesIn(pem);
   if (certificates === null) return `must be 1 to ${AUTHORITIES_MAX} certificates in PEM and nothing else`;
@@ -37,9 +37,9 @@ function certificatesIn(pem: string): Parsed[] | null {
 }
 
 /**
- * Whether an external certificate is for this connection: by our URI, or by the client id as a DNS name or as its one common name. One
- * that carries the URI of another connection is for that one, whatever else it says. Name constraints bind no common name (RFC 5280, 4.2.1.10), so
- * under an authority that has some it counts for nothing.
+ * Whether an external certificate belongs to this connection: by our URI, or by the client id as a DNS name or as its only common name. A certificate
+ * with the URI of another connection belongs to that one, whatever else it contains. Name constraints do not apply to common names (RFC 5280,
+ * 4.2.1.10), so under an authority that has some a common name does not count.
  */
 export function namesClient(leaf: Parsed, name: ClientName, { isConstrained }: { isConstrained: boolean }): boolean {
   const ours = leaf.names.filter(({ type, value }) => type === 'url' && value.toLowerCase().startsWith('coffer:'));

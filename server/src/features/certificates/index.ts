@@ -41,7 +41,7 @@ export function certificatesFeature(certificates: Certificates): Feature {
   };
 }
 
-/** As for any route that does not exist: these are told to anyone, so they tell nothing of who is a tenant. */
+/** The response is that of a route that does not exist: these endpoints are public and must not reveal which tenants exist. */
 function found<T extends string | Uint8Array>(file: T | null): T {
   if (file === null) throw new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
   return file;

@@ -16,11 +16,11 @@ export interface Subject {
   /** DER of the public key to certify. */
   readonly publicKey: Uint8Array<ArrayBuffer>;
   readonly csrPem: string;
-  /** Only if the key was made here; told once, kept nowhere. */
+  /** Set only if the key was generated here. It is returned once and stored nowhere. */
   readonly privateKeyPem: string | null;
 }
 
-/** A key made here, with the request somebody would have sent for it. */
+/** Generates a key here, with the request that a client would have sent for it. */
 export async function newSubject({ clientId }: ClientName): Promise<Subject> {
   const keys = await crypto.subtle.generateKey(x509.KEY_ALGORITHM, true, ['sign', 'verify']);
   const csr = await x509.Pkcs10CertificateRequestGenerator.create({
@@ -36,8 +36,7 @@ export async function newSubject({ clientId }: ClientName): Promise<Subject> {
 }
 
 /**
- * Takes the key out of a request whose signature proves that its sender has the private one, and nothing else: what subject or extensions
- * it asks for is not looked at.
+ * Takes the public key out of a request whose signature proves that its sender has the private key. The requested subject and extensions are ignored.
  */
 export async function requestedSubject(csrPem: string): Promise<Subject> {
   const refuse = (reason: string) => invalidField('/body/csr_pem', reason);
@@ -73,7 +72,7 @@ function readKey(spki: Uint8Array<ArrayBuffer>) {
   }
 }
 
-/** Signs. The life asked for is kept within bounds, and within the authority's own. */
+/** Signs a client certificate. The requested lifetime is kept within bounds, and within the authority's own. */
 export async function issue(
   authority: Authority,
   name: ClientName,

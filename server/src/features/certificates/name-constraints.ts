@@ -2,9 +2,9 @@ import type { GeneralName, GeneralSubtrees } from '@peculiar/asn1-x509';
 import type { Parsed } from './certificate.ts';
 
 /**
- * Whether the names of a certificate lie within what an authority above it may speak for (RFC 5280, 4.2.1.10). DNS names and URIs are
- * compared; a constraint on names of another kind refuses every certificate that has such names, and any constraint on subjects refuses
- * them all: wrong for some, but never too generous.
+ * Whether the names of a certificate satisfy the name constraints of an authority above it (RFC 5280, 4.2.1.10). DNS names and URIs are compared. A
+ * constraint on names of another kind refuses every certificate that has such names, and any constraint on subjects refuses all certificates: too
+ * strict for some, but never too permissive.
  */
 export function withinConstraints(leaf: Parsed, { nameConstraints }: Parsed): boolean {
   if (nameConstraints === null) return true;
@@ -35,7 +35,7 @@ function kindOf(base: GeneralName): string {
   return 'other';
 }
 
-/** Null where it is not known how to compare. */
+/** Returns null for names that cannot be compared. */
 function covers({ type, value }: Name, base: GeneralName): boolean | null {
   if (type === 'dns') {
     const [host, limit] = [value.toLowerCase(), (base.dNSName ?? '').toLowerCase()];

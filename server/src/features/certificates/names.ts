@@ -1,6 +1,6 @@
 import { idPattern } from '../../kernel/ids.ts';
 
-/** What a client certificate of ours says it is for. */
+/** The connection that a client certificate of ours names. */
 export interface ClientName {
   tenantId: string;
   clientId: string;
@@ -8,10 +8,10 @@ export interface ClientName {
 
 const TENANT = idPattern('tenant').slice(1, -1);
 const UUID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
-/** With an underscore in certificates that were issued before 0.5. */
+/** Certificates that were issued before release 0.5 have an underscore in the tenant. */
 const CLIENT_URI = new RegExp(`^coffer://(${TENANT.replace('_', '[_-]')})/app-connection/(${UUID})$`);
 
-/** A tenant as the host of a URI: Java, rustls and others take no underscore in a name constraint. */
+/** A tenant id as the host of a URI: Java, rustls and others accept no underscore in a name constraint. */
 export function hostOf(tenantId: string): string {
   return tenantId.replace('_', '-');
 }
@@ -20,12 +20,12 @@ export function clientUri({ tenantId, clientId }: ClientName): string {
   return `coffer://${hostOf(tenantId)}/app-connection/${clientId}`;
 }
 
-/** With a space: Java takes a common name that could be a host name for one, and our authorities may speak for none. */
+/** The space matters: Java treats a common name that could be a host name as one, and our authorities may sign for no host name. */
 export function commonName({ clientId }: ClientName): string {
   return `app-connection ${clientId}`;
 }
 
-/** No other spelling: neither case nor escapes nor a trailing slash. */
+/** Accepts no other spelling, be it in case, escapes or a trailing slash. */
 export function parseClientUri(uri: string): ClientName | null {
   const [, host, clientId] = CLIENT_URI.exec(uri) ?? [];
   return host === undefined || clientId === undefined ? null : { tenantId: host.replace('-', '_'), clientId };

@@ -16,8 +16,8 @@ const SERVER_LIFE_MS = 30 * DAY_MS;
 const SERVER_RENEWED_BEFORE_MS = 10 * DAY_MS;
 
 /**
- * A certificate of the service's own for its TLS port, where the operator gave none. Each process makes its own, with a key that is never
- * stored; clients trust the root, which is written where curl finds it.
+ * The service's own certificate for its TLS port, where the operator configured none. Each process creates one, with a key that is never stored.
+ * Clients trust the root, which is written to a file for curl to use.
  */
 export class OwnIdentity implements TlsIdentitySource {
   readonly #kernel: Kernel;
@@ -33,7 +33,7 @@ export class OwnIdentity implements TlsIdentitySource {
   async next(): Promise<TlsIdentity | null> {
     const { clock, config } = this.#kernel;
     const now = clock.now();
-    // One that was made while the clock was ahead is not valid yet, and is made again.
+    // A certificate that was made while the clock was ahead is not valid yet, so it is made again.
     if (now < this.#renewedAt && now >= this.#madeAt) return null;
     const root = await this.#certificates.authorities.root();
     const identity = await issueServer(root, serverNames(config), now);
@@ -43,7 +43,7 @@ export class OwnIdentity implements TlsIdentitySource {
     return identity;
   }
 
-  /** A convenience: it is served as well, so a folder that cannot be written keeps nobody from starting. */
+  /** The file is a convenience: the root is served as well, so a folder that cannot be written must not prevent the start. */
   async #writeRoot(file: string): Promise<void> {
     const pem = await this.#certificates.rootPem();
     try {
@@ -62,7 +62,7 @@ export class OwnIdentity implements TlsIdentitySource {
   }
 }
 
-/** Roots overlap: a file that this installation wrote has one of those that are valid now. */
+/** Roots overlap, so a file that this installation wrote contains one of the roots that are valid now. */
 function isOwn(file: string, pem: string): boolean {
   if (!existsSync(file)) return true;
   const there = certificatesIn(readFileSync(file, 'utf8'));

@@ -19,7 +19,7 @@ import * as x509 from './x509.ts';
 
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2';
 
-/** Why something was revoked, in the words of RFC 5280, 5.3.1; anything else is not told. */
+/** The reasons of RFC 5280, 5.3.1. Any other reason is left out of the list. */
 export const REVOCATION_REASONS: Readonly<Record<string, number>> = {
   key_compromise: CRLReasons.keyCompromise,
   affiliation_changed: CRLReasons.affiliationChanged,
@@ -29,8 +29,8 @@ export const REVOCATION_REASONS: Readonly<Record<string, number>> = {
 };
 
 /**
- * A revocation list (RFC 5280, 5). Put together here, since the library's own generator compares every entry with every other and writes
- * an empty list of extensions, which is no valid encoding, for an entry without a reason.
+ * Builds a revocation list (RFC 5280, 5). The library's own generator is not used: it compares every entry with every other, and for an entry without
+ * a reason it writes an empty list of extensions, which is not a valid encoding.
  */
 export async function makeRevocationList(
   authority: Authority,

@@ -23,11 +23,11 @@ import * as x509 from './x509.ts';
 const VERDICTS_BYTES_MAX = 8 * 1024 * 1024;
 const VERDICT_BYTES = 512;
 export const CRL_LIFE_MS = 2 * DAY_MS;
-/** A list is made anew after a quarter of its life, so that whoever fetches it always has one that lasts. */
+/** A list is renewed after a quarter of its lifetime, so that anyone who fetches it gets one that lasts. */
 const CRL_RENEWED_AFTER_MS = CRL_LIFE_MS / 4;
-/** Ended certificates are told apart from unknown ones for a while, for whoever looks into a failure. */
+/** Expired certificates are kept this long, so that anyone who investigates a failure can tell them from unknown ones. */
 const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
-/** Many more than end in an hour where there are few connections. */
+/** Far more than expire within an hour where there are few connections. */
 const FORGOTTEN_AT_ONCE = 100;
 const SERIALS_PER_QUERY = 500;
 
@@ -47,7 +47,7 @@ interface Accepted {
   notAfter: number;
 }
 
-/** Issues, revokes and checks client certificates. What a certificate may do is not known here. */
+/** Issues, revokes and checks client certificates. It does not know what a certificate allows. */
 export class Certificates {
   readonly authorities: Authorities;
   readonly #kernel: Kernel;
@@ -62,14 +62,17 @@ export class Certificates {
     this.authorities = new Authorities(kernel);
   }
 
-  /** Signs; outside any transaction. Makes the tenant's authority at the first use. The key is made here unless a request is given. */
+  /**
+   * Signs a certificate; call it outside any transaction. The tenant's authority is created at first use. The key is generated here unless a CSR is
+   * given.
+   */
   async prepare(request: {
     tenantId: string;
     clientId: string;
     connectionNo: number;
     csrPem?: string | undefined;
     ttlMs: number;
-    /** What it is issued for, such as a job by its federation: it lives no longer, even if that is less than the least for others. */
+    /** The federation whose exchange issues it, for example to a CI job. The lifetime may then be shorter than the minimum for other certificates. */
     source?: string;
   }): Promise<Prepared> {
     const { tenantId, connectionNo, csrPem, ttlMs, source = null } = request;
@@ -94,8 +97,8 @@ export class Certificates {
   }
 
   /**
-   * From that time on, which may lie ahead: all live ones of the connection, or only these serials; answers which they were. The caller
-   * raises the tenant's epoch.
+   * Revokes all live certificates of a connection, or only these serials, from a time on that may lie in the future. Returns the serials that were
+   * revoked. The caller raises the tenant's epoch.
    */
   async revoke(tx: Tx, tenantId: string, which: store.Revoked, reason: string, at: number): Promise<string[]> {
     const mark = { revoked_at: at, reason };
@@ -109,9 +112,9 @@ export class Certificates {
   }
 
   /**
-   * Whether a certificate is this connection's, and good now: by its chain, its key and its very bytes, never by what it says alone. What is
-   * found is remembered for the tenant's epoch, which a revocation raises; time is looked at on each use. `denied` is a JSON list of thumbprints: a
-   * certificate that is one of them, or was issued under one, is not taken.
+   * Whether a certificate belongs to this connection and is valid now, judged by its chain, its key and its exact bytes, never by its contents alone.
+   * The result is cached for the tenant's epoch, which a revocation raises; the time is compared on each use. `denied` is a JSON list of thumbprints:
+   * a certificate that is one of them, or was issued under one, is refused.
    */
   async check(
     tenantId: string,
@@ -144,19 +147,19 @@ export class Certificates {
     return { ok: true, serial: accepted.serial };
   }
 
-  /** What is known of a certificate that was found good; nothing of one that another authority issued. */
+  /** The stored row of a certificate that passed the check; undefined for one that an external authority issued. */
   issued(db: Reader, tenantId: string, peer: PeerCertificate): Promise<CertificateRow | undefined> {
     return store.findCertificate(db, tenantId, this.#leafOf(peer)?.serial ?? '');
   }
 
-  /** Which connection a certificate of ours claims to be; nothing is verified by this. */
+  /** The connection that a certificate of ours claims to belong to. Nothing is verified here. */
   claimed(peer: PeerCertificate): ClientName | null {
     const leaf = this.#leafOf(peer);
     const [uri, ...more] = leaf?.names.filter(({ type }) => type === 'url') ?? [];
     return uri === undefined || more.length > 0 ? null : parseClientUri(uri.value);
   }
 
-  /** One parsing for each connection of a client, however many requests it sends. */
+  /** A certificate is parsed once per connection of a client, however many requests it sends. */
   #leafOf(peer: PeerCertificate): Parsed | null {
     let known = this.#parsed.get(peer);
     if (known === undefined) {
@@ -179,7 +182,7 @@ export class Certificates {
     const authority = await this.authorities.find(tenantId, row.ca_no);
     if (authority === null) return { reason: 'its authority is unknown' };
     const root = await this.authorities.rootOf(authority);
-    // Nothing the client sent takes part: the way from our own root down is ours.
+    // No certificate that the client sent takes part: the path from our root down is our own.
     const verdict = verifyChain(leaf, [authority.certificate.der], [root.certificate], { isUsageRequired: true });
     if (verdict.reason !== null || row.revoked_at === null) return verdict;
     if (row.revoked_at <= this.#kernel.clock.now()) return { reason: `revoked: ${row.reason}` };
@@ -200,7 +203,7 @@ export class Certificates {
 
   async revocationListPem(tenantId: string): Promise<string | null> {
     if ((await findTenant(this.#kernel.database.read, tenantId)) === undefined) return null;
-    // The root's own, which names nobody, is there for those who demand a list for every authority on the way, as nginx does.
+    // The root's own list, which is empty, is included for clients that demand a list for every authority on the path, as nginx does.
     const rows = [
       ...(await this.authorities.validRows(tenantId)),
       ...(await this.authorities.validRows(SYSTEM_TENANT)),
@@ -209,7 +212,7 @@ export class Certificates {
     return lists.map((list) => x509.pemOf('X509 CRL', list)).join('');
   }
 
-  /** Of one authority of a tenant, which is the newest unless its number is given; null if there is none that is valid. */
+  /** The list of one authority of a tenant, the newest unless a number is given; null if no valid authority has that number. */
   async revocationListDer(tenantId: string, caNo: number | undefined): Promise<Uint8Array | null> {
     if ((await findTenant(this.#kernel.database.read, tenantId)) === undefined) return null;
     const rows = await this.authorities.validRows(tenantId);
@@ -217,7 +220,7 @@ export class Certificates {
     return row === undefined ? null : this.#revocationList(row);
   }
 
-  /** The stored list while it is good; else the next one, made by whichever node is asked first. */
+  /** Returns the stored list while it is fresh. Otherwise the node that gets the first request creates the next one. */
   async #revocationList(found: store.AuthorityRow): Promise<Uint8Array> {
     const { database, clock } = this.#kernel;
     for (let row: store.AuthorityRow | undefined = found; row !== undefined; ) {
@@ -253,7 +256,7 @@ export class Certificates {
   }
 }
 
-/** An external authority knows nothing of our serials: it says who it means by a name. */
+/** An external authority does not know our serials, so it identifies the connection by a name. */
 function checkExternal(
   name: ClientName,
   leaf: Parsed,

@@ -13,26 +13,26 @@ declare module '../../kernel/storage/tables.ts' {
 }
 
 export interface AuthorityRow {
-  /** The system's for a root, whose intermediates are the tenants'. */
+  /** The system tenant for a root, whose intermediates belong to the tenants. */
   tenant_id: string;
   ca_no: number;
-  /** Which root signed it; null for a root. */
+  /** The root that signed it; null for a root. */
   root_no: number | null;
   certificate: Uint8Array;
-  /** Bound to the certificate: another one in its place does not open it. */
+  /** Bound to the certificate: it cannot be unsealed with another one in its place. */
   sealed_key: Uint8Array;
   not_after: number;
   created_at: number;
-  /** Counts up whenever something of this tenant is revoked. */
+  /** Incremented whenever a certificate of this tenant is revoked. */
   revocations: number;
-  /** The newest revocation list, which is the same on every node, its number, and how many revocations it knows. */
+  /** The newest revocation list, which is the same on every node, its number, and how many revocations it includes. */
   crl: Uint8Array | null;
   crl_number: number;
   crl_revocations: number;
   crl_made_at: number;
 }
 
-/** A client certificate that was issued. Its private key is nowhere. */
+/** A client certificate that was issued. Its private key is not stored. */
 export interface CertificateRow {
   tenant_id: string;
   /** Hexadecimal, 32 lower-case digits. */
@@ -41,7 +41,7 @@ export interface CertificateRow {
   client_id: string;
   connection_no: number;
   thumbprint: string;
-  /** The federation whose exchange it was issued by; null for one of the connection itself. */
+  /** The federation whose exchange issued it; null for a certificate of the connection itself. */
   source: string | null;
   not_before: number;
   not_after: number;
@@ -100,7 +100,7 @@ export async function retireAuthority(
     .execute();
 }
 
-/** Keeps a list unless another node has kept a newer one meanwhile; says whether it did. */
+/** Stores a list unless another node has stored a newer one meanwhile, and returns whether it did. */
 export async function keepRevocationList(
   tx: Tx,
   { tenant_id, ca_no, crl_number }: AuthorityRow,
@@ -131,7 +131,7 @@ export async function findCertificate(
 
 export type RevokedRow = CertificateRow & { revoked_at: number };
 
-/** What a list must name: revoked, and not ended by itself. */
+/** The certificates that a list must name: revoked and not expired. */
 export async function listRevoked(db: Reader, tenantId: string, caNo: number, now: number): Promise<RevokedRow[]> {
   const rows = await db
     .selectFrom('certificates')
@@ -145,7 +145,7 @@ export async function listRevoked(db: Reader, tenantId: string, caNo: number, no
   return CERTIFICATES.checkedAll(db, rows as RevokedRow[]);
 }
 
-/** Whether a revocation that was set for later has come since. */
+/** Whether a revocation that was scheduled for later has taken effect since. */
 export async function hasRevokedBetween(db: Reader, tenantId: string, caNo: number, after: number, until: number) {
   const row = await db
     .selectFrom('certificates')
@@ -163,7 +163,7 @@ export type Revoked =
   | { clientId: string; source?: string; serials?: readonly string[]; upTo?: CertificateRow }
   | { serials: readonly string[] };
 
-/** Those of a client, or only these, as far as they would live longer; answers with their serials. */
+/** Revokes the certificates of a client, or only these, unless they end earlier anyway. Returns their serials. */
 export async function revoke(
   tx: Tx,
   tenantId: string,
@@ -188,12 +188,12 @@ export async function revoke(
   return rows.map(({ serial }) => serial);
 }
 
-/** That one and those before it. What began in the same second is left alone: it may be its successor. */
+/** Matches that certificate and all earlier ones. One that became valid in the same second is left alone, since it may be its successor. */
 function isUpTo(eb: ExpressionBuilder<Tables, 'certificates'>, { serial, not_before }: CertificateRow) {
   return eb.or([eb('serial', '=', serial), eb('not_before', '<', not_before)]);
 }
 
-/** Makes every node's next answer a new list. */
+/** Makes every node create a new list for its next response. */
 export async function countRevocation(tx: Tx, tenantId: string): Promise<void> {
   await tx
     .updateTable('certificate_authorities')
@@ -214,7 +214,7 @@ export function endedBefore(time: Cutoff): Which<'certificates'> {
   return (eb) => eb('not_after', '<', time);
 }
 
-/** The tenant that a certificate was issued in for this client, also for one that is deleted, as long as the certificate is not over. */
+/** The tenant in which a certificate was issued for this client, even if the client was deleted, as long as the row exists. */
 export async function tenantOfClient(db: Reader, clientId: string): Promise<string | null> {
   const query = db.selectFrom('certificates').selectAll().where('client_id', '=', clientId).limit(1);
   const [row] = await CERTIFICATES.authenticOf(db, await query.execute());

@@ -1,4 +1,4 @@
-// The library below finds its parts by metadata and refuses to load without it.
+// The library below resolves its parts by reflection metadata and refuses to load without it.
 import 'reflect-metadata';
 import { createHash, randomBytes } from 'node:crypto';
 import { AsnConvert } from '@peculiar/asn1-schema';
@@ -24,7 +24,7 @@ export const SIGNING_ALGORITHM = { name: 'ECDSA', hash: 'SHA-256' } as const;
 const SERIAL_BYTES = 16;
 const KEY_ID_BYTES = 20;
 
-/** 126 random bits in 128: the first byte keeps it positive and of one length, so that it has one spelling. */
+/** 126 random bits in 128: the first byte keeps the number positive and of fixed length, so that it has one spelling. */
 export function newSerial(): string {
   const bytes = randomBytes(SERIAL_BYTES);
   bytes[0] = ((bytes[0] as number) & 0x7f) | 0x40;
@@ -53,13 +53,13 @@ export function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1000) * 1000;
 }
 
-/** A name that nobody can have (RFC 2606). */
+/** A host name that nobody can own (RFC 2606). */
 const NO_HOST = 'coffer.invalid';
 
 /**
- * An authority of a tenant may speak for that tenant's URIs and for no host name or address: whoever stole its key could not use it to
- * pass for a server to clients that trust our root. Java cannot read a constraint that excludes every host name by an empty one, so the only
- * name that is permitted is one that no server has.
+ * Lets a tenant's authority sign for that tenant's URIs and for no host name or address, so that a stolen key cannot be used to impersonate a server
+ * to clients that trust our root. Java cannot read a constraint that excludes every host name by an empty one, so the only permitted name is one that
+ * no server has.
  */
 export function onlyUrisOf(host: string): Extension {
   const subtrees = (...names: Partial<GeneralName>[]) =>

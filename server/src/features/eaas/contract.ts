@@ -15,14 +15,14 @@ import {
 } from '../../kernel/wire.ts';
 
 export const PLAINTEXT_BYTES_MAX = 1024 * 1024;
-/** What the longest plaintext becomes, with room for the longest name. */
+/** The size of the longest plaintext in an envelope, with room for the longest key name. */
 const ENVELOPE_CHARS_MAX = Math.ceil(PLAINTEXT_BYTES_MAX / 3) * 4 + 256;
 const BATCH_ITEMS_MAX = 1000;
 export const DELETE_REASON_LENGTH_MIN = 10;
 const AAD_CHARS_MAX = 16 * 1024;
-/** In JSON a byte may take six characters (`\u0001`). */
+/** In JSON one byte may take six characters (`\u0001`). */
 const PLAINTEXT_BODY_MAX = 6 * PLAINTEXT_BYTES_MAX + 6 * AAD_CHARS_MAX + BODY_BYTES_DEFAULT;
-/** Each item has a header of its own, and base64 takes a third more. */
+/** Each item has its own header, and base64 takes a third more. */
 const ENVELOPE_BODY_MAX = 2 * ENVELOPE_CHARS_MAX + BATCH_ITEMS_MAX * 256 + 6 * AAD_CHARS_MAX;
 
 const version = named(

@@ -56,7 +56,7 @@ export async function rewrap(ctx: Context, keys: KeyCache, name: string, body: B
   return { envelope: seal(key, name, version, plaintext, body.aad), version };
 }
 
-/** A key that does not exist is told of; whatever else is wrong with an envelope is one answer. */
+/** A missing key is reported as such. Anything wrong with the envelope gets one and the same response. */
 async function opened(
   ctx: Context,
   keys: KeyCache,
@@ -72,7 +72,7 @@ async function opened(
 function refuseUnfit(texts: readonly string[]): void {
   let bytes = 0;
   texts.forEach((text, i) => {
-    // Half a character has no UTF-8: it would come back as another one.
+    // Half of a surrogate pair has no UTF-8 encoding and would be decrypted to another character.
     if (!text.isWellFormed()) {
       throw invalidField(
         texts.length === 1 ? '/body/plaintext' : `/body/items/${i}/plaintext`,

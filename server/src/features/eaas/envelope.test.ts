@@ -122,7 +122,7 @@ describe('an envelope', () => {
   });
 });
 
-/** The next character of the alphabet: of the last one before padding it changes only bits that are not used. */
+/** The next character of the alphabet. For the last character before padding this changes only unused bits. */
 function next(character: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
   return alphabet[(alphabet.indexOf(character) + 1) % 64] ?? 'A';

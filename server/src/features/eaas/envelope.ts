@@ -15,7 +15,7 @@ export interface Envelope {
   tag: Buffer;
 }
 
-/** One answer for whatever does not open, so that nobody learns what was wrong with it. */
+/** One response for every envelope that cannot be decrypted, so that nobody learns what was wrong with it. */
 export function decryptFailed(): CofferError {
   return new CofferError('DECRYPT_FAILED', 'The ciphertext could not be opened.');
 }
@@ -26,15 +26,15 @@ export function parseEnvelope(text: string): Envelope | null {
   if (match === null) return null;
   const [, keyName = '', version = '', iv = '', ciphertext = '', tag = ''] = match;
   const parts = [iv, ciphertext, tag].map((part) => Buffer.from(part, 'base64'));
-  // Base64 has spare bits and optional padding: a second spelling of the same bytes is refused.
+  // Base64 has spare bits and optional padding, so a second spelling of the same bytes is refused.
   if ([iv, ciphertext, tag].some((part, i) => parts[i]?.toString('base64') !== part)) return null;
   const [ivBytes, ciphertextBytes, tagBytes] = parts as [Buffer, Buffer, Buffer];
   return { keyName, version: Number(version), iv: ivBytes, ciphertext: ciphertextBytes, tag: tagBytes };
 }
 
 /**
- * The IV is drawn here, always: a caller who could choose it could make one repeat (lesson 11). None is kept for later: a copy of the process or its
- * machine would use the same ones under the same key.
+ * The IV is always generated here: a caller who could choose it could make it repeat under the same key. IVs are not generated ahead, because a copy
+ * of the process or its machine would then use the same ones under the same key.
  */
 export function seal(
   key: KeyObject,
@@ -65,7 +65,7 @@ export function open(key: KeyObject, envelope: Envelope, aad: string | undefined
   }
 }
 
-/** What the tag vouches for beside the ciphertext: which key and version it is for, and the caller's data. None is not the same as an empty one. */
+/** The tag also covers the key name, the version and the caller's additional data. No data differs from empty data. */
 function boundData(header: string, aad: string | undefined): Buffer {
   return Buffer.from(aad === undefined ? header : `${header}\n${aad}`, 'utf8');
 }

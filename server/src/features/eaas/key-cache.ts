@@ -10,12 +10,12 @@ import { purposeOf } from './key-material.ts';
 import { findKey, type KeyRow, lockKey, updateKey } from './store.ts';
 
 const BYTES_MAX = 8 * 1024 * 1024;
-/** The texts of a key's row, but its description. */
+/** The text columns of a key's row, except the description. */
 const ROW_BYTES = 1024;
-/** With random IVs, AES-GCM is sound for 2^32 encryptions under one key: a new version comes far earlier. */
+/** With random IVs, AES-GCM is safe for 2^32 encryptions under one key. A new version is created far earlier. */
 export const USES_MAX = 2 ** 30;
 
-/** A key as it stands in one epoch of the tenant. */
+/** A key as it was in one epoch of the tenant. */
 interface Kept {
   epoch: number;
   row: KeyRow;
@@ -23,16 +23,16 @@ interface Kept {
   uses: Uses;
 }
 
-/** How often a version may still encrypt before more is reserved. Shared by all that is kept of it, whatever the epoch. */
+/** How many encryptions a version has left before the next block is reserved. Shared by all cache entries of that version, whatever their epoch. */
 interface Uses {
   version: string;
   left: number;
-  /** How many are reserved next: see the keyring's blocks. */
+  /** The size of the next block; see the keyring's blocks. */
   block: number;
 }
 
 /**
- * The keys in use, unwrapped, each for as long as the tenant's epoch stands: rotating or deleting one raises it, and is effective on the next
+ * Caches unwrapped keys for as long as the tenant's epoch stays the same. Rotating or deleting a key raises the epoch, so it takes effect on the next
  * request on every node.
  */
 export class KeyCache {
@@ -46,7 +46,7 @@ export class KeyCache {
     this.#kernel = kernel;
   }
 
-  /** The newest version, for `count` encryptions. */
+  /** Returns the newest version, for `count` encryptions. */
   async forEncryption(ctx: Context, name: string, count: number): Promise<{ key: KeyObject; version: number }> {
     for (;;) {
       const { row, newest, uses } = await this.#current(ctx, name);
@@ -54,12 +54,12 @@ export class KeyCache {
         uses.left -= count;
         return { key: newest, version: row.latest_version };
       }
-      // Somebody rotated it, or we did: what was kept is no longer the newest, whatever epoch this request began in.
+      // The key was rotated, by us or by somebody else: the cached version is no longer the newest, whatever epoch this request began in.
       this.#kept.delete(slotOf(ctx, name));
     }
   }
 
-  /** The key of this version, or null if there is none such. */
+  /** Returns the key of this version, or null if there is none. */
   async forDecryption(ctx: Context, name: string, version: number): Promise<KeyObject | null> {
     const { row, newest } = await this.#current(ctx, name);
     if (version === row.latest_version) return newest;
@@ -92,8 +92,8 @@ export class KeyCache {
   }
 
   /**
-   * Takes a block of uses, if the version is still the newest. Once it has had enough of them, the next one is made instead, in one transaction with
-   * the entry that says so.
+   * Reserves a block of uses if the version is still the newest. Once its limit is reached, a new version is created instead, in one transaction with
+   * the audit entry for it.
    */
   async #reserve(ctx: Context, kept: KeyRow, uses: Uses, count: number): Promise<boolean> {
     const { tenant_id: tenantId, name, key_id: keyId, latest_version: version } = kept;

@@ -1,4 +1,6 @@
-/** Each key's material has a purpose of its own in the keyring: destroying the purpose destroys the key. Ids are never used again, names may be. */
+/**
+ * Each key has its own purpose in the keyring, so destroying the purpose destroys the key. The id is used because, unlike a name, it is never reused.
+ */
 export function purposeOf(keyId: string): string {
   return `eaas/${keyId}`;
 }

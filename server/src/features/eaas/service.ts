@@ -21,7 +21,7 @@ import * as store from './store.ts';
 const NAME_FORM = new RegExp(NAME_PATTERN);
 
 export async function create(ctx: Context, body: Body<typeof contract.createKey>): Promise<EncryptionKeyDetail> {
-  // A machine has no role: an admin attached the policy that lets it in here.
+  // A machine has no role; an admin attached the policy that allows it to create keys.
   if (ctx.principal.kind === 'user' && !isAdminRole(ctx.principal.role)) {
     throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only owners and admins make encryption keys.', {
       auditReason: 'eaas:create: not an admin',
@@ -64,7 +64,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listKeys>)
   return { keys: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
-/** The list tells less of a key than the key itself, and an auditor may have the list alone. */
+/** The list shows less of a key than reading it does, and an auditor may have permission for the list alone. */
 const KEYS: Items<store.KeyRow> = {
   permissions: [readKey.permission, listKeys.permission],
   resources: ({ name }) => [`eaas/${name}`],
@@ -115,7 +115,7 @@ export async function rotate(ctx: Context, name: string, reason: string) {
   });
 }
 
-/** At a rekey every key is rotated: whoever had the old root key may have the versions from before. The versions themselves are made already. */
+/** A rekey rotates every key, because anyone who had the old root key may have the earlier versions. The new versions were already created. */
 export async function rotateAll(tx: Tx, keys: RekeyedTenant, now: number): Promise<number> {
   return store.EAAS_KEYS.changeEach(tx, keys.tenantId, ({ key_id }) => {
     const purpose = purposeOf(key_id);
@@ -124,7 +124,10 @@ export async function rotateAll(tx: Tx, keys: RekeyedTenant, now: number): Promi
   });
 }
 
-/** Everything that was sealed with it is lost: that takes the protection off first, a reason, and where the plan has it a second person. */
+/**
+ * Everything encrypted with the key is lost. Deleting it therefore requires that its protection is off, a reason and, on the Enterprise plan,
+ * approval.
+ */
 export async function remove(ctx: Context, name: string, text: string): Promise<Deleted> {
   const reason = demandedReason(text, DELETE_REASON_LENGTH_MIN);
   return ctx.change(async (tx) => {
@@ -160,7 +163,7 @@ export async function markPending(
 ): Promise<void> {
   const row = await store.lockKey(tx, tenantId, RESOURCE.exec(resource)?.[1] ?? '');
   if (row === undefined) return;
-  // With two of them, the refusal of one would free a key that still waits for the other.
+  // With two pending deletions, rejecting one would release a key that still waits for the other.
   if (row.approval_id !== null) {
     throw new CofferError('IN_USE', 'Its deletion waits for approval already: decide on that one.', {
       details: { approval_id: row.approval_id },

@@ -9,7 +9,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** A key people use by its name. Its material is in the keyring, one version for each rotation, under a purpose of its own. */
+/** A key that is used by name. Its material is in the keyring under a purpose of its own, with one version per rotation. */
 export interface KeyRow {
   tenant_id: string;
   name: string;

@@ -13,10 +13,10 @@ import { existing, numberIn, secretsOf, takeTurn } from './service.ts';
 import * as store from './store.ts';
 
 const KEY_NAME_FORM = new RegExp(KEY_NAME_PATTERN);
-/** The service refuses it as a field in what it is sent, so it sends none such to others. */
+/** The service refuses this field name in requests, so it does not put it into responses either. */
 const KEY_NAME_RESERVED = '__proto__';
 
-/** A secret the caller may not see and one that does not exist are the same: not found, after the same questions. */
+/** A secret that the caller may not see is reported as not found after the same checks as one that does not exist. */
 export async function bindSecret(ctx: Context, id: string, body: Body<typeof contract.bindSecret>): Promise<Binding> {
   if (body.key_name === KEY_NAME_RESERVED) throw invalidField('/body/key_name', 'is reserved: choose another name');
   return ctx.change(async (tx) => {
@@ -52,7 +52,7 @@ async function refuseBound(tx: Tx, row: store.BindingRow): Promise<void> {
   throw new CofferError('ALREADY_EXISTS', message);
 }
 
-/** What is bound here is inherited by all below: the fullest of them decides. */
+/** A binding is inherited by all environments below, so the fullest of them decides. */
 async function refuseTooMany(ctx: Context, tx: Tx, environmentId: number): Promise<void> {
   const line = await store.lineage(tx, ctx.tenantId, environmentId, LEVELS_MAX);
   const own = line.find((row) => row.environment_id === environmentId)?.secrets ?? 0;
@@ -71,7 +71,7 @@ async function refuseTooMany(ctx: Context, tx: Tx, environmentId: number): Promi
 
 export async function listBindings(ctx: Context, id: string, query: Query<typeof contract.listBindings>) {
   const { environment_id } = await existing(ctx, ctx.database.read, id);
-  // The environment stands in the cursor: names have the form of many another list's ids.
+  // The cursor contains the environment, because key names have the form of ids in many other lists.
   const [, after = ''] = decodeCursor(query.cursor, new RegExp(`^${environment_id}$`), KEY_NAME_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const page = await store.listBindings(ctx.database.read, ctx.tenantId, environment_id, after, limit);

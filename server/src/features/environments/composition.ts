@@ -9,10 +9,10 @@ import * as store from './store.ts';
 
 type Whole<T> = { [K in keyof T]: NonNullable<T[K]> };
 type Source = ComposeEntry['source'];
-/** A binding that counts, with the line from the root to the environment that has it. */
+/** A binding that is in effect, with the path from the root to the environment that has it. */
 type Effective = Whole<store.ComposedRow> & { source: Source };
 
-/** Which values are given is decided and recorded first; they are then opened and written one by one, and never all held. */
+/** The values to return are chosen and recorded first. They are then decrypted and written one by one, so that they are never all in memory. */
 export async function compose(
   ctx: Context,
   id: string,
@@ -33,7 +33,7 @@ export async function compose(
   return new Streamed(pieces(leaf, withValues(ctx, entries, given)));
 }
 
-/** Root first, so that what is nearer to the leaf replaces what is farther; in the order of their names. */
+/** The rows come root first, so a binding nearer to the leaf replaces one farther away. The result is sorted by key name. */
 function effectiveOf(rows: readonly store.ComposedRow[]): Effective[] {
   const effective = new Map<string, Effective>();
   let source: Source = [];
@@ -45,7 +45,7 @@ function effectiveOf(rows: readonly store.ComposedRow[]): Effective[] {
   return [...effective.values()].sort((a, b) => (a.key_name < b.key_name ? -1 : 1));
 }
 
-/** A secret that is deleted, or whose vault is, gives way to the one it would replace. */
+/** A binding whose secret or vault is deleted does not replace an inherited one. */
 function isThere(row: store.ComposedRow): row is Whole<store.ComposedRow> {
   return row.key_name !== null && row.secret_id !== null && row.vault_id !== null;
 }
@@ -55,7 +55,7 @@ function mayBeGiven(ctx: Context, entry: Effective): boolean {
   return ctx.may('secrets:read', secretResource(entry.vault, entry.path), attributesOf(entry));
 }
 
-/** Every entry in order, those that are given with their value; one whose version is gone by now comes without. */
+/** Yields every entry in order, with its value where one is returned. An entry whose version was deleted meanwhile has no value. */
 async function* withValues(
   ctx: Context,
   entries: readonly Effective[],

@@ -15,11 +15,11 @@ import {
   timestampText,
 } from '../../kernel/wire.ts';
 
-/** From the root to the leaf. */
+/** Levels from the root to the leaf. */
 export const LEVELS_MAX = 10;
-/** Bound to one composed environment. */
+/** Secrets bound to one composed environment itself. */
 export const BINDINGS_MAX = 500;
-/** Bound to a composed environment and all it inherits from: what compose answers with, at most. */
+/** Secrets bound to a composed environment and to all it inherits from, which is the maximum that compose returns. */
 export const EFFECTIVE_MAX = 1000;
 /** Fifteen digits stay below 2^53. */
 const NUMBER_MAX = 999_999_999_999_999;

@@ -15,14 +15,14 @@ import * as store from './store.ts';
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const COUNTER = 'environments';
 
-/** The number in a path, or null if the text is none: then there is no such thing. */
+/** The number in a path, or null if the text is not a number and so names nothing. */
 export function numberIn(text: string): number | null {
   return NUMBER_FORM.test(text) ? Number(text) : null;
 }
 
 /**
- * Changes of a tenant's environments take turns. Two moves, each of which is harmless, could together make a circle, and no row that
- * both change would stop them.
+ * Makes changes of a tenant's environments wait for each other. Two moves, each harmless, could together form a cycle, and there is no row that both
+ * of them change.
  */
 export async function takeTurn(ctx: Context, tx: Tx): Promise<void> {
   await holdCounter(tx, ctx.tenantId, COUNTER);
@@ -31,7 +31,7 @@ export async function takeTurn(ctx: Context, tx: Tx): Promise<void> {
 export async function create(ctx: Context, body: Body<typeof contract.createEnvironment>): Promise<Environment> {
   refuseReserved(body.name);
   return ctx.change(async (tx) => {
-    // Counting holds the counter, which is this change's turn.
+    // Drawing a number locks the counter, so this change needs no `takeTurn`.
     const environment_id = await nextNumber(tx, ctx.tenantId, COUNTER);
     const row: store.EnvironmentRow = {
       tenant_id: ctx.tenantId,
@@ -114,7 +114,7 @@ export async function existing(ctx: Context, db: Parameters<typeof store.findEnv
   return row;
 }
 
-/** The number of the parent that a body names, null for a root, undefined if it names none. */
+/** The number of the parent that a body names: null for a root, undefined if it names none. */
 async function namedParent(
   ctx: Context,
   tx: Tx,
@@ -128,7 +128,7 @@ async function namedParent(
   return number;
 }
 
-/** A name is as good as unknown to a caller who may not compose what it names, or names could be guessed. */
+/** A name is reported as unknown to a caller who may not compose that environment, since names could be guessed otherwise. */
 async function numberOfNamed(ctx: Context, tx: Tx, name: string): Promise<number> {
   const row = await store.findEnvironmentNamed(tx, ctx.tenantId, name);
   if (row === undefined || !ctx.may('environments:compose', `environment/${row.environment_id}`)) {
@@ -139,7 +139,7 @@ async function numberOfNamed(ctx: Context, tx: Tx, name: string): Promise<number
 
 const NO_SUCH_PARENT = 'is not a composed environment of yours';
 
-/** What comes under a parent: an environment with all below it. */
+/** What is placed under a parent: an environment with all below it. */
 interface Arrival {
   environment_id: number | null;
   levels: number;
@@ -152,7 +152,10 @@ async function movedWith(ctx: Context, tx: Tx, { environment_id }: store.Environ
   return { environment_id, ...(await store.extentBelow(tx, ctx.tenantId, environment_id, LEVELS_MAX)) };
 }
 
-/** It is the caller's turn. Who may not compose the parent would see what it has by inheriting it: to them there is no such parent. */
+/**
+ * The caller must hold the lock of `takeTurn`. Anyone who may not compose the parent could read it by inheriting from it, so it is reported as
+ * unknown to them.
+ */
 async function refuseUnfitParent(ctx: Context, tx: Tx, parentId: number, arrival: Arrival): Promise<void> {
   const line = await store.lineage(tx, ctx.tenantId, parentId, LEVELS_MAX);
   if (line.length === 0 || !ctx.may('environments:compose', `environment/${parentId}`)) {

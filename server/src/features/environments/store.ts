@@ -28,7 +28,7 @@ export interface BindingRow {
   environment_id: number;
   key_name: string;
   secret_id: string;
-  /** The same secret as an integer; neither ever changes. */
+  /** The same secret as an integer. Neither id ever changes. */
   secret_no: number;
   bound_at: number;
 }
@@ -46,7 +46,7 @@ export const BINDINGS = new AuthenticatedTable<'environment_secrets', BindingRow
 /** Either of the two ids of a secret. */
 export type SecretRef = Pick<BindingRow, 'secret_id'> | Pick<BindingRow, 'secret_no'>;
 
-/** Stands in the cursor, so that one of another list of numbers is refused. */
+/** Part of the cursor, so that a cursor of another numbered list is refused. */
 export const CURSOR_KIND = 'environment';
 
 export async function insertEnvironment(tx: Tx, row: EnvironmentRow): Promise<void> {
@@ -110,7 +110,7 @@ export async function hasChildren(tx: Tx, tenantId: string, environmentId: numbe
   return child !== undefined;
 }
 
-/** From the environment up to its root; it is itself at height 0. Bounded, should the rows ever run in a circle. */
+/** Recurses from the environment, at height 0, up to its root. The depth is limited in case the rows ever form a cycle. */
 function lineOf(db: Reader, tenantId: string, environmentId: number, levelsMax: number) {
   return db.withRecursive('line(environment_id, name, parent_id, height)', (qb) =>
     qb
@@ -129,7 +129,7 @@ function lineOf(db: Reader, tenantId: string, environmentId: number, levelsMax: 
   );
 }
 
-/** An environment and all it inherits from, with how many secrets each has itself. Empty if there is none. */
+/** An environment and all it inherits from, with the number of secrets that each has itself. Empty if it does not exist. */
 export function lineage(
   tx: Tx,
   tenantId: string,
@@ -145,7 +145,7 @@ export function lineage(
     .execute();
 }
 
-/** The longest way down from an environment, itself included, and the most secrets that any way down has. */
+/** The length of the longest path down from an environment, itself included, and the most secrets on any path down. */
 export function extentBelow(
   tx: Tx,
   tenantId: string,
@@ -187,17 +187,17 @@ function ownSecrets(eb: ExpressionBuilder<Tables & { e: Tables['environments'] }
     .$asScalar();
 }
 
-/** Holds a secret that exists, so that it is not destroyed while it is being bound; and where it is. */
+/** Locks an existing secret, so that it is not deleted while it is being bound, and returns its location. */
 export async function lockSecretToBind(tx: Tx, tenantId: string, ref: SecretRef) {
   const [secret] = await SECRETS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, deleted_no: 0, ...ref }));
-  // Also for a secret that is not there: the time it takes must not tell.
+  // The vault is queried even if the secret does not exist, so that the response time reveals nothing.
   const vault = await findVaultById(tx, tenantId, secret?.vault_id ?? '');
   if (secret === undefined || vault === undefined || vault.status === 'deleted') return undefined;
   const { secret_id, secret_no, path, environment, tags } = secret;
   return { secret_id, secret_no, path, environment, tags, vault: vault.name };
 }
 
-/** Bindings of the environment that stand in the way of this one: the same secret, or the same name. */
+/** Bindings of the environment that conflict with this one: the same secret or the same name. */
 export function bindingsLike(tx: Tx, row: BindingRow): Promise<Pick<BindingRow, 'secret_id' | 'key_name'>[]> {
   return tx
     .selectFrom('environment_secrets')
@@ -231,7 +231,7 @@ export async function listBindings(
   return pageOf(rows, limit, (row) => [String(environmentId), row.key_name]);
 }
 
-/** What was bound, or undefined. */
+/** Returns the deleted binding, or undefined. */
 export async function deleteBinding(
   tx: Tx,
   tenantId: string,
@@ -248,7 +248,7 @@ export async function forgetSecrets(tx: Tx, tenantId: string, secretIds: readonl
   await BINDINGS.deleteWhere(tx, (eb) => eb.and([eb('tenant_id', '=', tenantId), eb('secret_id', 'in', secretIds)]));
 }
 
-/** An environment of a line with one of its bindings; what is null is not there, be it the binding, the secret or the vault. */
+/** An environment on the path with one of its bindings. A missing binding, secret or vault is null. */
 export interface ComposedRow {
   environment_id: number;
   name: string;
@@ -268,8 +268,8 @@ export interface ComposedRow {
 }
 
 /**
- * The composition with what it rests on as the service wrote it: the environments of the line, their bindings, and the vaults. What changed
- * since the rows were read is taken as it is now. The secrets are checked when their values are read.
+ * Verifies the MACs of the rows that the composition depends on: the environments of the path, their bindings, and the vaults. Values that changed
+ * since the query are taken as they are now. The secrets are verified when their values are read.
  */
 async function checkedComposition(db: Reader, tenantId: string, rows: readonly ReadRow[]): Promise<ComposedRow[]> {
   const environments = new Map<number, EnvironmentRow | undefined>();
@@ -310,7 +310,7 @@ async function checkBinding(db: Reader, tenantId: string, row: ReadRow): Promise
   } as BindingRow);
 }
 
-/** As it is read, without what is taken from the vault's own row. */
+/** The row as queried, without the columns that are taken from the vault's own row. */
 type ReadRow = Omit<ComposedRow, 'vault' | 'log_reads' | 'is_zero_knowledge'> & {
   bound_secret_id: string | null;
   bound_secret_no: number | null;
@@ -318,7 +318,7 @@ type ReadRow = Omit<ComposedRow, 'vault' | 'log_reads' | 'is_zero_knowledge'> & 
   row_mac: Uint8Array | null;
 };
 
-/** The whole line, root first, with everything bound to it: one query, so that it is all of one moment. */
+/** The whole path, root first, with all its bindings. It is one query, so that all of it is from the same moment. */
 export async function composition(
   db: Reader,
   tenantId: string,

@@ -26,14 +26,14 @@ import type * as contract from './contract.ts';
 const READABLE: Wanted = ['eso:read'];
 
 /**
- * The operator takes a 404 for "the secret is gone" and may remove it from a cluster: only what is deleted, where the caller may read, is one.
- * An id that nobody ever had is refused like one of somebody else's.
+ * The operator takes a 404 to mean that the secret was deleted and may remove it from a cluster. Only a deleted secret that the caller may read is
+ * therefore a 404. An id that never existed is refused like an id of somebody else.
  */
 export async function readById(ctx: Context, reader: SecretReader, query: Query<typeof contract.operatorSecretById>) {
   try {
     return await secretMeant(ctx, reader, query);
   } catch (error) {
-    // In the same words for an id that nobody has and for one that others have.
+    // The message is the same for an id that does not exist and for one that belongs to others.
     if (!(error instanceof CofferError) || error.code !== 'INSUFFICIENT_PRIVILEGE' || ctx.isAuthorized) throw error;
     throw noSuchId(error.auditReason ?? error.code);
   }
@@ -48,7 +48,7 @@ async function secretMeant(ctx: Context, reader: SecretReader, query: Query<type
   const place = await secretById(ctx.database.read, ctx.tenantId, query.id);
   if (place === undefined) {
     ctx.authorize(literalResource('secret', query.id));
-    // A policy on everything allows even this: still nobody knows that there was such a secret.
+    // A policy on everything allows even this, but nothing shows that such a secret ever existed.
     throw noSuchId('an id that no secret has');
   }
   if (place.isDeleted) {
@@ -77,7 +77,7 @@ async function read(
   const { id, type, value, protection, ...shown } = await readRecorded(ctx, reader, vaultName, path, version).catch(
     refuseAbsentVersion,
   );
-  // It was moved away, and another one put in its place, in between.
+  // The secret was moved meanwhile, and another one was put in its place.
   if (expected !== undefined && expected.secretId !== id) throw secretNotFound();
   if (protection === 'fortress') {
     throw new CofferError('INSUFFICIENT_PRIVILEGE', 'A fortress secret is not served here: read it itself.', {
@@ -90,7 +90,7 @@ async function read(
   return { id, name: path, vault: vaultName, path, type, value, version: shown.version, updated_at: shown.updated_at };
 }
 
-/** Not a 404, on which the operator would remove a secret that is there. */
+/** A 404 would make the operator remove a secret that exists. */
 function refuseAbsentVersion(error: unknown): never {
   if (error instanceof CofferError && error.code === 'VERSION_NOT_FOUND')
     throw invalidField('/query/version', 'names a version that the secret does not have');
@@ -112,7 +112,7 @@ export async function list(ctx: Context, vaultName: string, query: Query<typeof 
   return { vault: vaultName, secrets: page.rows.map((row) => listed(vaultName, row)), next_cursor: page.next_cursor };
 }
 
-/** Also who may ask about the vault itself: the operator takes an empty list for secrets that are gone. */
+/** Callers with access to the vault itself are refused too, because the operator takes an empty list to mean that the secrets were deleted. */
 function refuseEmptyReach(ctx: Context, vault: string): never {
   ctx.authorize(vaultResource(vault));
   throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Your credential permits eso:read on nothing in this vault.', {

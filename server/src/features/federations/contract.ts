@@ -21,9 +21,9 @@ export const TTL_SECONDS_MIN = 300;
 export const TTL_SECONDS_MAX = 3600;
 const TTL_SECONDS_DEFAULT = 900;
 const CLAIMS_MAX = 16;
-/** Of one connection: each exchange looks at them all. */
+/** Maximum per connection, since each exchange checks all of them. */
 export const FEDERATIONS_MAX = 50;
-/** As long as the longest token that is looked at. */
+/** The length of the longest token that is parsed. */
 const TOKEN_LENGTH_MAX = 16 * 1024;
 
 const exact = (maxLength: number, description: string) =>

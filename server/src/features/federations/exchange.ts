@@ -31,7 +31,7 @@ import { sourceOf } from './service.ts';
 import * as store from './store.ts';
 import { matchesSubject } from './subject-pattern.ts';
 
-/** The spec's: how old an id_token may be, and how long keys are kept. */
+/** The maximum age of an id_token, and how long keys are cached. */
 export const TOKEN_AGE_MAX_MS = 10 * MINUTE_MS;
 export const KEYS_TTL_MS = 5 * MINUTE_MS;
 const CONNECTION_NUMBER = /^[1-9]\d{0,14}$/;
@@ -89,14 +89,14 @@ export async function exchange(
     source,
     subject,
     dpopKey,
-    // Where a certificate is asked for anyway, the token is worth nothing without the one it came with.
+    // Where the connection requires a certificate anyway, the token is bound to the one it was issued with.
     certificateThumbprint: connection.mtls_required === 1 ? prepared.row.thumbprint : null,
     expiresAt: ctx.now + ttlMs,
   });
   ctx.describe({ token: row.token_id, serial: prepared.row.serial });
   return ctx.change(async (tx) => {
     await lockActive(tx, connection);
-    // Asked again, and held: a federation that is changed or deleted while its issuer is asked lets nobody in.
+    // The federation is read again under a lock: one that was changed or deleted while its issuer was queried lets nobody in.
     const current = await store.lockFederation(tx, federation);
     if (current?.revision !== federation.revision) throw loginDenied('the federation changed meanwhile');
     await refuseSuspended(tx, connection);
@@ -114,14 +114,14 @@ export async function exchange(
   });
 }
 
-/** In the body, or as a bearer token; a header beside the body is passed over, as at every endpoint that is open to all. */
+/** The token is in the body or sent as a bearer token. A header beside the body is ignored, as at every public endpoint. */
 function shownToken({ call }: Context, inBody: string | undefined): string {
   const token = inBody ?? BEARER.exec(call.headers.authorization ?? '')?.[1];
   if (token === undefined) throw invalidField('/body/id_token', 'is required, here or as a bearer token');
   return token;
 }
 
-/** Of whichever tenant: both names are unique in the installation. */
+/** Searches all tenants: both identifiers are unique in the installation. */
 function connectionNamed({ database }: Context, id: string): Promise<ConnectionRow | undefined> {
   if (!CONNECTION_NUMBER.test(id)) return findClient(database.read, id);
   return findConnectionNumbered(database.read, Number(id));
@@ -132,7 +132,9 @@ interface Accepted {
   claims: Claims;
 }
 
-/** The first federation of the connection that accepts the token; if none does, why each of those of its issuer does not. */
+/**
+ * Returns the first federation of the connection that accepts the token. If none does, it throws with the reason of each federation of that issuer.
+ */
 async function verified(ctx: Context, keySets: KeySets, connection: ConnectionRow, idToken: string): Promise<Accepted> {
   let presented: unknown;
   try {
@@ -154,7 +156,7 @@ async function verified(ctx: Context, keySets: KeySets, connection: ConnectionRo
     const reasons = refusals.map(({ message }) => message).join('; ');
     throw new OutsideRefusal(reasons, isKeyMissing ? 'JWKS_KEY_NOT_FOUND' : 'LOGIN_DENIED');
   } catch (error) {
-    // Nobody vouches for it, so it is recorded as what was presented: whoever runs the tenant sees which pipeline was refused.
+    // Nobody vouches for this subject, so it is recorded as presented: an admin of the tenant sees which pipeline was refused.
     if (typeof presented === 'string') {
       ctx.describe({ presented_subject: cleanText(presented, PRESENTED_SUBJECT_MAX) });
     }
@@ -174,7 +176,8 @@ async function claimsFor(
   const expected = { issuer, audience, now: ctx.now, maxAgeMs: TOKEN_AGE_MAX_MS };
   const source = { owner: tenant_id, issuer, jwksUrl: jwks_url, ttlMs: KEYS_TTL_MS };
   const claims = await verifiedByKeySet(idToken, ANY_ALGORITHM, expected, source, keySets);
-  // Only of who the issuer vouches for: asked before, another answer for an unknown key would tell strangers which subjects match.
+  // The subject is compared only after the issuer's signature is verified. Earlier, the different response for an unknown key would tell strangers
+  // which subjects match.
   refuseOtherSubject(federation, claims);
   return claims;
 }
@@ -188,7 +191,7 @@ function refuseOtherSubject({ subject_pattern, claims: wanted }: store.Federatio
   }
 }
 
-/** Which run it is, for the audit log. */
+/** Identifies the pipeline run, for the audit log. */
 function runOf({ provider }: store.FederationRow, claims: Claims): string {
   const name = providerNamed(provider).runClaims.find((claim) => Object.hasOwn(claims, claim));
   const value = name === undefined ? undefined : claims[name];

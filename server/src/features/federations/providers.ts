@@ -2,16 +2,16 @@ import type { ProviderName } from './contract.ts';
 import type { OwnerEnd } from './subject-pattern.ts';
 import { ownerEndsWithColon, ownerEndsWithSlash } from './subject-pattern.ts';
 
-/** What is known of a CI system beforehand. */
+/** What is known about a CI system in advance. */
 export interface Provider {
-  /** Null: each installation or workspace has its own. */
+  /** Null if each installation or workspace has its own. */
   readonly issuer: string | null;
-  /** What an issuer that is given must look like. */
+  /** The form that a given issuer must have. */
   readonly issuerForm: RegExp | null;
-  /** Where the keys of an issuer are; null: where its discovery document says. */
+  /** Where an issuer publishes its keys; null to use its discovery document. */
   jwksUrl(issuer: string): string | null;
   readonly ownerEnd: OwnerEnd;
-  /** The claims that name one run, best first, for the audit log. */
+  /** The claims that identify one run, best first, for the audit log. */
   readonly runClaims: readonly string[];
 }
 

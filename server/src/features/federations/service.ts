@@ -28,12 +28,12 @@ import { patternProblem } from './subject-pattern.ts';
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
-/** These are checked by rules of their own; as exact values they would say something else than they seem to. */
+/** These claims have rules of their own. An exact value for one of them would mean something else than it seems to. */
 const REGISTERED = ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti'];
 
 type Fields = Omit<Body<typeof contract.createFederation>, 'name' | 'provider' | 'enabled'>;
 
-/** How tokens say which federation they came by. */
+/** How tokens name the federation that issued them. */
 export function sourceOf(federationNo: number): string {
   return `federation ${federationNo}`;
 }
@@ -77,7 +77,7 @@ export async function list(ctx: Context, id: string, query: Query<typeof contrac
   const [, , after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, ofThis, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const found = await store.listFederations(ctx.database.read, ctx.tenantId, connection_no, Number(after), limit);
-  // A federation is part of its connection, and decided on as that.
+  // A federation is part of its connection, so the permission is checked on the connection.
   const resources = connectionResources(connection);
   const permissions = [readFederation.permission];
   const page = await readable(ctx, found, { permissions, resources: () => resources });
@@ -138,7 +138,7 @@ export async function remove(
   });
 }
 
-/** Whom the federation let in before need not be whom it lets in now: neither by a token, nor by the certificate that came with it. */
+/** A changed federation may no longer accept everyone it accepted before, so the tokens and certificates it issued are revoked. */
 async function endIssued(
   ctx: Context,
   tx: Tx,
@@ -170,7 +170,7 @@ async function existing(ctx: Context, { connection_no }: ConnectionRow, id: stri
   return row;
 }
 
-/** What the provider is known to have, filled in; what could let in more than it seems, refused. */
+/** Fills in what is known about the provider, and refuses rules that would let in more than they seem to. */
 function rulesOf(name: ProviderName, fields: Fields) {
   const provider = providerNamed(name);
   const issuer = fields.issuer ?? provider.issuer;
@@ -196,7 +196,7 @@ function rulesOf(name: ProviderName, fields: Fields) {
   };
 }
 
-/** A row's own fields, as if they were sent again; where the keys are follows from the issuer unless it was said. */
+/** A row's own fields, as if they were sent again. `jwks_url` follows from the issuer unless it was given explicitly. */
 function fieldsOf(row: store.FederationRow): Fields {
   const { issuer, jwks_url, audience, subject_pattern, token_ttl_seconds } = row;
   const isUsual = jwks_url === providerNamed(row.provider).jwksUrl(issuer);

@@ -16,23 +16,23 @@ export interface FederationRow {
   name: string;
   provider: 'github' | 'gitlab' | 'bitbucket' | 'jenkins' | 'teamcity' | 'custom';
   issuer: string;
-  /** Null: by discovery. */
+  /** Null means by discovery. */
   jwks_url: string | null;
-  /** Null: the service's own, whatever that is. */
+  /** Null means the service's own audience, whatever that is. */
   audience: string | null;
   subject_pattern: string;
   /** JSON. */
   claims: string;
   token_ttl_seconds: number;
   enabled: number;
-  /** Counted up by every change, so that an exchange that was decided on before it is not completed after it. */
+  /** Incremented by every change, so that an exchange that was decided before a change is not completed after it. */
   revision: number;
   created_by: string;
   created_at: number;
   updated_at: number;
 }
 
-/** Which one: numbers are counted in the tenant, and each belongs to one connection. */
+/** Identifies a federation: numbers are counted per tenant, and each belongs to one connection. */
 export type FederationKey = Pick<FederationRow, 'tenant_id' | 'connection_no' | 'federation_no'>;
 
 export const FEDERATIONS = new AuthenticatedTable<'federations', FederationRow>('federations', {
@@ -92,7 +92,7 @@ export async function listFederations(
   return pageOf(rows, limit, (row) => [CURSOR_KIND, String(connectionNo), String(row.federation_no)]);
 }
 
-/** Those that a token of this issuer can be for. */
+/** All federations of a connection, in the order in which an exchange tries them. */
 export async function federationsOf(
   db: Reader,
   tenantId: string,
@@ -119,7 +119,7 @@ export async function deleteFederation(tx: Tx, key: FederationKey): Promise<void
   await FEDERATIONS.deleteWhere(tx, isIt(key));
 }
 
-/** With the connection go the ways to become it. */
+/** Federations are deleted together with the connection that they give access to. */
 export async function deleteFederationsOf(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
   await FEDERATIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
 }

@@ -1,10 +1,10 @@
 import { RE2JS } from 're2js';
 
 export const SUBJECT_PATTERN_LENGTH_MAX = 256;
-/** More of them never say anything that fewer do not, and each is work. */
+/** More wildcards never express anything that fewer do not, and each costs time. */
 const WILDCARDS_MAX = 8;
 
-/** Claims that name who owns a repository or project by an id that nobody else can ever have. */
+/** Claims that identify the owner of a repository or project by an id that nobody else can ever have. */
 export const ID_CLAIMS = [
   'repository_id',
   'repository_owner_id',
@@ -16,7 +16,7 @@ export const ID_CLAIMS = [
 
 const PIECES = /\*+|[^*]+/g;
 
-/** Whether the whole subject is what the pattern says: `*` stays between `:` and `/`, `**` crosses them, everything else is itself. */
+/** Whether the whole subject matches the pattern: `*` does not cross `:` or `/`, `**` does, and everything else is literal. */
 export function matchesSubject(pattern: string, subject: string): boolean {
   const pieces = pattern.match(PIECES) ?? [];
   const expression = pieces.map((piece) => {
@@ -26,7 +26,7 @@ export function matchesSubject(pattern: string, subject: string): boolean {
   return RE2JS.compile(`^(?:${expression.join('')})$`, RE2JS.DOTALL).matches(subject);
 }
 
-/** Why a pattern is not accepted, or null. */
+/** Returns why a pattern is refused, or null. */
 export function patternProblem(pattern: string, pinned: readonly string[], ownerEnd: OwnerEnd): string | null {
   const wildcards = pattern.match(/\*+/g) ?? [];
   if (wildcards.some((wildcard) => wildcard.length > 2)) return 'has more than two stars in a row';
@@ -40,10 +40,10 @@ export function patternProblem(pattern: string, pinned: readonly string[], owner
   return null;
 }
 
-/** Up to where a pattern names the owner; a wildcard before it could stand for somebody else's name. */
+/** Returns where the part that names the owner ends. A wildcard before that could match somebody else's name. */
 export type OwnerEnd = (pattern: string) => number;
 
-/** `repo:OWNER/…`, `project_path:GROUP/…`, `https://HOST/…`: up to the first slash; without one, up to the second colon, or all of it. */
+/** `repo:OWNER/…`, `project_path:GROUP/…`, `https://HOST/…`: ends at the first slash; without one, at the second colon, or at the end. */
 export const ownerEndsWithSlash: OwnerEnd = (pattern) => {
   const scheme = /^[a-z]+:\/\//.exec(pattern)?.[0].length ?? 0;
   const slash = pattern.indexOf('/', scheme);
@@ -52,7 +52,7 @@ export const ownerEndsWithSlash: OwnerEnd = (pattern) => {
   return colon > pattern.indexOf(':') ? colon : pattern.length;
 };
 
-/** `{repository}:{step}`: up to the first colon. */
+/** `{repository}:{step}`: ends at the first colon. */
 export const ownerEndsWithColon: OwnerEnd = (pattern) => {
   const colon = pattern.indexOf(':');
   return colon === -1 ? pattern.length : colon;

@@ -34,7 +34,7 @@ export const GroupMember = named(
 );
 export type GroupMember = Static<typeof GroupMember>;
 
-/** PostgreSQL cannot store NUL. */
+/** `freeText` refuses NUL, which PostgreSQL cannot store. */
 const description = freeText(512, 'What it is for.');
 
 const common = {

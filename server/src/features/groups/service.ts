@@ -16,18 +16,18 @@ import type * as contract from './contract.ts';
 import { type Group, type GroupMember, readGroup } from './contract.ts';
 import * as store from './store.ts';
 
-/** What groups need of other features, in the same transaction. */
+/** What groups need from other features, in the same transaction. */
 export interface GroupNeighbours {
-  /** A group is removed. */
+  /** Called when a group is deleted. */
   forget(tx: Tx, tenantId: string, groupId: string): Promise<void>;
-  /** What to be in this group gives, or takes, in words for whoever has to approve it; empty if nothing. */
+  /** Describes, for approvers, what membership in this group grants or takes away; empty if nothing. */
   rightsOf(tx: Tx, tenantId: string, groupId: string): Promise<string[]>;
-  /** Whether its members get at anything in a vault. */
+  /** Whether members of the group have access to anything in a vault. */
   reachOf(tx: Tx, tenantId: string, groupId: string): Promise<(vault: string) => boolean>;
 }
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
-  // A name in the form of an id could be mistaken for another group's, where either is taken.
+  // A name in the form of an id could be mistaken for another group's id wherever both are accepted.
   if (isReservedName(body.name) || isId('group', body.name)) {
     throw invalidField('/body/name', 'is reserved: choose another name');
   }
@@ -77,7 +77,9 @@ export async function update(ctx: Context, idOrName: string, body: Body<typeof c
   });
 }
 
-/** What a group gives, or keeps from its members, outlives the credential that changed it, so one with limits cannot: it would lift them. */
+/**
+ * What a group grants or denies outlives the credential that changed it, so a restricted credential may not change it: it could lift its own limits.
+ */
 export async function remove(ctx: Context, idOrName: string, others: GroupNeighbours): Promise<Deleted> {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
@@ -90,7 +92,7 @@ export async function remove(ctx: Context, idOrName: string, others: GroupNeighb
     await raiseEpoch(tx, ctx.tenantId);
     if (rights.length > 0) {
       const differences = [{ what: `group ${row.name}`, before: { rights }, after: null }];
-      // By its name another group could be meant by the time it is approved.
+      // The basis is the id, because the name could refer to another group by the time of the approval.
       await ctx.needsApproval(tx, { basis: { group: groupId }, differences });
     }
     return DELETED;
@@ -153,12 +155,12 @@ export async function removeMember(
   });
 }
 
-/** What a person has, or will have, by being in a group. */
+/** What a person gains or loses by the membership, for the approval. */
 function joining(userId: string, groupId: string, before: string[] | null, after: string[] | null): Proposal {
   return { differences: [{ what: `what ${userId} may do as a member of ${groupId}`, before, after }] };
 }
 
-/** A policy may call a group by its id or its name, and so may a request: to be denied under one is enough. */
+/** A policy or a request may name a group by its id or its name. A deny on either one wins. */
 function namesOf({ group_id, name }: Pick<store.GroupRow, 'group_id' | 'name'>): string[] {
   return [`group/${group_id}`, `group/${name}`];
 }

@@ -118,7 +118,7 @@ export async function listMembers(
   return pageOf(rows, limit, (row) => [row.user_id]);
 }
 
-/** Tells whether anybody joined or left since: who joins is the latest to have joined. */
+/** Shows whether anybody joined or left since: a new member always has the latest `added_at`. */
 export async function membershipOf(
   db: Reader,
   tenantId: string,
@@ -133,10 +133,10 @@ export async function membershipOf(
   return { members: Number(row.members), last_added_at: row.last_added_at };
 }
 
-/** More members than these nobody reads before approving. */
+/** Nobody reads more members than this before approving. */
 const MEMBERS_SHOWN_MAX = 100;
 
-/** Who is in a group, for whoever has to approve what the group gets: how many, since when, and the first of them by id. */
+/** The members of a group, for approvers of a grant to it: how many, the time of the last addition, and the first of them by id. */
 export async function shownGroup(tx: Tx, tenantId: string, groupId: string) {
   const { members, last_added_at } = await membershipOf(tx, tenantId, groupId);
   const first = await listMembers(tx, tenantId, groupId, '', MEMBERS_SHOWN_MAX);
@@ -150,7 +150,7 @@ export async function deleteMember(tx: Tx, tenantId: string, groupId: string, us
   return deleted.length === 1;
 }
 
-/** A group is named by people and known by its id; an id never has the form of a name that could be another's. */
+/** A group is named by people and identified by its id. No group name has the form of an id, so the two cannot be confused. */
 export async function findGroupByIdOrName(
   db: Reader,
   tenantId: string,
@@ -164,7 +164,7 @@ export async function findGroupByIdOrName(
   return GROUPS.checked(db, await query.executeTakeFirst());
 }
 
-/** Everybody in these groups, with the time each joined. A membership only ever allows, so one that is forged is left out. */
+/** All members of these groups, with the time each joined. A membership only ever allows, so a forged one is left out. */
 export async function membersOfGroups(
   db: Reader,
   tenantId: string,
@@ -175,7 +175,7 @@ export async function membersOfGroups(
   return GROUP_MEMBERS.authenticOf(db, await query.where('group_id', 'in', groupIds).orderBy('user_id').execute());
 }
 
-/** With the time each was joined. */
+/** Includes the time at which each group was joined. */
 export async function joinedBy(
   db: Reader,
   tenantId: string,
