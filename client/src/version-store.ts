@@ -4,8 +4,7 @@ import type { ZeroKnowledgeLocation } from './zero-knowledge-location.ts';
 export interface VersionStore {
   /**
    * Stores the version if it is higher than the stored one, and returns the highest, atomically: two concurrent reads must not undo each other. It
-   * must throw if it
-   * cannot read its storage, because a missing version would let an old value pass.
+   * must throw if it cannot read its storage, because a missing version would let an old value pass.
    */
   raise(location: SecretLocation, version: number): number | Promise<number>;
 }

@@ -43,13 +43,12 @@ export class ZeroKnowledgeVersionError extends Error {
   }
 }
 
-/** A metadata change creates a version without resealing the value. At most this many versions back are tried. */
+/** A metadata change creates a version without resealing the value. At most this many versions are tried. */
 export const VERSIONS_SEARCHED_MAX = 256;
 
 /**
  * Seals and opens the values of one installation's zero-knowledge vaults. Vault, path and version are bound into every envelope, and a value older
- * than one seen
- * before is refused.
+ * than one seen before is refused.
  */
 export class ZeroKnowledgeClient {
   readonly #secret: ZeroKnowledgeSecret;

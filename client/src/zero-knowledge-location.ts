@@ -12,8 +12,7 @@ export const UNBOUND = Symbol('unbound');
 export type Binding = ZeroKnowledgeLocation | typeof UNBOUND;
 
 /**
- * The first authenticated field. It separates bound from unbound envelopes: unbound data begins with `zk:v1:`, bound data with the bytes of a
- * length.
+ * The first authenticated field. It separates bound from unbound envelopes: unbound data begins with `zk:v1:`, bound data with the bytes of a length.
  */
 const LABEL = 'coffer zero-knowledge location v1';
 const LENGTH_BYTES = 4;

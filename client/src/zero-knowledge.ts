@@ -90,9 +90,8 @@ export async function openZeroKnowledgeBytes(
 }
 
 /**
- * Opens an envelope of a release up to 0.4, which is bound to no location: the service may have returned one of another path or an older one. Use
- * it only to seal the
- * value again for its location.
+ * Opens an envelope of a release up to 0.4, which is bound to no location: the service may have returned one of another path or an older one. Use it
+ * only to seal the value again for its location.
  */
 export async function openUnboundZeroKnowledge(envelope: string, secret: ZeroKnowledgeSecret): Promise<Uint8Array> {
   return (await openUnderFirst(envelope, secret, [UNBOUND])).value;

@@ -88,8 +88,7 @@ export interface Start {
 
 /**
  * Recomputes the chain entry by entry and compares it with each checkpoint. After a problem it continues from the stored hash, so that all problems
- * are reported, not only
- * the first.
+ * are reported, not only the first.
  */
 export class ChainCheck {
   readonly #report: Report;

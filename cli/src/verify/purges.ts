@@ -14,9 +14,8 @@ interface Purge {
 }
 
 /**
- * Entries that the service purged when the retention of their vault ended. Their hashes stay in the log, and a later entry records exactly which
- * they were. A checkpoint must
- * cover that entry: after the last checkpoint anybody could append one and remove whatever they like.
+ * Entries that the service purged when the retention of their vault ended. Their hashes stay in the log, and a later entry records exactly which they
+ * were. A checkpoint must cover that entry: after the last checkpoint anybody could append one and remove whatever they like.
  */
 export class Purges {
   readonly #firstSeq: number;

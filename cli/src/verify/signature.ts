@@ -2,8 +2,7 @@ import { constants, createPublicKey, hash, verify } from 'node:crypto';
 
 /**
  * Implemented again, independently of the service, so that an auditor need not trust the code that wrote the log. There are two signatures, both of
- * which must verify
- * (id-MLDSA65-RSA3072-PSS-SHA512 of draft-ietf-lamps-pq-composite-sigs).
+ * which must verify (id-MLDSA65-RSA3072-PSS-SHA512 of draft-ietf-lamps-pq-composite-sigs).
  */
 
 const ALGORITHM = 'rsa-pss-3072+ml-dsa-65';

@@ -3,8 +3,7 @@ import { withKernel } from './with-kernel.ts';
 
 /**
  * After an upgrade, for a tenant whose audit log had been changed before it: the operator declares that its rows are trusted as they are. This is
- * recorded in
- * the audit log.
+ * recorded in the audit log.
  */
 export function acceptRows(config: Config, tenantId: string): Promise<string> {
   return withKernel(

@@ -11,8 +11,8 @@ import { withKernel } from './with-kernel.ts';
 const VALID_MS = DAY_MS;
 
 /**
- * Lets a job that was refused because it would remove too much run once. Other jobs are not accepted: a permission in advance would allow an
- * unknown removal.
+ * Lets a job that was refused because it would remove too much run once. Other jobs are not accepted: a permission in advance would allow an unknown
+ * removal.
  */
 export function allowPurge(config: Config, job: string): Promise<string> {
   return withKernel(config, async ({ kernel, operator }) => {

@@ -5,9 +5,8 @@ import { StartError } from '../kernel/storage/data-folder.ts';
 import type { DatabaseKind } from '../kernel/storage/database.ts';
 
 /**
- * A backup file: a header line, then chunks of at most 1 MiB, each sealed with a key made for this file and wrapped by the root key. The number of
- * a chunk, and
- * whether it is the last, are part of its IV, so chunks cannot be omitted, reordered or truncated.
+ * A backup file: a header line, then chunks of at most 1 MiB, each sealed with a key made for this file and wrapped by the root key. The number of a
+ * chunk, and whether it is the last, are part of its IV, so chunks cannot be omitted, reordered or truncated.
  */
 const MAGIC = 'coffer-backup 1';
 const ALGORITHM = 'aes-256-gcm';

@@ -9,8 +9,7 @@ import { type Opened, withKernel } from './with-kernel.ts';
 
 /**
  * For cases that nobody in a tenant can resolve any more. Whoever has the machine and the root key could do all of this anyway; this way it is
- * recorded in the
- * tenant's audit log, and every admin of the tenant sees a warning.
+ * recorded in the tenant's audit log, and every admin of the tenant sees a warning.
  */
 export function breakGlassApprove(config: Config, approvalId: string): Promise<string> {
   return withKernel(config, async ({ kernel, heads }) => {

@@ -19,8 +19,7 @@ import { verifyAll } from './verify.ts';
 
 /**
  * Copies the installation of these settings into an empty PostgreSQL database and does not change the source. Nothing may change the source
- * meanwhile:
- * whatever is written after its row was copied would be missing in the copy.
+ * meanwhile: whatever is written after its row was copied would be missing in the copy.
  */
 export async function copyTo(config: Config, url: string): Promise<string> {
   if (!/^postgres(ql)?:\/\//.test(url)) {

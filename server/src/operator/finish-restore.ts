@@ -37,8 +37,7 @@ export interface Restored {
 
 /**
  * Turns the imported data into an installation, in one transaction. It raises every epoch, because nodes that ran before may have stale caches. It
- * skips the sequence
- * numbers issued since the backup, and records the restore in every tenant's log.
+ * does not reuse numbers issued since the backup, and records the restore in every tenant's log.
  */
 export async function finishRestore(config: Config, database: Database, from: RestoredFrom): Promise<Restored> {
   if (systemTime.now() < Date.parse(from.madeAt)) {

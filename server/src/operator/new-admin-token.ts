@@ -14,9 +14,8 @@ const ADMINS_MAX = 10_000;
 const TOKEN_NAME = 'made by coffer server new-admin-token';
 
 /**
- * For an operator who lost the token but has the machine. As at the first start, the token is written to a pending file before the commit and
- * renamed after it; a
- * start in between finds the file and finishes.
+ * For an operator who lost the token but has the machine. As at the first start, the token is written to a pending file before the commit and renamed
+ * after it; a start in between finds the file and finishes.
  */
 export function newAdminToken(config: Config): Promise<string> {
   return withKernel(config, async ({ kernel, operator }) => {

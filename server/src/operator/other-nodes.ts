@@ -7,8 +7,7 @@ const CONNECT_TIMEOUT_MS = 5000;
 
 /**
  * A node still running with the old root key would wrap the key of a new tenant with it, and that tenant could never be opened again. On SQLite the
- * lock of the data folder
- * shows a running node; on PostgreSQL the sessions of other nodes do, if the server exposes them.
+ * lock of the data folder shows a running node; on PostgreSQL the sessions of other nodes do, if the server exposes them.
  */
 export async function refuseOtherNodes(config: Config): Promise<void> {
   if (config.databaseUrl === null) return;

@@ -19,8 +19,7 @@ import { revokeTokens } from './issued-tokens.ts';
 
 /**
  * Purposes whose old keys nothing uses after a rekey. As long as an old version exists, anyone who has it could forge data. Fingerprints are only
- * compared with each
- * other, and a job recomputes the old ones.
+ * compared with each other, and a job recomputes the old ones.
  */
 const ENDED = [
   ROW_PURPOSE,

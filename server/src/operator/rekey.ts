@@ -30,8 +30,8 @@ interface NextKey {
 
 /**
  * Replaces the root key and every key under it that is still used: anyone with the old key and a copy of the database can neither read what is
- * written from now on nor
- * forge a row. It is one transaction, so that at any instant one root key opens everything, and that key is in its file or beside it as `….next`.
+ * written from now on nor forge a row. It is one transaction, so that at any instant one root key opens everything, and that key is in its file or
+ * beside it as `….next`.
  */
 export async function rekey(config: Config, options: { revokeTokens?: boolean } = {}): Promise<string> {
   requireNewKey(config);

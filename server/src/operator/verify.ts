@@ -9,8 +9,8 @@ import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { type Opened, withKernel } from './with-kernel.ts';
 
 /**
- * Verifies everything that can be verified of an installation: each tenant's audit log, its rows against their MACs and the log, and checkpoints
- * that were stored elsewhere.
+ * Verifies everything that can be verified of an installation: each tenant's audit log, its rows against their MACs and the log, and checkpoints that
+ * were stored elsewhere.
  */
 export function verifyInstallation(
   config: Config,

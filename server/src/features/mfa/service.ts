@@ -93,8 +93,8 @@ export async function reset(ctx: Context, userId: string): Promise<Deleted> {
 }
 
 /**
- * Ends the waiting time of a new factor: a caller who could open fortress secrets vouches, and another admin approves, that the factor is the
- * user's own.
+ * Ends the waiting time of a new factor: a caller who could open fortress secrets vouches, and another admin approves, that the factor is the user's
+ * own.
  */
 export async function trust(ctx: Context, userId: string) {
   ctx.requireUnrestricted();

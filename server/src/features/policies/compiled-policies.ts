@@ -17,9 +17,8 @@ const interned = new BoundedCache<string, Interned>({
 
 /**
  * Caches one compiled policy for all principals that have it: compiled, a policy takes many times the memory of its document, and a tenant may have
- * thousands of
- * tokens. The document is compared too, because a version that was never committed, or was lost in a restore, may be written again with another
- * document.
+ * thousands of tokens. The document is compared too, because a version that was never committed, or was lost in a restore, may be written again with
+ * another document.
  */
 export function compiledPolicy({ tenant_id, policy_id, name, version, document }: PolicyRow): CompiledPolicy {
   const key = `${tenant_id} ${policy_id} ${version}`;

@@ -176,9 +176,8 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
 }
 
 /**
- * What an approver relies on: the document, and who would get it. Until the attachment is approved, one person can change both: they could request
- * a harmless policy,
- * or an empty group, and fill it in while the request is pending.
+ * What an approver relies on: the document, and who would get it. Until the attachment is approved, one person can change both: they could request a
+ * harmless policy, or an empty group, and fill it in while the request is pending.
  */
 async function attachedTo(
   tx: Tx,

@@ -149,8 +149,7 @@ describe('the composite signature', () => {
   });
 
   test('a half of it is no signature by itself', async () => {
-    // ML-DSA signs with the label as its context, and RSA signs a text that begins with the draft's prefix, so neither half signs the message
-    // itself.
+    // ML-DSA signs with the label as its context, and RSA signs a text that begins with the draft's prefix, so neither half signs the message itself.
     const plain = Buffer.concat([sign(null, digest, key.mlDsa), sign('sha256', digest, { key: key.rsa, ...PSS })]);
     assert.deepEqual(await verifyDigest(publicKey, digest, plain), NEITHER);
   });

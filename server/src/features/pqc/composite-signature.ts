@@ -11,8 +11,7 @@ import {
 import { promisify } from 'node:util';
 
 /**
- * Two signatures over the same message, both of which must verify: ML-DSA-65 and RSA-PSS with 3072 bits, combined as id-MLDSA65-RSA3072-PSS-SHA512
- * of
+ * Two signatures over the same message, both of which must verify: ML-DSA-65 and RSA-PSS with 3072 bits, combined as id-MLDSA65-RSA3072-PSS-SHA512 of
  * draft-ietf-lamps-pq-composite-sigs. Keys and signatures are the ML-DSA part, whose length is fixed, followed by the RSA part.
  */
 

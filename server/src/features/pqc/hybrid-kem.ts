@@ -18,8 +18,7 @@ import type { KEM_ALGORITHMS } from './contract.ts';
 
 /**
  * ML-KEM-768 combined with a classical key encapsulation (draft-ietf-lamps-pq-composite-kem): an attacker must break both. Keys and ciphertexts are
- * the ML-KEM part,
- * whose length is fixed, followed by the classical part.
+ * the ML-KEM part, whose length is fixed, followed by the classical part.
  */
 
 const ML_KEM = 'ml-kem-768';
@@ -168,9 +167,8 @@ export class HybridKem {
   }
 
   /**
-   * Never reports a wrong ciphertext: it returns a random secret instead, as ML-KEM itself does (FIPS 203, 6.3), and decryption with it fails
-   * later. So every wrong ciphertext
-   * of the right length fails at the same point.
+   * Never reports a wrong ciphertext: it returns a random secret instead, as ML-KEM itself does (FIPS 203, 6.3), and decryption with it fails later.
+   * So every wrong ciphertext of the right length fails at the same point.
    */
   decapsulate(key: HybridPrivateKey, ciphertext: Buffer): Buffer {
     if (ciphertext.length !== this.ciphertextBytes) return randomBytes(SECRET_BYTES);

@@ -81,8 +81,7 @@ export interface PqcVersion<A extends PqcAlgorithm = PqcAlgorithm> extends PqcPu
 
 /**
  * The id of a key is derived from its public key, so that anyone who wraps to a public key uses the same id as its owner, and an id belongs to one
- * algorithm, version
- * and tenant.
+ * algorithm, version and tenant.
  */
 export function keyIdOf(algorithm: PqcAlgorithm, publicKey: Uint8Array): string {
   const named = Buffer.concat([Buffer.from(`${algorithm}\n`, 'utf8'), publicKey]);
@@ -90,9 +89,8 @@ export function keyIdOf(algorithm: PqcAlgorithm, publicKey: Uint8Array): string 
 }
 
 /**
- * The versioned keys of tenants and of the installation: the newest wraps and signs, every version unwraps and verifies. If two nodes create the
- * same version, the
- * second insert fails, and that node uses the first one's key.
+ * The versioned keys of tenants and of the installation: the newest wraps and signs, every version unwraps and verifies. If two nodes create the same
+ * version, the second insert fails, and that node uses the first one's key.
  */
 export class PqcKeys {
   readonly #database: Database;
@@ -171,8 +169,7 @@ export class PqcKeys {
 
   /**
    * Stores a key's signature over its successor and destroys its private half, which has nothing left to sign. Another node may hold it in memory
-   * until it next loads
-   * this version.
+   * until it next loads this version.
    */
   async succeed(tenantId: string, before: PqcPublicKey, successor: PqcPublicKey, endorsement: Buffer): Promise<void> {
     const sealing = await this.#keyring.sealingKey(tenantId, PQC_PURPOSE);
@@ -219,9 +216,8 @@ export class PqcKeys {
   }
 
   /**
-   * The private key is unsealed even if only the public one is needed: it opens only under the id of its own public key, so that write access to
-   * the database does not
-   * suffice to substitute a public key.
+   * The private key is unsealed even if only the public one is needed: it opens only under the id of its own public key, so that write access to the
+   * database does not suffice to substitute a public key.
    */
   async load(row: store.PqcKeyRow): Promise<PqcKey> {
     const slot = slotOf(row.tenant_id, row.key_id);
@@ -239,9 +235,8 @@ export class PqcKeys {
 }
 
 /**
- * At a rekey, anyone who had the old root key may have these private keys, so each gets a successor at its next use. They are resealed under the
- * new key, so that
- * the old one cannot forge them, and as retired, so that none passes for one in use. Returns the ids of those that did not open.
+ * At a rekey, anyone who had the old root key may have these private keys, so each gets a successor at its next use. They are resealed under the new
+ * key, so that the old one cannot forge them, and as retired, so that none passes for one in use. Returns the ids of those that did not open.
  */
 export async function retireKeys(tx: Tx, keys: RekeyedTenant, now: number): Promise<string[]> {
   const unopened: string[] = [];

@@ -1,7 +1,6 @@
 /**
  * Pages are named by what follows `/docs/` in their address: `vaults`, `guide/vaults`, and the empty name for the index. Links between them are
- * relative, so that they
- * also work under `/v1/docs` and behind a proxy that adds a prefix.
+ * relative, so that they also work under `/v1/docs` and behind a proxy that adds a prefix.
  */
 export const INDEX = '';
 export const CONVENTIONS = 'conventions';

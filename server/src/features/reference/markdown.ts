@@ -3,8 +3,7 @@ import { breakable, type Html, html } from './html.ts';
 
 /**
  * The subset of Markdown used by the guide: headings, paragraphs, flat lists, tables, quotes and fenced code; within a line, code, bold and links.
- * All other Markdown
- * is an error, so that no page is rendered differently than intended.
+ * All other Markdown is an error, so that no page is rendered differently than intended.
  */
 export interface Rendered {
   /** The text of the first heading. */

@@ -181,8 +181,7 @@ function byValue(ctx: Context) {
 
 /**
  * Yields groups of at least two rows with the same key. Rows are loaded in chunks, and each chunk is followed by a yield to other requests. A group
- * that may continue in
- * the next chunk is loaded again with it; a group that is still too large is cut.
+ * that may continue in the next chunk is loaded again with it; a group that is still too large is cut.
  */
 async function* groupsOf<R extends LocatedRow>(
   ctx: Context,

@@ -119,8 +119,7 @@ const SHOWING = ['secrets:read', 'eso:read'];
 
 /**
  * A caller without permission to read a value must not gain it by moving the secret, or by removing the tag that denies them access. The check uses
- * all
- * policies of the principal, for any address and time: otherwise a token that cannot read could make the change for one that can.
+ * all policies of the principal, for any address and time: otherwise a token that cannot read could make the change for one that can.
  */
 export function refuseDisclosure(ctx: Context, before: Described, after: Described): void {
   if (!ctx.decide(({ policies }) => couldDisclose(policies, SHOWING, before, after))) return;

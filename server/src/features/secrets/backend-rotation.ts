@@ -31,11 +31,9 @@ const NEITHER = 'Neither the old nor the new value works: set the password by ha
 type Outcome = { ended: 'next' } | { ended: 'current' | 'unknown'; failure: string; message: string };
 
 /**
- * Rotations that change a credential in an external system. The new value is sealed and stored before the external system is touched, so that after
- * a
+ * Rotations that change a credential in an external system. The new value is sealed and stored before the external system is touched, so that after a
  * crash between any two steps both candidate values are known, and `probe` finds out which one works. Until then the old value stays current, and
- * every
- * other change of the secret is refused.
+ * every other change of the secret is refused.
  */
 export class BackendRotations {
   readonly #kernel: Kernel;

@@ -17,9 +17,8 @@ export type DecidedRow = Pick<
 >;
 
 /**
- * Decrypts the values of ordinary secrets in the versions that were authorized: the policy decision stays valid even if the secret changes
- * meanwhile. A
- * version that was deleted or moved meanwhile is left out. A caller revoked meanwhile is refused; if their rights may have changed, `mayRead`
+ * Decrypts the values of ordinary secrets in the versions that were authorized: the policy decision stays valid even if the secret changes meanwhile.
+ * A version that was deleted or moved meanwhile is left out. A caller revoked meanwhile is refused; if their rights may have changed, `mayRead`
  * decides again.
  */
 export function decryptedValues<R extends DecidedRow>(

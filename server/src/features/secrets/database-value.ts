@@ -19,8 +19,7 @@ const PORT_MAX = 65_535;
 
 /**
  * Parses the value strictly: of a duplicate key, a client might use the other value. Error texts never repeat the input, not even a field name,
- * because a
- * password may have slipped to the wrong side of a colon.
+ * because a password may have slipped to the wrong side of a colon.
  */
 export function readDatabaseValue(text: string): DatabaseReading {
   const fields = readObject(text);

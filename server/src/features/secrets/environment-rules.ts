@@ -3,8 +3,7 @@ import { CofferError } from '../../kernel/errors.ts';
 
 /**
  * Returns the environment a secret gets in a vault, or throws why it cannot go there. Production accepts only production secrets, and those without
- * an
- * environment only with `promote`; staging and homologation accept only their own; development accepts all but production.
+ * an environment only with `promote`; staging and homologation accept only their own; development accepts all but production.
  */
 export function environmentIn(
   vault: EnvironmentName,

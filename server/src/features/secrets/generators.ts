@@ -7,8 +7,7 @@ const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const DIGITS = '0123456789';
 
 /**
- * The characters of each charset, by class. `ascii` has only the symbols that RFC 3986 (2.3) leaves unreserved, so that a generated password needs
- * no
+ * The characters of each charset, by class. `ascii` has only the symbols that RFC 3986 (2.3) leaves unreserved, so that a generated password needs no
  * quoting in a shell, a URL, a connection string or YAML.
  */
 const CHARSETS = {
@@ -40,8 +39,7 @@ const STRUCTURED_TYPES = ['database', 'certificate', 'json'];
 
 /**
  * Returns why this generator cannot make a value of this type, as text that follows the pointer to the generator, or null. Call it when a generator
- * is
- * configured: one stored with a secret is used much later, when nobody reads the error.
+ * is configured: one stored with a secret is used much later, when nobody reads the error.
  */
 export function generatorProblem(type: string, generator: Generator | null): string | null {
   if (generator === null) return null;
@@ -75,8 +73,7 @@ function randomText({ length, charset, require_each_class }: Recipe): string {
   // A leading `-` would be parsed as an option by a command, a leading `~` or `.` as a path by a shell.
   const first = charset === 'ascii' ? LOWER + UPPER + DIGITS : classes.join('');
   // A text that lacks a class is discarded as a whole: inserting the missing character would make some values more likely. Even at the shortest
-  // length and
-  // with the rarest class one in ten passes.
+  // length and with the rarest class one in ten passes.
   for (;;) {
     const text = pick(first) + Array.from({ length: length - 1 }, () => pick(classes.join(''))).join('');
     if (!require_each_class || classes.every((characters) => hasAny(text, characters))) return text;

@@ -57,8 +57,7 @@ export interface Within {
 
 /**
  * Returns the vault if the caller may find anything in it, and refuses before revealing whether the vault exists. If the caller's rights depend on
- * tags
- * or environments, a matching secret must exist: otherwise an empty list would reveal a vault that they may not know of.
+ * tags or environments, a matching secret must exist: otherwise an empty list would reveal a vault that they may not know of.
  */
 export async function vaultWithin(ctx: Context, name: string, wanted: Wanted): Promise<Within> {
   const ranges = reachOf(ctx, name, wanted);

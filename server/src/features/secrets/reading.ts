@@ -28,7 +28,7 @@ const BATCH_MAX = 200;
  *
  * On SQLite only this process writes, and it counts its writes: a row cached at the current count is still valid. On PostgreSQL concurrent requests
  * are batched into one query, because a query costs more there than its rows. The query also loads the tenant's epoch, and while it runs the next
- * batch collects.
+ * batch is collected.
  */
 export class SecretReader {
   readonly #database: Database;

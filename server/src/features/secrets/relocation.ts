@@ -90,8 +90,7 @@ function requireCreate(ctx: Context, vault: string, path: string, attributes: Pa
 }
 
 /**
- * Returns the environment the secret will have at the destination, if the caller may create it there. A caller who may not create anything there
- * does
+ * Returns the environment the secret will have at the destination, if the caller may create it there. A caller who may not create anything there does
  * not learn that the environment conflicts.
  */
 function permittedEnvironment(

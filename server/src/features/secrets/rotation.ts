@@ -102,8 +102,7 @@ function answerOf(rotation_id: string, status: 'completed' | 'in_progress', row:
 }
 
 /**
- * The status of the latest backend rotation, consistent with the row: one that ended after the row was read is reported as in progress. Otherwise
- * the
+ * The status of the latest backend rotation, consistent with the row: one that ended after the row was read is reported as in progress. Otherwise the
  * response would say completed and hold the old value.
  */
 export async function lastRotation(ctx: Context, row: ReadRow): Promise<Secret['rotation_status']> {

@@ -26,8 +26,7 @@ export interface ScanRequest<Row> {
 
 /**
  * Returns a page of the rows the caller may see. The cost is bounded by the rows scanned, not by the size of the vault. If the bound is reached
- * first, the
- * page is short and its cursor holds the scan position, encrypted.
+ * first, the page is short and its cursor holds the scan position, encrypted.
  */
 export async function scannedPage<Row>(
   ctx: Context,

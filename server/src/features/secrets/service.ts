@@ -134,9 +134,8 @@ export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
 const VAULT_NAME = new RegExp(NAME_PATTERN);
 
 /**
- * Sends no query for a caller who could never be allowed (see `Context.refuseIfNeverAllowed`), nor for a malformed path, which is refused later: a
- * single NUL
- * would make PostgreSQL reject the query of the whole batch.
+ * Sends no query for a caller who could never be allowed (see `Context.refuseIfNeverAllowed`), nor for a malformed vault name or path, which is
+ * refused later: a single NUL would make PostgreSQL reject the query of the whole batch.
  */
 export function prefetchRead(ctx: Context, reader: SecretReader, known: Principal): Promise<number | null> | null {
   if (!reader.gainsByForesight) return null;

@@ -14,8 +14,8 @@ const FORGET_AFTER_MS = 60 * MINUTE_MS;
 export type Subject = { kind: keyof typeof FREE_TRIES; hash: Buffer };
 
 /**
- * The subjects of an attempt. The account is counted whether or not it exists, and under its canonical name, so that case or spaces do not make a
- * new subject.
+ * The subjects of an attempt. The account is counted whether or not it exists, and under its canonical name, so that case or spaces do not make a new
+ * subject.
  */
 export function subjectsOf(tenant: string, email: string, address: string): Subject[] {
   return [
@@ -25,9 +25,8 @@ export function subjectsOf(tenant: string, email: string, address: string): Subj
 }
 
 /**
- * Counts an attempt as failed before it is verified, so that a thousand concurrent attempts count as a thousand. `succeeded` undoes it. Refuses
- * while a subject is
- * blocked.
+ * Counts an attempt as failed before it is verified, so that a thousand concurrent attempts count as a thousand. `succeeded` undoes it. Refuses while
+ * a subject is blocked.
  */
 export async function beginTry(database: Database, subjects: readonly Subject[], now: number): Promise<void> {
   const blockedUntil = await database.transaction(async (tx) => {

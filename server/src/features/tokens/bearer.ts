@@ -31,8 +31,7 @@ const TOKEN_FORM = /^[A-Za-z0-9_.-]+$/;
 
 /**
  * `Authorization: Bearer <token>`, or `DPoP <token>` if the token is bound to a key. The same signing keys sign tokens of users and machines; the
- * `kind` claim
- * tells them apart, and `others` resolves the tokens of machines.
+ * `kind` claim tells them apart, and `others` resolves the tokens of machines.
  */
 export class BearerScheme implements CredentialScheme {
   readonly #kernel: Kernel;
@@ -134,8 +133,7 @@ export interface TokenResolver {
 
 /**
  * The state of the second factor behind a token. If the tenant requires one, a session must have been opened with it, and the owner of a personal
- * access
- * token must have one.
+ * access token must have one.
  */
 async function secondFactorOf(
   db: Reader,

@@ -57,8 +57,7 @@ const GENERATION = { session: 'session_generation', pat: 'pat_generation' } as c
 
 /**
  * Whether the token belongs to the current generation of its owner. Revoking all tokens of a user increments the number in the user's row: updating
- * the token
- * rows alone would miss those inserted concurrently.
+ * the token rows alone would miss those inserted concurrently.
  */
 export function isCurrentGeneration(token: TokenRow, owner: UserRow): boolean {
   return (token.generation ?? 0) === (owner[GENERATION[token.kind]] ?? 0);
@@ -139,8 +138,7 @@ export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]):
 
 /**
  * Revokes all sessions of a user, or all tokens, and returns the counts for the audit log. The generation in the user's row decides; the existing
- * rows are also
- * marked, for lists. `except` is the credential of this request, which moves to the new generation.
+ * rows are also marked, for lists. `except` is the credential of this request, which moves to the new generation.
  */
 export async function revokeOfUser(
   tx: Tx,

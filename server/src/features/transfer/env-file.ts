@@ -1,7 +1,6 @@
 /**
  * Writes files of environment variables. Readers differ in what they unquote, unescape and expand, so an entry is written only in a form that all
- * readers
- * of its format read back exactly; others are refused with the reason.
+ * readers of its format read back exactly; others are refused with the reason.
  */
 
 import { UNFIT, UNFIT_REASON } from './dotenv.ts';

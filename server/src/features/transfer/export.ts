@@ -28,8 +28,8 @@ const REFUSED_SHOWN_MAX = 20;
 
 /**
  * An incomplete export would be mistaken for a complete one, so it is everything under the prefix or nothing. If the prefix covers paths the caller
- * may not
- * read, the export is refused even if nothing is there. Secrets they cannot even list are left out, so that the response reveals nothing hidden.
+ * may not read, the export is refused even if nothing is there. Secrets they cannot even list are left out, so that the response reveals nothing
+ * hidden.
  */
 export async function exportSecrets(ctx: Context, vaultName: string, query: Query<typeof contract.exportSecrets>) {
   const { vault, ranges } = await vaultWithin(ctx, vaultName, EXPORTABLE);
@@ -83,8 +83,7 @@ async function everyRow(
 
 /**
  * Checks every value before the first one is sent, because a file that lacks one would be mistaken for complete. Versions are immutable, so the
- * values written
- * afterwards are those that were checked.
+ * values written afterwards are those that were checked.
  */
 async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow[], opened: Opened): Promise<void> {
   refuseSameNames(format, rows);

@@ -35,8 +35,7 @@ export function issueInvitation(ctx: Context, userId: string): IssuedInvitation 
 
 /**
  * Anyone who receives the token can take over the account, which may have rights by now. So only the issuer of the former invitation may repeat it
- * or, for
- * a member, a caller who may set their password. A role was approved for one inviter only.
+ * or, for a member, a caller who may set their password. A role was approved for one inviter only.
  */
 export async function requireInviter(ctx: Context, tx: Tx, { user_id, role }: UserRow): Promise<void> {
   const former = await lockInvitation(tx, ctx.tenantId, user_id);

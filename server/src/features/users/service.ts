@@ -145,9 +145,8 @@ export class Users {
   }
 
   /**
-   * An approval is for a person, not an account: if a password, second factor or invitation changed since, somebody else may control it. The basis
-   * is stored
-   * sealed and never shown; even so it holds a digest of the password hash, not the hash.
+   * An approval is for a person, not an account: if a password, second factor or invitation changed since, somebody else may control it. The basis is
+   * stored sealed and never shown; even so it holds a digest of the password hash, not the hash.
    */
   async #basisOn(ctx: Context, tx: Tx, { user_id, role, status, password_hash }: UserRow): Promise<Basis> {
     const password = sha256(password_hash).toString('base64url');

@@ -14,8 +14,8 @@ function vaultNameOf(resource: string): string | null {
 
 /**
  * Returns a test for resources that are vaults this user manages and already managed at the given time. Otherwise the requester of a deletion could
- * make an
- * accomplice manager to approve it. No role is raised to manager while a vault is pending deletion (see `members.ts`), so `added_at` suffices.
+ * make an accomplice manager to approve it. No role is raised to manager while a vault is pending deletion (see `members.ts`), so `added_at`
+ * suffices.
  */
 export async function managedBy(
   db: Reader,

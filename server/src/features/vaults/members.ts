@@ -99,8 +99,7 @@ export async function review(ctx: Context, vault: string) {
 }
 
 /**
- * What the approver relies on. For a group this includes its members: adding members to a group that grants nothing needs no approval, so one
- * person
+ * What the approver relies on. For a group this includes its members: adding members to a group that grants nothing needs no approval, so one person
  * could fill it while the request is pending.
  */
 async function roleOf(

@@ -1,7 +1,6 @@
 /**
- * An external system whose credential Coffer changes when the secret is rotated. Each kind is one file without HTTP or storage code, so that all
- * its partial
- * failures are handled in one place.
+ * An external system whose credential Coffer changes when the secret is rotated. Each kind is one file without HTTP or storage code, so that all its
+ * partial failures are handled in one place.
  */
 export interface RotationBackend {
   readonly kind: string;
@@ -10,8 +9,7 @@ export interface RotationBackend {
   /** Returns the value to try. It is sealed and stored before the external system changes, so that a crash can be repaired. */
   propose(currentValue: string): string;
   /**
-   * Sets `next` in the external system and resolves once a login with `next` succeeds. If it throws BackendFailure, the old value still works,
-   * unless
+   * Sets `next` in the external system and resolves once a login with `next` succeeds. If it throws BackendFailure, the old value still works, unless
    * `isUncertain` is set: then `probe` has to find out.
    */
   apply(current: string, next: string, signal: AbortSignal): Promise<void>;

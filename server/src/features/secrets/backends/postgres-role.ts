@@ -29,8 +29,7 @@ const MESSAGES = {
 
 /**
  * A PostgreSQL login role that changes its own password. The secret is of type `database`. No administrative account is needed, so a tenant gives
- * Coffer
- * no more than the secret it already stores here.
+ * Coffer no more than the secret it already stores here.
  */
 export class PostgresRole implements RotationBackend {
   readonly kind = 'postgres_role';

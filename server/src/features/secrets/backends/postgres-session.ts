@@ -19,9 +19,8 @@ const UNCLEAR_STATES = /^(?:08|57P|58|XX)/;
 
 /**
  * `unasked`: the server required no password, so the login proves nothing about it. `unsafe`: the server requested the password in clear text or as
- * MD5, or
- * did not prove that it knows it. `no_tls`: TLS was requested, and the server has none. `untrusted`: the certificate is for another host, or from
- * an unknown authority.
+ * MD5, or did not prove that it knows it. `no_tls`: TLS was requested, and the server has none. `untrusted`: the certificate is for another host, or
+ * from an unknown authority.
  */
 export type LoginProblem = 'wrong_password' | 'refused' | 'unasked' | 'unsafe' | 'no_tls' | 'untrusted' | 'unreachable';
 

@@ -14,8 +14,7 @@ const derive = promisify(pbkdf2);
 
 /**
  * The SCRAM verifier that a server stores instead of a password (RFC 5803). Given as the password in a statement, it is stored as it is. So the
- * password
- * itself appears in no statement, and in none of the logs and views that show statements.
+ * password itself appears in no statement, and in none of the logs and views that show statements.
  */
 export async function scramVerifier(password: string, salt: Buffer = randomBytes(SALT_BYTES)): Promise<string> {
   if (!PREPARED_PASSWORD.test(password)) throw new TypeError('the password must be printable ASCII');

@@ -17,8 +17,7 @@ export const DATE_WINDOW_MS = 15 * MINUTE_MS;
 
 /**
  * IAM roles and users. The workload signs a GetCallerIdentity request; the service builds its own request with the same signed parts, and STS tells
- * whose
- * signature it is. Nothing the workload wrote is forwarded unchecked (CVE-2020-16250).
+ * whose signature it is. Nothing the workload wrote is forwarded unchecked (CVE-2020-16250).
  */
 export const awsIam: MethodKind<AwsConfig> = {
   type: 'aws_iam',

@@ -46,8 +46,7 @@ export function partitionOf(host: string): string | null {
 
 /**
  * Parses a pre-signed URL and rebuilds the request. If `endpoint` is given, only that one is accepted, otherwise any STS endpoint of AWS. The
- * signature
- * verifies only if every signed part equals what is rebuilt here.
+ * signature verifies only if every signed part equals what is rebuilt here.
  */
 export function readSignedUrl(
   text: string,
