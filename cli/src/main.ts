@@ -24,7 +24,7 @@ const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
 hardenProcess();
-// What is written here are keys and tokens: nobody else reads them, not even for a moment.
+// These commands write keys and tokens, which other users must never be able to read, not even for a moment.
 process.umask(0o077);
 
 const program = new Command('coffer')

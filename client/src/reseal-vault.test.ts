@@ -7,13 +7,13 @@ const file = new URL('../../docs/zero-knowledge-vectors.json', import.meta.url);
 const { opens } = JSON.parse(readFileSync(file, 'utf8')) as {
   opens: { kdf: string; key: string; plaintext: string; envelope: string }[];
 };
-/** What a release up to 0.4 sealed. */
+/** An envelope sealed by a release up to 0.4. */
 const UNBOUND = opens.find(({ kdf, plaintext }) => kdf === 'hkdf-sha256' && plaintext !== '') as (typeof opens)[0];
 const SECRET = { key: new Uint8Array(Buffer.from(UNBOUND.key, 'hex')) };
 const VAULT = 'sealed';
 const ALL = { acceptUnbound: true, acceptUnversioned: true };
 
-/** A vault by its rules for versions: a write counts one up, and only from the version that is named. */
+/** A fake vault with the service's rules for versions: a write increments the version, and requires the expected one. */
 function vaultOf(secrets: Record<string, ServedSecret>) {
   const stored = new Map(Object.entries(secrets));
   return {

@@ -8,34 +8,33 @@ import {
 import { openNewest, type ServedSecret } from './zero-knowledge-client.ts';
 import { type Binding, UNBOUND } from './zero-knowledge-location.ts';
 
-/** How to reach the vault: requests of the caller's own. What they throw ends the run; a run that is repeated goes on where it ended. */
+/** The caller's own requests to the vault. If one throws, the run ends; running it again continues. */
 export interface VaultRequests {
   /** The paths of the vault's secrets. */
   list(): Iterable<string> | AsyncIterable<string>;
-  /** The newest version of one. */
+  /** Returns the newest version of a secret. */
   read(path: string): Promise<ServedSecret>;
   /** Stores the envelope as the next version; it must refuse if the newest is no longer `expectedVersion`. */
   write(path: string, value: string, expectedVersion: number): Promise<unknown>;
 }
 
-/** Whichever is accepted, the service may send such an envelope that it kept in place of a newer value: accept each in one run, and never again. */
+/** While either is accepted, the service could serve such an old envelope instead of a newer value: accept each in one run only, and never again. */
 export interface ResealOptions extends SealOptions {
-  /** Envelopes of releases up to 0.4, which may even be those of another path: see `openUnboundZeroKnowledge`. */
+  /** Envelopes of releases up to 0.4, which may even belong to another path: see `openUnboundZeroKnowledge`. */
   acceptUnbound?: boolean;
-  /** Envelopes that are bound to their vault and path, and to no version. */
+  /** Envelopes bound to their vault and path, but to no version. */
   acceptUnversioned?: boolean;
 }
 
-/** Paths, by what was done with them. */
 export interface ResealReport {
   resealed: string[];
-  /** Bound to their location and version already. */
+  /** These were already bound to their location and version. */
   unchanged: string[];
-  /** Nothing was written here: the envelope does not open, or only as what was not accepted. */
+  /** Nothing was written: the envelope does not open, or only in a form that was not accepted. */
   refused: string[];
 }
 
-/** Seals the accepted values of a vault again, bound to location and version. With nothing accepted it only tells which are bound. */
+/** Seals the accepted values of a vault again, bound to location and version. With nothing accepted it only reports which are bound. */
 export async function resealVault(
   vault: string,
   secret: ZeroKnowledgeSecret,

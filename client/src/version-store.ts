@@ -1,20 +1,20 @@
 import type { ZeroKnowledgeLocation } from './zero-knowledge-location.ts';
 
-/** Stores the highest version that was seen of each secret. Implement it over a file or a database to keep them beyond the process. */
+/** Stores the highest version seen of each secret. Implement it with a file or a database to persist them beyond the process. */
 export interface VersionStore {
   /**
-   * Stores the version if it is higher than the stored one, and answers the highest, in one step: two reads at the same time must not undo each
-   * other. A store that cannot be read must throw; an empty answer would let an old value pass.
+   * Stores the version if it is higher than the stored one, and returns the highest, atomically: two concurrent reads must not undo each other. It
+   * must throw if it cannot read its storage, because a missing version would let an old value pass.
    */
   raise(location: SecretLocation, version: number): number | Promise<number>;
 }
 
 export type SecretLocation = Pick<ZeroKnowledgeLocation, 'vault' | 'path'>;
 
-/** Evicting one would let its old values pass again, so a full store refuses instead. */
+/** Evicting a location would let its old values pass again, so a full store refuses instead. */
 export const LOCATIONS_MAX = 100_000;
 
-/** For as long as the process runs. */
+/** Keeps the versions in memory, until the process ends. */
 export class InProcessVersionStore implements VersionStore {
   readonly #versions = new Map<string, number>();
 
@@ -28,7 +28,7 @@ export class InProcessVersionStore implements VersionStore {
     return highest;
   }
 
-  /** For a secret that was deleted and made anew on purpose: its versions begin with 1 again. */
+  /** For a secret that was deleted and created again on purpose: its versions start with 1 again. */
   delete(location: SecretLocation): void {
     this.#versions.delete(keyOf(location));
   }

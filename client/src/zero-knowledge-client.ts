@@ -9,7 +9,7 @@ import {
 } from './zero-knowledge.ts';
 import { refuseUnversioned, type ZeroKnowledgeLocation } from './zero-knowledge-location.ts';
 
-/** A secret as the service answers it. Nothing of it is trusted. */
+/** A secret as the service returns it. Nothing in it is trusted. */
 export interface ServedSecret {
   /** The envelope. */
   value: string;
@@ -18,16 +18,16 @@ export interface ServedSecret {
 
 export interface OpenedSecret<T> {
   value: T;
-  /** The version that the value was sealed for: that of its newest value, or of an older one after a rollback. */
+  /** The version the value was sealed for. After a rollback this is an older one. */
   sealedVersion: number;
 }
 
 export interface ClientOptions extends SealOptions {
-  /** In this process unless given. */
+  /** In memory by default. */
   versions?: VersionStore;
 }
 
-/** The service answered with a value that is older than one it showed before. */
+/** The service returned an older value than it did before. */
 export class ZeroKnowledgeVersionError extends Error {
   override readonly name = 'ZeroKnowledgeVersionError';
   readonly sealedVersion: number;
@@ -43,12 +43,12 @@ export class ZeroKnowledgeVersionError extends Error {
   }
 }
 
-/** A change of metadata makes a new version with the value as it is: so many of them in a row still open. */
+/** A metadata change creates a version without resealing the value. At most this many versions are tried. */
 export const VERSIONS_SEARCHED_MAX = 256;
 
 /**
- * Seals and opens the values of one installation's zero-knowledge vaults. Vault, path and version are bound into every envelope, and a value that
- * is older than one seen before is refused.
+ * Seals and opens the values of one installation's zero-knowledge vaults. Vault, path and version are bound into every envelope, and a value older
+ * than one seen before is refused.
  */
 export class ZeroKnowledgeClient {
   readonly #secret: ZeroKnowledgeSecret;
@@ -61,13 +61,13 @@ export class ZeroKnowledgeClient {
     this.#options = options;
   }
 
-  /** Seals what becomes `version` of the secret: 1 for a new one, else the newest and one. Send `expected_version` with it. */
+  /** Seals what becomes `version` of the secret: 1 for a new one, otherwise the newest plus one. Send `expected_version` with it. */
   async seal(value: string | Uint8Array, location: Required<ZeroKnowledgeLocation>): Promise<string> {
     refuseUnversioned(location);
     return sealZeroKnowledge(value, this.#secret, location, this.#options);
   }
 
-  /** Opens the newest version of a secret. `asked` is what was asked for, never what the answer says of itself. */
+  /** Opens the newest version of a secret. `asked` is the location that was requested, never what the response claims. */
   async open(served: ServedSecret, asked: SecretLocation): Promise<OpenedSecret<string>> {
     const { value, sealedVersion } = await this.openBytes(served, asked);
     return { value: textOf(value), sealedVersion };
@@ -82,13 +82,13 @@ export class ZeroKnowledgeClient {
     return opened;
   }
 
-  /** Opens a secret where it is and seals it for where it goes: an envelope that is only moved does not open there. */
+  /** Opens a secret at one location and seals it for another: an envelope that is only moved does not open there. */
   async reseal(served: ServedSecret, from: SecretLocation, to: Required<ZeroKnowledgeLocation>): Promise<string> {
     const { value } = await this.openBytes(served, from);
     return this.seal(value, to);
   }
 
-  /** Call it after a write that succeeded: from then on the value before it is refused, also if the new one was never read. */
+  /** Call this after a successful write: from then on the previous value is refused, even if the new one was never read. */
   async written(location: Required<ZeroKnowledgeLocation>): Promise<void> {
     refuseUnversioned(location);
     await this.#versions.raise(location, location.version);
@@ -96,8 +96,8 @@ export class ZeroKnowledgeClient {
 }
 
 /**
- * Finds the version that the value was sealed for, from the served one downwards. The served number is only where the search begins: what counts is
- * the one that the envelope is authenticated with.
+ * Finds the version the value was sealed for, from the served one downwards. The served number is only a starting point: the envelope authenticates
+ * the real one.
  */
 export async function openNewest(
   served: ServedSecret,

@@ -1,4 +1,4 @@
-/** The form of an envelope, as the service demands it: `zk:v1:<algo>:<kdf>:<salt>:<iv>:<ct>:<tag>`, bytes in base64url without padding. */
+/** The format of an envelope, as the service requires it: `zk:v1:<algo>:<kdf>:<salt>:<iv>:<ct>:<tag>`, bytes in base64url without padding. */
 
 export const ALGORITHMS = {
   'aes-256-gcm': { ivBytes: 12 },
@@ -13,7 +13,7 @@ export const DERIVATIONS = {
 export type ZeroKnowledgeDerivation = keyof typeof DERIVATIONS;
 
 export const TAG_BYTES = 16;
-/** A value of the service is at most this long, and an envelope is one. */
+/** The maximum length of a value in the service; an envelope is stored as a value. */
 export const ENVELOPE_LENGTH_MAX = 1_048_576;
 const PARTS = 8;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
@@ -27,7 +27,7 @@ export interface Envelope {
   tag: Uint8Array<ArrayBuffer>;
 }
 
-/** What is authenticated beside the ciphertext: everything by which the key is made. */
+/** The header is authenticated with the ciphertext: it holds everything the key derivation depends on. */
 export function headerOf({ algorithm, derivation, salt }: Pick<Envelope, 'algorithm' | 'derivation' | 'salt'>): string {
   return `zk:v1:${algorithm}:${derivation}:${toBase64url(salt)}`;
 }
@@ -37,7 +37,7 @@ export function writeEnvelope(envelope: Envelope): string {
   return [headerOf(envelope), ...[iv, ciphertext, tag].map(toBase64url)].join(':');
 }
 
-/** Null for anything that is not exactly of that form. */
+/** Returns null for anything that is not exactly of that form. */
 export function readEnvelope(text: string): Envelope | null {
   if (typeof text !== 'string' || text.length > ENVELOPE_LENGTH_MAX) return null;
   const parts = text.split(':', PARTS + 1);
@@ -57,7 +57,7 @@ function isKey<T extends object>(table: T, name: string): name is Extract<keyof 
   return Object.hasOwn(table, name);
 }
 
-/** Written out, because browsers do not all have it yet and those that do take padding, spaces and loose bits. */
+/** Implemented here because not all browsers have it yet, and those that do accept padding, spaces and stray bits. */
 export function toBase64url(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += 3) {
@@ -71,7 +71,7 @@ export function toBase64url(bytes: Uint8Array): string {
 
 const DIGITS = new Map([...ALPHABET].map((digit, value) => [digit.charCodeAt(0), value]));
 
-/** Null unless the text is the one spelling of its bytes. */
+/** Returns null unless the text is the canonical encoding of its bytes. */
 export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | null {
   const spare = text.length % 4;
   if (spare === 1) return null;
@@ -88,6 +88,6 @@ export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | null {
     bits -= 8;
     bytes[at++] = (held >> bits) & 0xff;
   }
-  // Bits that stand for nothing must be zero.
+  // Unused bits must be zero.
   return (held & ((1 << bits) - 1)) === 0 ? bytes : null;
 }

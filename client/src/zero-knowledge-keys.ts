@@ -1,14 +1,14 @@
 import { argon2idAsync } from '@noble/hashes/argon2.js';
 import type { Envelope } from './zero-knowledge-envelope.ts';
 
-/** RFC 9106, 4, the second recommended option. Fixed: an envelope does not say it, so another could not be opened. */
+/** RFC 9106, 4, the second recommended option. The parameters are fixed, because the envelope does not store them. */
 const ARGON2 = { memoryKib: 65_536, passes: 3, lanes: 4 } as const;
 const KEY_BYTES = 32;
 
 type Header = Pick<Envelope, 'algorithm' | 'derivation' | 'salt'>;
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The key that an envelope is sealed with. Keys of the two algorithms never meet: with HKDF by its `info`, with both by the salt. */
+/** The key of an envelope. The two algorithms never share a key: HKDF binds the algorithm in `info`, and every envelope has its own salt. */
 export function deriveKey({ algorithm, derivation, salt }: Header, secret: Bytes): Promise<Bytes> {
   return derivation === 'argon2id' ? argon2id(secret, salt) : hkdf(secret, salt, `zk:v1:${algorithm}`);
 }
@@ -28,7 +28,7 @@ interface NodeCrypto {
   ): void;
 }
 
-/** Node's own is four times as fast and runs beside the main thread. Asked for at run time: a browser has no `process`. */
+/** Node's own is four times as fast and does not block the main thread. It is looked up at run time, because a browser has no `process`. */
 function nodeCrypto(): NodeCrypto | undefined {
   const { process } = globalThis as { process?: { getBuiltinModule?(name: string): NodeCrypto | undefined } };
   return process?.getBuiltinModule?.('node:crypto');

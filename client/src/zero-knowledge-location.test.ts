@@ -14,7 +14,7 @@ function takes(location: { vault: string; path: string }): boolean {
   }
 }
 
-/** The service keeps these last segments for itself; the library need not know them. */
+/** Last segments reserved by the service; the library need not know them. */
 const RESERVED = new RegExp(`(^|/)(${RESERVED_LAST_SEGMENTS.join('|')})$`);
 
 test('the library and the service agree on how a path is spelled', () => {

@@ -1,20 +1,18 @@
-/** Where a sealed value belongs. An envelope opens only for the location that it was sealed for. */
+/** The location a sealed value belongs to. An envelope opens only for the location it was sealed for. */
 export interface ZeroKnowledgeLocation {
-  /** The vault's name. */
   vault: string;
   /** The secret's path, decoded: `db/main`, not `db%2Fmain`. */
   path: string;
-  /** The version of the secret that the value becomes. Bound where given, and then needed to open. */
+  /** The version of the secret that the value becomes. If given, it is bound, and then required to open. */
   version?: number;
 }
 
-/** How releases up to 0.4 sealed. A symbol that stays in the library: no text given as a location can mean it. */
+/** Marks envelopes of releases up to 0.4. It is a symbol private to the library, so no text given as a location can mean it. */
 export const UNBOUND = Symbol('unbound');
 export type Binding = ZeroKnowledgeLocation | typeof UNBOUND;
 
 /**
- * The first field of what is authenticated. It keeps bound and unbound envelopes apart: unbound data begins with `zk:v1:`, and this with the bytes of
- * a length.
+ * The first authenticated field. It separates bound from unbound envelopes: unbound data begins with `zk:v1:`, bound data with the bytes of a length.
  */
 const LABEL = 'coffer zero-knowledge location v1';
 const LENGTH_BYTES = 4;
@@ -24,7 +22,7 @@ const SEGMENT = /^[A-Za-z0-9._@+=-]{1,128}$/;
 const SEGMENTS_MAX = 32;
 const PATH_BYTES_MAX = 1024;
 
-/** Refuses every spelling but the service's own: an envelope sealed for another one would never open again. */
+/** Refuses every spelling but the service's canonical one: an envelope sealed for another one would never open again. */
 export function refuseBadLocation(location: ZeroKnowledgeLocation): void {
   const { vault, path, version } = (location ?? {}) as Partial<ZeroKnowledgeLocation>;
   if (typeof vault !== 'string' || !VAULT.test(vault)) {
@@ -38,7 +36,7 @@ export function refuseBadLocation(location: ZeroKnowledgeLocation): void {
   }
 }
 
-/** For where a version must be bound. */
+/** For callers that must bind a version. */
 export function refuseUnversioned(location: Required<ZeroKnowledgeLocation>): void {
   refuseBadLocation(location);
   if (location.version === undefined)
@@ -51,14 +49,14 @@ function isPath(path: string): boolean {
   return isEach && segments.length <= SEGMENTS_MAX && path.length <= PATH_BYTES_MAX;
 }
 
-/** What is authenticated with the ciphertext. `header` is the envelope up to and with its salt. */
+/** The additional authenticated data. `header` is the envelope up to and including its salt. */
 export function authenticatedData(header: string, binding: Binding): Uint8Array<ArrayBuffer> {
   if (binding === UNBOUND) return new TextEncoder().encode(header);
   const { vault, path, version } = binding;
   return lengthPrefixed([LABEL, header, vault, path, version === undefined ? '' : String(version)]);
 }
 
-/** Each field behind its length, so that no character can move from one field into the next. */
+/** Each field is preceded by its length, so that no character can shift from one field into the next. */
 function lengthPrefixed(fields: readonly string[]): Uint8Array<ArrayBuffer> {
   const encoded = fields.map((field) => new TextEncoder().encode(field));
   const bytes = new Uint8Array(encoded.reduce((sum, field) => sum + LENGTH_BYTES + field.length, 0));

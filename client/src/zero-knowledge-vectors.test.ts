@@ -44,7 +44,7 @@ const fromHex = (hex = '') => new Uint8Array(Buffer.from(hex, 'hex'));
 const secretOf = ({ passphrase, key }: Vector) => (passphrase === undefined ? { key: fromHex(key) } : { passphrase });
 const locationOf = ({ vault, path, version }: Location) => ({ vault, path, ...(version !== null && { version }) });
 
-/** The same by other hands: node:crypto for AES-GCM, HKDF and argon2id, noble for the other halves. */
+/** Derives the key with other implementations: node:crypto for HKDF and argon2id, noble for HKDF. */
 function derivedElsewhere(envelope: string, secret: Uint8Array): { node: Uint8Array; noble: Uint8Array | null } {
   const [, , algorithm, kdf, salt = ''] = envelope.split(':');
   const nonce = Buffer.from(salt, 'base64url');
@@ -69,7 +69,7 @@ function openedElsewhere(envelope: string, key: Uint8Array, aad: Uint8Array): Bu
   return plain;
 }
 
-/** The bytes a second implementation makes of the vector's parts. */
+/** The envelope a second implementation makes from the vector's parts. */
 function sealedElsewhere({ algorithm, derived_key, iv, plaintext, envelope }: Vector, aad: Uint8Array): string {
   const [key, nonce, data] = [fromHex(derived_key), fromHex(iv), Buffer.from(plaintext, 'utf8')];
   const parts = () => {
@@ -85,7 +85,7 @@ function sealedElsewhere({ algorithm, derived_key, iv, plaintext, envelope }: Ve
 
 const headerOf = (envelope: string) => envelope.split(':').slice(0, 5).join(':');
 
-/** The data written down once more, from the description in the file. */
+/** Rebuilds the authenticated data from the description in the file. */
 function dataElsewhere(envelope: string, { vault, path, version }: Location): Buffer {
   const fields = ['coffer zero-knowledge location v1', headerOf(envelope), vault, path, version?.toString() ?? ''];
   return Buffer.concat(

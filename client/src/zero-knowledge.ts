@@ -17,15 +17,15 @@ import {
   type ZeroKnowledgeLocation,
 } from './zero-knowledge-location.ts';
 
-/** A passphrase that somebody remembers, or 32 random bytes that a machine keeps. */
+/** A passphrase that a person remembers, or 32 random bytes that a machine stores. */
 export type ZeroKnowledgeSecret = { passphrase: string } | { key: Uint8Array };
 
 export interface SealOptions {
-  /** `aes-256-gcm` unless given. */
+  /** `aes-256-gcm` by default. */
   algorithm?: ZeroKnowledgeAlgorithm;
 }
 
-/** Whatever is wrong: the envelope, the secret or where it was sealed for. More would help only who guesses. */
+/** The same error whether the envelope, the secret or the location is wrong: more detail would only help an attacker. */
 export class ZeroKnowledgeError extends Error {
   override readonly name = 'ZeroKnowledgeError';
   constructor() {
@@ -35,14 +35,14 @@ export class ZeroKnowledgeError extends Error {
   }
 }
 
-/** Shorter ones are guessed, however slow each guess is made. */
+/** Shorter passphrases can be guessed, however slow each guess is. */
 const PASSPHRASE_LENGTH_MIN = 12;
 const KEY_BYTES = 32;
 const SALT_BYTES = { argon2id: 16, 'hkdf-sha256': 32 } as const;
 
 /**
- * Seals a value for one location in a zero-knowledge vault. Salt and IV are made here, each time anew: a caller who could choose them would one
- * day use one twice.
+ * Seals a value for one location in a zero-knowledge vault. Salt and IV are generated here for each call: a caller who could choose them would
+ * eventually reuse one.
  */
 export async function sealZeroKnowledge(
   value: string | Uint8Array,
@@ -60,7 +60,7 @@ export async function sealZeroKnowledge(
   const salt = random(SALT_BYTES[derivation]);
   const iv = random(ALGORITHMS[algorithm].ivBytes);
   const header = { algorithm, derivation, salt } as const;
-  // Neither algorithm makes it longer.
+  // Neither algorithm makes the ciphertext longer than the plaintext.
   const parts = [iv.length, plaintext.length, TAG_BYTES].map((bytes) => 1 + Math.ceil((bytes * 4) / 3));
   if (parts.reduce((sum, part) => sum + part, headerOf(header).length) > ENVELOPE_LENGTH_MAX) {
     throw new RangeError('the value is too large: its envelope would be longer than 1 MiB');
@@ -71,7 +71,7 @@ export async function sealZeroKnowledge(
   return writeEnvelope({ ...header, iv, ciphertext: sealed.slice(0, end), tag: sealed.slice(end) });
 }
 
-/** The value as text. It opens only if it was sealed for exactly this location. */
+/** Returns the value as text. The envelope opens only if it was sealed for exactly this location. */
 export async function openZeroKnowledge(
   envelope: string,
   secret: ZeroKnowledgeSecret,
@@ -80,7 +80,7 @@ export async function openZeroKnowledge(
   return textOf(await openZeroKnowledgeBytes(envelope, secret, location));
 }
 
-/** The value as bytes, for what is no text. */
+/** Returns the value as bytes, for binary values. */
 export async function openZeroKnowledgeBytes(
   envelope: string,
   secret: ZeroKnowledgeSecret,
@@ -90,14 +90,14 @@ export async function openZeroKnowledgeBytes(
 }
 
 /**
- * Opens an envelope of a release up to 0.4, which is bound to nothing: the service may have answered with that of another path or with an older
- * one. Only for sealing it again, for the location where it belongs.
+ * Opens an envelope of a release up to 0.4, which is bound to no location: the service may have returned one of another path or an older one. Use it
+ * only to seal the value again for its location.
  */
 export async function openUnboundZeroKnowledge(envelope: string, secret: ZeroKnowledgeSecret): Promise<Uint8Array> {
   return (await openUnderFirst(envelope, secret, [UNBOUND])).value;
 }
 
-/** Tries the bindings in their order, with a key that is derived once; answers with the one that the envelope was sealed for. */
+/** Tries the bindings in order, with a key that is derived once, and returns the one the envelope was sealed for. */
 export async function openUnderFirst<B extends Binding>(
   envelope: string,
   secret: ZeroKnowledgeSecret,
@@ -114,7 +114,7 @@ export async function openUnderFirst<B extends Binding>(
     try {
       return { value: await opening(binding), binding };
     } catch {
-      // Sealed for another one: the next is tried, and if none is left the envelope is refused.
+      // The envelope was sealed for another binding, so the next one is tried; if none is left, it is refused.
     }
   }
   throw new ZeroKnowledgeError();
@@ -142,7 +142,7 @@ export function textOf(value: Uint8Array): string {
 type Bytes = Uint8Array<ArrayBuffer>;
 
 interface Cipher {
-  /** The ciphertext with its tag at the end. */
+  /** Returns the ciphertext with its tag appended. */
   seal(key: Bytes, iv: Bytes, header: Bytes, plaintext: Bytes): Promise<Uint8Array>;
   open(key: Bytes, iv: Bytes, header: Bytes, sealed: Bytes): Promise<Uint8Array>;
 }
@@ -173,14 +173,14 @@ function refuseWeak(secret: ZeroKnowledgeSecret): void {
   throw new RangeError(`key must be ${KEY_BYTES} random bytes; for anything else use a passphrase`);
 }
 
-/** A passphrase has one spelling, whatever keyboard it is typed on. */
+/** NFC normalization, so that a passphrase is the same on every keyboard. */
 function secretBytes(secret: ZeroKnowledgeSecret): Uint8Array<ArrayBuffer> {
   if ('passphrase' in secret) return utf8(secret.passphrase.normalize('NFC'), 'passphrase');
   if (secret.key.length !== KEY_BYTES) throw new RangeError(`key must be ${KEY_BYTES} bytes`);
   return new Uint8Array(secret.key);
 }
 
-/** Half a character would silently become another one. */
+/** Half a surrogate pair would silently become another character. */
 function utf8(text: string, name: string): Uint8Array<ArrayBuffer> {
   if (!text.isWellFormed()) throw new TypeError(`${name} must be well-formed text`);
   return new TextEncoder().encode(text);

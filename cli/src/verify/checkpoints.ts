@@ -1,6 +1,6 @@
 import { keyIdOf, signatureProblem } from './signature.ts';
 
-/** A checkpoint as `GET /v1/audit/checkpoints` shows it. */
+/** A checkpoint in the format of `GET /v1/audit/checkpoints`. */
 export interface Checkpoint {
   id: number;
   tenant_id: string;
@@ -11,23 +11,23 @@ export interface Checkpoint {
   signature: string;
 }
 
-/** What was said to be wrong, and where. */
+/** Reports a problem and where it is. */
 export type Report = (where: string, what: string) => void;
 
-/** The word of a key that another is its successor. */
+/** A key's signature that another key is its successor. */
 interface Endorsement {
   keyId: string;
   by: string;
   signature: Buffer;
 }
 
-/** Every checkpoint that was given, and the public keys that came with them. */
+/** All given checkpoints, and the public keys that came with them. */
 export class CheckpointSet {
   readonly #byNumber = new Map<number, Checkpoint>();
   readonly #keys = new Map<string, Buffer>();
   readonly #endorsements: Endorsement[] = [];
 
-  /** Takes the text of a file: one answer of the service, one of its checkpoint files, several one after the other on lines, or a list. */
+  /** Parses the text of a file: a response of the service, one of its checkpoint files, several of these one per line, or an array. */
   add(text: string, report: Report): void {
     for (const value of documentsIn(text)) this.#addValue(value, report);
   }
@@ -82,7 +82,7 @@ export class CheckpointSet {
     return [...this.#byNumber.values()].sort((a, b) => a.id - b.id);
   }
 
-  /** Those whose signatures hold, for this tenant; the rest is reported. Only the named keys and their successors count. */
+  /** Checkpoints of this tenant whose signatures verify; problems are reported. Only the named keys and their successors are trusted. */
   proven(tenantId: string, named: ReadonlySet<string>, report: Report): Checkpoint[] {
     const trusted = this.#withSuccessors(named);
     const proven: Checkpoint[] = [];
@@ -99,7 +99,7 @@ export class CheckpointSet {
     return proven;
   }
 
-  /** The keys that were named, and those that one of them vouches for, and so on. */
+  /** The named keys, and every key that one of them endorses, transitively. */
   #withSuccessors(named: ReadonlySet<string>): ReadonlySet<string> {
     const trusted = new Set(named);
     for (let size = -1; size !== trusted.size; ) {
@@ -130,13 +130,13 @@ export class CheckpointSet {
   }
 }
 
-/** A file of one checkpoint is a page of it, with its key. */
+/** Treats a file with one checkpoint and its key as a page of one. */
 function pageOf(value: unknown): { checkpoints?: unknown; keys?: unknown } {
   const { checkpoint, key, ...page } = (value ?? {}) as Record<string, unknown>;
   return checkpoint === undefined || key === undefined ? page : { checkpoints: [checkpoint], keys: [key] };
 }
 
-/** What is signed. */
+/** The signed text. */
 function textOf({ tenant_id, id, seq, hash, signed_at }: Checkpoint): string {
   return ['coffer audit checkpoint v1', tenant_id, id, seq, hash, Date.parse(signed_at)].join('\n');
 }
@@ -154,7 +154,7 @@ function isCheckpoint(value: unknown): value is Checkpoint {
   );
 }
 
-/** The JSON documents of a file: the whole of it, or one on each line. */
+/** The JSON documents of a file: the whole file, or one per line. */
 export function documentsIn(text: string): unknown[] {
   try {
     return [JSON.parse(text)];

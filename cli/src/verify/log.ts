@@ -4,12 +4,12 @@ import { Purges } from './purges.ts';
 
 export const GENESIS_HASH = '0'.repeat(64);
 
-/** One entry with its place, as it is hashed. Where the wire form leaves open how it was hashed, each way it can have been. */
+/** One entry with its position, as hashed. If the API response does not determine how it was hashed, `texts` holds each possible form. */
 export interface Link {
   seq: number;
   hash: string;
   texts: string[];
-  /** The entry that records its purge, if it is gone. */
+  /** The entry that records its purge, if it was purged. */
   purgedBy: string | null;
 }
 
@@ -24,7 +24,7 @@ export interface ExportHeader {
   last_hash: string;
 }
 
-/** Null for another kind of log; one that says it is an export and has not exactly its form is refused. */
+/** Returns null for another kind of log; throws if it claims to be an export but is malformed. */
 export function headerOf(value: unknown): ExportHeader | null {
   const header = value as ExportHeader | null;
   if (header?.format !== 'coffer-audit-export') return null;
@@ -42,10 +42,10 @@ export function headerOf(value: unknown): ExportHeader | null {
 
 const HEADER_FIELDS = 'first_seq,format,last_hash,last_seq,previous_hash,tenant_id,version';
 
-/** A file that cannot be read as what it is said to be. */
+/** A file that cannot be parsed as what it should be. */
 export class Unreadable extends Error {}
 
-/** An entry of the export, or one that `GET /v1/audit` showed; null if it is neither. */
+/** Parses an entry of the export or of `GET /v1/audit`; null if it is neither. */
 export function linkOf(value: unknown): Link | null {
   const { seq, hash, entry, timestamp, purged_by } = (value ?? {}) as Record<string, unknown>;
   if (!Number.isSafeInteger(seq) || typeof hash !== 'string') return null;
@@ -55,7 +55,7 @@ export function linkOf(value: unknown): Link | null {
   return { ...place, texts: [JSON.stringify(entry) ?? ''] };
 }
 
-/** An entry without details may have been hashed with none, or with an empty object. */
+/** An entry without details may have been hashed with an empty text or with an empty object. */
 function shownTexts(shown: Record<string, unknown>): string[] {
   const actor = (shown['actor'] ?? {}) as Record<string, unknown>;
   const details = JSON.stringify(shown['details']);
@@ -74,7 +74,7 @@ function shownTexts(shown: Record<string, unknown>): string[] {
   );
 }
 
-/** The rows that a change left behind are the last field, where there are any. */
+/** The digests of changed rows are the last field, if there are any. */
 function rowsOf(rows: unknown): unknown[] {
   if (!Array.isArray(rows)) return [];
   return [rows.map(({ table, row, digest, before }: Record<string, unknown>) => [table, row, digest, before])];
@@ -87,8 +87,8 @@ export interface Start {
 }
 
 /**
- * Recomputes the chain, entry by entry, and looks at each place that a checkpoint was signed for. It goes on behind what is wrong, from the hash that stands
- * there, so that everything that is wrong is told and not only the first.
+ * Recomputes the chain entry by entry and compares it with each checkpoint. After a problem it continues from the stored hash, so that all problems
+ * are reported, not only the first.
  */
 export class ChainCheck {
   readonly #report: Report;
@@ -96,11 +96,11 @@ export class ChainCheck {
   readonly #signed: Map<number, Checkpoint[]>;
   #seq: number;
   #hash: string;
-  /** Whether the chain was whole since the last place that is vouched for. */
+  /** Whether the chain has been intact so far. */
   #isWhole = true;
   readonly #purges: Purges;
   entries = 0;
-  /** How many checkpoints the log fits, and the last entry that one of them vouches for. */
+  /** The number of checkpoints that match the log, and the last entry one of them covers. */
   matched = 0;
   signedSeq = 0;
 
@@ -122,7 +122,7 @@ export class ChainCheck {
     return this.#hash;
   }
 
-  /** How many entries the service purged. */
+  /** The number of entries the service purged. */
   get purged(): number {
     return this.#purges.count;
   }
@@ -147,7 +147,7 @@ export class ChainCheck {
     this.#compare();
   }
 
-  /** What was lost before a restore has no other entries in its place; a checkpoint of it says that something was lost. */
+  /** Sequence numbers lost by a restore are never reused. A checkpoint over one of them proves that an entry was lost. */
   #skipTo(seq: number): void {
     for (const [signed, [checkpoint]] of this.#signed) {
       if (signed <= this.#seq || signed >= seq) continue;
@@ -175,7 +175,7 @@ export class ChainCheck {
     this.#report(`entry ${seq}`, what);
   }
 
-  /** Call it behind the last entry, with what the first line of the file said would be the last. */
+  /** Call this after the last entry, with the header, which names the expected last entry. */
   end(header: ExportHeader | null): void {
     if (header !== null && header.last_seq > this.#seq) {
       this.#wrong(this.#seq + 1, `${missing(this.#seq + 1, header.last_seq)}: the file was cut off`);
@@ -195,7 +195,7 @@ const ACTOR_KIND = 2;
 const ACTION = 6;
 const DETAILS = 15;
 
-/** Where the chain stood before a restore, of which the entry must say so itself: only then are numbers left out. */
+/** The position of the chain before a restore. Gaps are accepted only if the restore's own entry states it. */
 function resumedAfter(texts: readonly string[]): number | null {
   for (const text of texts) {
     const fields = parsedOrNull(text);
@@ -206,7 +206,7 @@ function resumedAfter(texts: readonly string[]): number | null {
   return null;
 }
 
-/** What is no JSON says nothing; that it was changed is found by its hash. */
+/** Text that is not JSON yields null; if it was changed, its hash does not match. */
 function parsedOrNull(text: string): unknown {
   try {
     return JSON.parse(text);

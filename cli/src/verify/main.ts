@@ -67,7 +67,7 @@ async function run(): Promise<number> {
   return verdict.exitCode;
 }
 
-/** Only a checkpoint signed by a key that the caller named makes it OK: everything else in the files could be a forger's. */
+/** Only a checkpoint signed by a key that the caller named proves the log; everything else in the files could be forged. */
 function verdictOf(result: Result, isChainOnly: boolean): { text: string; exitCode: number } {
   if (result.problems.length > 0) return { text: 'NOT OK', exitCode: EXIT_WRONG };
   if (isChainOnly) {
@@ -112,7 +112,7 @@ function parsedArguments() {
   }
 }
 
-/** An unreadable file ends the reading, which must not look like the end of the log. */
+/** A read error rejects: it must not look like the end of the log. */
 async function* linesOf(input: NodeJS.ReadableStream): AsyncIterable<string> {
   const failed = new Promise<never>((_, reject) => {
     input.once('error', (error) => reject(new Unreadable(`the log cannot be read: ${error.message}`)));

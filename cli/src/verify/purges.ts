@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 const ACTION = 'audit:purge';
 const FIELDS = { id: 0, actorKind: 2, action: 6, details: 15 } as const;
-/** Purges that wait for their record at once. */
+/** Purges whose record has not been found yet, at most. */
 const OPEN_MAX = 500_000;
 
 type Wrong = (seq: number, what: string) => void;
@@ -14,8 +14,8 @@ interface Purge {
 }
 
 /**
- * Entries that the service purged because their vault keeps them no longer. Their hashes are in the log, and a later entry records exactly which they were.
- * That entry must be signed for: anybody can add one behind the last checkpoint, and take away what they like.
+ * Entries that the service purged when the retention of their vault ended. Their hashes stay in the log, and a later entry records exactly which they
+ * were. A checkpoint must cover that entry: after the last checkpoint anybody could append one and remove whatever they like.
  */
 export class Purges {
   readonly #firstSeq: number;
@@ -41,7 +41,7 @@ export class Purges {
     this.#open.set(id, { fromSeq: open?.fromSeq ?? seq, entries: (open?.entries ?? 0) + 1, digest });
   }
 
-  /** Takes the text of each entry that is there. */
+  /** Call this with the text of each entry that was not purged. */
   settle(seq: number, text: string): void {
     if (this.#open.size === 0 || !text.includes(`"${ACTION}"`)) return;
     const record = recordIn(text);
@@ -58,7 +58,7 @@ export class Purges {
     }
   }
 
-  /** `signedSeq` is the last entry that a checkpoint vouches for; null where checkpoints are not looked at. */
+  /** `signedSeq` is the last entry that a checkpoint covers; null if checkpoints are not checked. */
   end(signedSeq: number | null): void {
     for (const { fromSeq } of this.#open.values()) this.#wrong(fromSeq, 'is missing: no entry records its purge');
     for (const { recordSeq, fromSeq } of this.#recorded) {

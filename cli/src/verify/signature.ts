@@ -1,8 +1,8 @@
 import { constants, createPublicKey, hash, verify } from 'node:crypto';
 
 /**
- * Written down here once more, and apart from the service: who checks a log need not trust the code that made it. Two signatures, both of which must hold
- * (id-MLDSA65-RSA3072-PSS-SHA512 of draft-ietf-lamps-pq-composite-sigs).
+ * Implemented again, independently of the service, so that an auditor need not trust the code that wrote the log. There are two signatures, both of
+ * which must verify (id-MLDSA65-RSA3072-PSS-SHA512 of draft-ietf-lamps-pq-composite-sigs).
  */
 
 const ALGORITHM = 'rsa-pss-3072+ml-dsa-65';
@@ -15,7 +15,7 @@ const RSA_BITS = 3072;
 const PREFIX = 'CompositeAlgorithmSignatures2025';
 const LABEL = 'COMPSIG-MLDSA65-RSA3072-PSS-SHA512';
 
-/** Made from the public key: who notes the id has noted the key. */
+/** Derived from the public key, so that noting the id pins the key. */
 export function keyIdOf(publicKey: Buffer): string {
   const digest = hash('sha256', Buffer.concat([Buffer.from(`${ALGORITHM}\n`), publicKey]), 'hex');
   return `${KEY_ID_PREFIX}${digest.slice(0, FINGERPRINT_DIGITS)}`;
@@ -25,10 +25,10 @@ export function isKeyId(text: string): boolean {
   return text.startsWith(KEY_ID_PREFIX) && /^[0-9a-f]{40}$/.test(text.slice(KEY_ID_PREFIX.length));
 }
 
-/** What a signature is of is part of it: one of a checkpoint is none of a key. */
+/** The context is signed too, so that a checkpoint signature cannot pass for a key endorsement. */
 export type Context = 'coffer-audit-checkpoint-v1' | 'coffer-audit-key-v1';
 
-/** Which halves do not hold, in words; null if both do. */
+/** Tells which halves do not verify; null if both do. */
 export function signatureProblem(publicKey: Buffer, context: Context, text: string, signature: Buffer): string | null {
   if (signature.length !== SIGNATURE_BYTES) return 'it has not the length of one';
   const message = Buffer.concat([

@@ -17,11 +17,11 @@ export interface Problem {
 
 export interface Result {
   problems: Problem[];
-  /** More were found than are told. */
+  /** More problems were found than are listed. */
   isShortened: boolean;
   tenantId: string;
   entries: number;
-  /** Of them, how many the service purged. */
+  /** How many of them the service purged. */
   purged: number;
   firstSeq: number;
   lastSeq: number;
@@ -32,19 +32,19 @@ export interface Result {
 
 export interface Wanted {
   checkpoints: CheckpointSet;
-  /** What was wrong with the files the checkpoints came from. */
+  /** Problems in the checkpoint files themselves. */
   found: readonly Problem[];
-  /** Ids of the keys that count, with their successors. */
+  /** Ids of the trusted keys; their successors are trusted too. */
   trusted: ReadonlySet<string>;
-  /** The log may begin here; else it begins with its first entry. */
+  /** The entry the log must begin with. */
   fromSeq: number;
-  /** Of a log that does not say whose it is. */
+  /** For a log that does not name its tenant. */
   tenantId: string | null;
 }
 
 const PROBLEMS_MAX = 100;
 
-/** Checks a log, line by line; a log that comes in pages, newest first, is sorted before. */
+/** Verifies a log line by line. A log in pages, newest first, is sorted before. */
 export async function verifyLog(lines: AsyncIterable<string>, wanted: Wanted): Promise<Result> {
   const problems: Problem[] = [...wanted.found];
   let count = problems.length;
@@ -103,7 +103,7 @@ class LineReader {
     }
   }
 
-  /** A page may be one line or many: what is no JSON by itself is read together with all that follows. */
+  /** A page may span several lines: if the first line is not JSON by itself, the whole file is parsed. */
   async first(): Promise<unknown> {
     const line = await this.#next();
     if (line === null) throw new Unreadable('the log is empty');
@@ -128,7 +128,7 @@ class LineReader {
     }
   }
 
-  /** Entries as `GET /v1/audit` shows them, in pages or one on each line. Those that have no place in the chain yet are left out. */
+  /** Entries in the format of `GET /v1/audit`, in pages or one per line. Entries not yet linked into the chain are left out. */
   async shown(first: unknown, report: Report): Promise<Link[]> {
     const links: Link[] = [];
     const take = (value: unknown): void => {

@@ -7,7 +7,7 @@ import { CLOCK, saveWord } from '../kernel/time/operator-words.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import { withKernel } from './with-kernel.ts';
 
-/** For after a clock was ahead: what was recorded meanwhile lies in the future, and would keep anything from being removed until then. */
+/** For use after the clock was ahead: records made meanwhile lie in the future, and would keep jobs from removing anything until then. */
 export function acceptClock(config: Config): Promise<string> {
   return withKernel(config, async ({ kernel, operator }) => {
     const { database, audit, clock } = kernel;

@@ -2,8 +2,8 @@ import type { Config } from '../kernel/config.ts';
 import { withKernel } from './with-kernel.ts';
 
 /**
- * After an upgrade, for a tenant whose audit log was changed before it: the operator says that its rows are to be trusted as they are. The log
- * tells that it was so.
+ * After an upgrade, for a tenant whose audit log had been changed before it: the operator declares that its rows are trusted as they are. This is
+ * recorded in the audit log.
  */
 export function acceptRows(config: Config, tenantId: string): Promise<string> {
   return withKernel(

@@ -10,7 +10,10 @@ import { withKernel } from './with-kernel.ts';
 
 const VALID_MS = DAY_MS;
 
-/** Lets a job that was refused because it would remove too much run once. Only such a job: a word that is given in advance allows what nobody has seen. */
+/**
+ * Lets a job that was refused because it would remove too much run once. Other jobs are not accepted: a permission in advance would allow an unknown
+ * removal.
+ */
 export function allowPurge(config: Config, job: string): Promise<string> {
   return withKernel(config, async ({ kernel, operator }) => {
     const { database, audit, clock } = kernel;

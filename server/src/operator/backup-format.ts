@@ -5,9 +5,8 @@ import { StartError } from '../kernel/storage/data-folder.ts';
 import type { DatabaseKind } from '../kernel/storage/database.ts';
 
 /**
- * A backup file: a line that says what it is, then pieces of at most a mebibyte, each sealed with a key made for this file and wrapped by
- * the root key. The number of a piece, and whether it is the last, are part of its IV: pieces cannot be left out, put in another order, or cut
- * off at the end.
+ * A backup file: a header line, then chunks of at most 1 MiB, each sealed with a key made for this file and wrapped by the root key. The number of a
+ * chunk, and whether it is the last, are part of its IV, so chunks cannot be omitted, reordered or truncated.
  */
 const MAGIC = 'coffer-backup 1';
 const ALGORITHM = 'aes-256-gcm';
@@ -18,7 +17,7 @@ const PLACE: Place = { tenantId: 'system', table: 'backup', row: MAGIC };
 
 export interface BackupHeader {
   kind: DatabaseKind;
-  /** Of the schema: how many steps it has. */
+  /** The number of migrations of its schema. */
   schema: number;
   installation_id: string;
   root_key_id: string;
@@ -46,7 +45,7 @@ export class BackupWriter {
     bytes.fill(0);
     const line = Buffer.from(`${JSON.stringify({ magic: MAGIC, ...header, wrapped_key } satisfies SealedHeader)}\n`);
     this.#aad = hash('sha256', line, 'buffer');
-    // Never over another one: a backup that fails half-way must not cost the one before it.
+    // Fails if the file exists: a backup that fails half-way must not cost the previous one.
     this.#fd = openSync(file, 'wx', 0o600);
     writeSync(this.#fd, line);
   }
@@ -64,7 +63,7 @@ export class BackupWriter {
     this.#pendingBytes = all.length - at;
   }
 
-  /** Durable when it returns. */
+  /** The file is durable when this returns. */
   finish(): void {
     this.#writePiece(Buffer.concat(this.#pending), true);
     fsyncSync(this.#fd);
@@ -86,7 +85,7 @@ export class BackupWriter {
   }
 }
 
-/** The key is used for one file alone, so counting is enough to never repeat an IV. */
+/** The key is used for this file only, so a counter suffices for unique IVs. */
 function ivOf(piece: number, isLast: boolean): Buffer {
   const iv = Buffer.alloc(12);
   iv.writeUInt32BE(piece, 0);
@@ -120,7 +119,7 @@ export class BackupReader {
     this.header = header;
   }
 
-  /** What was written, record by record. Nothing of a piece is given before all of it is known to be genuine. */
+  /** Yields the records as they were written. A chunk is decrypted and authenticated as a whole before any of its records is yielded. */
   *records(rootKey: KeyObject): Generator<unknown> {
     const key = this.#openKey(rootKey);
     let rest = '';

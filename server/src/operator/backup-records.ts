@@ -4,7 +4,7 @@ import type { Row } from './snapshot-store.ts';
 const JOURNAL = '#journal';
 const END = '#end';
 
-/** One line of a backup: a list that begins with the name of a table, or with one of the words above, which no table has. */
+/** One line of a backup: an array that begins with a table name or with one of the markers above, which are no table names. */
 export type BackupLine =
   | [table: string, row: Row]
   | [typeof JOURNAL, at: number, base64: string]
@@ -25,7 +25,7 @@ export function* sourceRecords(lines: Iterable<unknown>): Generator<SourceRecord
   }
 }
 
-/** Bytes as `{"$": base64}`: no other value is an object. */
+/** Bytes are written as `{"$": base64}`; no other value is an object. */
 function encoded(row: Row): Row {
   const plain: Row = {};
   for (const [column, value] of Object.entries(row)) {

@@ -6,7 +6,7 @@ import { BackupWriter } from './backup-format.ts';
 import { backupLine } from './backup-records.ts';
 import { installationSnapshot } from './installation-snapshot.ts';
 
-/** Writes all there is into one encrypted file, while the service goes on. */
+/** Writes the whole installation into one encrypted file, while the service runs. */
 export async function backup(config: Config, target: string): Promise<string> {
   const file = resolve(target);
   if (existsSync(file)) throw new StartError('There is a file of that name already: choose another one, or remove it.');

@@ -8,8 +8,8 @@ import { StartError } from '../kernel/storage/data-folder.ts';
 import { type Opened, withKernel } from './with-kernel.ts';
 
 /**
- * For what nobody of a tenant can do any more. Whoever has the machine and the root key could do all of it anyway; this way it is in the
- * tenant's audit log, and every admin of it is told.
+ * For cases that nobody in a tenant can resolve any more. Whoever has the machine and the root key could do all of this anyway; this way it is
+ * recorded in the tenant's audit log, and every admin of the tenant sees a warning.
  */
 export function breakGlassApprove(config: Config, approvalId: string): Promise<string> {
   return withKernel(config, async ({ kernel, heads }) => {
@@ -69,7 +69,7 @@ async function person({ kernel }: Opened, userId: string): Promise<{ email: stri
   return { email: row.email, tenantId: row.tenant_id };
 }
 
-/** A refusal of the service is a sentence here. */
+/** Shows a refusal of the service as a plain sentence. */
 async function explained(done: Promise<void>): Promise<void> {
   try {
     await done;

@@ -18,18 +18,18 @@ import { refuseOtherNodes } from './other-nodes.ts';
 import { verifyAll } from './verify.ts';
 
 /**
- * Copies the installation of these settings into an empty PostgreSQL database, and leaves it as it is. Nothing may change it meanwhile: what was
- * written after its row was copied would be missing there.
+ * Copies the installation of these settings into an empty PostgreSQL database and does not change the source. Nothing may change the source
+ * meanwhile: whatever is written after its row was copied would be missing in the copy.
  */
 export async function copyTo(config: Config, url: string): Promise<string> {
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new StartError('Give --to the URL of an empty PostgreSQL database: postgres://user@host:5432/name');
   }
   const lock = await holdSource(config);
-  // The folder of these settings belongs to the source: what nodes remember of the log in it must stay as it is.
+  // The data folder belongs to the source, so the audit anchor in it must not be overwritten.
   const scratch = mkdtempSync(join(tmpdir(), 'coffer-copy-'));
   try {
-    // But what it remembers is held against the copy: a database that somebody put back to an older state is not copied.
+    // The anchor is still checked against the copy, so that a database that was reset to an older state is not copied.
     const anchor = join(config.dataDir, ANCHOR_FILE);
     if (existsSync(anchor)) copyFileSync(anchor, join(scratch, ANCHOR_FILE));
     const source = await installationSnapshot(config);
@@ -76,7 +76,7 @@ async function copyInto(target: Config, source: InstallationSnapshot): Promise<s
   return `Everything is copied: ${checked} Set CV_DATABASE_URL and start the service with the same root key. What was copied is as it was: keep it until the new one has proven itself, then remove it, and never run both.`;
 }
 
-/** An interrupted copy goes on only if nothing was done since: every change, and every read, moves the head of a log. */
+/** An interrupted copy continues only if the source is unchanged: every change, and every recorded read, moves the head of an audit log. */
 async function stateOf(source: InstallationSnapshot): Promise<string> {
   const heads: string[] = [];
   for await (const { tenant_id, seq, hash } of source.rows('audit_heads')) {
@@ -90,7 +90,7 @@ interface Opened {
   heads: Heads;
 }
 
-/** Every table was counted as it was filled. What the rows say is checked here, with the keys that came with them. */
+/** Row counts were compared while the tables were filled. This verifies the content, with the keys that were copied. */
 async function checkCopy({ kernel, heads }: Opened): Promise<string> {
   const { lines, isValid, tenantIds } = await verifyAll({ kernel, heads }, []);
   if (!isValid) {

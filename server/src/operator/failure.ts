@@ -4,7 +4,7 @@ import { CofferError } from '../kernel/errors.ts';
 import { adviceFor } from '../kernel/storage/advice.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 
-/** Operators get a sentence that says what to do; only a defect of ours shows where it happened. */
+/** Operators get a sentence that says what to do; only a bug in Coffer shows its stack trace. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StartError) return error.message;
   const advice = adviceFor(error);

@@ -14,28 +14,28 @@ import { bytesOf, type Filling, postgresFilling, type Row, sqliteFilling } from 
 
 const UNFINISHED_SUFFIX = '.restoring';
 const BESIDE = ['-wal', '-shm', '-commits'];
-/** Rows that wait to be inserted together, and their bytes: a version of a secret can have more than a mebibyte. */
+/** Rows inserted in one batch, and their bytes: a version of a secret can be larger than 1 MiB. */
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** Everything of an installation, in whichever database it is. */
+/** A part of an installation, independent of the database it comes from. */
 export type SourceRecord =
   | { table: string; row: Row }
   | { journalAt: number; piece: Buffer }
   | { counts: Readonly<Record<string, number>>; journalBytes: number };
 
-/** What is brought in, and what is done once its rows are in. */
+/** What is imported, and what is done once its rows are inserted. */
 export interface Source {
-  /** How many steps its schema has. */
+  /** The number of migrations of its schema. */
   schema: number;
-  /** In place of the root key's id, until it is finished: nothing starts on it, and only the same source goes on with it. */
+  /** Stored in place of the root key's id until the import is finished: no node starts on it, and only the same source can continue it. */
   mark: string;
-  /** The last one has the counts. */
+  /** The last record holds the counts. */
   records(): AsyncIterable<SourceRecord> | Iterable<SourceRecord>;
   finish(database: Database, journal: JournalCopy): Promise<Restored>;
 }
 
-/** Fills an empty folder or database. Until it is all there, checked and recorded in the log, nothing starts on it. */
+/** Fills an empty folder or database. No node starts on it before it is complete, verified and recorded in the audit log. */
 export async function fillDatabase(config: Config, source: Source): Promise<Restored> {
   return config.databaseUrl === null ? intoFolder(config, source) : intoServer(config, config.databaseUrl, source);
 }
@@ -46,7 +46,7 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
   makeDataFolder(config.dataDir);
   const lock = lockDataFolder(config.dataDir);
   try {
-    // What lies beside a database that is gone would be taken for a part of the restored one.
+    // Files left beside a deleted database would be taken for parts of the restored one.
     if (['', ...BESIDE].some((suffix) => existsSync(file + suffix))) throw notEmpty(`in ${config.dataDir}`);
     for (const suffix of ['', ...BESIDE]) rmSync(unfinished + suffix, { force: true });
     const database = new SqliteDatabase(unfinished);
@@ -69,7 +69,7 @@ async function intoFolder(config: Config, source: Source): Promise<Restored> {
   }
 }
 
-/** What an interrupted run with the same source has brought in already is finished, and nothing else is taken for empty. */
+/** Continues an interrupted run with the same source; any other database that is not empty is refused. */
 async function intoServer(config: Config, url: string, source: Source): Promise<Restored> {
   const database = new PostgresDatabase(url, config.databasePool);
   try {
@@ -105,7 +105,7 @@ function notEmpty(where: string): StartError {
   return new StartError(`There is a Coffer database ${where} already: use an empty one. Nothing was changed.`);
 }
 
-/** Inserts every row, and then counts what the database has of each table. */
+/** Inserts every row, then compares the row count of each table. */
 async function fill(filling: Filling, source: Source): Promise<JournalCopy> {
   const journal = new JournalCopy();
   const inserted = new Set<string>();

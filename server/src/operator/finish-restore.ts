@@ -18,27 +18,26 @@ import { findInstallation, openKernel } from '../open-kernel.ts';
 import { type GoodToken, goodTokens, revokeTokens } from './issued-tokens.ts';
 
 export interface RestoredFrom {
-  /** When the backup was made. */
   madeAt: string;
   rootKeyId: string;
   isRevokingTokens: boolean;
-  /** The audit journal that was beside it, if it was on SQLite and had one. */
+  /** The audit journal that was beside the database, if it was SQLite and had one. */
   journal: Buffer | null;
-  /** What has to hold of what was brought in, before anything can start on it. */
+  /** Verifies the imported data before any node can start on it. */
   check?(opened: { kernel: Kernel; heads: Heads }): Promise<void>;
 }
 
 export interface Restored {
-  /** Tokens that are good again, or still. */
+  /** Tokens that are usable after the restore. */
   good: GoodToken[];
   revoked: number;
-  /** Tenants in whose log nothing could be recorded, because their keys do not open. */
+  /** Tenants whose log could not record the restore, because their keys cannot be unsealed. */
   unrecorded: string[];
 }
 
 /**
- * Makes an installation of what was brought in, in one transaction. Nodes that ran before the restore may have cached what is no longer so, so every
- * epoch is raised; numbers that were given out since the backup are not given out again; and every tenant's log says what happened.
+ * Turns the imported data into an installation, in one transaction. It raises every epoch, because nodes that ran before may have stale caches. It
+ * does not reuse numbers issued since the backup, and records the restore in every tenant's log.
  */
 export async function finishRestore(config: Config, database: Database, from: RestoredFrom): Promise<Restored> {
   if (systemTime.now() < Date.parse(from.madeAt)) {
@@ -54,7 +53,7 @@ export async function finishRestore(config: Config, database: Database, from: Re
   const tenants = await database.read.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute();
   const headKeys = new Map<string, MacKey | null>();
   for (const { tenant_id } of tenants) headKeys.set(tenant_id, await headKeyOf(kernel, tenant_id));
-  // What waits for its place in the log belongs before the restore.
+  // Audit entries not yet linked belong before the restore.
   await adoptLog({ ...kernel, heads, headKeys }, from.journal);
   await kernel.audit.link();
   await from.check?.({ kernel, heads });

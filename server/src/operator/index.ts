@@ -1,4 +1,4 @@
-/** What an operator does to an installation from its machine: all that the `coffer` command may use of the server. */
+/** The operations an operator runs on the machine of an installation. The `coffer` command may use nothing else of the server. */
 export { loadConfig } from '../kernel/config.ts';
 export { hardenProcess } from '../kernel/process-hardening.ts';
 export { acceptClock } from './accept-clock.ts';

@@ -8,23 +8,22 @@ import type { BackupHeader } from './backup-format.ts';
 import type { SourceRecord } from './fill-database.ts';
 import { postgresSnapshot, type Row, type Snapshot, sqliteSnapshot } from './snapshot-store.ts';
 
-/** Tells how far the schema is; each database has its own. */
+/** Holds the schema version; each database has its own. */
 const VERSION_TABLE = 'schema_version';
 const JOURNAL_PIECE_BYTES = 64 * 1024;
 
-/** All there is of an installation in one moment, and the root key that opens it. */
+/** A consistent snapshot of an installation, and the root key that opens it. */
 export interface InstallationSnapshot {
   header: BackupHeader;
   root: RootKey;
-  /** Rows by table, the journal, and last the counts. */
+  /** Rows by table, then the journal, and the counts last. */
   records(): AsyncGenerator<SourceRecord>;
   rows(table: string): AsyncIterable<Row>;
   close(): Promise<void>;
 }
 
 /**
- * Audit entries that still wait in the journal are taken along: the journal is copied before the snapshot is made, so whatever the snapshot lacks of
- * that moment, the copy has.
+ * Audit entries still in the journal are included: the journal is copied before the snapshot is taken, so the copy has whatever the snapshot lacks.
  */
 export async function installationSnapshot(config: Config): Promise<InstallationSnapshot> {
   const journal = config.databaseUrl === null ? journalOf(config) : null;
@@ -105,7 +104,7 @@ async function* recordsOf(snapshot: Snapshot, journal: Buffer | null): AsyncGene
   }
   for (let at = 0; journal !== null && at < journal.length; at += JOURNAL_PIECE_BYTES) {
     const piece = journal.subarray(at, at + JOURNAL_PIECE_BYTES);
-    // It has its size at once, and is mostly empty.
+    // The journal file is preallocated, so most of it is empty.
     if (piece.some((byte) => byte !== 0)) yield { journalAt: at, piece };
   }
   yield { counts, journalBytes: journal?.length ?? 0 };

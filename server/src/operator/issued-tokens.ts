@@ -2,7 +2,7 @@ import { CONNECTION_TOKENS, connectionNumbers } from '../features/app-connection
 import { TOKENS } from '../features/tokens/index.ts';
 import type { Reader, Tx } from '../kernel/storage/database.ts';
 
-/** A token that is good at this moment, as whoever runs the service may see it. */
+/** A token that is usable now, with what the operator may see of it. */
 export interface GoodToken {
   tenantId: string;
   tokenId: string;
@@ -17,13 +17,13 @@ interface Ending {
   revoked_at: number | null;
 }
 
-/** Of people and of machines: personal access tokens, sessions, and what was exchanged for an identity from outside. Says how many it ended. */
+/** Revokes the tokens of users and machines: personal access tokens, sessions, and tokens exchanged for an external identity. Returns how many. */
 export async function revokeTokens(tx: Tx, tenantId: string, now: number): Promise<number> {
   const ended = (row: Ending) => (isGood(row, now) ? { revoked_at: now } : null);
   return (await TOKENS.changeEach(tx, tenantId, ended)) + (await CONNECTION_TOKENS.changeEach(tx, tenantId, ended));
 }
 
-/** Forged ones are left out: they are refused wherever they are shown. */
+/** Forged rows are left out, because those tokens are refused anyway. */
 export async function goodTokens(db: Reader, tenantId: string, now: number): Promise<GoodToken[]> {
   const found: GoodToken[] = [];
   for await (const rows of TOKENS.walk(db, tenantId)) {

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
 import type { SourceRecord } from './fill-database.ts';
 
-/** The audit journal of an installation on SQLite, as it was beside the database; most of it is empty. */
+/** The audit journal of an installation on SQLite. Most of it is empty, so only the non-empty pieces are held. */
 export class JournalCopy {
   readonly #pieces: { at: number; piece: Buffer }[] = [];
   #bytes = 0;
@@ -19,7 +19,7 @@ export class JournalCopy {
     return all;
   }
 
-  /** The first start on SQLite moves what waits in it into the log, as after any end. */
+  /** The next start on SQLite moves its pending entries into the log, as after any stop. */
   writeTo(file: string): void {
     rmSync(file, { force: true });
     if (this.#bytes === 0) return;

@@ -1,7 +1,7 @@
 import type { Config } from '../kernel/config.ts';
 import { withStorage } from './with-kernel.ts';
 
-/** What every start does first, by itself: for whoever wants the schema changed before nodes of a new release start. */
+/** Runs the migrations that every start runs first, for operators who want to change the schema before nodes of a new release start. */
 export function bringUpToDate(config: Config): Promise<string> {
   return withStorage(config, async (_, applied) => {
     if (applied.length === 0) return 'The schema is up to date; nothing was done.';

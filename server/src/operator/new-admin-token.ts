@@ -14,12 +14,12 @@ const ADMINS_MAX = 10_000;
 const TOKEN_NAME = 'made by coffer server new-admin-token';
 
 /**
- * For whoever lost the token but has the machine. As at the first start, the token is in a file before it is committed and gets its
- * name after; a start in between finds the file and finishes.
+ * For an operator who lost the token but has the machine. As at the first start, the token is written to a pending file before the commit and renamed
+ * after it; a start in between finds the file and finishes.
  */
 export function newAdminToken(config: Config): Promise<string> {
   return withKernel(config, async ({ kernel, operator }) => {
-    // First by id, and ids are in order of time: as a rule the one the first start made.
+    // Ids sort by time, so this is usually the owner created by the first start.
     const admins = await listActiveAdmins(kernel.database.read, operator.tenant_id, ADMINS_MAX);
     const owner = admins.find(({ role }) => role === 'owner');
     if (owner === undefined) {

@@ -6,8 +6,8 @@ import { ScramClient } from '../kernel/storage/scram-client.ts';
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * A node that goes on with the old root key would wrap the key of a new tenant with it, and nothing would open that tenant again.
- * The folder's lock shows it on SQLite; on PostgreSQL the sessions of other nodes do, where the server tells of them.
+ * A node still running with the old root key would wrap the key of a new tenant with it, and that tenant could never be opened again. On SQLite the
+ * lock of the data folder shows a running node; on PostgreSQL the sessions of other nodes do, if the server exposes them.
  */
 export async function refuseOtherNodes(config: Config): Promise<void> {
   if (config.databaseUrl === null) return;
@@ -28,7 +28,7 @@ export async function refuseOtherNodes(config: Config): Promise<void> {
   }
 }
 
-/** Compatible engines may have no such view, and hosted ones may hide it: then it is up to the operator alone. */
+/** Compatible engines may lack this view, and hosted ones may hide it; then the operator must make sure. */
 const VIEW_ABSENT = new Set(['42P01', '42501', '0A000']);
 const COUNT_SESSIONS = `select count(*)::integer as sessions from pg_stat_activity
   where datname = current_database() and application_name = 'coffer'`;

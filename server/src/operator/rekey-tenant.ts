@@ -18,8 +18,8 @@ import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { revokeTokens } from './issued-tokens.ts';
 
 /**
- * Purposes of which nothing old is opened or checked once the rekey has made it anew. As long as an old version is there, whoever has it could write
- * what passes for ours. Fingerprints are only compared with each other; a job makes the old ones anew.
+ * Purposes whose old keys nothing uses after a rekey. As long as an old version exists, anyone who has it could forge data. Fingerprints are only
+ * compared with each other, and a job recomputes the old ones.
  */
 const ENDED = [
   ROW_PURPOSE,
@@ -44,7 +44,7 @@ export interface RekeyedRows {
   tokensEnded: number;
 }
 
-/** Everything of one tenant, or of the installation, that a rekey makes anew. */
+/** Renews everything of one tenant, or of the installation, that depends on the replaced keys. */
 export async function rekeyTenant(tx: Tx, tenantId: string, options: RekeyOptions): Promise<RekeyedRows> {
   const { now, isRevokingTokens } = options;
   const keys = await RekeyedTenant.replace(tx, tenantId, { ...options, ended: ENDED });
@@ -62,7 +62,7 @@ export async function rekeyTenant(tx: Tx, tenantId: string, options: RekeyOption
   return { keys, findings, encryptionKeys, tokensEnded };
 }
 
-/** From then on rows of this transaction are checked and written under the new key. */
+/** From here on, rows in this transaction are verified and written under the new key. */
 async function renewRows(tx: Tx, keys: RekeyedTenant): Promise<RowFindings> {
   const { tenantId } = keys;
   const to = keys.macKey(ROW_PURPOSE);
@@ -71,7 +71,7 @@ async function renewRows(tx: Tx, keys: RekeyedTenant): Promise<RowFindings> {
   return findings;
 }
 
-/** A head that was rewritten keeps its MAC, whose key is gone: the log goes on saying that it was tampered with. */
+/** A forged head keeps its MAC, whose key is destroyed, so verification keeps reporting the tampering. */
 async function renewHead(tx: Tx, keys: RekeyedTenant): Promise<boolean> {
   const { tenantId } = keys;
   const row = await tx
@@ -87,7 +87,10 @@ async function renewHead(tx: Tx, keys: RekeyedTenant): Promise<boolean> {
   return true;
 }
 
-/** How far the segments of each node are linked: without it, what this very command records would be missed. A forged one is left behind. */
+/**
+ * Renews the record of how far each node's segments are linked: otherwise entries recorded by this command would be missed. A forged one is not
+ * renewed.
+ */
 async function renewNodes(tx: Tx, keys: RekeyedTenant): Promise<void> {
   const { tenantId } = keys;
   const rows = await tx.selectFrom('audit_nodes').selectAll().where('tenant_id', '=', tenantId).execute();
@@ -104,7 +107,7 @@ async function renewNodes(tx: Tx, keys: RekeyedTenant): Promise<void> {
   }
 }
 
-/** The journal itself is empty: what waited in it was moved when the database was opened. On PostgreSQL there is none. */
+/** The journal itself is empty, because its entries were moved when the database was opened. On PostgreSQL there is none. */
 async function renewJournalState(tx: Tx, keys: RekeyedTenant): Promise<boolean> {
   const row = await tx.selectFrom('audit_journal').selectAll().executeTakeFirst();
   if (row === undefined) return true;

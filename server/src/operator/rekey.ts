@@ -19,7 +19,7 @@ import { refuseOtherNodes } from './other-nodes.ts';
 import { type RekeyedRows, rekeyTenant } from './rekey-tenant.ts';
 import { withKernel } from './with-kernel.ts';
 
-/** The key to change to, and what makes sure that it outlives a kill: `keep` before the commit, `settle` after it. */
+/** The new root key, and the steps that keep it safe if the process is killed: `keep` before the commit, `settle` after it. */
 interface NextKey {
   root: RootKey;
   salt: Uint8Array;
@@ -29,9 +29,9 @@ interface NextKey {
 }
 
 /**
- * Replaces the root key and every key under it that is still used: whoever had the old one and a copy of the database opens nothing that is written
- * from now on, and can forge no row. One transaction, so that at any instant one root key opens everything, and that key is in its place or, by the
- * name `….next`, beside it.
+ * Replaces the root key and every key under it that is still used: anyone with the old key and a copy of the database can neither read what is
+ * written from now on nor forge a row. It is one transaction, so that at any instant one root key opens everything, and that key is in its file or
+ * beside it as `….next`.
  */
 export async function rekey(config: Config, options: { revokeTokens?: boolean } = {}): Promise<string> {
   requireNewKey(config);
@@ -39,7 +39,7 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
   return withKernel(config, async ({ kernel, heads, installation, operator }) => {
     const present = loadRootKey(config, installation, installation.salt);
     const next = nextKey(config, installation, present);
-    // What is not linked yet is linked under the key that is there now.
+    // Pending audit entries are linked under the current key.
     await kernel.audit.link();
     heads.anchor.useRoots(present, next.root);
     const change = { from: present, to: next.root, now: kernel.clock.now() };
@@ -117,7 +117,7 @@ function forgedSentence(tenants: readonly RekeyedRows[]): string[] {
   ];
 }
 
-/** Under its lock two rekeys take turns, and the second one finds that its key is no longer the present one. */
+/** The lock serializes two rekeys; the second one finds that its key is no longer the current one. */
 async function lockInstallation(tx: Tx, present: RootKey): Promise<void> {
   const row = await tx.selectFrom('installation').select('root_key_id').forUpdate().executeTakeFirstOrThrow();
   if (row.root_key_id !== present.id) {
@@ -137,7 +137,7 @@ function nextKey(config: Config, installation: Installation, present: RootKey): 
   if (rootKey.provider === 'file') return nextFile(rootKey.file, installation, nodesRestart(config));
   if (given === null) throw new Error('the new key was asked for before');
   const provider = rootKeyProvider(given);
-  // A passphrase gives another key with every salt: whether it is a new one shows with the old salt.
+  // A passphrase derives another key for each salt, so whether it is a new one is checked with the old salt.
   if (provider.load(installation.salt, false).id === present.id) {
     throw new StartError('The new root key is the present one: give another one. Nothing was changed.');
   }
@@ -161,7 +161,7 @@ function nextFile(file: string, installation: Installation, nodes: string): Next
   return {
     root,
     salt: installation.salt,
-    // Whatever lies there is what a rekey left that never committed: the lock on the installation says so.
+    // A file already there is left over from a rekey that never committed, because the installation row is locked.
     keep: () => replaceDurably(beside, text),
     settle: () => renameDurably(beside, file),
     whatNext: `The new key is in ${file}: back it up, then start ${nodes}.`,

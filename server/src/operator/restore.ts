@@ -12,7 +12,7 @@ import { sourceRecords } from './backup-records.ts';
 import { fillDatabase } from './fill-database.ts';
 import { finishRestore, type Restored } from './finish-restore.ts';
 
-/** Brings a backup, of either database, into an empty folder or database. */
+/** Restores a backup of either database into an empty folder or database. */
 export async function restore(config: Config, file: string, options: { revokeTokens?: boolean } = {}): Promise<string> {
   const reader = new BackupReader(resolve(file));
   try {
@@ -35,7 +35,7 @@ export async function restore(config: Config, file: string, options: { revokeTok
       records: () => sourceRecords(reader.records(root.key)),
       finish: async (database, { content: journal }) => {
         await migrate(database, migrations);
-        // It remembers how far the log had come that is replaced here.
+        // The anchor holds the position of the audit log that is being replaced.
         rmSync(join(config.dataDir, ANCHOR_FILE), { force: true });
         const from = { madeAt: header.made_at, rootKeyId: root.id, isRevokingTokens, journal };
         return finishRestore(config, database, from);
@@ -49,7 +49,7 @@ export async function restore(config: Config, file: string, options: { revokeTok
 
 const TOKENS_LISTED_MAX = 100;
 
-/** What was changed since the backup is as it was: whoever runs the service has to know what that brings back. */
+/** A restore undoes every later change, so the operator must see what it brings back. */
 function restoredText({ good, revoked, unrecorded }: Restored, madeAt: string, isRevoking: boolean): string {
   const lines = [
     `Everything is restored as it was at ${madeAt}. Whatever was changed since is undone: people, rights, passwords and tokens that were removed or revoked are back. Look through them, then start the service.`,

@@ -2,16 +2,16 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type pg from 'pg';
 import { ScramClient } from '../kernel/storage/scram-client.ts';
 
-/** Rows read at a time, by how large the last ones were: a version of a secret can have more than a mebibyte. */
+/** Rows fetched at a time, adapted to the size of the last ones: a version of a secret can be larger than 1 MiB. */
 const FETCHED_FIRST = 16;
 const FETCHED_MAX = 500;
 const FETCHED_BYTES = 4 * 1024 * 1024;
-/** What PostgreSQL takes in one statement. */
+/** Below the limit of parameters in one PostgreSQL statement. */
 const PARAMETERS_MAX = 60_000;
 
 export type Row = Record<string, unknown>;
 
-/** About as much as it takes in memory. */
+/** Approximate memory of a row. */
 export function bytesOf(row: Row): number {
   return Object.values(row).reduce<number>((sum, value) => sum + lengthOf(value), 0);
 }
@@ -20,14 +20,14 @@ function lengthOf(value: unknown): number {
   return typeof value === 'string' || value instanceof Uint8Array ? value.length : 8;
 }
 
-/** Everything in a database as it was in one moment, while others go on writing. */
+/** A consistent snapshot of a database, while others continue to write. */
 export interface Snapshot {
   tables(): Promise<string[]>;
   rows(table: string): AsyncIterable<Row>;
   close(): Promise<void>;
 }
 
-/** Takes all rows in one transaction: at any instant everything is there or nothing. */
+/** Inserts all rows in one transaction, so that at any instant everything is there or nothing. */
 export interface Filling {
   insert(table: string, rows: readonly Row[]): Promise<void>;
   count(table: string): Promise<number>;
@@ -35,14 +35,14 @@ export interface Filling {
   undo(): Promise<void>;
 }
 
-/** A table's name comes from the database itself or from a backup that only the root key can make; it is quoted all the same. */
+/** Table names come from the database itself or from a backup that only the root key can create; they are quoted nevertheless. */
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
 export function sqliteSnapshot(file: string): Snapshot {
   const database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
-  // The snapshot is taken with the first read, not with `begin`.
+  // SQLite takes the snapshot at the first read, not at `begin`.
   database.exec('begin; select count(*) from sqlite_master');
   const named = "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name";
   return {
@@ -135,7 +135,7 @@ export async function postgresFilling(url: string): Promise<Filling & { close():
 
 async function connected(url: string): Promise<pg.Client> {
   const client = new ScramClient({ connectionString: url, application_name: 'coffer backup' });
-  // Without a listener a connection that breaks would end the process before it can say so.
+  // Without a listener, an error on the connection would end the process before it can be reported.
   client.on('error', () => {});
   await client.connect();
   return client;

@@ -9,8 +9,8 @@ import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
 import { type Opened, withKernel } from './with-kernel.ts';
 
 /**
- * Everything that can be checked of an installation: each tenant's audit log, and its rows against their MACs and the log. Checkpoints that were
- * kept elsewhere are held against it too.
+ * Verifies everything that can be verified of an installation: each tenant's audit log, its rows against their MACs and the log, and checkpoints that
+ * were stored elsewhere.
  */
 export function verifyInstallation(
   config: Config,
@@ -24,7 +24,7 @@ export function verifyInstallation(
   });
 }
 
-/** Of every tenant. */
+/** Verifies every tenant. */
 export async function verifyAll(
   { kernel, heads }: Pick<Opened, 'kernel' | 'heads'>,
   kept: readonly KeptCheckpoint[],
@@ -47,7 +47,7 @@ export async function verifyAll(
   return { lines, isValid, tenantIds };
 }
 
-/** By their keys and logs too, and by what this node remembers: the row of a tenant, or all of it, may have been taken away. */
+/** Collects tenants from their keys, logs and this node's anchor too, because a tenant's row, or all its rows, may have been deleted. */
 async function everyTenant(db: Reader, seen: Iterable<string>): Promise<string[]> {
   const ids = new Set<string>(seen);
   for (const table of ['tenants', 'audit_heads', 'audit_segments', 'keys'] as const) {
@@ -74,7 +74,7 @@ interface KeptCheckpoint extends KeptHead {
   id: number;
 }
 
-/** A file of `CV_CHECKPOINT_DIR`, or an answer of `GET /v1/audit/checkpoints`. */
+/** Reads a file of `CV_CHECKPOINT_DIR`, or a response of `GET /v1/audit/checkpoints`. */
 function checkpointsIn(file: string): KeptCheckpoint[] {
   let content: { checkpoint?: unknown; checkpoints?: unknown[] };
   try {

@@ -11,7 +11,7 @@ import { findOperatorTenant, findUncheckedOperator, type TenantRow } from '../ke
 import { systemTime } from '../kernel/time/sources.ts';
 import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../open-kernel.ts';
 
-/** Runs `act` on storage that is there already: an operator's command must not make a new, empty one by a wrong setting. */
+/** Runs `act` on existing storage: a wrong setting must not make an operator's command create a new, empty database. */
 export async function withStorage<T>(
   config: Config,
   act: (database: Database, applied: readonly string[]) => Promise<T>,
@@ -36,7 +36,7 @@ export interface Opened {
   operator: TenantRow;
 }
 
-/** Runs `act` with everything the service has but listens to nobody and runs no jobs. */
+/** Runs `act` with the same kernel as the service, but without listening for requests or running jobs. */
 export function withKernel<T>(
   config: Config,
   act: (opened: Opened) => Promise<T>,

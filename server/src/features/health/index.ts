@@ -4,7 +4,7 @@ import type { Feature } from '../../kernel/feature.ts';
 import type { Kernel } from '../../kernel/kernel.ts';
 import * as contract from './contract.ts';
 
-/** `isStopping` turns readiness off before connections are drained, so that a balancer looks elsewhere first. */
+/** `isStopping` turns readiness off before connections are drained, so that a load balancer stops sending requests first. */
 export function healthFeature(kernel: Kernel, isStopping: () => boolean): Feature {
   return {
     name: 'health',

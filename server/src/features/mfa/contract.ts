@@ -3,7 +3,6 @@ import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endp
 import { described } from '../../kernel/named-schemas.ts';
 import { Deleted, idParam, nullable, object, timestampText } from '../../kernel/wire.ts';
 
-/** Six digits from an authenticator, or one of the recovery codes. */
 export const otpText = Type.String({
   minLength: 6,
   maxLength: 32,

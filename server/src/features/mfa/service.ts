@@ -16,7 +16,7 @@ const PURPOSE = 'mfa';
 const SECRET_BYTES = 20;
 const PERIOD_SECONDS = 30;
 const DIGITS = 6;
-/** Codes of the step before and after count too: clocks of phones differ. */
+/** Codes of the previous and the next step are accepted too, because phone clocks differ. */
 const WINDOW = 1;
 const RECOVERY_CODES = 10;
 const RECOVERY_CODE_BYTES = 10;
@@ -37,7 +37,7 @@ export async function enrol(ctx: Context) {
   const secret = new OTPAuth.Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer });
   const sealed = await sealSecret(kernel, tenantId, principal.id, Buffer.from(secret.buffer));
   return ctx.change(async (tx) => {
-    // Of two enrolments at once, the second replaces the first: there is no row yet that could be locked instead.
+    // The user's row is locked, because a first enrolment has no row of its own yet. The second of two concurrent enrolments replaces the first.
     await lockUser(tx, tenantId, principal.id);
     const isPending = await store.replacePending(tx, {
       tenant_id: tenantId,
@@ -71,7 +71,7 @@ export async function confirm(ctx: Context, otp: string) {
       throw new CofferError('LOGIN_DENIED', 'The code is not right, or was used before: take the next one.');
     }
     await store.replaceRecoveryCodes(tx, tenantId, principal.id, codes.map(hashOfCode));
-    // What their tokens may do can depend on it.
+    // The rights of their tokens can depend on it.
     await raiseEpoch(tx, tenantId);
     return { confirmed_at: timestamp(ctx.now), recovery_codes: codes };
   });
@@ -82,7 +82,7 @@ export async function disable(ctx: Context): Promise<Deleted> {
   return ctx.change((tx) => takeAway(ctx, tx, ctx.principal.id));
 }
 
-/** For who lost their authenticator and their recovery codes. */
+/** For users who lost both their authenticator and their recovery codes. */
 export async function reset(ctx: Context, userId: string): Promise<Deleted> {
   ctx.requireUnrestricted();
   ctx.describe({ user: userId });
@@ -93,8 +93,8 @@ export async function reset(ctx: Context, userId: string): Promise<Deleted> {
 }
 
 /**
- * For who cannot wait a day: somebody who could open fortress secrets themselves says, and another admin approves, that this factor is the
- * person's own.
+ * Ends the waiting time of a new factor: a caller who could open fortress secrets vouches, and another admin approves, that the factor is the user's
+ * own.
  */
 export async function trust(ctx: Context, userId: string) {
   ctx.requireUnrestricted();
@@ -115,7 +115,7 @@ export async function trust(ctx: Context, userId: string) {
   });
 }
 
-/** A factor enrolled anew while it waits for approval is another one, and stays. */
+/** A factor that is enrolled while the removal waits for approval is a different one, and stays. */
 async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<Deleted> {
   const row = await store.lockTotp(tx, ctx.tenantId, userId);
   if (row === undefined) throw notFound('second factor');
@@ -132,14 +132,14 @@ function alreadyEnrolled(): CofferError {
   return new CofferError('ALREADY_EXISTS', 'You have a second factor already.');
 }
 
-/** How a login asks about the second factor of an account. */
+/** What a login needs to know about an account's second factor. */
 export interface SecondFactor {
   isEnrolled: boolean;
-  /** Spends the code, in the transaction of the login; false if it is wrong or spent. */
+  /** Consumes the code in the login's transaction; false if it is wrong or already used. */
   spend(tx: Tx): Promise<boolean>;
 }
 
-/** Looks the factor up and checks the code's arithmetic before the transaction; what is left is to spend it. */
+/** Loads the factor and verifies the code before the transaction; `spend` then consumes it. */
 export async function secondFactor(
   kernel: Kernel,
   tenantId: string,
@@ -157,7 +157,7 @@ export async function secondFactor(
   return { isEnrolled: true, spend };
 }
 
-/** The time step whose code this is, or null. */
+/** The time step this code belongs to, or null. */
 async function matchingStep(kernel: Kernel, row: store.TotpRow, otp: string, now: number): Promise<number | null> {
   const at = { tenantId: row.tenant_id, ...place(row.user_id) };
   const bytes = await kernel.keyring.unseal(PURPOSE, at, row.sealed_secret);
@@ -177,13 +177,13 @@ function totpOf(secret: OTPAuth.Secret, label: string): OTPAuth.TOTP {
   });
 }
 
-/** 80 random bits, in groups that can be read from paper. */
+/** 80 random bits, in groups that are readable on paper. */
 function newRecoveryCode(): string {
   const hex = randomBytes(RECOVERY_CODE_BYTES).toString('hex');
   return (hex.match(/.{5}/g) ?? []).join('-');
 }
 
-/** Too random to guess, so a plain hash is enough. */
+/** The code is too random to guess, so a plain hash is enough. */
 function hashOfCode(code: string): Buffer {
   return sha256(code.toLowerCase());
 }

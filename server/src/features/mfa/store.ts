@@ -14,12 +14,12 @@ export interface TotpRow {
   tenant_id: string;
   user_id: string;
   sealed_secret: Uint8Array;
-  /** Null while the enrolment waits for its first code; such a row protects nothing yet. */
+  /** Null until the enrolment is confirmed with a first code; until then it protects nothing. */
   confirmed_at: number | null;
-  /** The time step of the last code accepted: that code and every earlier one are spent. */
+  /** The time step of the last accepted code: that code and every earlier one are used up. */
   last_step: number;
   created_at: number;
-  /** When an approval said that it opens fortress secrets, before its first day was over. */
+  /** When an approval allowed it to open fortress secrets before its first day was over. */
   trusted_at: number | null;
 }
 
@@ -45,12 +45,12 @@ export async function findTotp(db: Reader, tenantId: string, userId: string): Pr
   return TOTP.checked(db, await query.executeTakeFirst());
 }
 
-/** Null as long as there is none that protects anything. */
+/** Null if there is no confirmed factor. */
 export async function confirmedSince(db: Reader, tenantId: string, userId: string): Promise<number | null> {
   return (await findTotp(db, tenantId, userId))?.confirmed_at ?? null;
 }
 
-/** From when on it opens fortress secrets; null as long as there is none that protects anything. */
+/** The time from which it opens fortress secrets; null if there is no confirmed factor. */
 export async function factorTrustedFrom(db: Reader, tenantId: string, userId: string): Promise<number | null> {
   const { confirmed_at = null, trusted_at = null } = (await findTotp(db, tenantId, userId)) ?? {};
   return confirmed_at === null ? null : (trusted_at ?? confirmed_at + FACTOR_TRUSTED_AFTER_MS);
@@ -60,13 +60,13 @@ export async function trustTotp(tx: Tx, row: TotpRow, now: number): Promise<void
   await TOTP.update(tx, row, { trusted_at: now });
 }
 
-/** Locked, so that an enrolment is not confirmed between being looked at and being taken away. */
+/** Locked, so that an enrolment is not confirmed between this check and its removal. */
 export async function lockTotp(tx: Tx, tenantId: string, userId: string): Promise<TotpRow | undefined> {
   const [row] = await TOTP.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
   return row;
 }
 
-/** Begins an enrolment anew; false if there is a confirmed one, which nothing replaces. The caller holds the person's own row. */
+/** Starts or restarts an enrolment; false if a confirmed one exists, which is never replaced. The caller has locked the user's row. */
 export async function replacePending(tx: Tx, row: TotpRow): Promise<boolean> {
   const before = await lockTotp(tx, row.tenant_id, row.user_id);
   if (before === undefined) await TOTP.insert(tx, row);
@@ -74,7 +74,7 @@ export async function replacePending(tx: Tx, row: TotpRow): Promise<boolean> {
   return before === undefined || before.confirmed_at === null;
 }
 
-/** Confirms the very secret whose code was checked; false if it was replaced, confirmed or spent meanwhile. */
+/** Confirms exactly the secret whose code was verified; false if it was replaced, confirmed or used meanwhile. */
 export async function confirmTotp(tx: Tx, checked: TotpRow, step: number, confirmedAt: number): Promise<boolean> {
   const { tenant_id, user_id, sealed_secret } = checked;
   const changed = await TOTP.updateWhere(
@@ -90,7 +90,7 @@ export async function confirmTotp(tx: Tx, checked: TotpRow, step: number, confir
   return changed.length === 1;
 }
 
-/** Spends a time step; false if it or a later one was spent already, by whichever request came first. */
+/** Consumes a time step; false if it or a later one was used already. */
 export async function spendStep(tx: Tx, tenantId: string, userId: string, step: number): Promise<boolean> {
   const changed = await TOTP.updateWhere(
     tx,
@@ -110,7 +110,7 @@ export async function replaceRecoveryCodes(
   await RECOVERY_CODES.insert(tx, ...hashes.map((code_hash) => ({ tenant_id: tenantId, user_id: userId, code_hash })));
 }
 
-/** Spends a recovery code; false if there is none such, or it was spent. */
+/** Consumes a recovery code; false if it does not exist or was used. */
 export async function spendRecoveryCode(tx: Tx, tenantId: string, userId: string, hash: Uint8Array): Promise<boolean> {
   const code = { tenant_id: tenantId, user_id: userId, code_hash: hash };
   if ((await RECOVERY_CODES.lockedWhere(tx, (eb) => eb.and(code))).length === 0) return false;

@@ -2,7 +2,7 @@ import { type CompiledPolicy, compilePolicy, type PolicyDocument } from '../../k
 import { BoundedCache } from '../../kernel/bounded-cache.ts';
 import type { PolicyRow } from './store.ts';
 
-/** Room for all policies of one tenant that has as many, and as large ones, as it may: a test holds it against the quotas. */
+/** Room for all policies of one tenant at its quota of number and size; a test checks this against the quotas. */
 export const COMPILED_BYTES_MAX = 64 * 1024 * 1024;
 
 interface Interned {
@@ -16,8 +16,9 @@ const interned = new BoundedCache<string, Interned>({
 });
 
 /**
- * One compiled policy for all who have it: compiled, a policy takes many times the memory of its document, and a tenant may have thousands of
- * tokens. The document is compared too, since a version that was never committed, or was lost with a restore, is written again with another one.
+ * Caches one compiled policy for all principals that have it: compiled, a policy takes many times the memory of its document, and a tenant may have
+ * thousands of tokens. The document is compared too, because a version that was never committed, or was lost in a restore, may be written again with
+ * another document.
  */
 export function compiledPolicy({ tenant_id, policy_id, name, version, document }: PolicyRow): CompiledPolicy {
   const key = `${tenant_id} ${policy_id} ${version}`;

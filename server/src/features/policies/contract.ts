@@ -20,7 +20,7 @@ import {
 /** Fifteen digits stay below 2^53. */
 const NUMBER_MAX = 999_999_999_999_999;
 
-/** Exactly one of them says who. */
+/** Exactly one of the fields must be given. */
 export const PolicyPrincipal = named(
   'PolicyPrincipal',
   'Whom a policy counts for: exactly one of the three.',

@@ -34,16 +34,16 @@ import { type Policy, type PolicyPrincipal, readPolicy } from './contract.ts';
 import * as store from './store.ts';
 
 const NAME_FORM = new RegExp(NAME_PATTERN);
-/** More of those whom a policy is attached to nobody reads before approving. */
+/** Nobody would read more attachments than this before approving. */
 const ATTACHMENTS_SHOWN_MAX = 100;
 
-/** What this feature needs to know of machines. */
+/** What this feature needs from app connections and secrets. */
 export interface PolicyPorts {
   /** The client id of a connection, by its number or client id. */
   clientIdOf(db: Reader, tenantId: string, text: string): Promise<string | undefined>;
-  /** All that counts for it. */
+  /** All policies that apply to it. */
   policiesOfConnection(ctx: Context, clientId: string): Promise<CompiledPolicy[]>;
-  /** What a request for it would be decided with, as far as the caller may know it. */
+  /** The attributes a request for the resource would be decided with, as far as the caller may see them. */
   attributesOf(ctx: Context, resource: string): Promise<ResourceAttributes>;
 }
 
@@ -121,12 +121,12 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
       updated_at: ctx.now,
     };
     const growth = Buffer.byteLength(changed.document) - Buffer.byteLength(row.document);
-    // What is there already stays within reach: above the quota, a document may still be made shorter.
+    // Only growth is limited, so that a document above the quota can still be shortened.
     if (growth > 0) refuseBeyondQuota(ctx, 'policy_bytes', (await store.policiesUsed(tx, ctx.tenantId)).bytes, growth);
     ctx.describe({ version: changed.version });
     await store.updatePolicy(tx, changed);
     await raiseEpoch(tx, ctx.tenantId);
-    // Attached, it is rights people have: else one could attach a harmless one and change it afterwards.
+    // An attached policy is live permissions: otherwise one could attach a harmless policy and change it afterwards.
     const isInUse = (await store.attachmentsOf(tx, ctx.tenantId, name)).length > 0;
     if (isInUse && changed.document !== row.document) {
       await ctx.requireProofToGrant((vault) => touchesVault(compiled, vault));
@@ -140,7 +140,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
   });
 }
 
-/** Attached, it would take rights away from people nobody thought of: detach it first, knowingly. */
+/** Deleting an attached policy would change the rights of unknown principals, so it must be detached first. */
 export async function remove(ctx: Context, name: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     if ((await store.lockPolicy(tx, ctx.tenantId, name)) === undefined) throw notFound('policy');
@@ -151,7 +151,7 @@ export async function remove(ctx: Context, name: string): Promise<Deleted> {
   });
 }
 
-/** Rights that outlive the credential: a token with a ceiling that could grant them would lift its own. */
+/** An attachment outlives the credential that made it: a restricted token that could attach policies would escape its restrictions. */
 export async function attach(ctx: Context, ports: PolicyPorts, name: string, wanted: PolicyPrincipal) {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
@@ -176,8 +176,8 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
 }
 
 /**
- * What an approver relies on: the document as it was, and who would get it. Until it is attached, both can be changed by one person:
- * somebody could ask with a harmless policy, or an empty group, and fill it in while they wait.
+ * What an approver relies on: the document, and who would get it. Until the attachment is approved, one person can change both: they could request a
+ * harmless policy, or an empty group, and fill it in while the request is pending.
  */
 async function attachedTo(
   tx: Tx,
@@ -189,14 +189,14 @@ async function attachedTo(
   const after = { ...principal, document: JSON.parse(policy.document) };
   const what = `attachment of ${policy.name}`;
   if (principal.kind !== 'group') return { basis, differences: [{ what, before: null, after }] };
-  // Joining a group takes the same lock: one of the two sees the other.
+  // Joining a group takes the same lock, so one of the two transactions sees the other.
   if ((await lockGroup(tx, tenantId, principal.id)) === undefined) throw notFound('group');
   const { members, last_added_at, shown: group } = await shownGroup(tx, tenantId, principal.id);
   const shown = { ...after, group };
   return { basis: { ...basis, members, last_added_at }, differences: [{ what, before: null, after: shown }] };
 }
 
-/** To whom a policy is attached, as far as anybody would read it. */
+/** The principals a policy is attached to, as many as an approver would read. */
 async function principalsWith(tx: Tx, tenantId: string, name: string): Promise<FoundPrincipal[]> {
   const attachments = await store.attachmentsOf(tx, tenantId, name);
   return attachments
@@ -204,7 +204,7 @@ async function principalsWith(tx: Tx, tenantId: string, name: string): Promise<F
     .map(({ principal_kind, principal_id }) => ({ kind: principal_kind, id: principal_id }));
 }
 
-/** What it took away by a deny comes back: the same holds as for attaching. */
+/** Detaching restores what a deny took away, so it needs the same approval as attaching. */
 export async function detach(ctx: Context, ports: PolicyPorts, name: string, wanted: PolicyPrincipal) {
   ctx.requireUnrestricted();
   return ctx.change(async (tx) => {
@@ -240,13 +240,13 @@ export async function simulate(ctx: Context, ports: PolicyPorts, body: Body<type
   return { decision, reason, matched };
 }
 
-/** What is known of a request only while it is made: so of the caller's own. */
+/** Address and second factor are known only for the current request, so they apply only if the principal is the caller. */
 function callerFacts(ctx: Context, principal: FoundPrincipal | null): Pick<AccessContext, 'ip' | 'mfa'> {
   const { kind, id } = ctx.principal;
   return principal?.kind === kind && principal.id === id ? { ip: ctx.call.address, mfa: ctx.isMfaFresh } : {};
 }
 
-/** With a principal: what counts for them, and, if a policy or document is given too, as if that were attached to them. */
+/** With a principal, all policies that apply to them; a given policy or document is added as if it were attached to them. */
 async function simulatedPolicies(
   ctx: Context,
   ports: PolicyPorts,
@@ -276,7 +276,7 @@ async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, principal: 
   return policiesOfUser(read, user);
 }
 
-/** All that counts for a person: their role, what is attached to them, and what is attached to their groups. */
+/** All policies that apply to a user: their role, vault memberships, and what is attached to them and to their groups. */
 export async function policiesOfUser(db: Reader, user: UserRow): Promise<CompiledPolicy[]> {
   const groups = await groupsOfUser(db, user.tenant_id, user.user_id);
   const principals = [
@@ -290,18 +290,18 @@ export async function policiesOfUser(db: Reader, user: UserRow): Promise<Compile
   return [...rolePolicies(user.role as Role), ...attached];
 }
 
-/** What is attached to a connection, beside what it is made with. */
+/** The policies attached to a connection, without the permissions of the connection itself. */
 export async function policiesOfConnection(db: Reader, tenantId: string, clientId: string): Promise<CompiledPolicy[]> {
   return (await store.policiesFor(db, tenantId, [{ kind: 'app_connection', id: clientId }])).map(compiledPolicy);
 }
 
-/** Names of the policies that count for somebody and say something about this vault or what is in it. */
+/** Names of attached policies that affect this vault or its secrets. */
 export async function policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]> {
   const rows = await store.attachedPolicies(db, tenantId);
   return rows.filter((row) => touchesVault(compiledPolicy(row), vault)).map((row) => row.name);
 }
 
-/** Which vaults the policies attached to somebody say anything about. */
+/** Tells which vaults the policies attached to a principal affect. */
 export async function touchedBy(
   db: Reader,
   tenantId: string,
@@ -311,7 +311,7 @@ export async function touchedBy(
   return (vault) => policies.some((policy) => touchesVault(policy, vault));
 }
 
-/** The document as it is stored: what it names is there to be matched, and environments have their full names. */
+/** The document as it is stored: all its actions and resource types are declared, and environments have their canonical names. */
 function checkedDocument(name: string, sent: PolicyDocument): { document: PolicyDocument; compiled: CompiledPolicy } {
   try {
     const compiled = compilePolicy(name, sent);

@@ -15,14 +15,14 @@ export interface PolicyRow {
   name: string;
   policy_id: string;
   description: string;
-  /** JSON, as it was checked when it was written. */
+  /** JSON, validated when it was written. */
   document: string;
   version: number;
   created_at: number;
   updated_at: number;
 }
 
-/** A connection is called by its client id, which no other ever has. */
+/** A connection is identified by its client id, which is never reused. */
 export type PrincipalKind = 'group' | 'user' | 'app_connection';
 
 export interface AttachmentRow {
@@ -57,7 +57,7 @@ export async function lockPolicy(tx: Tx, tenantId: string, name: string): Promis
   return row;
 }
 
-/** What counts against the quotas of policies. */
+/** What counts against the policy quotas. */
 export async function policiesUsed(tx: Tx, tenantId: string): Promise<{ policies: number; bytes: number }> {
   const row = await tx
     .selectFrom('policies')
@@ -119,7 +119,7 @@ export function attachmentsOf(db: Reader, tenantId: string, policyName: string):
     .execute();
 }
 
-/** Every policy that counts for these principals, each once. */
+/** Every policy attached to these principals, each once. */
 export async function policiesFor(
   db: Reader,
   tenantId: string,
@@ -137,14 +137,14 @@ export async function policiesFor(
   if (names.size === 0) return [];
   const query = db.selectFrom('policies').selectAll().where('tenant_id', '=', tenantId);
   const policies = await POLICIES.checkedAll(db, await query.where('name', 'in', [...names]).execute());
-  // What is attached is never deleted: a policy that is gone was taken away by somebody else, and may have denied something.
+  // An attached policy cannot be deleted through the service, so a missing one was deleted by tampering, and may have contained a deny.
   for (const { name } of policies) names.delete(name);
   const [missing] = names;
   if (missing !== undefined) throw db.rowKeys.refuse('policies', missing);
   return policies;
 }
 
-/** Every policy that is attached to somebody, by name. */
+/** Every policy attached to somebody, ordered by name. */
 export function attachedPolicies(db: Reader, tenantId: string): Promise<PolicyRow[]> {
   return db
     .selectFrom('policies as p')
@@ -175,7 +175,7 @@ export async function policyNamesOf(db: Reader, tenantId: string, kind: Principa
   return rows.map((row) => row.policy_name);
 }
 
-/** A principal that is gone keeps nothing: a later one could not be mistaken for it, but the list would be. */
+/** Deletes the attachments of a deleted principal. No later principal has the same id, but lists would show the attachments. */
 export async function forgetPrincipal(tx: Tx, tenantId: string, kind: PrincipalKind, id: string): Promise<void> {
   await ATTACHMENTS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }));
 }

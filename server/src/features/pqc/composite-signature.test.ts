@@ -37,7 +37,7 @@ const BOTH = { mlDsa: true, rsaPss: true };
 const NEITHER = { mlDsa: false, rsaPss: false };
 const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 };
 
-/** Written down once more from the draft, for the other implementation. */
+/** Reimplemented from the draft, independently of the code under test. */
 const representative = (digest: Buffer, context = Buffer.alloc(0)) =>
   Buffer.concat([
     Buffer.from('CompositeAlgorithmSignatures2025'),
@@ -149,7 +149,7 @@ describe('the composite signature', () => {
   });
 
   test('a half of it is no signature by itself', async () => {
-    // ML-DSA signs with the label as its context, RSA signs a text that begins with the draft's prefix: neither is a signature of the message.
+    // ML-DSA signs with the label as its context, and RSA signs a text that begins with the draft's prefix, so neither half signs the message itself.
     const plain = Buffer.concat([sign(null, digest, key.mlDsa), sign('sha256', digest, { key: key.rsa, ...PSS })]);
     assert.deepEqual(await verifyDigest(publicKey, digest, plain), NEITHER);
   });

@@ -11,9 +11,8 @@ import {
 import { promisify } from 'node:util';
 
 /**
- * Two signatures over the same message, both of which must hold: ML-DSA-65 and RSA-PSS with 3072 bits, put together as
- * id-MLDSA65-RSA3072-PSS-SHA512 of draft-ietf-lamps-pq-composite-sigs. Keys and signatures are the ML-DSA part, whose length is fixed, followed by the
- * RSA part.
+ * Two signatures over the same message, both of which must verify: ML-DSA-65 and RSA-PSS with 3072 bits, combined as id-MLDSA65-RSA3072-PSS-SHA512 of
+ * draft-ietf-lamps-pq-composite-sigs. Keys and signatures are the ML-DSA part, whose length is fixed, followed by the RSA part.
  */
 
 const ML_DSA = 'ml-dsa-65';
@@ -22,7 +21,7 @@ const ML_DSA_SEED_BYTES = 32;
 const ML_DSA_SIGNATURE_BYTES = 3309;
 const RSA_BITS = 3072;
 const RSA_EXPONENT = 65_537n;
-/** PKCS#1 of 3072 bits with the exponent 65537. */
+/** PKCS#1 encoding with 3072 bits and the exponent 65537. */
 const RSA_PUBLIC_BYTES = 398;
 const RSA_SIGNATURE_BYTES = RSA_BITS / 8;
 const PREFIX = 'CompositeAlgorithmSignatures2025';
@@ -31,7 +30,7 @@ const CONTEXT_BYTES_MAX = 255;
 
 export const SIGNATURE_BYTES = ML_DSA_SIGNATURE_BYTES + RSA_SIGNATURE_BYTES;
 export const SIGNATURE_PUBLIC_KEY_BYTES = ML_DSA_PUBLIC_BYTES + RSA_PUBLIC_BYTES;
-/** What is signed is the SHA-512 of a message. */
+/** The signature covers the SHA-512 digest of a message. */
 export const DIGEST_BYTES = 64;
 
 const PSS = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 } as const;
@@ -49,7 +48,7 @@ export interface Halves {
   rsaPss: boolean;
 }
 
-/** Both keys are new, and are used for nothing else: a half of a composite signature must not pass for a whole one elsewhere. */
+/** Both keys are new and used for nothing else: half of a composite signature must not pass for a complete one elsewhere. */
 export async function generateComposite(): Promise<CompositePrivateKey> {
   const rsa = await generated('rsa', { modulusLength: RSA_BITS });
   return { mlDsa: generateKeyPairSync(ML_DSA).privateKey, rsa: rsa.privateKey };
@@ -71,7 +70,7 @@ export function parseComposite(bytes: Buffer): CompositePrivateKey {
   };
 }
 
-/** Null for what is no such key, or not its one spelling. */
+/** Returns null if the bytes are not such a key in its canonical encoding. */
 export function parseCompositePublic(bytes: Buffer): CompositePublicKey | null {
   if (bytes.length !== SIGNATURE_PUBLIC_KEY_BYTES) return null;
   const mlDsaBytes = bytes.subarray(0, ML_DSA_PUBLIC_BYTES);
@@ -87,7 +86,7 @@ export function parseCompositePublic(bytes: Buffer): CompositePublicKey | null {
   }
 }
 
-/** In threads of the pool: the two take some milliseconds, in which others shall be served. */
+/** Runs in the thread pool, because signing takes some milliseconds that would block the event loop. */
 export async function signDigest(
   { mlDsa, rsa }: CompositePrivateKey,
   digest: Buffer,
@@ -101,7 +100,7 @@ export async function signDigest(
   return Buffer.concat([first, second]);
 }
 
-/** Which halves hold. Of a signature that has not the right length, none does. */
+/** Tells which halves verify. If the length is wrong, none does. */
 export async function verifyDigest(
   { mlDsa, rsa }: CompositePublicKey,
   digest: Buffer,
@@ -138,7 +137,7 @@ function inPool<T>(work: (done: Done<T>) => void): Promise<T> {
   });
 }
 
-/** A library may say of a malformed signature that it failed: to us it does not hold. */
+/** A library may throw on a malformed signature; here that means it does not verify. */
 async function holds(work: (done: Done<boolean>) => void): Promise<boolean> {
   try {
     return await inPool(work);

@@ -16,7 +16,7 @@ export const KEM_ALGORITHMS = ['ecdh-p256+ml-kem-768', 'rsa-oaep-2048+ml-kem-768
 export const SIGNATURE_ALGORITHM = 'rsa-pss-3072+ml-dsa-65';
 const ALGORITHMS = [...KEM_ALGORITHMS, SIGNATURE_ALGORITHM] as const;
 
-/** The largest of each in base64 is a little less: what is longer is refused before it is looked at. */
+/** Slightly above the base64 length of the largest key, wrapped key and signature, so that longer input is refused before it is decoded. */
 const PUBLIC_KEY_LENGTH_MAX = 3200;
 const WRAPPED_LENGTH_MAX = 2048;
 const SIGNATURE_LENGTH_MAX = 5120;
@@ -24,7 +24,7 @@ const KEY_LENGTH = 44;
 const DIGEST_LENGTH = 88;
 const KEY_ID_LENGTH_MAX = 64;
 export const MESSAGE_BYTES_MAX = 1_048_576;
-/** A character may be written as six (`\u0041`), and there is a signature and a key beside the message. */
+/** A character may be escaped as six (`\u0041`), and the body also holds a signature and a key. */
 const MESSAGE_BODY_BYTES_MAX = 6 * MESSAGE_BYTES_MAX + BODY_BYTES_DEFAULT;
 
 const kemAlgorithm = named(

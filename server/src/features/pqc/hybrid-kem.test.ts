@@ -29,7 +29,7 @@ const ML_KEM_PUBLIC = 1184;
 const ML_KEM_CIPHERTEXT = 1088;
 const OAEP = { oaepHash: 'sha256' };
 
-/** The other implementation: ML-KEM by @noble/post-quantum, and the rest written down once more from the draft. */
+/** The reference implementation: ML-KEM by @noble/post-quantum, the rest written again from the draft. */
 const combined = (algorithm: KemAlgorithm, ...parts: Uint8Array[]) =>
   createHash('sha3-256').update(Buffer.concat(parts)).update(LABEL_OF[algorithm]).digest();
 

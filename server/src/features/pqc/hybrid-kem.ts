@@ -17,8 +17,8 @@ import { promisify } from 'node:util';
 import type { KEM_ALGORITHMS } from './contract.ts';
 
 /**
- * ML-KEM-768 together with a classical key encapsulation (draft-ietf-lamps-pq-composite-kem): who breaks one of the two has nothing. Keys and
- * ciphertexts are the ML-KEM part, whose length is fixed, followed by the classical part.
+ * ML-KEM-768 combined with a classical key encapsulation (draft-ietf-lamps-pq-composite-kem): an attacker must break both. Keys and ciphertexts are
+ * the ML-KEM part, whose length is fixed, followed by the classical part.
  */
 
 const ML_KEM = 'ml-kem-768';
@@ -27,29 +27,29 @@ const ML_KEM_SEED_BYTES = 64;
 const ML_KEM_CIPHERTEXT_BYTES = 1088;
 const RSA_BITS = 2048;
 const RSA_BYTES = RSA_BITS / 8;
-/** A PKCS#1 public key of 2048 bits whose exponent is 65537: the only one there is a single length for. */
+/** PKCS#1 public key with 2048 bits and the exponent 65537, which has a fixed length. */
 const RSA_PUBLIC_BYTES = 270;
 const RSA_EXPONENT = 65_537n;
 const SECRET_BYTES = 32;
 const POINT_BYTES = 65;
-/** The first byte of a point written in full (SEC 1, 2.3.3). */
+/** The first byte of an uncompressed point (SEC 1, 2.3.3). */
 const POINT_UNCOMPRESSED = 0x04;
 const CURVE = 'P-256';
 
-/** The classical half of a hybrid: encapsulation to a public key, and a way to write its keys. */
+/** The classical half of a hybrid: encapsulation to a public key, and the encoding of its keys. */
 interface Classical {
-  /** Ends what is hashed into the shared secret, so that no two hybrids make the same one. */
+  /** Appended to the hash input of the shared secret, so that no two hybrids derive the same secret. */
   label: string;
   publicBytes: number;
   ciphertextBytes: number;
   generate(): Promise<KeyObject>;
   parsePrivate(bytes: Buffer): KeyObject;
   writePrivate(key: KeyObject): Buffer;
-  /** Throws for what is no such key. */
+  /** Throws if the bytes are not such a key. */
   parsePublic(bytes: Buffer): KeyObject;
   writePublic(key: KeyObject): Buffer;
   encapsulate(key: KeyObject): { secret: Buffer; ciphertext: Buffer };
-  /** Throws for what is no ciphertext. */
+  /** Throws if the ciphertext is malformed. */
   decapsulate(key: KeyObject, ciphertext: Buffer): Buffer;
 }
 
@@ -63,7 +63,7 @@ const ecdh: Classical = {
   parsePrivate: (bytes) => createPrivateKey({ key: bytes, format: 'der', type: 'sec1' }),
   writePrivate: (key) => key.export({ format: 'der', type: 'sec1' }),
   parsePublic(bytes) {
-    // The point at infinity and compressed points have spellings too, and OpenSSL takes them.
+    // OpenSSL also accepts compressed points and the point at infinity, so the encoding is checked here.
     if (bytes.length !== POINT_BYTES || bytes[0] !== POINT_UNCOMPRESSED) throw new Error('not a point written in full');
     return createPublicKey({ key: bytes, format: 'raw-public', asymmetricKeyType: 'ec', namedCurve: CURVE });
   },
@@ -91,7 +91,7 @@ const rsa: Classical = {
     const key = createPublicKey({ key: bytes, format: 'der', type: 'pkcs1' });
     const { modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {};
     if (modulusLength !== RSA_BITS || publicExponent !== RSA_EXPONENT) throw new Error('not a key of 2048 bits');
-    // DER has one spelling, but readers are lenient.
+    // DER has one encoding for each key, but parsers are lenient.
     if (!rsa.writePublic(key).equals(bytes)) throw new Error('not the one spelling of the key');
     return key;
   },
@@ -112,7 +112,7 @@ export interface HybridPrivateKey {
   readonly classical: KeyObject;
 }
 
-/** One hybrid: everything about it, so that nothing else compares names. */
+/** One hybrid algorithm with all its parameters, so that no other code compares algorithm names. */
 export class HybridKem {
   readonly #classical: Classical;
   readonly publicKeyBytes: number;
@@ -124,7 +124,7 @@ export class HybridKem {
     this.ciphertextBytes = ML_KEM_CIPHERTEXT_BYTES + classical.ciphertextBytes;
   }
 
-  /** Both keys are new: one that is used elsewhere too could be attacked there. */
+  /** Both keys are new: a key that is also used elsewhere could be attacked there. */
   async generate(): Promise<HybridPrivateKey> {
     return { mlKem: generateKeyPairSync(ML_KEM).privateKey, classical: await this.#classical.generate() };
   }
@@ -148,7 +148,7 @@ export class HybridKem {
     };
   }
 
-  /** Null if the bytes are no public key that something can be encapsulated to. */
+  /** Returns null if the bytes are not a valid public key. */
   encapsulate(publicKey: Buffer): { secret: Buffer; ciphertext: Buffer } | null {
     if (publicKey.length !== this.publicKeyBytes) return null;
     const mlKemBytes = publicKey.subarray(0, ML_KEM_PUBLIC_BYTES);
@@ -167,8 +167,8 @@ export class HybridKem {
   }
 
   /**
-   * Never says that a ciphertext is wrong: it then answers a secret that nobody knows, as ML-KEM itself does (FIPS 203, 6.3), and what was
-   * encrypted with the right one does not open. So every wrong ciphertext of the right length fails in the same place.
+   * Never reports a wrong ciphertext: it returns a random secret instead, as ML-KEM itself does (FIPS 203, 6.3), and decryption with it fails later.
+   * So every wrong ciphertext of the right length fails at the same point.
    */
   decapsulate(key: HybridPrivateKey, ciphertext: Buffer): Buffer {
     if (ciphertext.length !== this.ciphertextBytes) return randomBytes(SECRET_BYTES);
@@ -178,13 +178,13 @@ export class HybridKem {
     try {
       classicalSecret = this.#classical.decapsulate(key.classical, classicalCiphertext);
     } catch {
-      // Goes on with the secret that nobody knows.
+      // Continues with the random secret.
     }
     const classicalPublic = this.#classical.writePublic(createPublicKey(key.classical));
     return this.#combine(mlKemSecret, classicalSecret, classicalCiphertext, classicalPublic);
   }
 
-  /** Every part but the last has a fixed length, so that the text hashed can be read in one way only. */
+  /** Every part but the last has a fixed length, so that the hash input is unambiguous. */
   #combine(mlKemSecret: Buffer, secret: Buffer, ciphertext: Buffer, publicKey: Buffer): Buffer {
     const label = Buffer.from(this.#classical.label, 'ascii');
     return hash('sha3-256', Buffer.concat([mlKemSecret, secret, ciphertext, publicKey, label]), 'buffer');

@@ -6,7 +6,7 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 export const WRAPPED_KEY_BYTES = 32;
 
-/** What a wrapped key is bound to: under another name or as of another algorithm it does not open. */
+/** What a wrapped key is bound to: under another key id or algorithm it does not open. */
 export interface WrapBinding {
   algorithm: string;
   keyId: string;
@@ -16,7 +16,9 @@ export function wrappedBytes(kem: HybridKem): number {
   return kem.ciphertextBytes + IV_BYTES + WRAPPED_KEY_BYTES + TAG_BYTES;
 }
 
-/** `KEM ciphertext ‖ iv(12) ‖ key(32) ‖ tag(16)`; null if the public key is none. The IV is ours, and the key it is used with is new each time. */
+/**
+ * Returns `KEM ciphertext ‖ iv(12) ‖ key(32) ‖ tag(16)`, or null if the public key is invalid. The IV is random, and its key is new for each call.
+ */
 export function wrapKey(kem: HybridKem, publicKey: Buffer, key: Buffer, binding: WrapBinding): Buffer | null {
   const encapsulated = kem.encapsulate(publicKey);
   if (encapsulated === null) return null;
@@ -28,7 +30,7 @@ export function wrapKey(kem: HybridKem, publicKey: Buffer, key: Buffer, binding:
   return Buffer.concat([encapsulated.ciphertext, iv, body, cipher.getAuthTag()]);
 }
 
-/** The key, or null: whatever is wrong with it is wrong in the same way. */
+/** Returns the key or null. All failures look the same. */
 export function unwrapKey(
   kem: HybridKem,
   privateKey: HybridPrivateKey,
@@ -52,7 +54,7 @@ export function unwrapKey(
   }
 }
 
-/** Neither part holds a line break. */
+/** The separator is unambiguous, because neither part contains a line break. */
 function associatedData({ algorithm, keyId }: WrapBinding): Buffer {
   return Buffer.from(`${algorithm}\n${keyId}`, 'utf8');
 }

@@ -17,11 +17,11 @@ import { HYBRID_KEMS, type HybridKem, type HybridPrivateKey, type KemAlgorithm }
 import * as store from './store.ts';
 
 export const PQC_PURPOSE = 'pqc';
-/** Two key pairs each, of a classical and a post-quantum algorithm, and their encodings. */
+/** Each entry holds two key pairs, one classical and one post-quantum, with their encodings. */
 const KEYS_BOUNDS = { bytesMax: 16 * 1024 * 1024, bytesOf: () => 4 * KEY_PAIR_BYTES };
-/** A key older than this gets a successor the next time it would be used. */
+/** A key older than this gets a successor when it would next be used. */
 export const PQC_KEY_AGE_MAX_MS = 365 * DAY_MS;
-/** 160 bits of a SHA-256: nobody finds another key with the same id. */
+/** 160 bits of a SHA-256, so that no second key with the same id can be found. */
 const FINGERPRINT_DIGITS = 40;
 const KEY_ID_FORM = /^[A-Za-z0-9-]{1,64}$/;
 
@@ -30,7 +30,7 @@ interface PrivateKeys extends Record<KemAlgorithm, HybridPrivateKey> {
 }
 export type PqcAlgorithm = keyof PrivateKeys;
 
-/** What a key of some algorithm is made by, and how it is written. */
+/** How keys of an algorithm are generated and encoded. */
 interface KeyKind<P> {
   idPrefix: string;
   generate(): Promise<P>;
@@ -73,15 +73,15 @@ export interface PqcKey<A extends PqcAlgorithm = PqcAlgorithm> extends PqcPublic
   readonly privateKey: PrivateKeys[A];
 }
 
-/** A version that may be destroyed: then it verifies what it signed, and signs no more. */
+/** A version whose private key may be destroyed: then it still verifies, but signs no more. */
 export interface PqcVersion<A extends PqcAlgorithm = PqcAlgorithm> extends PqcPublicKey<A> {
   readonly privateKey: PrivateKeys[A] | null;
   readonly endorsement: Buffer | null;
 }
 
 /**
- * The id of a key is made from its public key, so that who wraps something to another's public key names it as its owner does, and that one id is one
- * algorithm, one version and one tenant's.
+ * The id of a key is derived from its public key, so that anyone who wraps to a public key uses the same id as its owner, and an id belongs to one
+ * algorithm, version and tenant.
  */
 export function keyIdOf(algorithm: PqcAlgorithm, publicKey: Uint8Array): string {
   const named = Buffer.concat([Buffer.from(`${algorithm}\n`, 'utf8'), publicKey]);
@@ -89,8 +89,8 @@ export function keyIdOf(algorithm: PqcAlgorithm, publicKey: Uint8Array): string 
 }
 
 /**
- * The keys of tenants and of the installation, in versions: the newest wraps and signs, every one unwraps and verifies. A version is a row that never
- * changes: of two nodes that make the same one, the second's insert fails and it uses the first's.
+ * The versioned keys of tenants and of the installation: the newest wraps and signs, every version unwraps and verifies. If two nodes create the same
+ * version, the second insert fails, and that node uses the first one's key.
  */
 export class PqcKeys {
   readonly #database: Database;
@@ -106,7 +106,7 @@ export class PqcKeys {
     this.#clock = parts.clock;
   }
 
-  /** The one that wraps or signs now; made first if there is none yet, or only one that is too old or retired. */
+  /** The version that wraps or signs now. It is created if there is none, or the newest is too old or retired. */
   async newest<A extends PqcAlgorithm>(tenantId: string, algorithm: A): Promise<PqcKey<A>> {
     for (;;) {
       const row = await store.findNewest(this.#database.read, tenantId, algorithm);
@@ -116,7 +116,7 @@ export class PqcKeys {
     }
   }
 
-  /** However many requests of this process find that a version is due, it is made once; of another process's, only one is kept. */
+  /** Concurrent requests of this process create a due version once; if several processes do, the unique constraint keeps one. */
   #makeOnce(tenantId: string, algorithm: PqcAlgorithm, version: number): Promise<void> {
     const slot = `${tenantId} ${algorithm} ${version}`;
     const begun = this.#making.get(slot);
@@ -136,7 +136,7 @@ export class PqcKeys {
   }
 
   async find(tenantId: string, keyId: string): Promise<PqcKey | null> {
-    // Whatever a caller may send is asked for here, and PostgreSQL takes no NUL.
+    // The id comes from the caller, and PostgreSQL rejects NUL characters.
     if (!KEY_ID_FORM.test(keyId)) return null;
     const loaded = this.#loaded.get(slotOf(tenantId, keyId));
     if (loaded !== undefined) return loaded;
@@ -144,7 +144,7 @@ export class PqcKeys {
     return row === undefined ? null : this.load(row);
   }
 
-  /** To verify with: also one whose private half is destroyed. */
+  /** For verification: also finds a key whose private half is destroyed. */
   async findPublic(tenantId: string, keyId: string): Promise<PqcPublicKey | null> {
     if (!KEY_ID_FORM.test(keyId)) return null;
     const slot = slotOf(tenantId, keyId);
@@ -154,7 +154,7 @@ export class PqcKeys {
     return row === undefined ? null : this.#version(row);
   }
 
-  /** The newest versions of a key, newest first. One that was tampered with is none. */
+  /** The newest versions of a key, newest first. Versions that were tampered with are left out. */
   async versions<A extends PqcAlgorithm>(tenantId: string, algorithm: A, limit: number): Promise<PqcVersion<A>[]> {
     const keys: PqcVersion<A>[] = [];
     for (const row of await store.listVersions(this.#database.read, tenantId, algorithm, limit)) {
@@ -168,8 +168,8 @@ export class PqcKeys {
   }
 
   /**
-   * Stores what a key said of its successor, and destroys its private half with that: it has nothing left to sign. On another node it may stay in
-   * memory until that one next looks at it.
+   * Stores a key's signature over its successor and destroys its private half, which has nothing left to sign. Another node may hold it in memory
+   * until it next loads this version.
    */
   async succeed(tenantId: string, before: PqcPublicKey, successor: PqcPublicKey, endorsement: Buffer): Promise<void> {
     const sealing = await this.#keyring.sealingKey(tenantId, PQC_PURPOSE);
@@ -195,7 +195,7 @@ export class PqcKeys {
     return version;
   }
 
-  /** The version after the newest, not yet stored. */
+  /** The next version, not stored yet. */
   async prepareNext(tenantId: string, algorithm: PqcAlgorithm): Promise<store.PqcKeyRow> {
     const newest = await store.findNewest(this.#database.read, tenantId, algorithm);
     return this.#prepare(tenantId, algorithm, (newest?.version ?? 0) + 1);
@@ -216,8 +216,8 @@ export class PqcKeys {
   }
 
   /**
-   * The private key is unsealed also where only the public one is needed: it opens only under the id of the public key it was sealed with, so nobody
-   * who can write to the database has things wrapped to a key of theirs.
+   * The private key is unsealed even if only the public one is needed: it opens only under the id of its own public key, so that write access to the
+   * database does not suffice to substitute a public key.
    */
   async load(row: store.PqcKeyRow): Promise<PqcKey> {
     const slot = slotOf(row.tenant_id, row.key_id);
@@ -235,8 +235,8 @@ export class PqcKeys {
 }
 
 /**
- * At a rekey: whoever had the old root key may have these private keys, so each gets a successor at its next use. They are sealed again, under the new
- * key, so that none can be put in their place with the old one; in another place, so that none passes for one in use. Says which did not open.
+ * At a rekey, anyone who had the old root key may have these private keys, so each gets a successor at its next use. They are resealed under the new
+ * key, so that the old one cannot forge them, and as retired, so that none passes for one in use. Returns the ids of those that did not open.
  */
 export async function retireKeys(tx: Tx, keys: RekeyedTenant, now: number): Promise<string[]> {
   const unopened: string[] = [];
@@ -255,7 +255,7 @@ export async function retireKeys(tx: Tx, keys: RekeyedTenant, now: number): Prom
   return unopened;
 }
 
-/** What the row says openly, if it is in itself right; what is sealed in it still has to open. */
+/** The public columns, if the key id matches the public key. The sealed part must still be opened to trust them. */
 function publicPartOf(row: store.PqcKeyRow): PqcPublicKey {
   const algorithm = row.algorithm as PqcAlgorithm;
   const publicKey = Buffer.from(row.public_key);
@@ -271,12 +271,12 @@ function placeOf(keyId: string, version: number) {
   return { table: 'pqc_keys', row: keyId, version };
 }
 
-/** Another place than a private key's: neither passes for the other. */
+/** Differs from the location of a private key, so that neither passes for the other. */
 function destroyedPlace(keyId: string, version: number) {
   return { table: 'pqc_keys', row: `${keyId} destroyed`, version };
 }
 
-/** Where a private half is: of one that is retired elsewhere, so that it does not pass for one in use. */
+/** The location a private key is sealed for. A retired key has another one, so that it does not pass for one in use. */
 function privatePlace({ key_id, version, retired_at }: Pick<store.PqcKeyRow, 'key_id' | 'version' | 'retired_at'>) {
   return placeOf(retired_at === null ? key_id : `${key_id} retired`, version);
 }

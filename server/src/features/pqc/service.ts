@@ -23,7 +23,7 @@ import { unwrapKey, WRAPPED_KEY_BYTES, wrapKey } from './key-wrap.ts';
 import { keyIdOf, PQC_ALGORITHMS, type PqcKey, type PqcKeys } from './keys.ts';
 import * as store from './store.ts';
 
-/** The wrapping and signing of a tenant. Keys and messages are in no audit entry: only which key was used. */
+/** Wrapping and signing for a tenant. Audit entries record which key was used, never keys or messages. */
 export class Pqc {
   readonly #keys: PqcKeys;
 
@@ -48,7 +48,7 @@ export class Pqc {
     return { algorithm, key_id: keyId, wrapped: wrapped.toString('base64') };
   }
 
-  /** One answer for everything that can be wrong: which it was would help who tries. */
+  /** All failures get the same response, because the reason would help an attacker. */
   async unwrap(ctx: Context, body: Body<typeof contract.unwrapKey>): Promise<Output<typeof contract.unwrapKey>> {
     const { algorithm, key_id: keyId } = body;
     const own = await this.#keys.find(ctx.tenantId, keyId);
@@ -58,7 +58,7 @@ export class Pqc {
       privateKey === null || wrapped === null
         ? null
         : unwrapKey(HYBRID_KEMS[algorithm], privateKey, wrapped, { algorithm, keyId });
-    // The id is what the caller sent: only one of ours is named in the log.
+    // The id comes from the caller, so it is recorded only if it names an existing key.
     ctx.describe({ algorithm, ...(own !== null && { key: keyId }) });
     if (key === null) throw new CofferError('DECRYPT_FAILED', 'The ciphertext could not be opened.');
     return { algorithm, key_id: keyId, key: key.toString('base64') };
@@ -127,7 +127,7 @@ export class Pqc {
   }
 
   async rotate(ctx: Context, body: Body<typeof contract.rotatePqcKey>): Promise<contract.PqcKey> {
-    // Found before the change begins: a key takes a while to make, and to seal it may take a transaction of its own.
+    // Prepared before the transaction: generating a key takes a while, and sealing it may need a transaction of its own.
     const row = await this.#keys.prepareNext(ctx.tenantId, body.algorithm);
     const { key_id: keyId, version, created_at: createdAt } = row;
     const publicKey = Buffer.from(row.public_key);
@@ -146,7 +146,7 @@ export class Pqc {
   }
 }
 
-/** A key is no resource of its own: all of them are decided on as one. */
+/** A key is not a resource of its own: permission is decided for all of them together. */
 const KEYS: Items<store.PqcKeyRow> = { permissions: [readPqcKey.permission], resources: () => [readPqcKey.resource] };
 const CURSOR_KIND = new RegExp(`^${store.CURSOR_KIND}$`);
 const ALGORITHM_FORM = new RegExp(`^(?:${PQC_ALGORITHMS.map((name) => name.replaceAll('+', '\\+')).join('|')})$`);

@@ -7,22 +7,22 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** A version of a key. It never changes, but that a private half may be destroyed. */
+/** A version of a key. It is immutable, except that it may be endorsed, retired or destroyed. */
 export interface PqcKeyRow {
-  /** The system's for the keys of the installation. */
+  /** The system tenant for keys of the installation. */
   tenant_id: string;
   algorithm: string;
   version: number;
-  /** Made from the public key. */
+  /** Derived from the public key. */
   key_id: string;
   public_key: Uint8Array;
-  /** Of one that is destroyed, an empty text in its place: sealed too, so that nobody else's public key passes for one of ours. */
+  /** If destroyed, a sealed empty text: it is sealed so that a foreign public key cannot be inserted as one of the tenant's. */
   sealed_private: Uint8Array;
   created_at: number;
-  /** The signature of the key before it over this one's id. */
+  /** The previous key's signature over this one's id. */
   endorsement: Uint8Array | null;
   destroyed_at: number | null;
-  /** Of one that a rekey came after: it unwraps and verifies what it was used for, and is used for nothing more. */
+  /** Set by a rekey: the key still unwraps and verifies, and is used for nothing new. */
   retired_at: number | null;
 }
 
@@ -50,7 +50,7 @@ export async function insertKey(tx: Tx, row: PqcKeyRow): Promise<void> {
   await tx.insertInto('pqc_keys').values(row).execute();
 }
 
-/** False if another node was first. */
+/** Returns false if another node was first. */
 export async function storeEndorsement(
   tx: Tx,
   { tenant_id, key_id }: Pick<PqcKeyRow, 'tenant_id' | 'key_id'>,
@@ -66,7 +66,7 @@ export async function storeEndorsement(
   return numUpdatedRows === 1n;
 }
 
-/** Of a key that is destroyed or retired. */
+/** For a key that is destroyed or retired. */
 export async function replacePrivate(
   tx: Tx,
   { tenant_id, key_id }: Pick<PqcKeyRow, 'tenant_id' | 'key_id'>,
@@ -96,10 +96,10 @@ export function listVersions(db: Reader, tenantId: string, algorithm: string, li
     .execute();
 }
 
-/** Told from the cursors of other lists by its first part. */
+/** The first part of the cursor distinguishes it from cursors of other lists. */
 export const CURSOR_KIND = 'pqc';
 
-/** By algorithm, the newest version of each first. */
+/** Ordered by algorithm, the newest version of each first. */
 export async function listKeys(
   db: Reader,
   tenantId: string,

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { endpoint } from '../../kernel/endpoint.ts';
 import { object } from '../../kernel/wire.ts';
 
-/** Public: it says what every installation of Coffer can do, and nothing about this one. */
+/** Public, because it describes what every installation of Coffer can do and nothing about this one. */
 const PUBLIC_FILE = {
   method: 'GET',
   noun: 'reference',

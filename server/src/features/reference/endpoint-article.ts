@@ -8,7 +8,7 @@ import { breakable, type Html, html, inline, paragraphs } from './html.ts';
 import { ERRORS, type Links } from './links.ts';
 import { type Field, fieldsOf, typeName } from './schema-fields.ts';
 
-/** One endpoint: what it does and takes on the left, how to call it on the right. */
+/** One endpoint: description and fields on the left, examples on the right. */
 export function endpointArticle(e: EndpointDeclaration, serverUrl: string, links: Links): Html {
   return html`
 <article class="endpoint" id="${e.name}" data-words="${searchWords(e)}">
@@ -33,7 +33,7 @@ export function methodLabel(e: EndpointDeclaration): Html {
   return html`<span class="method ${e.method.toLowerCase()}">${e.method}</span>`;
 }
 
-/** What the filter box looks through. */
+/** The text that the filter box searches. */
 export function searchWords(e: EndpointDeclaration): string {
   return [e.method, e.path, e.name, e.summary, e.noun, e.permission].join(' ').toLowerCase();
 }

@@ -5,7 +5,10 @@ import { ID_PATTERN, mapValue } from './schema-fields.ts';
 const ID_REST = '01k9z3v7m2x8q4w6t5r1n0p9ha';
 const TIMESTAMP = '2026-11-14T10:00:00.000Z';
 
-/** By the name of the field; what is not here is tried from `CANDIDATES`. Paths take any text for an id, so that of its kind stands here. */
+/**
+ * Example values by field name; fields not listed here try `CANDIDATES`. Path parameters accept any text as an id, so ids of the right kind are
+ * listed here.
+ */
 const KNOWN: Readonly<Record<string, string>> = {
   name: 'payments',
   vault: 'payments',
@@ -55,7 +58,7 @@ const KNOWN: Readonly<Record<string, string>> = {
   request_id: `req_${ID_REST}`,
 };
 
-/** Null until something happens, which in an answer mostly has not: a deletion, a next page. */
+/** Fields that are usually null in a response until something happens, such as a deletion or a next page. */
 const NOT_YET = /_at$|^next_|^approval_id$/;
 
 const CANDIDATES = ['example', TIMESTAMP, '123456', '10.0.0.0/8', 'ada@example.com', 'https://example.com', 'A', 'a:b'];
@@ -69,7 +72,7 @@ export function curlExample(e: EndpointDeclaration, serverUrl: string): string {
   return lines.join(' \\\n  ');
 }
 
-/** In double quotes, for the shell is to put the credential in. */
+/** In double quotes, so that the shell expands the variable with the credential. */
 function credentialOptions({ credentials }: EndpointDeclaration): string[] {
   if (credentials === 'public') return [];
   if (credentials.some((kind) => BEARER_KINDS.includes(kind))) return ['-H "Authorization: Bearer $COFFER_TOKEN"'];
@@ -78,12 +81,12 @@ function credentialOptions({ credentials }: EndpointDeclaration): string[] {
 
 const BEARER_KINDS: readonly CredentialKind[] = [...ANY_TOKEN, 'federation', 'workload'];
 
-/** An answer with every field, or null if there is none in JSON. */
+/** A response with every field, or null if it is not JSON. */
 export function answerExample(e: EndpointDeclaration): string | null {
   return e.output === NONE ? null : jsonText(exampleOf(plainSchema(e.output), 'answer', 'all'));
 }
 
-/** Indented, but for lists of plain values, which take a line each for nothing. */
+/** Indented, except that arrays of plain values stay on one line. */
 function jsonText(value: unknown): string {
   const text = JSON.stringify(value, null, 2);
   return text.replaceAll(/\[\n\s+([^[\]{}]*?)\n\s+\]/g, (_, items: string) => `[${items.replaceAll(/\n\s+/g, ' ')}]`);
@@ -101,7 +104,7 @@ function examplePath(e: EndpointDeclaration): string {
   return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`;
 }
 
-/** `needed`: only the fields a request must have, or the first if it must have none. */
+/** `needed` includes only the required fields, or the first field if none is required. */
 export function exampleOf(schema: JsonSchema, name: string, extent: 'needed' | 'all'): unknown {
   const given = schema.examples?.[0] ?? schema.default ?? schema.const ?? schema.enum?.[0];
   if (given !== undefined) return given;
@@ -132,7 +135,7 @@ function exampleText(schema: JsonSchema, name: string): string {
   const isTime = schema.format === 'date-time' || name.endsWith('_at') || name === 'timestamp';
   const candidates = [idPrefix === undefined ? undefined : `${idPrefix}${ID_REST}`, isTime ? TIMESTAMP : undefined];
   candidates.push(Object.hasOwn(KNOWN, name) ? KNOWN[name] : undefined, ...CANDIDATES);
-  // A made-up text that the service would refuse teaches the wrong thing; a word in brackets asks to be replaced.
+  // A made-up text that the service would refuse misleads; a word in angle brackets asks to be replaced.
   return candidates.find((text) => text !== undefined && isAllowed(text, schema)) ?? `<${name}>`;
 }
 
@@ -150,7 +153,7 @@ function singular(name: string): string {
   return name.endsWith('ies') ? `${name.slice(0, -3)}y` : name.replace(/s$/, '');
 }
 
-/** For a POSIX shell. Plain words stay bare, which is how people write them. */
+/** Quotes for a POSIX shell. Plain words stay unquoted, as people write them. */
 function quoted(text: string): string {
   return /^[\w:/.@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -3,7 +3,7 @@ import { codeBlock } from './code-block.ts';
 import { breakable, type Html, html, inline } from './html.ts';
 import { ERRORS, type Links } from './links.ts';
 
-/** What holds at every endpoint, and is therefore said at none. */
+/** Rules that hold for every endpoint and are therefore not repeated at each. */
 export function conventionsContent(serverUrl: string, links: Links): Html {
   const rows: [string, string][] = [
     ['Base URL', `\`${serverUrl}\``],

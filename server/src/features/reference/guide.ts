@@ -6,24 +6,24 @@ import { type Rendered, type ResolveLink, renderMarkdown } from './markdown.ts';
 import type { NounPage } from './nouns.ts';
 import type { ContentsGroup } from './page-layout.ts';
 
-/** The guide is read from the files that came with the service, so that one that reaches no other host shows it too. */
+/** The guide is read from files shipped with the service, so that it also works without network access. */
 const FOLDER = new URL('../../../../docs/', import.meta.url);
 const FIRST_FILE = 'guide/README.md';
 
-/** Files beside the guide that it leads to, by the page they are shown as. */
+/** Files outside the guide that it links to, by their page names. */
 const FURTHER_FILES: Readonly<Record<string, string>> = {
   operations: 'operations.md',
   configuration: 'generated/configuration.md',
   quotas: 'generated/quotas.md',
 };
 
-/** Generated files that say what pages of the reference say. */
+/** Generated files whose content is on pages of the reference. */
 const IN_THE_REFERENCE: Readonly<Record<string, string>> = {
   'generated/endpoints.md': INDEX,
   'generated/errors.md': ERRORS,
 };
 
-/** Names of the pages of the guide, in the order in which its first one lists them: what leads to one earlier is in passing. */
+/** Names of the guide's pages, in the order in which its first page lists them. The last mention counts, because earlier ones are in passing. */
 export function guidePages(): string[] {
   const first = sourceOf(FIRST_FILE);
   return readdirSync(new URL('guide/', FOLDER))
@@ -34,7 +34,7 @@ export function guidePages(): string[] {
 
 export const FURTHER_PAGES: readonly string[] = Object.keys(FURTHER_FILES);
 
-/** A page of the guide; the one without a name is the first. */
+/** A page of the guide; the empty name is the first page. */
 export function guideContent(page: string, nouns: readonly NounPage[]): Rendered {
   const links = new Links(guideAddress(page));
   const { title, body } = renderMarkdown(sourceOf(fileOf(page)), linkResolver(fileOf(page), links));
@@ -54,7 +54,7 @@ export function guideContents(): ContentsGroup[] {
   ];
 }
 
-/** From a noun to what the guide says about it. */
+/** Links from a noun to its pages in the guide. */
 export function guideLinks(pages: readonly string[], links: Links): Html | null {
   if (pages.length === 0) return null;
   const each = pages.map((page) => html`<a href="${links.to(guideAddress(page))}">${guideTitle(page)}</a>`);
@@ -83,7 +83,7 @@ function fileOf(page: string): string {
   return page === '' ? FIRST_FILE : (FURTHER_FILES[page] ?? `guide/${page}.md`);
 }
 
-/** Links in the files are those of the repository; what is not served here is named by its file. */
+/** Links in the files are relative to the repository; for a file that is not served, its path is shown instead. */
 function linkResolver(from: string, links: Links): ResolveLink {
   const served = new Map<string, string>([
     ...['', ...guidePages(), ...FURTHER_PAGES].map((page): [string, string] => [fileOf(page), guideAddress(page)]),

@@ -1,4 +1,4 @@
-/** Markup that is safe to send as it is. Only `html` makes it, so text cannot become markup by accident. */
+/** Markup that is safe to send as it is. Only `html` creates it, so text cannot become markup by accident. */
 class Html {
   readonly markup: string;
 
@@ -16,15 +16,15 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }
 
-/** Every value is escaped unless it is itself the result of `html`; null leaves nothing. */
+/** Every value is escaped unless it is itself the result of `html`; null becomes nothing. */
 export function html(literals: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(literals.map((literal, index) => literal + markupOf(parts[index] ?? null)).join(''));
 }
 
-/** A line of text in which `backticks` mark code, as the declarations write it. */
+/** A line of text in which `backticks` mark code, as in the declarations. */
 export function inline(text: string): Html {
   const pieces = text.split('`');
-  // An odd backtick at the end opens nothing: it stays as it was written.
+  // An unpaired backtick at the end is kept as text.
   const last = pieces.length % 2 === 0 ? `\`${pieces.pop() ?? ''}` : '';
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}${last}`;
 }
@@ -36,7 +36,7 @@ export function paragraphs(text: string | undefined): Html[] {
     .map((paragraph) => html`<p>${inline(paragraph)}</p>`);
 }
 
-/** A long name or path may break after a dot or underscore and before a slash, not in the middle of a word. */
+/** A long name or path may break after a dot or underscore and before a slash, but not inside a word. */
 export function breakable(text: string): Html {
   return html`${text.split(/(?=\/)|(?<=[._])/).map((piece, index) => (index === 0 ? piece : html`<wbr>${piece}`))}`;
 }

@@ -6,10 +6,7 @@ import { breakable, type Html, html, inline } from './html.ts';
 import { CONVENTIONS, ERRORS, GUIDE, type Links } from './links.ts';
 import { GROUPS, type NounPage } from './nouns.ts';
 
-/**
- * Every endpoint in a line. The ids are those that endpoints and nouns had when the reference was one page: an old address leads to the line
- * that leads on.
- */
+/** Every endpoint in one line. The ids are those from when the reference was a single page, so that old links lead to the line that links on. */
 export function indexContent(nouns: readonly NounPage[], serverUrl: string, links: Links): Html {
   return html`${introduction(serverUrl, links)}
 ${GROUPS.map((group) => {
@@ -55,7 +52,7 @@ function indexEntry(e: EndpointDeclaration, page: string, links: Links): Html {
 <a href="${links.to(page, e.name)}">${endpointLine(e)}</a></li>`;
 }
 
-/** Method, summary and path, as lists of endpoints show them. */
+/** Method, summary and path, as shown in lists of endpoints. */
 export function endpointLine(e: EndpointDeclaration): Html {
   return html`${methodLabel(e)} <span>${inline(e.summary)}</span> <code>${breakable(e.path)}</code>`;
 }

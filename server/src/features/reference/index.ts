@@ -10,14 +10,14 @@ import { once } from './once.ts';
 import { referencePages } from './pages.ts';
 
 export interface ReferenceParts {
-  /** All of them; a function, because the list also holds this feature's own. */
+  /** All declarations. It is a function, because the list includes those of this feature. */
   declarations: () => readonly EndpointDeclaration[];
   version: string;
-  /** A function, because the port may only be known once the service listens. */
+  /** It is a function, because the port may be known only once the service listens. */
   serverUrl: () => string;
 }
 
-/** The API reference: for tools at /openapi.json, for people at /docs; and the guide. */
+/** The API reference, for tools at /openapi.json and for people at /docs, and the guide. */
 export function referenceFeature(parts: ReferenceParts): Feature {
   const { version } = parts;
   const document = once(() =>

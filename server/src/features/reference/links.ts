@@ -1,5 +1,5 @@
 /**
- * Pages are named by what follows `/docs/` in their address: `vaults`, `guide/vaults`, and nothing for the index. Links between them are
+ * Pages are named by what follows `/docs/` in their address: `vaults`, `guide/vaults`, and the empty name for the index. Links between them are
  * relative, so that they also work under `/v1/docs` and behind a proxy that adds a prefix.
  */
 export const INDEX = '';
@@ -7,7 +7,7 @@ export const CONVENTIONS = 'conventions';
 export const ERRORS = 'errors';
 export const GUIDE = 'guide';
 
-/** How one page links to others. */
+/** Builds the links from one page to others. */
 export class Links {
   readonly #up: string;
 

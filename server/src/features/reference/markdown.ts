@@ -2,16 +2,16 @@ import { codeBlock } from './code-block.ts';
 import { breakable, type Html, html } from './html.ts';
 
 /**
- * The part of Markdown that the guide is written in: headings, paragraphs, lists without lists inside, tables, quotes, fenced code; in a
- * line code, bold and links. Whatever else Markdown knows is an error here, so that no page is shown other than it was meant.
+ * The subset of Markdown used by the guide: headings, paragraphs, flat lists, tables, quotes and fenced code; within a line, code, bold and links.
+ * All other Markdown is an error, so that no page is rendered differently than intended.
  */
 export interface Rendered {
-  /** Of the first heading. */
+  /** The text of the first heading. */
   title: string;
   body: Html;
 }
 
-/** Where a link of the text leads; null if what it names is not served, with `file` to say where it is instead. */
+/** Resolves a link target; `href` is null if the target is not served, and `file` then names it in the repository. */
 export type ResolveLink = (target: string) => { href: string } | { href: null; file: string };
 
 export function renderMarkdown(source: string, resolve: ResolveLink): Rendered {
@@ -28,7 +28,7 @@ const CONTINUED = /^ {2,}(\S.*)$/;
 const QUOTE = /^> (.*)$/;
 const TABLE_ROW = /^\|.*\|$/;
 const TABLE_RULE = /^\|(?:-+\|)+$/;
-/** Begins what is none of ours: indented code, HTML, images, other headings, rules and lists. */
+/** Starts of unsupported blocks: indented code, HTML, images, other headings, rules and lists. */
 const UNKNOWN_BLOCK = /^(?:\s|<|!\[|#|>|\||```|[*+] |[-=*_]{3,}\s*$)/;
 
 class MarkdownReader {
@@ -172,7 +172,7 @@ function isBlockStart(line: string): boolean {
   return [FENCE, HEADING, LIST_ITEM, QUOTE, TABLE_ROW].some((form) => form.test(line));
 }
 
-/** A bar in a cell is written `\|`. */
+/** A `|` in a cell is written `\|`. */
 function cellsOf(row: string): string[] {
   return row
     .slice(1, -1)
@@ -180,7 +180,7 @@ function cellsOf(row: string): string[] {
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
-/** As repositories make it, so that a link to a heading works in both. */
+/** Generated like on repository hosts, so that a link to a heading works in both. */
 export function headingId(text: string): string {
   return text
     .toLowerCase()

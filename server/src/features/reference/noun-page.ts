@@ -14,7 +14,7 @@ export function nounContent(noun: NounPage, serverUrl: string, links: Links): Ht
 ${noun.endpoints.map((e) => endpointArticle(e, serverUrl, links))}`;
 }
 
-/** Below the noun in the contents. */
+/** The endpoints listed below the noun in the contents. */
 export function nounContents({ endpoints }: NounPage): Html {
   return html`<ul class="endpoints">${endpoints.map((e) => {
     return html`<li data-words="${searchWords(e)}"><a href="#${e.name}" title="${e.path}">${methodLabel(e)} <span>${inline(e.summary)}</span></a></li>`;

@@ -1,16 +1,16 @@
 import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
 
-/** What the reference says of a noun beside its endpoints. */
+/** What the reference says about a noun besides its endpoints. */
 export interface Noun {
   title: string;
   group: (typeof GROUPS)[number];
-  /** Pages of the guide that are about it. */
+  /** Pages of the guide about it. */
   guide: readonly string[];
 }
 
 export const GROUPS = ['Secrets', 'People', 'Machines', 'Cryptography', 'Running it'] as const;
 
-/** In the order in which the contents list them. */
+/** In the order of the contents. */
 const NOUNS: Readonly<Record<string, Noun>> = {
   vaults: {
     title: 'Vaults',
@@ -134,16 +134,16 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   },
 };
 
-/** A noun with its endpoints: one page. */
+/** A noun with its endpoints, which is one page. */
 export interface NounPage extends Noun {
-  /** What it is, as its declarations say. */
+  /** The description from its declarations. */
   summary: string;
   /** The last segment of its address. */
   page: string;
   endpoints: readonly EndpointDeclaration[];
 }
 
-/** Every noun that is declared, in the order of the contents. */
+/** Every declared noun, in the order of the contents. */
 export function nounPages(declarations: readonly EndpointDeclaration[]): NounPage[] {
   const byNoun = Map.groupBy(declarations, (e) => e.noun);
   const unknown = [...byNoun.keys()].filter((noun) => !Object.hasOwn(NOUNS, noun));

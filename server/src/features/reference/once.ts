@@ -1,4 +1,4 @@
-/** Makes something when it is first asked for, and never again. */
+/** Computes a value on first use and caches it. */
 export function once<T extends object | string>(make: () => T): () => T {
   let made: T | undefined;
   return () => {

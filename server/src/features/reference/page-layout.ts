@@ -1,16 +1,16 @@
 import { type Html, html } from './html.ts';
 import { CONVENTIONS, ERRORS, GUIDE, INDEX, type Links } from './links.ts';
 
-/** What stands around the content is the same on every page. */
+/** The frame of a page, which is the same on every page. */
 export interface PageParts {
-  /** Which page it is; the contents mark it. */
+  /** The current page, which is marked in the contents. */
   page: string;
   title: string;
   version: string;
   links: Links;
-  /** The part of the contents that differs: nouns, or pages of the guide. */
+  /** The part of the contents that differs between pages: nouns, or pages of the guide. */
   contents: readonly ContentsGroup[];
-  /** What the filter box filters, for people; null where there is nothing to filter. */
+  /** The label of what the filter box filters; null if there is nothing to filter. */
   filters: string | null;
   content: Html;
 }
@@ -23,11 +23,11 @@ export interface ContentsGroup {
 export interface ContentsEntry {
   page: string;
   title: string;
-  /** What stands below it. */
+  /** Markup below the entry. */
   below?: Html;
 }
 
-/** Style and script are files of their own, because the content security policy allows nothing inline. */
+/** Style and script are separate files, because the content security policy forbids inline ones. */
 export function pageLayout(parts: PageParts): string {
   const { page, links, title, content } = parts;
   return html`<!doctype html>
@@ -89,7 +89,10 @@ function contentsEntry({ page, title, below }: ContentsEntry, parts: PageParts):
   return html`<li><a href="${link}"${current}>${title}</a>${below ?? null}</li>`;
 }
 
-/** The script shows it, so that without it no dead field is there. Elsewhere than on the index, it offers to look there for the same. */
+/**
+ * The script shows the box, so that no dead field is there without JavaScript. On pages other than the index it links to the same search on the
+ * index.
+ */
 function filterBox({ filters, page, links }: PageParts): Html | null {
   if (filters === null) return null;
   const elsewhere = page === INDEX ? null : html`<a id="filter-all" href="${links.to(INDEX)}" hidden>All endpoints</a>`;

@@ -154,13 +154,13 @@ test('text of a declaration never becomes markup', () => {
   });
   assert.deepEqual(markup.match(/<script[^>]*>/g), ['<script src="../docs/script.js" defer>']);
   assert.doesNotMatch(markup, /<img/);
-  // A quote that got into an attribute would leave a tag with something that is no attribute.
+  // A quote inside an attribute would leave a tag with text that is no attribute.
   const attribute = String.raw`\s+[a-z-]+(?:="[^"<>]*")?`;
   const tag = new RegExp(`^</?[a-z][a-z0-9]*(?:${attribute})*>$`);
   for (const [found] of markup.matchAll(/<[^>]*>/g)) assert.match(found, /^<!doctype html>$/.test(found) ? /./ : tag);
 });
 
-/** What text is written on, in both schemes. */
+/** The backgrounds that text appears on, in both colour schemes. */
 const TEXT_ON: [text: string, papers: string[]][] = [
   ['ink', ['paper', 'raised', 'code-paper', 'accent-soft']],
   ['muted', ['paper', 'raised', 'code-paper', 'accent-soft']],

@@ -15,7 +15,7 @@ export interface ReferenceParts {
   serverUrl: string;
 }
 
-/** Every page by its address below `/docs/`, each made when it is first asked for. */
+/** Every page by its address below `/docs/`, each rendered on first request. */
 export function referencePages(parts: ReferenceParts): ReadonlyMap<string, () => string> {
   const nouns = nounPages(parts.declarations);
   const pages = new Map<string, () => string>();
@@ -62,7 +62,7 @@ interface PageWriting {
   content: Html;
 }
 
-/** The endpoints of the noun whose page it is stand below it. */
+/** The endpoints of the current noun are listed below it. */
 function nounGroups(nouns: readonly NounPage[], page: string): ContentsGroup[] {
   return GROUPS.map((title) => ({
     title,

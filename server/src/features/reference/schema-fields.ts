@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../../kernel/openapi.ts';
 
-/** As `idPattern` writes it. */
+/** Matches what `idPattern` generates. */
 export const ID_PATTERN = /^\^([a-z]+_)\[[0-9a-z]+\]\{\d+\}\$$/;
 
 /** One row of a table of fields. Backticks in the texts mark code. */
@@ -12,7 +12,7 @@ export interface Field {
   description: string;
 }
 
-/** The fields of an object, and below each the fields inside it: `scope.vaults`, `versions[].author`. */
+/** The fields of an object, each followed by its nested fields: `scope.vaults`, `versions[].author`. */
 export function fieldsOf(schema: JsonSchema): Field[] {
   return collect(schema, '');
 }
@@ -60,7 +60,7 @@ export function typeName(schema: JsonSchema): string {
   return sample === undefined ? 'any' : typeof sample;
 }
 
-/** The schema of the values of an object whose keys are free. */
+/** The value schema of an object with arbitrary keys. */
 export function mapValue(schema: JsonSchema): JsonSchema | null {
   const [byPattern] = Object.values(schema.patternProperties ?? {});
   if (byPattern !== undefined) return byPattern;
@@ -93,7 +93,7 @@ function bounds(schema: JsonSchema): string[] {
   return said;
 }
 
-/** The alphabet of an identifier tells a reader nothing, its prefix does; and words say more than any expression. */
+/** For an id only its prefix is shown, because its alphabet says nothing; for other patterns a description says more than the expression. */
 function form({ pattern, description }: JsonSchema): string | null {
   if (pattern === undefined) return null;
   const idPrefix = ID_PATTERN.exec(pattern)?.[1];

@@ -22,16 +22,16 @@ import type * as contract from './contract.ts';
 
 const CHUNK = 1000;
 const VAULTS_CHUNK = 1000;
-/** How many are counted; a tenant with more has another problem than finding them. */
+/** Counting stops here: a tenant with more collisions has another problem than finding them. */
 const COLLISIONS_MAX = 10_000;
-/** Secrets, and vaults, that are named of one collision. */
+/** Secrets, and vaults, listed for one collision. */
 const MEMBERS_MAX = 50;
-/** Of one key, that are looked at: equal values may be a hundred thousand. */
+/** Rows scanned for one key: a hundred thousand values may be equal. */
 const GROUP_ROWS_MAX = 8 * CHUNK;
-/** An answer ends when it has so much. */
+/** A page ends when it reaches this size. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
-/** To tell that values are equal is to tell whether a guess is right: only to who may read them anyway. */
+/** Reporting equal values confirms a guess, so it is limited to callers who may read them. */
 const COMPARED: Record<Collision['kind'], Wanted> = {
   path: SEEN,
   value: ['secrets:list', 'secrets:read'],
@@ -46,13 +46,13 @@ interface Collision {
   secrets_total: number;
 }
 
-/** Rows of one key; `isCut` if there are more, which are not looked at. */
+/** Rows with the same key; `isCut` if there are more, which are not scanned. */
 interface Group<R> {
   rows: R[];
   isCut: boolean;
 }
 
-/** The collisions of one page, and the number of all. What is on other pages is counted and not kept. */
+/** The collisions of one page, and the total. Those on other pages are only counted. */
 class CollisionPage {
   readonly #start: number;
   readonly #limit: number;
@@ -81,7 +81,7 @@ class CollisionPage {
   }
 }
 
-/** Only rows the caller may see count: two, one of which is hidden, are no collision to tell of. */
+/** Only rows the caller may see count: if all but one are hidden, no collision is reported. */
 export async function collisions(ctx: Context, query: Query<typeof contract.listCollisions>) {
   ctx.authorizeListing('vault');
   const start = Number(decodeCursor(query.cursor, /^(?:0|[1-9]\d{0,5})$/)?.[0] ?? 0);
@@ -89,13 +89,13 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
   const page = new CollisionPage(start, query.limit ?? LIST_LIMIT_DEFAULT);
   let isComplete = true;
   const collect = async (kind: Collision['kind'], groups: AsyncGenerator<Group<LocatedRow>>) => {
-    // Looking through everything for who can see none of it would take as long as there is much.
+    // A caller who can see fewer than two vaults cannot see a collision, so the scan is skipped.
     if (vaults.size < 2) return;
     for await (const { rows, isCut } of groups) {
       if (page.total >= COLLISIONS_MAX) return;
       const collision = collisionOf(ctx, kind, rows, vaults);
       if (collision !== null) page.add(collision);
-      // The second vault may be among those that were not looked at.
+      // The second vault may be among the rows that were not scanned.
       else if (isCut) isComplete = false;
     }
   };
@@ -109,12 +109,12 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
       ctx,
       byValue(ctx),
       ({ fingerprint, fingerprint_version }) =>
-        // Digests under two keys say nothing of each other.
+        // Fingerprints under two keys cannot be compared.
         `${fingerprint_version} ${Buffer.from(fingerprint).toString('latin1')}`,
     ),
   );
   const { version } = await fingerprintKey(ctx.kernel, ctx.tenantId);
-  // Not asked for whoever sees nothing that could be compared.
+  // Skipped for a caller who sees nothing that could be compared.
   const hasOthers = vaults.size >= 2 && (await hasOtherFingerprints(ctx.database.read, ctx.tenantId, version));
   return {
     collisions: page.shown,
@@ -137,7 +137,7 @@ function collisionOf(
       : [];
   });
   const names = [...new Set(secrets.map(({ vault }) => vault))].sort();
-  // The database leaves rows of one key in any order; pages of one answer must agree.
+  // The database returns rows with equal keys in any order, but all pages must agree.
   secrets.sort((a, b) => (`${a.path} ${a.vault}` < `${b.path} ${b.vault}` ? -1 : 1));
   const [first] = secrets;
   if (names.length < 2 || first === undefined) return null;
@@ -151,7 +151,7 @@ function collisionOf(
   };
 }
 
-/** Of the vaults in which the caller may see anything. */
+/** Names of the vaults in which the caller may see anything. */
 async function vaultNames(ctx: Context): Promise<Map<string, string>> {
   const names = new Map<string, string>();
   for (let after = ''; ; ) {
@@ -180,8 +180,8 @@ function byValue(ctx: Context) {
 }
 
 /**
- * Rows with the same key, of those that have company. They come in chunks, with a pause after each, so that a million of them keep nobody
- * waiting. A group that may go on in the next chunk is read again with that one; one that is too large even so is cut.
+ * Yields groups of at least two rows with the same key. Rows are loaded in chunks, and each chunk is followed by a yield to other requests. A group
+ * that may continue in the next chunk is loaded again with it; a group that is still too large is cut.
  */
 async function* groupsOf<R extends LocatedRow>(
   ctx: Context,
@@ -198,10 +198,10 @@ async function* groupsOf<R extends LocatedRow>(
     for (const group of whole) if (group.length > 1) yield { rows: group, isCut };
     if (isLast) return;
     const end = whole.at(-1)?.at(-1);
-    // One group fills the chunk: take a larger one.
+    // One group fills the chunk, so a larger chunk is loaded.
     if (end === undefined) limit *= 2;
     else {
-      // What was cut goes on with the same key, which is passed over.
+      // The rest of a cut group has the same key and is skipped.
       after = end;
       limit = CHUNK;
     }

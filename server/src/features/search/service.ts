@@ -14,10 +14,10 @@ import {
 import type * as contract from './contract.ts';
 
 const SEARCHABLE: Wanted = ['secrets:search', 'secrets:read'];
-/** Values opened for one call, at most. */
+/** Values decrypted for one request, at most. */
 const OPENED_MAX = 1000;
 
-/** What is looked for is not recorded: it may be a part of a secret. */
+/** The search text is not recorded in the audit log, because it may be part of a secret. */
 export async function search(ctx: Context, vaultName: string, body: Body<typeof contract.searchSecrets>) {
   const { vault, ranges } = await vaultWithin(ctx, vaultName, SEARCHABLE);
   refuseInZeroKnowledge(vault, 'Content search');

@@ -12,7 +12,7 @@ import type * as store from './store.ts';
 import type { Author } from './versions.ts';
 import { findSecret, lockSecret } from './write-store.ts';
 
-/** Both parts were checked to be of an alphabet in which a resource is spelt as it is. */
+/** Neither part needs escaping: both were already validated against alphabets whose characters stand for themselves in a resource name. */
 export function secretResource(vault: string, path: string): string {
   return `vault/${vault}/${path}`;
 }
@@ -31,7 +31,10 @@ export function authorOf(ctx: Context): Author {
   return { kind, id, name };
 }
 
-/** A vault in which a secret is used or made. What may not be asked is refused before it is told whether there is such a vault. */
+/**
+ * Loads the vault in which a secret is used or created. Authorization runs first, so a caller without permission cannot learn whether the vault
+ * exists.
+ */
 export async function vaultForSecrets(ctx: Context, name: string, authorize: (vault?: VaultRow) => void) {
   const row = await findVault(ctx.database.read, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
@@ -40,7 +43,7 @@ export async function vaultForSecrets(ctx: Context, name: string, authorize: (va
   return known;
 }
 
-/** The secret, decided on and there; at once if the reader has it at hand. */
+/** Returns the secret after authorizing the caller, synchronously if the reader has it cached. */
 export function authorizedSecret(ctx: Context, reader: SecretReader, vault: string, path: string) {
   ctx.refuseIfNeverAllowed(secretResource(vault, path));
   const found = reader.find(ctx, { tenantId: ctx.tenantId, vault, path });
@@ -61,10 +64,10 @@ function decidedSecret(ctx: Context, found: FoundSecret | undefined, vault: stri
   return row;
 }
 
-/** Of no vault's form. */
+/** No vault has this id, since it is not a valid one. */
 export const NO_VAULT = '';
 
-/** The secret, decided on as it is before the change begins; `lockForChange` decides again on what is then locked. */
+/** Authorizes the caller on the secret as it is before the transaction. `lockForChange` authorizes again on the locked row. */
 export async function secretForChange(
   ctx: Context,
   vaultName: string,
@@ -74,7 +77,7 @@ export async function secretForChange(
   ctx.refuseIfNeverAllowed(secretResource(vaultName, path));
   const row = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   const vault = isLive(row) ? row : undefined;
-  // Asked also where there is no vault, so that it takes as long.
+  // The query also runs if there is no vault, so that response time does not reveal whether the vault exists.
   const secret = await find(ctx.database.read, ctx.tenantId, vault?.vault_id ?? NO_VAULT, path);
   authorizeSecret(ctx, vaultName, path, vault, secret);
   if (vault === undefined) throw vaultNotFound();
@@ -101,7 +104,7 @@ function authorizeSecret(
   ctx.authorize(secretResource(vaultName, path), attributes);
 }
 
-/** A fortress secret is used only by who has just shown a second factor, or by a machine that shows its certificate and a proof of its key. */
+/** A fortress secret requires a recent second factor, or a machine that presents both its client certificate and a DPoP proof. */
 export function requireProof(ctx: Context, row: Pick<store.SecretRow, 'protection'>): void {
   if (row.protection !== 'fortress' || ctx.isFactorProven || (ctx.proofs.mtls && ctx.proofs.dpop)) return;
   throw proofRequired('Without a connection that shows mTLS and DPoP this secret');
@@ -111,12 +114,12 @@ export function describedAs(vault: string, row: Pick<store.SecretRow, 'path' | '
   return { resource: secretResource(vault, row.path), attributes: attributesOf(row) };
 }
 
-/** Every action that by itself shows a value; export, aggregate, search and composing take `secrets:read` besides their own. */
+/** Every action that reveals a value by itself. Export, aggregate, search and compose require `secrets:read` besides their own action. */
 const SHOWING = ['secrets:read', 'eso:read'];
 
 /**
- * Who may not read a value must not come to read it by putting it elsewhere, or by taking away the tag for which they may not. Asked of the
- * person, wherever and whenever they may ask: a token that cannot read at all would otherwise do it for the one that can.
+ * A caller without permission to read a value must not gain it by moving the secret, or by removing the tag that denies them access. The check uses
+ * all policies of the principal, for any address and time: otherwise a token that cannot read could make the change for one that can.
  */
 export function refuseDisclosure(ctx: Context, before: Described, after: Described): void {
   if (!ctx.decide(({ policies }) => couldDisclose(policies, SHOWING, before, after))) return;
@@ -133,7 +136,7 @@ export function refuseWhileRotating(row: Pick<store.SecretRow, 'rotation_id'>): 
 
 const IF_MATCH = /^"v([1-9]\d{0,8})"$/;
 
-/** `expected_version` and `If-Match` say the same; who gives both must mean one. */
+/** `expected_version` and `If-Match` mean the same; a request that sends both must send equal versions. */
 export function requireVersion(
   ctx: Context,
   row: Pick<store.SecretRow, 'version'>,
@@ -154,7 +157,7 @@ export function requireVersion(
   });
 }
 
-/** A path in a body has the same one spelling as in a URL. */
+/** A path in a body follows the same rules as in a URL, so each secret has one spelling. */
 export function pathIn(text: string, pointer: string): string {
   const parsed = parseSecretPath(text);
   if (!parsed.ok) throw invalidField(pointer, parsed.reason);

@@ -15,12 +15,12 @@ import { openValue, type SealedValue, type Sealer, sealerFor } from './sealing.t
 import * as store from './store.ts';
 import { type Author, appendVersion } from './versions.ts';
 
-/** How long a rotation belongs to the node that carries it out; longer than all its steps may take. */
+/** A rotation is leased to the node that runs it. The lease is longer than all steps may take. */
 const LEASE_MS = 2 * MINUTE_MS;
 const STEPS_TIMEOUT_MS = 45 * SECOND_MS;
-/** When to look again at a rotation nobody can tell the state of. */
+/** Delay before a rotation whose outcome is unknown is probed again. */
 const RETRY_MS = 5 * MINUTE_MS;
-/** A schedule that failed is tried again after this, not at once for ever. */
+/** Delay before a failed scheduled rotation is tried again, so that it does not retry in a tight loop. */
 const SCHEDULE_RETRY_MS = HOUR_MS;
 
 const RESUMED_AT_ONCE = 100;
@@ -31,9 +31,9 @@ const NEITHER = 'Neither the old nor the new value works: set the password by ha
 type Outcome = { ended: 'next' } | { ended: 'current' | 'unknown'; failure: string; message: string };
 
 /**
- * Rotations that change something outside. The new value is stored, sealed, before anything outside is touched, so that after a crash
- * between any two steps it is known what may have been set; which of the two values works is then asked of the outside itself. Until it
- * is known, the old value stays current and nobody else changes the secret.
+ * Rotations that change a credential in an external system. The new value is sealed and stored before the external system is touched, so that after a
+ * crash between any two steps both candidate values are known, and `probe` finds out which one works. Until then the old value stays current, and
+ * every other change of the secret is refused.
  */
 export class BackendRotations {
   readonly #kernel: Kernel;
@@ -45,7 +45,7 @@ export class BackendRotations {
     this.#backends = new Map(backends.map((backend) => [backend.kind, backend]));
   }
 
-  /** In the transaction that makes the secret wait for it. The row is locked. */
+  /** Runs in the transaction that marks the secret as being rotated; the caller has locked the row. */
   async start(
     tx: Tx,
     vault: VaultRow,
@@ -82,12 +82,14 @@ export class BackendRotations {
     return rotation;
   }
 
-  /** Goes on beside the request that began it. What fails here is found again by `resume`. */
+  /** Runs in the background after the request that started it. A rotation that fails here is picked up again by `resume`. */
   carryOutSoon(rotation: store.RotationRow): void {
     this.#begin(rotation, 'apply');
   }
 
-  /** Rotations whose node died, or whose end could not be told. Side by side: a server that stays silent must hold up no other. */
+  /**
+   * Resumes rotations whose node died or whose outcome is unknown. They run concurrently, so that an unresponsive server does not delay the others.
+   */
   async resume(signal: AbortSignal): Promise<void> {
     const { database, clock } = this.#kernel;
     for (const rotation of await rotations.abandonedRotations(database.read, clock.now(), RESUMED_AT_ONCE)) {
@@ -128,7 +130,7 @@ export class BackendRotations {
     if (outcome.ended !== 'next') this.#tell(vault, rotation, outcome);
   }
 
-  /** Nobody waits for a scheduled rotation: that it failed must be found without asking for it. */
+  /** Nobody waits for a scheduled rotation, so its failure is reported in metrics and logs. */
   #tell(
     vault: VaultRow,
     rotation: store.RotationRow,

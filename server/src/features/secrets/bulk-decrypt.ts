@@ -6,20 +6,20 @@ import { READ_WHOLE } from './read-store.ts';
 import { openValue } from './sealing.ts';
 import { findVersion, type ListedRow, SECRETS } from './store.ts';
 
-/** Values opened at once while many are read, and their bytes together: a reader that stalls holds so much, or one value. */
+/** Bounds of the values decrypted at once during a bulk read. A stalled reader holds at most this much in memory, or one larger value. */
 const HELD_MAX = 16;
 const HELD_BYTES_MAX = 256 * 1024;
 
-/** A secret as it was decided on, from a list, whose rows are not authenticated one by one. */
+/** A secret as the policy decided on it. It comes from a list, whose rows are not authenticated one by one. */
 export type DecidedRow = Pick<
   ListedRow,
   'secret_id' | 'version' | 'protection' | 'path' | 'environment' | 'tags' | 'sealed_bytes'
 >;
 
 /**
- * The values of ordinary secrets, in the versions that were decided on: what the policy saw is what is read, whatever changed since. A
- * version that is gone by then, or moved elsewhere, is left out. Who was revoked by then reads no more; of whose rights may have changed,
- * `mayRead` says whether they still may.
+ * Decrypts the values of ordinary secrets in the versions that were authorized: the policy decision stays valid even if the secret changes meanwhile.
+ * A version that was deleted or moved meanwhile is left out. A caller revoked meanwhile is refused; if their rights may have changed, `mayRead`
+ * decides again.
  */
 export function decryptedValues<R extends DecidedRow>(
   ctx: Context,
@@ -30,7 +30,7 @@ export function decryptedValues<R extends DecidedRow>(
   return openedIn(ctx, rows, { vaultIdOf: () => vault.vault_id, mayRead });
 }
 
-/** The same, of secrets in several vaults. */
+/** The same for secrets in several vaults. */
 export function decryptedAcross<R extends DecidedRow & { vault_id: string }>(
   ctx: Context,
   rows: readonly R[],
@@ -49,7 +49,7 @@ async function* openedIn<R extends DecidedRow>(
     const held = rows.slice(at, at + heldFrom(rows, at));
     at += held.length;
     await nextTurn(ctx.tenantId);
-    // A reader may take minutes over it, or the caller may be revoked before the first value is read.
+    // Reading may take minutes, and the caller may be revoked even before the first value is read.
     if (await recheck(ctx)) hasMoved = true;
     if (hasMoved && !held.every(mayRead)) throw takenAway();
     const opened = await Promise.all(held.map((row) => openVersion(ctx, vaultIdOf(row), row)));
@@ -66,7 +66,7 @@ function takenAway(): CofferError {
   });
 }
 
-/** How many can be held from here on: one at least, whatever its size. */
+/** How many rows can be held from this position: at least one, whatever its size. */
 function heldFrom(rows: readonly DecidedRow[], at: number): number {
   let bytes = 0;
   let count = 0;
@@ -77,7 +77,7 @@ function heldFrom(rows: readonly DecidedRow[], at: number): number {
   return count;
 }
 
-/** What the decision rested on is held against the row as the service wrote it, before its value is opened. */
+/** The attributes that were authorized are compared with the authenticated row before its value is decrypted. */
 async function openVersion(ctx: Context, vaultId: string, decided: DecidedRow): Promise<string | null> {
   if (decided.protection === 'fortress') throw new Error('a fortress secret is opened only by itself');
   const { secret_id: secretId, version } = decided;

@@ -1,6 +1,6 @@
 import { JsonError, parseJson } from '../../kernel/http/json.ts';
 
-/** The value of a secret of type `database`: where it is and who logs in. */
+/** The value of a secret of type `database`: the server and the login. */
 export interface DatabaseValue {
   readonly host: string;
   readonly port: number;
@@ -13,13 +13,13 @@ export interface DatabaseValue {
 export type DatabaseReading = { readonly value: DatabaseValue } | { readonly problem: string };
 
 const TEXTS = ['host', 'database', 'username', 'password'] as const;
-/** One line of at most 4,096 characters: a line break in any of them could add a setting where it is pasted. */
+/** One line of at most 4,096 characters: a line break could add a setting to a configuration file the value is pasted into. */
 export const LINE = /^[^\p{Cc}\p{Zl}\p{Zp}]{1,4096}$/u;
 const PORT_MAX = 65_535;
 
 /**
- * Reads the value strictly: of a key given twice, a client might use the other one. Never repeats what it was given, not
- * even a name of a field, for a password may have slipped to the wrong side of a colon.
+ * Parses the value strictly: of a duplicate key, a client might use the other value. Error texts never repeat the input, not even a field name,
+ * because a password may have slipped to the wrong side of a colon.
  */
 export function readDatabaseValue(text: string): DatabaseReading {
   const fields = readObject(text);
@@ -42,7 +42,7 @@ export function readDatabaseValue(text: string): DatabaseReading {
   return { value: { host, port, database, username, password, tls } };
 }
 
-/** The same value with another password; every other field stays as it was written. */
+/** Returns the same value with another password; every other field is unchanged. */
 export function withPassword(text: string, password: string): string {
   const fields = readObject(text);
   if (fields === null) throw new TypeError('the value is not a JSON object');

@@ -1,10 +1,9 @@
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { SECRETS, type SecretRow, SUMMARY, type SummaryRow } from './store.ts';
 
-/** A deleted secret in a list. */
 export type DeletedSummaryRow = SummaryRow & { deleted_at: number };
 
-/** Of those that were deleted at this path the one with this number or id, or the latest. */
+/** Finds the secret deleted at this path that has this number or id, or the most recently deleted one. */
 export async function findDeleted(
   db: Reader,
   tenantId: string,
@@ -45,7 +44,7 @@ function deletedByPath(
     .limit(1);
 }
 
-/** Those that are deleted, by their numbers: the primary key has them in this order. */
+/** Deleted secrets ordered by number, which is the order of the primary key. */
 export function deletedSummaries(
   db: Reader,
   tenantId: string,

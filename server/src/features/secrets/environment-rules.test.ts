@@ -4,7 +4,7 @@ import { canonicalEnvironment, ENVIRONMENTS } from '../../kernel/authz/environme
 import { CofferError } from '../../kernel/errors.ts';
 import { environmentIn } from './environment-rules.ts';
 
-/** What a secret gets in each vault: by the secret's environment, `-` for none, and whether it is to be promoted. */
+/** The environment a secret gets in each vault, by the secret's own environment (`-` for none) and whether `promote` is set. */
 const TABLE: Record<string, Record<string, string>> = {
   production: {
     production: 'production',

@@ -2,8 +2,8 @@ import type { EnvironmentName } from '../../kernel/authz/environment.ts';
 import { CofferError } from '../../kernel/errors.ts';
 
 /**
- * The environment a secret gets in a vault, or why it cannot go there. Production takes only production, and what says nothing only when
- * told so; staging and homologation take only their own; development takes all but production.
+ * Returns the environment a secret gets in a vault, or throws why it cannot go there. Production accepts only production secrets, and those without
+ * an environment only with `promote`; staging and homologation accept only their own; development accepts all but production.
  */
 export function environmentIn(
   vault: EnvironmentName,

@@ -12,8 +12,8 @@ const AT_ONCE = 200;
 const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
 
 /**
- * Makes fingerprints anew that another key made than the newest: those of a release that did not say which, and those from before the key was
- * replaced. Until then their values are found equal to none that was written since.
+ * Recomputes fingerprints made with another key version than the newest: those of a release that did not record the version, and those from before
+ * the key was replaced. Until then such a value matches no value written since.
  */
 export function renewFingerprintsJob(kernel: Kernel): Job {
   return {
@@ -45,7 +45,7 @@ async function renewAll(kernel: Kernel, tenantId: string, signal: AbortSignal): 
   }
 }
 
-/** A value that does not open has none: it would be tried again for ever, before all others. */
+/** A value that cannot be decrypted loses its fingerprint; otherwise it would be retried forever, before all others. */
 async function renewedOf(kernel: Kernel, key: MacKey, row: store.OutdatedRow) {
   if (row.is_zero_knowledge === 1) return NO_FINGERPRINT;
   try {

@@ -2,18 +2,17 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { SecretRow } from './store.ts';
 import { everywhere, type LocatedRow } from './tenant-wide-store.ts';
 
-/** A fingerprint, and the version of the key that made it. */
 export interface Fingerprint {
   fingerprint: Uint8Array;
   fingerprint_version: number;
 }
 
-/** Before the first. */
+/** Sorts before every real fingerprint. */
 export const NO_FINGERPRINT: Fingerprint = { fingerprint: new Uint8Array(), fingerprint_version: 0 };
 
 /**
- * In the order of their values' keyed digests, those of one key after those of another; secrets that have none are left out, and so are
- * those of zero-knowledge vaults, which had one before 0.3.0.
+ * Ordered by key version, then by fingerprint. Secrets without one are left out, and so are those of zero-knowledge vaults, which had one before
+ * 0.3.0.
  */
 export function secretsByFingerprint(
   db: Reader,
@@ -45,7 +44,7 @@ export function secretsByFingerprint(
     .execute();
 }
 
-/** Whether any value has a fingerprint of another key than this version: it is found equal to none of those. */
+/** Whether any fingerprint was made with another key version than this one. Such a value matches none of this version. */
 export async function hasOtherFingerprints(db: Reader, tenantId: string, version: number): Promise<boolean> {
   for (const side of ['<', '>'] as const) {
     const row = await fingerprinted(db, tenantId)
@@ -69,7 +68,7 @@ const OPENED = [
 ] as const;
 export type OutdatedRow = Pick<SecretRow, (typeof OPENED)[number]> & { is_zero_knowledge: number };
 
-/** Deleted ones too, which may be restored. */
+/** Includes deleted secrets, which may be restored. */
 export function outdatedFingerprints(
   db: Reader,
   tenantId: string,
@@ -88,7 +87,7 @@ export function outdatedFingerprints(
     .execute() as Promise<OutdatedRow[]>;
 }
 
-/** Of the value that was opened for it: one that was changed or moved since has its own. */
+/** Replaces only the fingerprint of the value that was decrypted for it: a value changed or moved since has its own. */
 export async function replaceFingerprint(
   tx: Tx,
   row: OutdatedRow,
@@ -105,7 +104,7 @@ export async function replaceFingerprint(
     .execute();
 }
 
-/** By the index of fingerprints, which leaves out the rows that have none. */
+/** Uses the partial index on fingerprints, which omits rows without one. */
 function fingerprinted(db: Reader, tenantId: string) {
   return db
     .selectFrom('secrets')

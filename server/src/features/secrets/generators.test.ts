@@ -144,7 +144,7 @@ describe('generators', () => {
 });
 
 describe('chance', () => {
-  /** Wide enough that an even source fails once in a hundred million runs; a remainder instead of a new draw is far outside. */
+  /** The bound is so wide that an even source fails once in a hundred million runs. Taking a remainder instead of drawing again is far outside. */
   function assertEven(counts: Map<string, number>, symbols: number, draws: number, what: string): void {
     assert.equal(counts.size, symbols, `${what}: every symbol occurs`);
     const expected = draws / symbols;
@@ -158,7 +158,7 @@ describe('chance', () => {
       const counts = new Map<string, number>();
       let draws = 0;
       for (let i = 0; i < 100; i++) {
-        // The first character of ascii comes from fewer on purpose.
+        // The first character of `ascii` comes from a smaller set on purpose.
         for (const character of generated('generic', { length: 512, charset: name as 'hex' }).slice(1)) {
           counts.set(character, (counts.get(character) ?? 0) + 1);
           draws++;
@@ -184,7 +184,7 @@ describe('chance', () => {
 });
 
 describe('ssh_key', () => {
-  /** Reads length-prefixed strings, written apart from the code under test. */
+  /** Reads length-prefixed strings with code independent of the code under test. */
   function strings(bytes: Buffer, at: number, count: number): { found: Buffer[]; end: number } {
     const found: Buffer[] = [];
     let end = at;
@@ -201,7 +201,7 @@ describe('ssh_key', () => {
     assert.equal(valueProblem('ssh_key', value), null);
     const lines = value.split('\n');
     assert.equal(lines[0], '-----BEGIN OPENSSH PRIVATE KEY-----');
-    // OpenSSH refuses a file whose last line is not ended.
+    // OpenSSH refuses a file without a final line break.
     assert.deepEqual(lines.slice(-2), ['-----END OPENSSH PRIVATE KEY-----', '']);
     assert.ok(lines.every((line) => line.length <= 70));
 
@@ -225,7 +225,7 @@ describe('ssh_key', () => {
     const jwk = { kty: 'OKP', crv: 'Ed25519', x: point.toString('base64url') };
     const d = pair.subarray(0, 32).toString('base64url');
     const privateKey = createPrivateKey({ key: { ...jwk, d }, format: 'jwk' });
-    // Derived from the seed alone, the public key must be the one in the file.
+    // The public key derived from the seed alone must be the one in the file.
     assert.equal(createPublicKey(privateKey).export({ format: 'jwk' }).x, jwk.x);
     assert.deepEqual(pair.subarray(32), point);
     const message = Buffer.from('message');

@@ -7,8 +7,8 @@ const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const DIGITS = '0123456789';
 
 /**
- * The characters of each charset, by class. `ascii` has only the symbols that RFC 3986 (2.3) leaves unreserved: a value made of it
- * needs no quoting in a shell, a URL, a connection string or YAML, which is where generated passwords break things.
+ * The characters of each charset, by class. `ascii` has only the symbols that RFC 3986 (2.3) leaves unreserved, so that a generated password needs no
+ * quoting in a shell, a URL, a connection string or YAML.
  */
 const CHARSETS = {
   alphanumeric: [LOWER, UPPER, DIGITS],
@@ -25,7 +25,7 @@ interface Recipe {
   readonly require_each_class: boolean;
 }
 
-/** For any type without a recipe of its own, once somebody asks for a generated value. */
+/** For types without a recipe of their own, if the caller requests a generated value. */
 const PLAIN: Recipe = { length: 32, charset: 'alphanumeric', require_each_class: false };
 const RECIPES: Readonly<Record<string, Recipe>> = {
   password: { length: 32, charset: 'ascii', require_each_class: true },
@@ -34,12 +34,12 @@ const RECIPES: Readonly<Record<string, Recipe>> = {
 };
 const TOKEN_BYTES = 32;
 const SSH_KEY_COMMENT = 'coffer';
-/** Their values have an inner form that no row of random characters has. */
+/** Their values have an inner structure that random characters do not produce. */
 const STRUCTURED_TYPES = ['database', 'certificate', 'json'];
 
 /**
- * Why this generator cannot serve a secret of this type, as words that follow the pointer to the generator; null if it can. To be asked
- * when a generator is given, for one stored with a secret is used much later, when nobody is there to read a refusal.
+ * Returns why this generator cannot make a value of this type, as text that follows the pointer to the generator, or null. Call it when a generator
+ * is configured: one stored with a secret is used much later, when nobody reads the error.
  */
 export function generatorProblem(type: string, generator: Generator | null): string | null {
   if (generator === null) return null;
@@ -50,10 +50,7 @@ export function generatorProblem(type: string, generator: Generator | null): str
   return type === 'ssh_key' && hasOptions ? 'must be without options: an ssh_key is always ed25519' : null;
 }
 
-/**
- * A new value, or null if the type has no built-in recipe and no generator is given. The generator is one that
- * `generatorProblem` has nothing against.
- */
+/** Returns a new value, or null if the type has no built-in recipe and no generator is given. `generatorProblem` must have accepted the generator. */
 export function generateValue(type: string, generator: Generator | null): string | null {
   const problem = generatorProblem(type, generator);
   if (problem !== null) throw new TypeError(`the generator ${problem}`);
@@ -61,7 +58,7 @@ export function generateValue(type: string, generator: Generator | null): string
   const recipe = Object.hasOwn(RECIPES, type) ? RECIPES[type] : undefined;
   if (recipe === undefined && generator === null) return null;
   const { prefix = '', ...options } = generator ?? {};
-  // Whole bytes, so that a token also serves where a key of 256 bits is decoded from it.
+  // Whole bytes, so that a token also works where a 256-bit key is decoded from it.
   if (type === 'token' && Object.keys(options).length === 0) return prefix + newToken();
   return prefix + randomText({ ...(recipe ?? PLAIN), ...options });
 }
@@ -73,10 +70,10 @@ export function newToken(): string {
 
 function randomText({ length, charset, require_each_class }: Recipe): string {
   const classes: readonly string[] = CHARSETS[charset];
-  // A first - would be taken for an option by a command, a first ~ or . for a path by a shell.
+  // A leading `-` would be parsed as an option by a command, a leading `~` or `.` as a path by a shell.
   const first = charset === 'ascii' ? LOWER + UPPER + DIGITS : classes.join('');
-  // Thrown away whole and made anew when a class is missing: putting one in afterwards would favour some values. Even at the
-  // shortest length and the rarest class one in ten passes.
+  // A text that lacks a class is discarded as a whole: inserting the missing character would make some values more likely. Even at the shortest
+  // length and with the rarest class one in ten passes.
   for (;;) {
     const text = pick(first) + Array.from({ length: length - 1 }, () => pick(classes.join(''))).join('');
     if (!require_each_class || classes.every((characters) => hasAny(text, characters))) return text;

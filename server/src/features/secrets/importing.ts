@@ -16,7 +16,7 @@ import { findSecret, lockSecret } from './write-store.ts';
 export interface ImportEntry {
   path: string;
   value: string;
-  /** Where it came from, for a refusal. */
+  /** Where the entry came from, for error messages. */
   pointer: string;
 }
 
@@ -34,7 +34,7 @@ export interface PlannedChange {
   version: number;
 }
 
-/** What an import would do with one entry; refuses what it could not do. In a transaction the rows are locked. */
+/** Determines what an import would do with one entry, and throws if it could not do it. With `isLocking` the row is locked. */
 export async function planImport(
   ctx: Context,
   db: Reader | Tx,
@@ -47,7 +47,7 @@ export async function planImport(
   const existing = await (find ?? findSecret(db, ctx.tenantId, vault.vault_id, entry.path));
   const resource = secretResource(vault.name, entry.path);
   if (existing === undefined) {
-    // Before it is told whether it fits: what may not be made here must not tell that nothing is here.
+    // Permission is checked before the environment: a caller who may not create here must not learn that the path is free.
     requireMay(ctx, 'secrets:create', resource, { environment: options.environment ?? vault.environment, tags: [] });
     fitted(vault, options);
     refuseUnfit(vault, options.type, entry);
@@ -59,7 +59,7 @@ export async function planImport(
   requireProof(ctx, existing);
   refuseWhileRotating(existing);
   refuseUnfit(vault, existing.type, entry);
-  // To tell "unchanged" is to tell whether a guess is right: only to who may read it anyway.
+  // "unchanged" confirms a guessed value, so it is reported only to a caller who may read the secret.
   const mayCompare = ctx.may('secrets:read', resource, attributesOf(existing));
   const isSame = mayCompare && (await openValue(ctx.kernel, ctx.tenantId, vault.vault_id, existing)) === entry.value;
   return isSame
@@ -67,7 +67,7 @@ export async function planImport(
     : { entry, change: 'update', existing, version: existing.version + 1 };
 }
 
-/** A file of plain values was not meant for a zero-knowledge vault: that is said as such, not as a slip in one of them. */
+/** Plain values in a zero-knowledge vault get an error about the vault, not about the format of one value. */
 function refuseUnfit(vault: VaultRow, type: string, { value, pointer }: ImportEntry): void {
   if (vault.is_zero_knowledge === 1 && !value.startsWith('zk:')) {
     throw new CofferError('ZkBoundaryViolation', 'This vault takes sealed values only: seal each of them first.');
@@ -137,7 +137,7 @@ function fitted(vault: VaultRow, options: ImportOptions) {
 function requireMay(ctx: Context, action: string, resource: string, attributes: Parameters<Context['may']>[2]): void {
   if (ctx.may(action, resource, attributes)) return;
   ctx.describe({ refused: resource });
-  // Which of the two it is would tell whether there is a secret.
+  // Naming the missing action would reveal whether the secret exists.
   const message = 'Your credential does not permit secrets:create or secrets:update on all of these paths.';
   throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: `${action} on ${resource}` });
 }

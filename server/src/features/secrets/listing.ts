@@ -18,13 +18,13 @@ import { metadataOf, summaryOf } from './wire.ts';
 const PATH_FORM = /^[A-Za-z0-9._@+=/-]{1,1024}$/;
 const NUMBER_FORM = /^[1-9]\d{0,15}$/;
 const PREFIX_FORM = /^[A-Za-z0-9._@+=-][A-Za-z0-9._@+=/-]*$/;
-/** Enough for as many of each kind as a detail names. */
+/** Enough pages to fill both lists of ids. */
 const PAGES_FOR_IDS_MAX = 3;
 
-/** What the caller must be allowed to do, all of it, with each secret found. */
+/** Actions that the caller must all be allowed on each secret found. */
 export type Wanted = readonly string[];
 
-/** To see that there is a secret, and where. */
+/** To see that a secret exists, and its path. */
 export const SEEN: Wanted = ['secrets:list'];
 
 export function reachOf(ctx: Context, vault: string, wanted: Wanted): PathRange[] {
@@ -49,15 +49,15 @@ function isDescribable(ctx: Context, vault: string, row: store.SummaryRow): bool
 }
 const DESCRIBING = ['secrets:read', 'secrets:read_metadata'];
 
-/** A vault, and where in it the caller may find what they want. */
+/** A vault, and the path ranges in it in which the caller may find secrets. */
 export interface Within {
   vault: VaultRow;
   ranges: readonly PathRange[];
 }
 
 /**
- * The vault, if the caller may find anything in it; refused before it is told whether there is such a vault. Where their rights depend on what a
- * secret is, they may find something only if it is there: else an empty list would tell them of a vault that they may not know of.
+ * Returns the vault if the caller may find anything in it, and refuses before revealing whether the vault exists. If the caller's rights depend on
+ * tags or environments, a matching secret must exist: otherwise an empty list would reveal a vault that they may not know of.
  */
 export async function vaultWithin(ctx: Context, name: string, wanted: Wanted): Promise<Within> {
   const ranges = reachOf(ctx, name, wanted);
@@ -67,7 +67,7 @@ export async function vaultWithin(ctx: Context, name: string, wanted: Wanted): P
   const attributes = vaultAttributes(known);
   const isSeen = async () => {
     for (const { tag, environments } of ctx.demands(ctx.declaration.permission, name)) {
-      // Asked also where there is no vault, so that it takes as long.
+      // The query also runs if there is no vault, so that response time does not reveal whether the vault exists.
       const secrets = secretsIn(ctx, known?.vault_id ?? NO_VAULT, ranges, {
         tags: tag === undefined ? [] : [tag],
         environments,
@@ -95,7 +95,7 @@ export interface PageRequest extends ScanRequest<store.ListedRow> {
   filter: store.ListFilter;
 }
 
-/** A page of what may be seen, reading only where it may lie. */
+/** Returns a page of the secrets the caller may see, and scans only the ranges in which they can lie. */
 export function visiblePage(
   ctx: Context,
   { vault, ranges, filter, ...request }: PageRequest,
@@ -103,7 +103,7 @@ export function visiblePage(
   return scannedPage(ctx, secretsIn(ctx, vault.vault_id, ranges, filter), request);
 }
 
-/** By path. */
+/** Ordered by path. */
 function secretsIn(
   ctx: Context,
   vaultId: string,
@@ -128,7 +128,7 @@ function secretsIn(
   };
 }
 
-/** By number, which is how they are stored: their paths need not be different. */
+/** Ordered by number, as they are stored, because several deleted secrets may have the same path. */
 function deletedSecretsIn(ctx: Context, vault: VaultRow): Scanned<DeletedSummaryRow> {
   return {
     list: { name: `${vault.vault_id} deleted`, form: NUMBER_FORM },
@@ -180,7 +180,7 @@ function listedSecret(ctx: Context, vault: string, row: store.SummaryRow): Liste
   return isDescribable(ctx, vault, row) ? summary : { ...summary, metadata: null };
 }
 
-/** For a vault's detail. */
+/** For the response that describes one vault. */
 export async function secretIds(ctx: Context, vault: VaultRow) {
   const ids = { standard: [] as string[], fortress: [] as string[] };
   let isTruncated = false;

@@ -2,10 +2,10 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import { openValue } from './sealing.ts';
 import { SECRETS } from './store.ts';
 
-/** About so many of each tenant. */
+/** About this many values of each tenant. */
 const SAMPLE = 100;
 
-/** Opens values from everywhere in the table, and says how many. One that does not open fails; nothing of them leaves this function. */
+/** Decrypts values spread over the whole table and returns how many; throws if one cannot be decrypted. No value leaves this function. */
 export async function openSample(kernel: Kernel, tenantId: string): Promise<number> {
   const { read } = kernel.database;
   let total = 0;

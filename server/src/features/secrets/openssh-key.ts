@@ -1,16 +1,16 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 
-/** OpenSSH's own private key file (PROTOCOL.key in its source): `openssh-key-v1`. */
+/** Reads and writes OpenSSH's private key format `openssh-key-v1` (PROTOCOL.key in its source). */
 
 export const OPENSSH_LABEL = 'OPENSSH PRIVATE KEY';
 const MAGIC = Buffer.from('openssh-key-v1\0', 'latin1');
 const ED25519 = 'ssh-ed25519';
-/** The unit in which the private section is padded when it is not encrypted. */
+/** An unencrypted private section is padded to a multiple of this. */
 const PADDING_BLOCK_BYTES = 8;
 const AEAD_TAG_BYTES = 16;
 const ARMOUR_COLUMNS = 70;
 
-/** What follows the type in the private section, before the comment: `s` a length-prefixed string, `b` one byte. */
+/** The fields between the type and the comment in the private section: `s` is a length-prefixed string, `b` one byte. */
 const PRIVATE_FIELDS: Readonly<Record<string, string>> = {
   [ED25519]: 'ss',
   'ssh-rsa': 'ssssss',
@@ -22,7 +22,7 @@ const PRIVATE_FIELDS: Readonly<Record<string, string>> = {
   'sk-ecdsa-sha2-nistp256@openssh.com': 'sssbss',
 };
 
-/** Whether the decoded body of the armour is a whole, consistent key. An encrypted one is checked up to its ciphertext. */
+/** Whether the decoded body is a complete, consistent key. An encrypted one is checked up to its ciphertext. */
 export function isOpenSshKey(body: Buffer): boolean {
   try {
     return readKey(new Reader(body));
@@ -37,7 +37,7 @@ function readKey(reader: Reader): boolean {
   const cipher = reader.text();
   const kdf = reader.text();
   const kdfOptions = reader.string();
-  // The format has room for several keys; OpenSSH writes and reads exactly one.
+  // The format has room for several keys, but OpenSSH writes and reads exactly one.
   if (reader.uint32() !== 1) return false;
   const publicKey = reader.string();
   const secret = reader.string();
@@ -66,7 +66,7 @@ function isPrivateSection(secret: Buffer, publicKey: Buffer): boolean {
   const type = reader.text();
   if (type !== outer.text()) return false;
   const fields = PRIVATE_FIELDS[type];
-  // A kind of key newer than this table: its fields are not ours to judge.
+  // The key type is newer than this table, so its fields cannot be checked.
   if (fields === undefined) return true;
   if (type === ED25519) {
     const key = outer.string();
@@ -87,7 +87,7 @@ export function newOpenSshKey(comment: string): string {
   const seed = Buffer.from(String(jwk.d), 'base64url');
   const point = Buffer.from(String(jwk.x), 'base64url');
   const publicKey = Buffer.concat([string(ED25519), string(point)]);
-  // The same random number twice: a reader with the wrong passphrase finds two different ones.
+  // The same random number twice: after decryption with a wrong passphrase the two differ.
   const check = randomBytes(4);
   const secret = Buffer.concat([check, check, publicKey, string(Buffer.concat([seed, point])), string(comment)]);
   const padding = Array.from({ length: -secret.length & (PADDING_BLOCK_BYTES - 1) }, (_, index) => index + 1);

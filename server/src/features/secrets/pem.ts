@@ -3,16 +3,16 @@ import { createPrivateKey } from 'node:crypto';
 /** One block between a BEGIN and an END line (RFC 7468). */
 export interface PemBlock {
   readonly label: string;
-  /** From BEGIN to END, as it was written: what a library is given is what was stored. */
+  /** From BEGIN to END, unchanged, so that libraries parse exactly what is stored. */
   readonly text: string;
   readonly body: Buffer;
-  /** By its armour alone: only the owner of the passphrase can look further. */
+  /** Read from the label and headers alone: looking further takes the passphrase. */
   readonly isEncrypted: boolean;
 }
 
 export interface Pem {
   readonly blocks: readonly PemBlock[];
-  /** RFC 7468 permits explanations around blocks; some readers do not. */
+  /** RFC 7468 permits explanatory text around blocks; some parsers do not. */
   readonly hasTextOutside: boolean;
 }
 
@@ -23,7 +23,7 @@ const LABEL_LENGTH_MAX = 64;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const HEADER = /^[A-Za-z-]+: /;
 
-/** Null if a block is not closed or its body is not canonical base64. Searches only forward: linear in the text. */
+/** Returns null if a block is not closed or its body is not canonical base64. It only searches forward, so it is linear in the text. */
 export function readPem(text: string): Pem | null {
   const blocks: PemBlock[] = [];
   let outside = '';
@@ -52,7 +52,7 @@ function readBlock(text: string, begin: number): PemBlock | null {
   const { headers, base64 } = splitHeaders(text.slice(bodyStart, bodyEnd));
   const body = Buffer.from(base64, 'base64');
   if (!BASE64.test(base64) || body.toString('base64') !== base64) return null;
-  // RFC 1421 4.6.1.1: the older forms say in a header what PKCS #8 says in its label.
+  // RFC 1421 4.6.1.1: the older forms mark encryption in a header, PKCS #8 in its label.
   const isEncrypted = label === 'ENCRYPTED PRIVATE KEY' || /^Proc-Type: 4,ENCRYPTED$/m.test(headers);
   return { label, text: text.slice(begin, bodyEnd + closing.length), body, isEncrypted };
 }
@@ -69,7 +69,7 @@ function splitHeaders(inside: string): { headers: string; base64: string } {
 
 const OPENABLE = ['PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY', 'DSA PRIVATE KEY', 'ENCRYPTED PRIVATE KEY'];
 
-/** A private key that node:crypto opens, or would with the passphrase. */
+/** Whether node:crypto can open this private key, or could with the passphrase. */
 export function isPrivateKeyBlock(block: PemBlock): boolean {
   if (!OPENABLE.includes(block.label)) return false;
   if (block.isEncrypted) return true;

@@ -3,15 +3,15 @@ import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import { SECRETS, type SecretRow, type SummaryRow } from './store.ts';
 
-/** The questions of the hot path. */
+/** The prepared queries of the hot path. */
 
-/** A secret as it is read: all of its row that an answer needs. */
+/** The columns of a secret that a read response needs. */
 export type ReadRow = SummaryRow &
   Pick<SecretRow, 'rotation' | 'rotation_id' | 'data_key' | 'sealed_version' | 'sealed'> & {
     row_mac: Uint8Array | null;
   };
 
-/** A vault, and a secret in it: of a vault without the secret, everything about the secret is null. */
+/** A vault and a secret in it. If the vault has no such secret, all columns of the secret are null. */
 export type FoundSecret = Pick<VaultRow, 'vault_id' | 'status' | 'log_reads'> & {
   vault_environment: string;
   vault_mac: Uint8Array | null;
@@ -44,7 +44,7 @@ const FOUND = [
   's.row_mac',
 ] as const;
 
-/** Vault and secret in one question. */
+/** Loads vault and secret in one query. */
 export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; path: string }, FoundSecret>(
   (db, parameter) =>
     db
@@ -62,18 +62,18 @@ export const READ_SECRET = new PreparedQuery<{ tenantId: string; vault: string; 
       .$castTo<FoundSecret>(),
 );
 
-/** Of a vault that is not there, everything is null. */
+/** If there is no such vault, all its columns are null. */
 export type AskedSecret = { place: number; epoch: number } & (FoundSecret | { [K in keyof FoundSecret]: null });
 
 type Asked = { tenants: string[]; vaults: string[]; paths: string[] };
 
-/** A larger value is read by itself: whoever shares a query with it would wait for all its bytes. */
+/** A larger value is loaded by its own query, so that the other requests of a batch do not wait for all its bytes. */
 const SHARED_BYTES_MAX = 64 * 1024;
 
-/** The same for many at once, on PostgreSQL, each with its tenant's epoch; `place` says which of them a row answers, counted from 1. */
+/** Loads many secrets in one query, on PostgreSQL, each with its tenant's epoch. `place` is the position of the requested secret, counted from 1. */
 export const READ_SECRETS = asked(FOUND);
 
-/** The same without values that are large: `sealed` is null instead. */
+/** The same, but `sealed` is null if the value is large. */
 export const READ_SMALL_SECRETS = asked([
   ...FOUND.filter((column) => column !== 's.sealed'),
   sql<Uint8Array | null>`case when length(s.sealed) <= ${sql.lit(SHARED_BYTES_MAX)} then s.sealed end`.as('sealed'),
@@ -103,7 +103,7 @@ function asked(columns: readonly ((typeof FOUND)[number] | AliasedRawBuilder<Uin
   );
 }
 
-/** A secret whole, when many are read. Of one that was moved since, nothing: it is under another vault's key. */
+/** Loads all columns of a secret, for bulk reads. A secret that was moved to another vault is not found: its value is under that vault's key. */
 export const READ_WHOLE = new PreparedQuery<
   { tenantId: string; vaultId: string; secretId: string },
   SecretRow & { row_mac: Uint8Array | null }

@@ -16,19 +16,19 @@ export interface SecretKey {
 }
 
 const CACHE_BYTES_MAX = 16 * 1024 * 1024;
-/** A row without its texts and what is sealed. */
+/** Estimate for a row without its texts and sealed bytes. */
 const ROW_BYTES = 1024;
-/** A larger value is read each time: the memory is better used for many small ones. */
+/** A larger value is loaded each time: the memory is better used for many small ones. */
 const KEPT_BYTES_MAX = 4096;
-/** Questions asked at once, at most. */
+/** Secrets in one batched query, at most. */
 const BATCH_MAX = 200;
 
 /**
- * Finds secrets as fast as the database allows. What it keeps is sealed, as it is in the database; plaintext is not.
+ * Loads secrets as fast as the database allows. It caches only sealed values, as they are in the database, never plaintext.
  *
- * On SQLite nothing but this process changes anything, and it counts its changes: a row read since the last one is still the row. On
- * PostgreSQL requests that arrive together share one question, since there each question costs more than its answer; it is asked with the
- * tenant's epoch, and while one is under way the next gathers.
+ * On SQLite only this process writes, and it counts its writes: a row cached at the current count is still valid. On PostgreSQL concurrent requests
+ * are batched into one query, because a query costs more there than its rows. The query also loads the tenant's epoch, and while it runs the next
+ * batch is collected.
  */
 export class SecretReader {
   readonly #database: Database;
@@ -36,13 +36,13 @@ export class SecretReader {
     bytesMax: CACHE_BYTES_MAX,
     bytesOf: ({ found }, slot) => ROW_BYTES + 2 * slot.length + sizeOfFound(found),
   });
-  /** Vaults as they were last found authentic: one HMAC less for each read of what is in them. */
+  /** Vaults whose MAC was verified, which saves one HMAC for each read of a secret in them. */
   readonly #vaults = new BoundedCache<string, AuthenticVault>({
     bytesMax: CACHE_BYTES_MAX,
     bytesOf: (row, slot) => ROW_BYTES + 2 * (slot.length + row.description.length + row.tags.length),
   });
   readonly #prefetched = new WeakMap<Context, { key: SecretKey; answer: Promise<Answer> }>();
-  /** What will be asked next, by slot: who asks for the same at the same time shares the answer. */
+  /** The next batch, by slot: concurrent requests for the same secret share one result. */
   #waiting = new Map<string, Waiting>();
   #askers = 0;
   #isAsking = false;
@@ -62,19 +62,19 @@ export class SecretReader {
     });
   }
 
-  /** Not where an epoch costs nothing. */
+  /** Prefetching does not pay on SQLite, where reading the epoch costs nothing. */
   get gainsByForesight(): boolean {
     return this.#database.version === null;
   }
 
-  /** Begins to find what this request will ask for, and answers with the tenant's epoch. */
+  /** Starts loading the secret this request will need, and resolves to the tenant's epoch. */
   prefetch(ctx: Context, key: SecretKey): Promise<number | null> {
     const answer = this.#batched(key);
     this.#prefetched.set(ctx, { key, answer });
     return answer.then(({ epoch }) => epoch);
   }
 
-  /** Also that there is none: if only what exists were kept, time would tell which is which. */
+  /** Missing secrets are cached too: otherwise response time would reveal which secrets exist. */
   #keeping(key: SecretKey, version: number): ReturnType<SecretReader['find']> {
     const slot = slotOf(key);
     const kept = this.#kept.get(slot);
@@ -128,14 +128,14 @@ export class SecretReader {
     if (this.#waiting.size > 0) this.#askSoon();
   }
 
-  /** A large value, with the epoch of the moment it is read in, in turn with what other tenants read. */
+  /** Loads a large value with the epoch of the same query. `forTenant` schedules it fairly among the tenants. */
   async #alone(key: SecretKey): Promise<Answer> {
     const parameters = { tenants: [key.tenantId], vaults: [key.vault], paths: [key.path] };
     const [row] = await this.#database.forTenant(key.tenantId).query(store.READ_SECRETS, parameters);
     return this.#answer(key, row);
   }
 
-  /** The epoch is told also where the row is forged: who asks is known by then, and is refused when it comes to the row. */
+  /** The epoch is returned even if the row is forged: authentication needs it, and `find` refuses the row afterwards. */
   async #answer(key: SecretKey, row: store.AskedSecret | undefined): Promise<Answer> {
     const epoch = row?.epoch ?? null;
     if (row === undefined || row.vault_id === null) return { epoch, found: undefined, forged: null };
@@ -148,7 +148,7 @@ export class SecretReader {
     return { epoch, found: row, forged: null };
   }
 
-  /** Vault and secret are as the service wrote them. */
+  /** Verifies the MACs of vault and secret. */
   async #check(key: SecretKey, found: store.FoundSecret): Promise<void> {
     const { read, rowKeys } = this.#database;
     if (!this.#isKnownVault(key, found)) await this.#learnVault(key, found);
@@ -167,7 +167,7 @@ export class SecretReader {
     return isSameVault(known, found);
   }
 
-  /** What was found beside the secret is replaced by what is authentic, should the vault have changed in between. */
+  /** Replaces the vault columns loaded beside the secret by the verified ones, in case the vault changed in between. */
   async #learnVault({ tenantId, vault }: SecretKey, found: store.FoundSecret): Promise<void> {
     const row = await findVault(this.#database.read, tenantId, vault);
     if (row?.vault_id !== found.vault_id) throw unavailable('The vault is being changed: try again.');
@@ -185,19 +185,19 @@ export class SecretReader {
   }
 }
 
-/** Only the value was left out. */
+/** The row exists, and only its value was left out. */
 function isLarge(row: store.AskedSecret | undefined): boolean {
   return row !== undefined && row.secret_id !== null && row.sealed === null;
 }
 
 interface Answer {
-  /** Of the tenant, in the same moment; null if there is no such tenant. */
+  /** The tenant's epoch from the same query; null if there is no such tenant. */
   epoch: number | null;
   found: store.FoundSecret | undefined;
   forged: ForgedRowError | null;
 }
 
-/** Nothing that a row is authenticated by. */
+/** The row MAC does not cover the fingerprint, so it is not loaded. */
 const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
 
 type AuthenticVault = VaultRow & { row_mac: Uint8Array };

@@ -37,7 +37,7 @@ interface Relocation {
   sealer: Sealer;
 }
 
-/** Permission is needed on both ends, and neither end is told of before it. */
+/** Requires permission at both ends before revealing whether either exists. */
 async function relocationOf(
   ctx: Context,
   vaultName: string,
@@ -65,7 +65,7 @@ async function relocationOf(
   return { from, to, toPath, sealer: await sealerFor(ctx.kernel, to) };
 }
 
-/** An envelope opens only where it was sealed for: in a zero-knowledge vault the caller sends one for the new path. */
+/** An envelope opens only at the location it was sealed for, so in a zero-knowledge vault the caller must send one for the new path. */
 function refuseBadReplacement(to: VaultRow, { type }: store.SecretRow, value: string | undefined): void {
   if (to.is_zero_knowledge !== 1) {
     if (value !== undefined)
@@ -90,7 +90,8 @@ function requireCreate(ctx: Context, vault: string, path: string, attributes: Pa
 }
 
 /**
- * The environment it will have there, if it may be put there with that; that it does not fit is told only to who may put something there.
+ * Returns the environment the secret will have at the destination, if the caller may create it there. A caller who may not create anything there does
+ * not learn that the environment conflicts.
  */
 function permittedEnvironment(
   ctx: Context,
@@ -119,7 +120,7 @@ function refuseMoving(
   refuseDisclosure(ctx, describedAs(from.name, row), describedAs(to.name, { ...row, path: toPath, environment }));
 }
 
-/** The environment it has stays, if the other vault takes it; one it only had from its vault can become that of the new one. */
+/** The secret keeps its environment if the destination accepts it. One it inherited from its vault can become that of the destination. */
 function fittedEnvironment(
   from: VaultRow,
   to: VaultRow,
@@ -131,7 +132,7 @@ function fittedEnvironment(
   return environmentIn(canonicalEnvironment(to.environment), asked, promote === true).environment;
 }
 
-/** Two vaults are locked in one order, whichever way secrets go between them: otherwise two moves could wait for each other. */
+/** Two vaults are locked in order of their names, whichever way the secret moves: otherwise two moves could deadlock. */
 async function lockBoth(tx: Tx, { from, to }: Relocation): Promise<void> {
   const vaults = from.vault_id === to.vault_id ? [from] : [from, to].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   for (const vault of vaults) await lockLive(tx, vault);
@@ -152,7 +153,7 @@ export async function move(
     requireVersion(ctx, row, undefined);
     const environment = permittedEnvironment(ctx, relocation, row, body.promote);
     for (const tags of await store.tagsOfVersions(tx, ctx.tenantId, row.secret_id)) {
-      // Its history comes with it, each version under the tags it had.
+      // The history moves too, so the check covers the tags of each version.
       refuseMoving(ctx, relocation, { ...row, tags }, environment);
     }
     const isElsewhere = from.vault_id !== to.vault_id;
@@ -181,19 +182,19 @@ export async function move(
   });
 }
 
-/** What was sealed for the new path becomes the next version; those before stay as they are, sealed for where the secret was. */
+/** The value sealed for the new path becomes the next version. Older versions stay sealed for the old path. */
 async function replaceValue(ctx: Context, tx: Tx, { sealer }: Relocation, row: store.SecretRow, value: string) {
   const next = { operation: 'update' as const, reason: `moved from ${ctx.resource}`, author: authorOf(ctx), value };
   return appendVersion(tx, row, next, ctx.now, sealer);
 }
 
-/** Under the other vault's key: left under the old one's, its values would be destroyed with that vault. */
+/** Seals all versions under the destination vault's key: under the old one they would be lost when that vault is purged. */
 async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row: store.SecretRow) {
   const reseal = async (at: Pick<store.SecretRow, 'sealed' | 'sealed_version' | 'data_key'>) => {
     const { sealed, sealed_version, data_key } = at;
     const version = { ...row, sealed, sealed_version, data_key };
     const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, from.vault_id, version);
-    // A fortress secret's values are each under a key of its own, and only those keys are under the vault's.
+    // Each value of a fortress secret has its own data key, and only that key is wrapped by the vault's.
     if (dataKey !== null) return { sealed, data_key: sealer.wrapDataKey(row.secret_id, dataKey) };
     const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, version);
     return { sealed: sealer.seal(row, sealed_version, value).sealed, data_key };
@@ -202,7 +203,7 @@ async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row
     const versions = await store.versionsFrom(tx, ctx.tenantId, row.secret_id, after, VERSIONS_AT_ONCE);
     for (const version of versions) {
       await store.replaceSealed(tx, version, await reseal(version));
-      // On SQLite nothing else here lets others have a turn, and a history may be long.
+      // On SQLite nothing else in this loop yields to the event loop, and a history may be long.
       await nextTurn();
     }
     const last = versions.at(-1);
@@ -234,7 +235,7 @@ export async function copy(
       secret_no: newSecretNo(),
       environment,
       version: 1,
-      // Two secrets that rotate the same thing outside would undo each other.
+      // Two secrets that rotate the same external credential would undo each other.
       rotation: null,
       rotation_id: null,
       rotated_at: null,

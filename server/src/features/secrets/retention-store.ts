@@ -22,7 +22,7 @@ export function countVersions(db: Reader): Promise<number> {
 
 export type DeletedRow = Pick<SecretRow, 'secret_id' | 'vault_id' | 'path' | 'deleted_no'> & { vault: string };
 
-/** Locked: who restores one at the same time comes first or too late. */
+/** Locked, so that a concurrent restore either comes first or finds nothing. */
 export function lockDeletedBefore(tx: Tx, tenantId: string, before: Cutoff, limit: number): Promise<DeletedRow[]> {
   return tx
     .selectFrom('secrets as s')
@@ -38,7 +38,7 @@ export function lockDeletedBefore(tx: Tx, tenantId: string, before: Cutoff, limi
     .execute();
 }
 
-/** Secrets that have older versions, in the order of their ids; `scannedTo` is how far it came. */
+/** Secrets with older versions, ordered by id. `scannedTo` is where to continue, or null at the end. */
 export async function changedSecrets(
   db: Reader,
   tenantId: string,
@@ -61,9 +61,9 @@ export interface OldVersions {
   secret_id: string;
   vault: string;
   path: string;
-  /** The version that was newest at the time asked about: those before it were replaced earlier. */
+  /** The version that was newest at the cutoff: all before it were replaced earlier. */
   newest_then: number;
-  /** The oldest that is still there. */
+  /** The oldest version still stored. */
   oldest: number;
 }
 
@@ -114,7 +114,7 @@ export async function deleteVersionsBelow(
 
 export type DoomedRow = Pick<SecretRow, 'secret_id' | 'path' | 'deleted_no'>;
 
-/** Some of a vault's secrets, deleted or not. Secrets are locked before their versions go. */
+/** Some of a vault's secrets, deleted or not. They are locked before their versions are deleted. */
 export function lockSomeOfVault(tx: Tx, tenantId: string, vaultId: string, limit: number): Promise<DoomedRow[]> {
   return tx
     .selectFrom('secrets')
@@ -126,7 +126,7 @@ export function lockSomeOfVault(tx: Tx, tenantId: string, vaultId: string, limit
     .execute();
 }
 
-/** With all their versions. */
+/** Deletes the secrets with all their versions. */
 export async function deleteSecrets(
   tx: Tx,
   tenantId: string,

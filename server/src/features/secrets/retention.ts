@@ -11,23 +11,23 @@ import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
 import { secretResource } from './access.ts';
 import * as store from './retention-store.ts';
 
-/** How long deleted secrets and replaced versions are kept. */
+/** How long deleted secrets and replaced versions are retained. */
 const KEPT_DAYS: Record<Plan, number> = { starter: 30, professional: 90, enterprise: 365 };
 const AT_ONCE = 200;
 const SCANNED_AT_ONCE = 1000;
-/** So many secrets, or versions, one run may remove whatever their share. */
+/** One run may remove this many secrets, or versions, whatever share of the total they are. */
 const PURGED_AT_ONCE = 1000;
 
 export function keptMs(plan: Plan): number {
   return KEPT_DAYS[plan] * DAY_MS;
 }
 
-/** What other features do when secrets are destroyed, in the same transaction. */
+/** What other features delete in the same transaction when secrets are destroyed. */
 export interface SecretObservers {
   forget(tx: Tx, tenantId: string, secretIds: readonly string[]): Promise<void>;
 }
 
-/** The one way in which a secret ends for good. The rows are locked. */
+/** The only code that destroys secrets for good. The caller has locked the rows. */
 async function destroy(
   tx: Tx,
   tenantId: string,
@@ -44,7 +44,7 @@ async function destroy(
   await store.deleteSecrets(tx, tenantId, vaultId, rows);
 }
 
-/** Destroys some of a vault's secrets, deleted or not; says how many it found. */
+/** Destroys some of a vault's secrets, deleted or not, and returns how many. */
 export async function purgeSecrets(
   tx: Tx,
   tenantId: string,
@@ -57,7 +57,10 @@ export async function purgeSecrets(
   return rows.length;
 }
 
-/** Destroys what the plan no longer keeps, and records each. In small steps: a kill leaves the rest for the next run. */
+/**
+ * Destroys secrets and versions past the plan's retention, and records each in the audit log. It commits in small steps, so that a killed run loses
+ * little.
+ */
 export function purgeSecretsJob(kernel: Kernel, observers: SecretObservers): RemovingJob {
   return {
     name: 'purge-secrets',
@@ -129,7 +132,7 @@ async function purgeVersions(kernel: Kernel, tenantId: string, before: Cutoff, s
   }
 }
 
-/** In small steps, so that requests are answered in between. */
+/** Reads in small chunks and yields between them, so that requests are served meanwhile. */
 async function* replacedBefore(kernel: Kernel, tenantId: string, before: Cutoff): AsyncGenerator<store.OldVersions> {
   const { read } = kernel.database.forTenant(tenantId, 'bulk');
   for (let after: string | null = ''; after !== null; ) {

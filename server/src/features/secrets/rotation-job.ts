@@ -27,7 +27,7 @@ interface Due {
   vault_id: string;
 }
 
-/** Rotates what is due, once, on any number of nodes: the row is locked and looked at again before it is changed. */
+/** Rotates due secrets, exactly once on any number of nodes: the row is locked and checked again before it is changed. */
 export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): KeepingJob {
   return {
     name: 'rotate-secrets',
@@ -41,7 +41,7 @@ export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): Ke
           if (signal.aborted) return;
           await rotateOrPostpone(kernel, backends, at);
         }
-        // So many are under way at once, and no more.
+        // Bounds how many backend rotations run at once.
         await backends.settled();
         if (due.length < AT_ONCE) return;
       }
@@ -49,7 +49,7 @@ export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): Ke
   };
 }
 
-/** What cannot be rotated now, for whatever reason of its own, is tried again later and holds up no other. */
+/** A secret that cannot be rotated now is tried again later, and does not hold up the others. If the service itself is unavailable, the run ends. */
 async function rotateOrPostpone(kernel: Kernel, backends: BackendRotations, at: Due): Promise<void> {
   const vault = await findVaultById(kernel.database.read, at.tenant_id, at.vault_id);
   if (vault === undefined) return;
@@ -111,7 +111,7 @@ async function postpone(kernel: Kernel, vault: VaultRow, at: Due, error: CofferE
   });
 }
 
-/** Null if it is not due any more: another node was first, or somebody changed, moved or deleted it. */
+/** Returns null if the rotation is no longer due: another node was first, or the secret was changed, moved or deleted. */
 async function lockDue(tx: Tx, at: Due, now: number): Promise<store.SecretRow | null> {
   const row = await store.lockSecretById(tx, at.tenant_id, at.secret_id);
   if (row?.next_rotation_at == null || row.next_rotation_at > now) return null;

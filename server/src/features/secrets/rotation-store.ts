@@ -2,7 +2,7 @@ import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.t
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { RotationRow } from './store.ts';
 
-/** Who asked, and why, become part of the version that the rotation makes. */
+/** Author and reason are covered because they are copied into the version that the rotation creates. */
 export const ROTATIONS = new AuthenticatedTable<'rotations', RotationRow>('rotations', {
   key: ['rotation_id'],
   covered: [
@@ -56,7 +56,7 @@ export async function lastRotationOf(db: Reader, tenantId: string, secretId: str
   return ROTATIONS.checked(db, await query.executeTakeFirst());
 }
 
-/** Begun and not ended, by a node that has not been heard of since. */
+/** Rotations in progress whose lease has expired. */
 export async function abandonedRotations(db: Reader, now: number, limit: number): Promise<RotationRow[]> {
   const rows = await db
     .selectFrom('rotations')
@@ -69,7 +69,7 @@ export async function abandonedRotations(db: Reader, now: number, limit: number)
   return ROTATIONS.authenticOf(db, rows);
 }
 
-/** Whoever gets the lease goes on with it; nobody else does meanwhile. */
+/** Returns true for the one node that gets the lease and continues the rotation. */
 export async function takeLease(tx: Tx, row: RotationRow, now: number, until: number): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('rotations')
@@ -82,7 +82,7 @@ export async function takeLease(tx: Tx, row: RotationRow, now: number, until: nu
   return numUpdatedRows === 1n;
 }
 
-/** Secrets of every tenant whose time has come, in vaults that are not deleted. */
+/** Due secrets of every tenant, in vaults that are not deleted. */
 export function dueSecrets(
   db: Reader,
   now: number,

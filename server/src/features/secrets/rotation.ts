@@ -17,7 +17,7 @@ import type * as store from './store.ts';
 import { refuseBadValue, refuseInZeroKnowledge } from './values.ts';
 import { appendVersion } from './versions.ts';
 
-/** A value made by the service, for a secret of this type in this vault. */
+/** Generates a value for a secret of this type in this vault. */
 export function newValue(
   vault: VaultRow,
   type: string,
@@ -33,7 +33,7 @@ export function newValue(
   throw new CofferError('ROTATION_NOT_CONFIGURED', `Nothing says how to make a value of type ${type}: ${otherwise}.`);
 }
 
-/** A schedule that could not be kept is refused when it is made: when it is due, nobody is there to read why. */
+/** A schedule that cannot work is refused when it is configured: when it is due, nobody reads the error. */
 export function refuseBadRotation(vault: VaultRow, type: string, rotation: Rotation, pointer: string): void {
   refuseInZeroKnowledge(vault, 'Rotation by the service');
   if (rotation.backend !== undefined) {
@@ -102,8 +102,8 @@ function answerOf(rotation_id: string, status: 'completed' | 'in_progress', row:
 }
 
 /**
- * How the latest rotation through a backend went, as of the row: one that ended since the row was read is still in progress to it, or
- * the answer would say completed and hold the old value.
+ * The status of the latest backend rotation, consistent with the row: one that ended after the row was read is reported as in progress. Otherwise the
+ * response would say completed and hold the old value.
  */
 export async function lastRotation(ctx: Context, row: ReadRow): Promise<Secret['rotation_status']> {
   const last = await lastRotationOf(ctx.database.read, ctx.tenantId, row.secret_id);

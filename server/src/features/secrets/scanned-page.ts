@@ -3,30 +3,30 @@ import type { Context } from '../../kernel/context.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/sealed-cursor.ts';
 
-/** Rows looked at for one page, at most: what lies among rows the caller may not see is found on a later page. */
+/** Rows scanned for one page, at most. Visible rows behind many hidden ones appear on a later page. */
 const SCAN_MAX = 5000;
 const CHUNK_MIN = 20;
 const CHUNK_MAX = 500;
 
-/** Rows in an order of their own, each at a place by which the next ones are found. */
+/** Rows in a fixed order, each with a position after which the next ones are loaded. */
 export interface Scanned<Row> {
   list: SearchedList;
-  /** Those after a place, in order; all of them if there are fewer than `limit`. */
+  /** The rows after a position, in order. Fewer than `limit` means the end. */
   rowsAfter(place: string | null, limit: number): Promise<Row[]>;
   placeOf(row: Row): string;
 }
 
 export interface ScanRequest<Row> {
   cursor: string | undefined;
-  /** Where the cursor came from, if not in the query. */
+  /** JSON pointer of the cursor, if it is not in the query string. */
   cursorAt?: string;
   limit: number;
   isShown(row: Row): boolean;
 }
 
 /**
- * A page of what may be seen. The cost is bounded by rows looked at, not by the size of the vault; when the bound is met first, the page
- * is short and its cursor says, sealed, how far the search came.
+ * Returns a page of the rows the caller may see. The cost is bounded by the rows scanned, not by the size of the vault. If the bound is reached
+ * first, the page is short and its cursor holds the scan position, encrypted.
  */
 export async function scannedPage<Row>(
   ctx: Context,
@@ -53,7 +53,7 @@ export async function scannedPage<Row>(
   }
 }
 
-/** Whether there is a row that may be seen, however many that may not be lie before it. */
+/** Whether there is a row the caller may see, however many hidden ones precede it. */
 export async function isAnyShown<Row>(
   ctx: Context,
   { rowsAfter, placeOf }: Scanned<Row>,
@@ -69,7 +69,7 @@ export async function isAnyShown<Row>(
   }
 }
 
-/** On SQLite nothing else here lets others have a turn. */
+/** On SQLite nothing else in these loops yields to the event loop. */
 async function otherTurns(ctx: Context): Promise<void> {
   await nextTurn(ctx.tenantId);
   await recheck(ctx);

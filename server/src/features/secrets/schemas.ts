@@ -8,13 +8,13 @@ import { Tags, vaultName } from '../vaults/index.ts';
 export const VALUE_BYTES_MAX = 1024 * 1024;
 /** In JSON a byte may take six characters (`\u0001`). */
 export const VALUE_BODY_BYTES_MAX = 6 * VALUE_BYTES_MAX + BODY_BYTES_DEFAULT;
-/** Beside description, owner and tags. */
+/** Without description, owner and tags. */
 export const METADATA_KEYS_MAX = 64;
 export const METADATA_BYTES_MAX = 4096;
 export const PROTECTIONS = ['standard', 'fortress'] as const;
 export const OPERATIONS = ['create', 'update', 'rotate', 'rollback', 'promote', 'copy'] as const;
 
-/** The form is checked by the rules of paths, with their reasons; this only bounds it. */
+/** The path parser validates the form and explains errors; the schema only bounds the length. */
 export const pathText = Type.String({ minLength: 1, maxLength: 1024, description: 'segment/segment/…' });
 export const typeText = Type.String({
   pattern: '^[a-z][a-z0-9_]{0,63}$',
@@ -43,7 +43,6 @@ export const MetadataInput = named(
 );
 export type MetadataInput = Static<typeof MetadataInput>;
 
-/** Of a change: what is left out stays as it is. */
 export const MetadataChange = named(
   'SecretMetadataChange',
   'Keys given replace, null removes, others stay.',
@@ -81,7 +80,6 @@ const GeneratorCharset = named(
   oneOf(['alphanumeric', 'ascii', 'hex', 'base64url', 'digits']),
 );
 
-/** How a new value is made. What is left out is as the secret's type has it. */
 export const Generator = named(
   'Generator',
   'How a new value is made. What is left out is as the secret’s type has it.',
@@ -186,7 +184,7 @@ export const SecretWithValue = named(
   object({ ...Secret.properties, value: Type.String({ description: 'The value.' }) }),
 );
 
-/** What a 32-bit column holds. */
+/** The largest value of a 32-bit integer column. */
 export const VERSION_MAX = 2 ** 31 - 1;
 export const versionNumber = Type.Integer({ minimum: 1, maximum: VERSION_MAX });
 export const vaultParam = object({ vault: vaultName });

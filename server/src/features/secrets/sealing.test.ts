@@ -9,7 +9,7 @@ const keys = new Map<string, KeyObject>();
 for (const name of ['tenant_a vault_1', 'tenant_a vault_2', 'tenant_b vault_1']) {
   keys.set(name, createSecretKey(randomBytes(32)));
 }
-/** Keys by tenant and vault, as the keyring has them; what it does with them is real. */
+/** Fake keyring with keys by tenant and vault; sealing and unsealing are real. */
 const kernel = {
   keyring: {
     unsealNow(purpose: string, at: Place, sealed: Uint8Array) {

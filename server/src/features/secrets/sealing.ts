@@ -11,19 +11,19 @@ export const FINGERPRINT_PURPOSE = 'fingerprints';
 
 const VERSIONS = 'secret_versions';
 
-/** The row a value is bound to. It does not change when a secret moves, so its history moves with it. */
+/** The row a value is bound to. It is unchanged when a secret moves, so its history can move with it. */
 function place(secretId: string, version: number) {
   return { table: VERSIONS, row: secretId, version };
 }
 
-/** A key put beside another version's value does not open it: it is the value that is bound to its version. */
+/** A data key stored beside another version's value does not open it, because the value itself is bound to its version. */
 function dataKeyPlace(secretId: string) {
   return { table: 'secrets', row: `${secretId} data key` };
 }
 
-/** What is needed to open a value. */
+/** The columns needed to open a value. */
 export type Sealed = Pick<SecretRow, 'secret_id' | 'sealed_version' | 'sealed' | 'data_key'>;
-/** A value as it is stored, with what finds equal ones. */
+/** A value as it is stored, with its fingerprint. */
 export type SealedValue = Pick<
   SecretRow,
   'sealed' | 'sealed_version' | 'data_key' | 'fingerprint' | 'fingerprint_version'
@@ -31,27 +31,27 @@ export type SealedValue = Pick<
 type Identity = Pick<SecretRow, 'secret_id' | 'protection'>;
 
 export interface Sealer {
-  /** A fortress secret's value is sealed under a key made for this version alone, which is stored wrapped by the vault's. */
+  /** A fortress value is sealed under a data key made for this version alone, which is stored wrapped by the vault's key. */
   seal(secret: Identity, version: number, value: string): SealedValue;
-  /** Both null where none is stored: nothing of a fortress secret or of a zero-knowledge vault is compared. */
+  /** Both columns are null for fortress secrets and zero-knowledge vaults, whose values are never compared. */
   fingerprint(secret: Identity, value: string): Pick<SecretRow, 'fingerprint' | 'fingerprint_version'>;
   wrapDataKey(secretId: string, dataKey: Uint8Array): Uint8Array;
 }
 
-/** Equal values must stay equal, so this key does not rotate by itself. */
+/** Fingerprints of equal values must stay equal, so this key is never rotated automatically. */
 export function fingerprintKey(kernel: Kernel, tenantId: string): Promise<MacKey> {
   return kernel.keyring.macKey(tenantId, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
 }
 
 const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
 
-/** An empty value has none: that two secrets hold nothing is no secret shared by two vaults. */
+/** Two empty values are not a shared secret, so an empty value has no fingerprint. */
 export function fingerprintOf({ mac, version }: MacKey, value: string) {
   if (value === '') return NO_FINGERPRINT;
   return { fingerprint: mac(Buffer.from(value, 'utf8')), fingerprint_version: version };
 }
 
-/** Made before the transaction in which it seals: a key may have to be made or rotated first. */
+/** Call it before the transaction that seals, because a key may have to be created or rotated first. */
 export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer> {
   const maxAgeMs = vault.rotation_days * DAY_MS;
   const key = await kernel.keyring.sealingKey(vault.tenant_id, vaultKeyPurpose(vault.vault_id), maxAgeMs);
@@ -95,7 +95,7 @@ export async function openValue(kernel: Kernel, tenantId: string, vaultId: strin
   return (await kernel.keyring.unseal(vaultKeyPurpose(vaultId), at, secret.sealed)).toString('utf8');
 }
 
-/** An ordinary secret's value at once, or null if its key is not at hand or it is no ordinary one. */
+/** Opens an ordinary secret's value synchronously. Returns null if the key is not cached or the secret is a fortress secret. */
 export function openNow(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): string | null {
   if (secret.data_key !== null) return null;
   const at = { tenantId, ...place(secret.secret_id, secret.sealed_version) };

@@ -10,7 +10,7 @@ import { findSecret } from './write-store.ts';
 const RESOURCE = /^vault\/([A-Za-z0-9][A-Za-z0-9._-]{0,62})(?:\/(.+))?$/;
 const NOTHING_KNOWN: ResourceAttributes = {};
 
-/** What a vault or secret is decided on with, by its resource; as much of it as the caller may see. */
+/** The attributes of a vault or secret that policies decide on, by its resource name, as far as the caller may see them. */
 export async function visibleAttributes(ctx: Context, resource: string): Promise<ResourceAttributes> {
   const [, name, path] = RESOURCE.exec(resource) ?? [];
   if (name === undefined || (path !== undefined && !parseSecretPath(path).ok)) return NOTHING_KNOWN;
@@ -21,7 +21,7 @@ export async function visibleAttributes(ctx: Context, resource: string): Promise
   const seesVault = ctx.may('vaults:read', `vault/${name}`, ofVault);
   if (path === undefined) return seesVault ? ofVault : NOTHING_KNOWN;
   const secret = await findSecret(read, ctx.tenantId, vault.vault_id, path);
-  // As a request for what is not there would be.
+  // A request for a missing secret is decided on with the vault's environment.
   if (secret === undefined) return seesVault ? { environment: vault.environment } : NOTHING_KNOWN;
   const attributes = attributesOf(secret);
   const seesSecret = ['secrets:read', 'secrets:read_metadata'].some((action) => ctx.may(action, resource, attributes));
@@ -30,7 +30,7 @@ export async function visibleAttributes(ctx: Context, resource: string): Promise
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 
-/** Where a secret is, or was when it was deleted. */
+/** The location of a secret, or its location when it was deleted. */
 export interface SecretById extends ResourceAttributes {
   secretId: string;
   vault: string;
@@ -38,7 +38,7 @@ export interface SecretById extends ResourceAttributes {
   isDeleted: boolean;
 }
 
-/** A secret by either of its ids, wherever it is in the tenant. Whether the caller may know of it is not asked. */
+/** Finds a secret by either of its ids, anywhere in the tenant. It does not check the caller's permission. */
 export async function secretById(db: Reader, tenantId: string, text: string): Promise<SecretById | undefined> {
   const row = NUMBER_FORM.test(text)
     ? await findSecretByNo(db, tenantId, Number(text))

@@ -166,7 +166,7 @@ describe('ssh_key', () => {
       refuses('ssh_key', armoured(body.subarray(0, length)), `cut to ${length}`);
     }
     refuses('ssh_key', armoured(Buffer.concat([body, Buffer.from([0])])), 'a byte behind it');
-    // The seed may be any 32 bytes and the comment any text, also one byte longer or shorter: all else is fixed.
+    // Only the seed (any 32 bytes) and the comment (any text, also one byte longer or shorter) may change; all else is fixed.
     const comment = body.lastIndexOf('test');
     const seed = comment - 4 - 64;
     for (let at = 0; at < body.length; at++) {

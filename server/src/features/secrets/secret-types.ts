@@ -3,7 +3,7 @@ import { LINE, readDatabaseValue } from './database-value.ts';
 import { isOpenSshKey, OPENSSH_LABEL } from './openssh-key.ts';
 import { isPrivateKeyBlock, type PemBlock, readPem } from './pem.ts';
 
-/** Types whose values have rules. Any other name of the same form is a type too, and takes any value, an empty one included. */
+/** Types whose values have rules. Any other name of the same form is a type too, and accepts any value, including an empty one. */
 export const KNOWN_TYPES = [
   'api_key',
   'password',
@@ -30,10 +30,10 @@ const RULES: Readonly<Record<KnownType, (value: string) => string | null>> = {
   generic: () => null,
 };
 
-/** Why a value does not fit its type, as words that follow a JSON pointer; null if it fits. Never repeats the value. */
+/** Returns why a value does not fit its type, as text that follows a JSON pointer, or null. It never repeats the value. */
 export function valueProblem(type: string, value: string): string | null {
   if (Buffer.byteLength(value) > VALUE_BYTES_MAX) return 'must be at most 1,048,576 bytes of UTF-8';
-  // Half a surrogate pair has no UTF-8 form: sealed and opened again, it would be another character.
+  // Half a surrogate pair has no UTF-8 form: it would be another character after it is sealed and opened.
   if (!value.isWellFormed()) return 'must be well-formed Unicode, without half of a surrogate pair';
   return isKnown(type) ? RULES[type](value) : null;
 }
@@ -67,7 +67,7 @@ function sshKeyProblem(value: string): string | null {
   const [key, ...more] = withoutParameters(pem?.blocks ?? []);
   if (pem === null || key === undefined || more.length > 0) return SSH_KEY_PROBLEM;
   if (key.label !== OPENSSH_LABEL) return isPrivateKeyBlock(key) ? null : SSH_KEY_PROBLEM;
-  // ssh reads its own form only from the first line on.
+  // ssh accepts its own format only if it starts on the first line.
   return isOpenSshKey(key.body) && !pem.hasTextOutside ? null : SSH_KEY_PROBLEM;
 }
 
@@ -88,14 +88,14 @@ function certificateProblem(value: string): string | null {
 function isWholeCertificate(block: PemBlock): boolean {
   if (block.label !== 'CERTIFICATE') return false;
   try {
-    // OpenSSL stops where the certificate ends; whatever came behind it would be stored unseen.
+    // OpenSSL stops at the end of the certificate; bytes behind it would be stored without being checked.
     return new X509Certificate(block.text).raw.equals(block.body);
   } catch {
     return false;
   }
 }
 
-/** `openssl ecparam -genkey` writes the name of the curve in a block of its own before the key. */
+/** `openssl ecparam -genkey` writes the name of the curve in a separate block before the key. */
 function withoutParameters(blocks: readonly PemBlock[]): PemBlock[] {
   return blocks.filter((block) => block.label !== 'EC PARAMETERS');
 }

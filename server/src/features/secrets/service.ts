@@ -43,7 +43,7 @@ import { appendVersion, insertFirst, tagPlace } from './versions.ts';
 import { mergedMetadata, secretOf, storedMetadata, summaryOf, wordsWithValue } from './wire.ts';
 
 const TYPE_DEFAULT = 'generic';
-/** Integer ids are drawn by lot: no counter that writers would queue for, and nothing to count up. */
+/** Integer ids are random: writers do not contend for a counter, and ids cannot be enumerated. */
 const SECRET_NO_MAX = 2 ** 48 - 1;
 
 export function newSecretNo(): number {
@@ -106,7 +106,7 @@ export async function create(
   });
 }
 
-/** Also for what is copied, moved or imported into a vault. The vault is locked. */
+/** Also used for secrets copied or imported into a vault. The caller has locked the vault. */
 export async function addSecret(
   tx: Tx,
   row: store.SecretRow,
@@ -125,7 +125,7 @@ export function alreadyExists(): CofferError {
   return new CofferError('SECRET_ALREADY_EXISTS', 'There is a secret at this path: change it with PUT.');
 }
 
-/** The vault as it is now; one that was deleted, or purged and made anew, since it was looked up is not the one that was decided on. */
+/** Locks the vault and refuses one that was deleted, or purged and recreated under the same name, since the caller was authorized on it. */
 export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
   const now = await lockVault(tx, vault.tenant_id, vault.name);
   if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
@@ -134,8 +134,8 @@ export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
 const VAULT_NAME = new RegExp(NAME_PATTERN);
 
 /**
- * Who could not be allowed has no question asked: see `Context.refuseIfNeverAllowed`. Nor has what is malformed, and will be refused: one NUL would
- * make PostgreSQL refuse the question for all who share it.
+ * Sends no query for a caller who could never be allowed (see `Context.refuseIfNeverAllowed`), nor for a malformed vault name or path, which is
+ * refused later: a single NUL would make PostgreSQL reject the query of the whole batch.
  */
 export function prefetchRead(ctx: Context, reader: SecretReader, known: Principal): Promise<number | null> | null {
   if (!reader.gainsByForesight) return null;
@@ -160,7 +160,7 @@ export async function read(
   return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
 }
 
-/** For other forms of the answer: recorded, whatever the vault asks for. */
+/** For other response formats. Every read is recorded in the audit log, even if the vault does not log reads. */
 export async function readRecorded(
   ctx: Context,
   reader: SecretReader,
@@ -174,14 +174,14 @@ export async function readRecorded(
 
 async function opened(ctx: Context, vault: string, row: ReadRow & { vault_id: string }, version: number | undefined) {
   requireProof(ctx, row);
-  // Without one it was the newest at that time, and the commonest request is spared the words.
+  // Without `version` the entry stands for the newest one at that time, and the most common request skips building details.
   if (version !== undefined) ctx.describe({ secret: row.secret_id, version });
   const shown = version === undefined || version === row.version ? row : await atVersion(ctx, vault, row, version);
   const now = openNow(ctx.kernel, ctx.tenantId, row.vault_id, shown);
   return { shown, value: now ?? (await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown)) };
 }
 
-/** Decided on as it was then, besides as it is now: a tag that was taken away since still closes what was written under it. */
+/** Authorizes on the tags of that version, besides the current ones: a tag removed since still protects what was written under it. */
 async function atVersion(
   ctx: Context,
   vault: string,
@@ -254,7 +254,7 @@ function rotationColumns(rotation: Rotation | null, row: store.SecretRow, now: n
   };
 }
 
-/** Soft: it stays for as long as the plan keeps old versions, and its path is free at once. */
+/** A soft delete: the secret can be restored for as long as the plan retains old versions, and its path is free at once. */
 export async function remove(ctx: Context, vaultName: string, path: string) {
   const { vault } = await secretForChange(ctx, vaultName, path);
   return ctx.change(async (tx) => {
@@ -300,7 +300,7 @@ export async function restore(
   });
 }
 
-/** The older value is sealed already, for the version it came with: it is taken as it is, together with what described it. */
+/** The older value stays sealed for its own version. It is copied as it is, together with its metadata and tags. */
 export async function rollback(
   ctx: Context,
   vaultName: string,

@@ -18,7 +18,7 @@ declare module '../../kernel/storage/tables.ts' {
 export interface SecretRow {
   tenant_id: string;
   vault_id: string;
-  /** 0 for what exists; its own number for what is deleted, so that the path is free again. */
+  /** 0 while the secret exists; its own `secret_no` once it is deleted, so that the path is free again. */
   deleted_no: number;
   path: string;
   secret_id: string;
@@ -27,26 +27,26 @@ export interface SecretRow {
   environment: string;
   protection: 'standard' | 'fortress';
   version: number;
-  /** JSON object of texts, without the tags. */
+  /** JSON object of strings, without the tags. */
   metadata: string;
-  /** JSON list. */
+  /** JSON array. */
   tags: string;
   /** JSON, or null. */
   rotation: string | null;
-  /** The rotation under way, or the last one that went through a backend. */
+  /** The backend rotation in progress, or null. */
   rotation_id: string | null;
   rotated_at: number | null;
   next_rotation_at: number | null;
   created_at: number;
   updated_at: number;
   deleted_at: number | null;
-  /** Keyed digest of the value: finds equal values without telling what they are. */
+  /** Keyed digest of the value: finds equal values without revealing them. */
   fingerprint: Uint8Array | null;
-  /** Of the key that made the digest, since digests under two keys say nothing of each other; 0 where releases before 0.5.0 made it. */
+  /** Version of the key that made the fingerprint, since fingerprints under two keys cannot be compared; 0 if a release before 0.5.0 made it. */
   fingerprint_version: number | null;
-  /** The key of a fortress secret's newest value, wrapped by the vault's. */
+  /** The data key of a fortress secret's newest value, wrapped by the vault's key. */
   data_key: Uint8Array | null;
-  /** The version the value was sealed for: a change of metadata leaves the value as it was. */
+  /** The version the value was sealed for: a change of metadata creates a version but does not reseal the value. */
   sealed_version: number;
   sealed: Uint8Array;
 }
@@ -72,13 +72,13 @@ export interface SecretVersionRow {
   metadata: string;
   tags: string;
   created_at: number;
-  /** Of a fortress secret: each value has its own. */
+  /** Only of a fortress secret: each version has its own data key. */
   data_key: Uint8Array | null;
   sealed_version: number;
   sealed: Uint8Array;
 }
 
-/** A rotation through a backend: what was tried, until it is known how it ended. */
+/** A rotation through a backend. The candidate value is stored until the outcome is known. */
 export interface RotationRow {
   tenant_id: string;
   rotation_id: string;
@@ -89,9 +89,9 @@ export interface RotationRow {
   author_kind: string;
   author_id: string;
   author_name: string;
-  /** The value being brought in, sealed; gone once it is known whether it counts. */
+  /** The new value, sealed; null once the outcome is known. */
   sealed_next: Uint8Array | null;
-  /** The key it is sealed under, of a fortress secret. */
+  /** Of a fortress secret: the data key of the new value, wrapped. */
   data_key_next: Uint8Array | null;
   failure: string;
   started_at: number;
@@ -99,7 +99,7 @@ export interface RotationRow {
   finished_at: number | null;
 }
 
-/** What a list shows: everything but the value and its keys. */
+/** The columns that lists load: everything but the value and its keys. */
 export const SUMMARY = [
   'secret_id',
   'secret_no',
@@ -117,10 +117,9 @@ export const SUMMARY = [
 ] as const;
 export type SummaryRow = Pick<SecretRow, (typeof SUMMARY)[number]>;
 
-/** A secret in a list, with the size of its value: so much memory it takes to open it. */
+/** A secret in a list, with the size of its sealed value, which is about the memory needed to open it. */
 export type ListedRow = SummaryRow & { sealed_bytes: number };
 
-/** A version without its value. */
 export const VERSION_SUMMARY = [
   'tenant_id',
   'secret_id',
@@ -139,7 +138,7 @@ export const VERSION_SUMMARY = [
 ] as const satisfies readonly (keyof SecretVersionRow)[];
 export type VersionSummaryRow = Pick<SecretVersionRow, (typeof VERSION_SUMMARY)[number]>;
 
-/** The value is bound to the secret and its version by its seal; the MAC binds the rest to it: where the secret is, and which version is which. */
+/** The seal binds a value to its secret and version. The MAC binds the rest of the row: the secret's location, and which version is current. */
 export const SECRETS = new AuthenticatedTable<'secrets', SecretRow>('secrets', {
   key: ['secret_id'],
   covered: [
@@ -197,7 +196,7 @@ export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
   await SECRETS.insert(tx, row);
 }
 
-/** Also a deleted one. */
+/** Also finds a deleted secret. */
 export async function findSecretById(db: Reader, tenantId: string, secretId: string): Promise<SecretRow | undefined> {
   const query = db.selectFrom('secrets').selectAll().where('tenant_id', '=', tenantId);
   return SECRETS.checked(db, await query.where('secret_id', '=', secretId).executeTakeFirst());
@@ -221,7 +220,7 @@ export async function updateSecret(
   await SECRETS.updateWhere(tx, (eb) => eb.and({ tenant_id, secret_id }), change);
 }
 
-/** The tags of what exists, for finding secrets by them; deleted secrets have none. */
+/** Updates the tag index of existing secrets; deleted secrets have no rows in it. */
 export async function replaceTags(
   tx: Tx,
   at: Omit<SecretTagRow, 'tag'>,
@@ -249,13 +248,13 @@ export async function replaceTags(
 
 export interface ListFilter {
   type?: string | undefined;
-  /** Only those whose latest rotation through a backend failed. */
+  /** Only secrets whose latest backend rotation failed. */
   isRotationFailed?: boolean | undefined;
   tags?: readonly string[] | undefined;
   environments?: readonly string[] | undefined;
 }
 
-/** Summaries in a range of paths, in order. With tags, found by the first of them. */
+/** Summaries in a range of paths, ordered by path. With tags, the first one selects the index range. */
 export function summariesIn(
   db: Reader,
   tenantId: string,
@@ -299,7 +298,7 @@ export function summariesIn(
   return query.orderBy('t.path').limit(limit).execute() as Promise<ListedRow[]>;
 }
 
-/** Ids of rotations are in the order of time. */
+/** Rotation ids sort by time. */
 function lastRotationFailed(secrets: 'secrets' | 's') {
   const [tenantId, secretId] = [sql.ref(`${secrets}.tenant_id`), sql.ref(`${secrets}.secret_id`)];
   return sql<SqlBool>`(select r.status from rotations r where r.tenant_id = ${tenantId} and r.secret_id = ${secretId}
@@ -321,7 +320,7 @@ function hasTag(tag: string) {
     );
 }
 
-/** Of a secret that is still in this vault: once it is moved, its values are under another key. */
+/** Finds nothing if the secret was moved to another vault meanwhile, because its values are then under another key. */
 export async function findVersion(
   db: Reader,
   tenantId: string,
@@ -369,7 +368,7 @@ function versionsBelow(
     .orderBy('version', 'desc');
 }
 
-/** Each set of tags that a version of the secret has. */
+/** The distinct tag sets of all versions of the secret. */
 export async function tagsOfVersions(db: Reader, tenantId: string, secretId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('secret_versions')
@@ -381,7 +380,7 @@ export async function tagsOfVersions(db: Reader, tenantId: string, secretId: str
   return rows.map(({ tags }) => tags);
 }
 
-/** Every version with its value, oldest first: for moving them under another vault's key. */
+/** Versions with their values, oldest first, for resealing them under another vault's key. */
 export async function versionsFrom(
   db: Reader,
   tenantId: string,
@@ -401,7 +400,7 @@ export async function versionsFrom(
   return VERSIONS.checkedAll(db, rows);
 }
 
-/** Of a version that was read in this transaction. */
+/** The row must have been read in this transaction. */
 export async function replaceSealed(
   tx: Tx,
   row: SecretVersionRow,

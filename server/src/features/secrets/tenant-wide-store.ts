@@ -1,11 +1,11 @@
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { SecretRow } from './store.ts';
 
-/** Which secret it is, where, and what a policy decides on: thousands of them are compared at a time. */
+/** The secret's id, location and the attributes policies decide on. Thousands of these rows are compared at a time, so they hold no more. */
 const LOCATED = ['secret_id', 'vault_id', 'path', 'environment', 'tags'] as const;
 export type LocatedRow = Pick<SecretRow, (typeof LOCATED)[number]>;
 
-/** Secrets of the whole tenant in the order of their paths. */
+/** Secrets of the whole tenant, ordered by path. */
 export function secretsByPath(db: Reader, tenantId: string, after: string, limit: number): Promise<LocatedRow[]> {
   return everywhere(db, tenantId).where('path', '>', after).orderBy('path').limit(limit).execute();
 }
@@ -14,7 +14,7 @@ export function everywhere(db: Reader, tenantId: string) {
   return db.selectFrom('secrets').select(LOCATED).where('tenant_id', '=', tenantId).where('deleted_no', '=', 0);
 }
 
-/** Names of the vaults that hold a fortress secret. Those that are deleted count too: they can be restored. */
+/** Names of the vaults that hold a fortress secret. Deleted secrets and vaults count too, because they can be restored. */
 export async function fortressVaults(db: Reader, tenantId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('vaults')

@@ -4,7 +4,7 @@ import type { VaultRow } from '../vaults/index.ts';
 import { VALUE_BYTES_MAX } from './contract.ts';
 import { valueProblem } from './secret-types.ts';
 
-/** Refuses a value that does not fit its type, or that a zero-knowledge vault must not be given. */
+/** Refuses a value that does not fit its type or, in a zero-knowledge vault, is not an envelope. */
 export function refuseBadValue(
   vault: Pick<VaultRow, 'is_zero_knowledge'>,
   type: string,

@@ -3,7 +3,6 @@ import type { SealedValue, Sealer } from './sealing.ts';
 import * as store from './store.ts';
 import { insertVersion, replaceSecret } from './write-store.ts';
 
-/** Who a version is by. */
 export interface Author {
   kind: string;
   id: string;
@@ -15,16 +14,19 @@ export interface NewVersion {
   reason: string;
   author: Author;
   restoredFrom?: number;
-  /** A new value; without one, or with one that is sealed already, the value is not touched. */
+  /** A new value. If neither this nor `sealed` is given, the value is unchanged. */
   value?: string;
   sealed?: SealedValue;
   metadata?: string;
   tags?: string[];
-  /** What else of the secret's row changes with it. */
+  /** Other columns of the secret's row that change with the version. */
   more?: Partial<Pick<store.SecretRow, 'rotation' | 'rotation_id' | 'rotated_at' | 'next_rotation_at'>>;
 }
 
-/** Every change of a secret goes through here: the next version is written, and the secret's row becomes it. The row is locked. */
+/**
+ * Every change of a secret's content goes through here: it inserts the next version and copies it into the secret's row. The caller has locked the
+ * row.
+ */
 export async function appendVersion(
   tx: Tx,
   row: store.SecretRow,
@@ -51,7 +53,7 @@ export async function appendVersion(
   return changed;
 }
 
-/** A secret's first version. */
+/** Inserts a secret with its first version. */
 export async function insertFirst(
   tx: Tx,
   row: store.SecretRow,

@@ -30,7 +30,7 @@ export function summaryOf(row: SummaryRow): SecretSummary {
   };
 }
 
-/** As a read shows it. A row that is kept in memory and read again and again is put into words once, all but its value. */
+/** The JSON of a read response. For a cached row that is read repeatedly, everything but the value is serialized once. */
 export function wordsWithValue(vault: string, row: SummaryRow & Pick<SecretRow, 'rotation'>, value: string): string {
   let before = BEFORE_VALUE.get(row);
   if (before === undefined) {
@@ -55,13 +55,13 @@ export function metadataOf(row: Pick<SecretRow, 'metadata' | 'tags'>): Metadata 
   return { ...texts, tags: row.tags === '[]' ? [] : (JSON.parse(row.tags) as string[]) };
 }
 
-/** What is there with what is changed: keys given replace, null removes, others stay. */
+/** Keys given replace, null removes, others stay. */
 export function mergedMetadata(row: Pick<SecretRow, 'metadata' | 'tags'>, change: MetadataChange) {
   const merged = Object.entries({ ...metadataOf(row), ...change }).filter(([, value]) => value !== null);
   return storedMetadata(Object.fromEntries(merged) as MetadataInput);
 }
 
-/** What people send, as it is stored: tags apart, since secrets are found by them. */
+/** Splits the metadata of a request for storage: tags are stored separately, since secrets are searched by them. */
 export function storedMetadata(input: MetadataInput | undefined): { metadata: string; tags: string[] } {
   const { tags = [], ...texts } = input ?? {};
   const { description: _, owner: __, ...further } = texts;

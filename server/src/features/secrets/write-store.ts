@@ -5,10 +5,10 @@ import { type Parameter, PreparedQuery } from '../../kernel/storage/prepared-que
 import type { Tables } from '../../kernel/storage/tables.ts';
 import { SECRETS, type SecretRow, type SecretVersionRow, VERSION_SUMMARY, VERSIONS } from './store.ts';
 
-/** The statements of a change, built once. */
+/** Statements of a change, prepared once. */
 
 const KEY = ['tenant_id', 'secret_id', 'vault_id', 'deleted_no', 'path'] as const;
-/** What may change with a version. */
+/** The columns that may change with a version. */
 const CONTENT = [
   'secret_no',
   'type',
@@ -93,7 +93,7 @@ export async function lockSecret(
   return SECRETS.checked(tx, (await LOCK_SECRET.run(tx, { tenantId, vaultId, path }))[0]);
 }
 
-/** Everything of the row that can change with a version. */
+/** Writes every column that can change with a version. */
 export async function replaceSecret(tx: Tx, before: SecretRow, row: SecretRow): Promise<void> {
   await REPLACE_SECRET.run(tx, await SECRETS.signed(tx, row, before));
 }

@@ -18,7 +18,7 @@ import {
 import type * as contract from './contract.ts';
 import { identify, issueSession, sessionAnswer } from './service.ts';
 
-/** The token has 256 random bits, so nobody finds one by trying, and the time an answer takes tells nothing worth knowing. */
+/** The token has 256 random bits, so it cannot be guessed, and response time reveals nothing useful. */
 export async function acceptInvitation(ctx: Context, body: Body<typeof contract.acceptInvite>) {
   const { read } = ctx.database;
   ctx.resource = 'session';

@@ -6,7 +6,7 @@ import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import * as store from './store.ts';
 
-/** Wrong tries that cost nothing, and how long each further one costs: 1, 2, 4 … seconds, up to the longest. */
+/** Failed attempts without a delay; each further one doubles it: 1, 2, 4 … seconds, up to the maximum. */
 const FREE_TRIES = { account: 5, address: 20 };
 const LONGEST_MS = 5 * MINUTE_MS;
 const FORGET_AFTER_MS = 60 * MINUTE_MS;
@@ -14,8 +14,8 @@ const FORGET_AFTER_MS = 60 * MINUTE_MS;
 export type Subject = { kind: keyof typeof FREE_TRIES; hash: Buffer };
 
 /**
- * The subjects of a try. The account is counted whether or not it exists, and under its canonical name, so that neither case nor
- * spaces make a new one.
+ * The subjects of an attempt. The account is counted whether or not it exists, and under its canonical name, so that case or spaces do not make a new
+ * subject.
  */
 export function subjectsOf(tenant: string, email: string, address: string): Subject[] {
   return [
@@ -25,8 +25,8 @@ export function subjectsOf(tenant: string, email: string, address: string): Subj
 }
 
 /**
- * Counts a try as failed before it is examined, so that a thousand tries at once are a thousand tries. `succeeded` takes it back.
- * Refuses while a subject is blocked.
+ * Counts an attempt as failed before it is verified, so that a thousand concurrent attempts count as a thousand. `succeeded` undoes it. Refuses while
+ * a subject is blocked.
  */
 export async function beginTry(database: Database, subjects: readonly Subject[], now: number): Promise<void> {
   const blockedUntil = await database.transaction(async (tx) => {
@@ -59,7 +59,7 @@ export async function beginTry(database: Database, subjects: readonly Subject[],
   });
 }
 
-/** The account's counter starts anew; the address's goes on, or one good account would hide guesses at others. */
+/** The account's counter is reset. The address's is only decremented: otherwise one valid account would hide guesses at others. */
 export async function succeeded(tx: Tx, subjects: readonly Subject[]): Promise<void> {
   for (const { kind, hash } of subjects) {
     if (kind === 'account') await store.clearFailures(tx, SYSTEM_TENANT, hash);
@@ -67,7 +67,7 @@ export async function succeeded(tx: Tx, subjects: readonly Subject[]): Promise<v
   }
 }
 
-/** The try was not examined after all: it counts for nobody. */
+/** The attempt was not verified after all, so it is not counted. */
 export function takeBack(database: Database, subjects: readonly Subject[]): Promise<void> {
   return database.transaction(async (tx) => {
     for (const { kind, hash } of subjects) {
@@ -80,7 +80,7 @@ export function takeBack(database: Database, subjects: readonly Subject[]): Prom
   });
 }
 
-/** The password was right and only the code is missing: the address did nothing wrong. */
+/** The password was right and only the code is missing, so the attempt does not count against the address. */
 export function forgiveAddress(database: Database, subjects: readonly Subject[]): Promise<void> {
   return database.transaction(async (tx) => {
     for (const { kind, hash } of subjects) if (kind === 'address') await forgive(tx, hash);
@@ -90,7 +90,7 @@ export function forgiveAddress(database: Database, subjects: readonly Subject[])
 async function forgive(tx: Tx, hash: Buffer): Promise<void> {
   const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
   const failures = Math.max(0, row.failures - 1);
-  // A block that other tries have earned stays: a good login must not lift it for the guesses around it.
+  // A block caused by other attempts stays: a successful login must not lift it for concurrent guesses.
   const blocked_until = failures < FREE_TRIES.address ? 0 : row.blocked_until;
   await store.saveFailures(tx, { ...row, failures, blocked_until });
 }

@@ -16,7 +16,7 @@ export function sessionsFeature(kernel: Kernel, ports: WarningPorts): Feature {
       {
         name: 'forget-failed-logins',
         intervalMs: HOUR_MS,
-        // A count that is gone too early lets guessing go on sooner. Nearly all are over within an hour, so a large share is usual.
+        // A counter that is deleted too early lets guessing resume sooner. Nearly all expire within an hour, so a large share is normal.
         removes: { secondLookMs: SECOND_LOOK_MS, share: null },
         run: (_, cutoff) => kernel.database.transaction((tx) => forgetFailuresBefore(tx, cutoff)),
       },

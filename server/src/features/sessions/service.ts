@@ -30,10 +30,10 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
   const user = tenant && (await findUserByEmail(read, tenant.tenant_id, email));
   identify(ctx, tenant, user?.user_id ?? '', email);
 
-  // By the tenant's id where there is one: naming the default tenant, or not, must not make two counters of one account.
+  // Uses the tenant's id if it exists: naming the default tenant or leaving it out must not give one account two counters.
   const subjects = subjectsOf(tenant?.tenant_id ?? `no tenant ${body.tenant}`, email, ctx.call.address);
   await beginTry(ctx.database, subjects, ctx.now);
-  // By the name that was given, whether or not there is such a tenant: else the time would tell.
+  // Uses the name from the request, whether or not the tenant exists: otherwise response time would reveal it.
   const share = `login ${body.tenant ?? ''}`;
   const examined = verifyPassword(body.password, user?.password_hash || null, share);
   const isPasswordRight = await examined.catch(async (error) => {
@@ -50,11 +50,11 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     throw new CofferError('MFA_REQUIRED', 'Send the code of your authenticator, or a recovery code, as `otp`.');
   }
   const issued = await issueSession(ctx, user, factor.isEnrolled);
-  // The only time the password is at hand is when somebody signs in with it.
+  // The plaintext password is available only during a login.
   const raised = isCheaperThanToday(user.password_hash) ? await hashPassword(body.password, share) : null;
   ctx.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
   return ctx.change(async (tx) => {
-    // Asked again under a lock: a password changed while this one was examined must leave no session behind.
+    // Checked again under a lock: if the password changed during verification, no session may be created.
     const current = await lockUser(tx, tenant.tenant_id, user.user_id);
     if (current?.password_hash !== user.password_hash || current.status !== 'active') throw denied('the user changed');
     if (!(await factor.spend(tx))) throw denied('wrong or spent one-time code');
@@ -81,7 +81,7 @@ export function sessionAnswer({ token, row }: IssuedToken): Output<typeof contra
   return { token, token_id: row.token_id, expires_at: timestamp(row.expires_at), user_id: row.user_id };
 }
 
-/** Whose log the attempt belongs to. Without a tenant it is the operator's; the name tried is recorded either way. */
+/** Determines whose audit log records the attempt: the operator's if there is no such tenant. The e-mail address is recorded either way. */
 export function identify(ctx: Context, tenant: TenantRow | undefined, userId: string, email: string): void {
   const actor = { kind: userId === '' ? 'anonymous' : 'user', id: userId, name: email, key: '' };
   ctx.identify(tenant?.tenant_id ?? ctx.kernel.operatorTenantId, actor);
@@ -102,7 +102,7 @@ export async function logout(ctx: Context): Promise<undefined> {
 type Me = Output<typeof contract.readMe>;
 const answers = new WeakMap<Principal, Preserialized>();
 
-/** Follows from what the tenant's epoch covers, and the principal is as fresh as that: it is serialized once for each. */
+/** Depends only on data covered by the tenant's epoch, and so does the cached principal, so it is serialized once for each principal. */
 export async function me({ principal, database }: Context, ports: WarningPorts): Promise<Preserialized> {
   let answer = answers.get(principal);
   if (answer === undefined) {

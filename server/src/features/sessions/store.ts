@@ -7,7 +7,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** Failed logins of one subject: an account (existing or not) or an address, by its hash. */
+/** Failed logins of one subject, by its hash: an account (existing or not) or an address. */
 export interface LoginFailuresRow {
   tenant_id: string;
   subject_hash: Uint8Array;
@@ -16,7 +16,7 @@ export interface LoginFailuresRow {
   forget_at: number;
 }
 
-/** Made if need be, locked and returned by one statement: between two, another login may remove the row. */
+/** Inserts the row if needed, locks it and returns it in one statement: between two, another login could delete the row. */
 export async function lockFailures(tx: Tx, tenantId: string, subject: Uint8Array): Promise<LoginFailuresRow> {
   return tx
     .insertInto('login_failures')

@@ -6,9 +6,9 @@ import type { readMe } from './contract.ts';
 
 export type Warning = Output<typeof readMe>['warnings'][number];
 
-/** What sessions need of approvals. */
+/** What sessions need from approvals. */
 export interface WarningPorts {
-  /** What an operator did past the approvals of a tenant, newest first. */
+  /** Actions with which an operator bypassed the approvals of a tenant, newest first. */
   breakGlassUsesOf(
     db: Reader,
     tenantId: string,
@@ -16,11 +16,11 @@ export interface WarningPorts {
   ): Promise<{ action: string; resource: string; at: number }[]>;
 }
 
-/** The rest is in the audit log. */
+/** Older ones are in the audit log. */
 const USES_SHOWN_MAX = 10;
 const TWO = 2;
 
-/** What admins should know of their tenant. Whatever changes it raises the epoch. */
+/** Warnings for the admins of a tenant. The result is cached, so every change that affects it must raise the epoch. */
 export async function warningsFor(db: Reader, tenantId: string, ports: WarningPorts): Promise<Warning[]> {
   const admins = await countActiveAdmins(db, tenantId, TWO + 1);
   const uses = await ports.breakGlassUsesOf(db, tenantId, USES_SHOWN_MAX);

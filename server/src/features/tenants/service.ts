@@ -27,11 +27,11 @@ export interface NewTenant {
   row: TenantRow;
   owner: UserRow;
   ownerToken: string;
-  /** Writes all of it: the tenant, its keys, the beginning of its audit log, its owner and the owner's token. */
+  /** Inserts the tenant, its keys, the start of its audit log, its owner and the owner's token. */
   insert(tx: Tx): Promise<{ headKey: MacKey }>;
 }
 
-/** Everything a tenant needs to be used, made ready outside a transaction. */
+/** Prepares everything a new tenant needs, outside a transaction. */
 export async function prepareTenant(
   kernel: Kernel,
   facts: { name: string; plan: Plan; rates: RateOverrides; isOperator: boolean; ownerEmail: string },
@@ -83,7 +83,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
   return ctx.change(async (tx) => {
     try {
       const { headKey } = await made.insert(tx);
-      // Its own log begins with the rows it was made with; which of the operators made it is not theirs to know.
+      // The tenant's own log starts with its initial rows. Which operator created it is withheld from the tenant.
       const entry = { ...ctx.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
       await ctx.kernel.audit.recordIn(tx, [entry], headKey);
     } catch (error) {
@@ -104,7 +104,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listTenant
   return { tenants: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
-/** An auditor of who runs the installation may have the list alone. */
+/** An auditor of the operator's tenant may have permission for the list alone. */
 const TENANTS: Items<TenantRow> = {
   permissions: [readTenant.permission, listTenants.permission],
   resources: ({ tenant_id }) => [`tenant/${tenant_id}`],
@@ -135,7 +135,7 @@ export async function update(
     const { tenant_id: _, epoch: __, ...columns } = changed;
     await store.updateTenant(tx, tenantId, columns);
     await raiseEpoch(tx, tenantId);
-    // Whose limits or access changed finds it in their own log too.
+    // A tenant whose limits or access changed finds the change in its own log too.
     if (tenantId !== ctx.tenantId) await ctx.kernel.audit.recordIn(tx, [ctx.entryFor(tenantId)], headKey);
     return toWire(changed);
   });
@@ -152,7 +152,7 @@ export async function updateSettings(
   { require_mfa }: Body<typeof contract.updateSettings>,
 ): Promise<TenantSettings> {
   ctx.requireUnrestricted();
-  // Whoever turns it on without a factor of their own would shut themselves out.
+  // Anyone who enabled it without a second factor of their own would lock themselves out.
   if (require_mfa === true && !ctx.isMfaFresh) {
     throw new CofferError(
       'MFA_REQUIRED',

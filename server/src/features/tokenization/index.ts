@@ -24,7 +24,7 @@ export function tokenizationFeature(kernel: Kernel): Feature {
       {
         name: 'forget-expired-tokenized-values',
         intervalMs: HOUR_MS,
-        // What was stored in one go is over in one go, so a large share is usual: the job removes a part each time, and nobody has to be asked.
+        // Values stored together expire together, so a large share is normal: each run removes a part, and no operator approval is needed.
         removes: { secondLookMs: SECOND_LOOK_MS, share: null },
         async run(_, cutoff) {
           const rowsMax = allowedOf(await countTokens(database.read), FORGOTTEN_AT_ONCE);

@@ -28,7 +28,7 @@ export async function tokenize(ctx: Context, vaultName: string, body: Body<typeo
   };
   ctx.describe({ token: token_id });
   return ctx.change(async (tx) => {
-    // What came into a vault after it was purged would never go.
+    // A value inserted into a vault after its purge would never be deleted.
     const held = await shareVault(tx, ctx.tenantId, vaultName);
     if (!isLive(held) || held.vault_id !== vault.vault_id) throw vaultNotFound();
     await store.insertToken(tx, row);
@@ -58,12 +58,12 @@ async function opened(ctx: Context, purpose: string, row: store.TokenizedValueRo
     return await keyring.unseal(purpose, { tenantId, ...place(token_id, expires_at) }, sealed);
   } catch (error) {
     if (!(error instanceof UnsealError)) throw error;
-    // Up to 0.4.0 the end was no part of the seal.
+    // Up to 0.4.0 the seal did not include the expiry.
     return keyring.unseal(purpose, { tenantId, ...place(token_id, null) }, sealed);
   }
 }
 
-/** The end is part of it: a token whose end was put off opens nothing. */
+/** The expiry is part of the seal: a token whose expiry was edited cannot be opened. */
 function place(token: string, expiresAt: number | null) {
   return { table: 'tokenized_values', row: expiresAt === null ? token : `${token} until ${expiresAt}` };
 }

@@ -40,7 +40,7 @@ export function countTokens(db: Reader): Promise<number> {
   return countRows(db.selectFrom('tokenized_values'));
 }
 
-/** Those first that are over for the longest. */
+/** Deletes those that expired first. */
 export async function deleteExpired(tx: Tx, time: Cutoff, rowsMax: number): Promise<void> {
   await tx
     .deleteFrom('tokenized_values')

@@ -25,13 +25,13 @@ import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
 import { findToken, isCurrentGeneration, type TokenRow } from './store.ts';
 
 const BEARER = 'Bearer ';
-/** For tokens that are bound to a key (RFC 9449): whoever sends one proves to hold the key. */
+/** For tokens bound to a key (RFC 9449): each request must prove possession of the key. */
 const DPOP = 'DPoP ';
 const TOKEN_FORM = /^[A-Za-z0-9_.-]+$/;
 
 /**
- * `Authorization: Bearer <token>`, or `DPoP <token>` where the token is bound to a key. What signs tokens signs them for people and for
- * machines: whose a token is its kind says, and `others` resolves those that are not people's.
+ * `Authorization: Bearer <token>`, or `DPoP <token>` if the token is bound to a key. The same signing keys sign tokens of users and machines; the
+ * `kind` claim tells them apart, and `others` resolves the tokens of machines.
  */
 export class BearerScheme implements CredentialScheme {
   readonly #kernel: Kernel;
@@ -115,13 +115,13 @@ export class BearerScheme implements CredentialScheme {
   }
 }
 
-/** A token as its issuer knows it. */
+/** A token with the data its issuer stored about it. */
 export interface ResolvedToken extends Resolved {
-  /** The thumbprint of the key it is bound to. Where `prove` is given too, it asks for the proof itself. */
+  /** Thumbprint of the key the token is bound to. If `prove` is given too, it demands the proof itself. */
   dpopKey: string | null;
 }
 
-/** Resolves tokens of a kind, offered by the feature that issues them. The signature is checked; the rest is for it to check. */
+/** Resolves the tokens of one kind, for the feature that issues them. The signature is verified already; every other check is up to the resolver. */
 export interface TokenResolver {
   readonly kind: CredentialKind;
   resolve(
@@ -132,8 +132,8 @@ export interface TokenResolver {
 }
 
 /**
- * What is known of the second factor behind a token. Where the tenant requires one, a session must have shown it, and a personal access
- * token must be of somebody who has one.
+ * The state of the second factor behind a token. If the tenant requires one, a session must have been opened with it, and the owner of a personal
+ * access token must have one.
  */
 async function secondFactorOf(
   db: Reader,
@@ -158,7 +158,7 @@ type OfCredential =
   | 'mustEnrol'
   | 'expiresAt';
 
-/** A person with the rights they have now, within what the credential they use permits. */
+/** A user with their current rights, limited by the credential they use. */
 export function principalOf(
   tenant: TenantRow,
   user: UserRow,
@@ -185,7 +185,7 @@ export function ceilingsOf(token: TokenRow): CeilingInput[] {
   return JSON.parse(token.ceilings) as CeilingInput[];
 }
 
-/** The row of a token, if this is one of ours and it is stored; whether it may be used is not asked. */
+/** The row of a token, if it was issued by this installation and is stored. It does not check whether the token is still usable. */
 export async function findTokenByText(kernel: Kernel, text: string): Promise<TokenRow | undefined> {
   const verified = await kernel.signingKeys.verify(text.startsWith(PAT_PREFIX) ? text.slice(PAT_PREFIX.length) : text);
   if (verified === null) return undefined;

@@ -14,9 +14,9 @@ export { findTokenByText, principalOf, type ResolvedToken, type TokenResolver } 
 export { type IssuedToken, issueToken, TOKEN_LENGTH_MAX } from './issuer.ts';
 export { holdersAmong, insertToken, revoke as revokeTokens, revokeOfUser, TOKENS, usableTokens } from './store.ts';
 
-/** How long the description of an expired token is kept, for whoever wonders what stopped working. */
+/** How long the row of an expired token is retained, so that its owner can see why something stopped working. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS;
-/** Many more than expire in an hour where there are few people. */
+/** Far more than expire in an hour in a small installation. */
 const FORGOTTEN_AT_ONCE = 100;
 
 export function tokensFeature(kernel: Kernel, others: readonly TokenResolver[]): Feature {

@@ -6,7 +6,7 @@ import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
 import type { TokenRow } from './store.ts';
 
-/** What secret scanners look for. Sessions are short-lived and carry no mark. */
+/** Secret scanners search for this prefix. Sessions are short-lived and have none. */
 export const PAT_PREFIX = 'cv_pat_';
 export const TOKEN_LENGTH_MAX = 2048;
 
@@ -23,13 +23,13 @@ export interface TokenFacts {
   expiresAt: number;
 }
 
-/** A token ready to be stored: the text exists only here and in the answer, the row holds its hash. */
+/** A token ready to be stored: the text exists only here and in the response, the row holds its hash. */
 export interface IssuedToken {
   token: string;
   row: TokenRow;
 }
 
-/** Signs a token. Outside a transaction, since signing is work; whoever asked stores the row in the change it belongs to. */
+/** Signs a token. Call it outside a transaction, because signing takes time; the caller stores the row in its own transaction. */
 export async function issueToken(kernel: Kernel, facts: TokenFacts): Promise<IssuedToken> {
   const now = kernel.clock.now();
   const tokenId = newId('token', now);

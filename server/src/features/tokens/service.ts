@@ -20,7 +20,7 @@ import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, readToken, typ
 import { issueToken } from './issuer.ts';
 import * as store from './store.ts';
 
-/** Tokens made with tokens made with tokens: deep enough for any script, shallow enough to walk. */
+/** Depth of tokens created with tokens: enough for any script, and small enough to walk. */
 const LINEAGE_MAX = 8;
 
 export async function create(ctx: Context, body: Body<typeof createToken>) {
@@ -47,20 +47,20 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
     userId: principal.id,
     kind: 'pat',
     name: body.name,
-    // A session ends after hours, and the scripts that people make tokens for must not end with it.
+    // A session ends after hours, and tokens for scripts must not end with it.
     parentId: isFromSession ? '' : principal.credentialId,
     ceilings: isFromSession ? [own] : [...inherited, own],
-    // A token made with a bound one stays bound: else a thief of the token, without the key, could make an unbound one.
+    // A token created with a bound token stays bound: otherwise a thief without the key could create an unbound one.
     dpopKey: body.dpop_jkt ?? parent.dpop_jkt,
     rateOverrides: tighter(principal.tokenRates, body.rate_limits ?? {}),
     expiresAt: isFromSession ? asked : Math.min(asked, principal.expiresAt),
   });
   ctx.describe({ token: issued.row.token_id, name: body.name, expires_at: timestamp(issued.row.expires_at) });
   return ctx.change(async (tx) => {
-    // The owner before the token, as in whatever revokes: in the other order the two would wait for each other.
+    // The owner is locked before the token, as in every revocation: the opposite order could deadlock.
     const owner = await lockUser(tx, ctx.tenantId, principal.id);
     if (owner?.status !== 'active') throw invalidToken('the user is gone or disabled', principal);
-    // Asked again under a lock: a token made while its parent is being revoked would never be found by that revocation.
+    // Checked again under a lock: a token created while its parent is being revoked would be missed by that revocation.
     const current = await store.lockToken(tx, ctx.tenantId, principal.credentialId);
     const isGood = current?.revoked_at === null && store.isCurrentGeneration(current, owner);
     if (!isGood) throw invalidToken('the token is revoked', principal);
@@ -113,13 +113,13 @@ export async function revoke(ctx: Context, tokenId: string): Promise<Deleted> {
   });
 }
 
-/** One's own token is one's own; any other, existing or not, is asked for by its id, so that the answer tells nothing. */
 function tooLong(days: number): string {
   const own = 'would outlive the token that makes it';
   if (days < 1) return `${own}, which ends within a day: leave it out to end with that, or use a session`;
   return `${own}: at most ${days} ${days === 1 ? 'day is' : 'days are'} possible; leave it out to end with that, or use a session`;
 }
 
+/** A token of another user and a missing one get the same resource name, so that the response does not reveal which it is. */
 function resourceOf(ctx: Context, tokenId: string, row: store.TokenRow | undefined): string {
   return row?.user_id === ctx.principal.id ? `self/tokens/${tokenId}` : `token/${tokenId}`;
 }

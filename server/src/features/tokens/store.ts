@@ -16,21 +16,21 @@ export interface TokenRow {
   tenant_id: string;
   token_id: string;
   user_id: string;
-  /** The token this one was made with, or empty. */
+  /** The token this one was created with, or empty. */
   parent_id: string;
   kind: 'pat' | 'session';
   name: string;
   token_hash: Uint8Array;
-  /** JSON: a list of `{scope?, ip_allowlist?}`, all of which hold: its own last, those of the tokens it came from before. */
+  /** JSON array of `{scope?, ip_allowlist?}`, all of which apply: those of its ancestors first, its own last. */
   ceilings: string;
   rate_overrides: string;
   mfa_at: number | null;
-  /** The thumbprint of the key it is bound to; each request must prove to hold that key. */
+  /** Thumbprint of the key it is bound to; each request must prove possession of that key. */
   dpop_jkt: string | null;
   created_at: number;
   expires_at: number;
   revoked_at: number | null;
-  /** The number that its owner's tokens of this kind had when it was made: see `isCurrentGeneration`. */
+  /** The owner's generation number for this kind when the token was created: see `isCurrentGeneration`. */
   generation: number | null;
 }
 
@@ -56,14 +56,14 @@ export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
 const GENERATION = { session: 'session_generation', pat: 'pat_generation' } as const;
 
 /**
- * Whether its owner's row still counts it. To revoke all of somebody's tokens is to count that number up: a list of rows would miss
- * those that are inserted at the same moment.
+ * Whether the token belongs to the current generation of its owner. Revoking all tokens of a user increments the number in the user's row: updating
+ * the token rows alone would miss those inserted concurrently.
  */
 export function isCurrentGeneration(token: TokenRow, owner: UserRow): boolean {
   return (token.generation ?? 0) === (owner[GENERATION[token.kind]] ?? 0);
 }
 
-/** `owner` is the row that was read in this transaction to decide that the token may be made. */
+/** `owner` must be the row that was read in this transaction to decide that the token may be created. */
 export async function insertToken(tx: Tx, row: TokenRow, owner: UserRow): Promise<void> {
   if (owner.user_id !== row.user_id) throw new Error('a token belongs to the user it is made for');
   await TOKENS.insert(tx, { ...row, generation: owner[GENERATION[row.kind]] });
@@ -74,7 +74,7 @@ export async function findToken(db: Reader, tenantId: string, tokenId: string): 
   return TOKENS.checked(db, await query.executeTakeFirst());
 }
 
-/** Tokens that can still be used: neither expired nor revoked, by themselves or with all others of their owner. */
+/** Usable tokens are neither expired nor revoked, whether alone or together with all others of their owner. */
 export function countUsable(tx: Tx, owner: UserRow, kind: TokenRow['kind'], now: number): Promise<number> {
   return countRows(
     tx
@@ -88,7 +88,7 @@ export function countUsable(tx: Tx, owner: UserRow, kind: TokenRow['kind'], now:
   );
 }
 
-/** Locked, so that making a token with it and revoking it take turns. */
+/** Locked, so that creating a token with it and revoking it are serialized. */
 export async function lockToken(tx: Tx, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
   const [row] = await TOKENS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, token_id: tokenId }));
   return row;
@@ -122,7 +122,7 @@ export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: 
   );
 }
 
-/** Locked too: a child that is being used to make another one is waited for, and then its child is found. */
+/** Locks the rows: a transaction that is creating a token with a child is waited for, so that the new token is found in the next round. */
 export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]): Promise<string[]> {
   if (parentIds.length === 0) return [];
   const rows = await tx
@@ -137,8 +137,8 @@ export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]):
 }
 
 /**
- * Ends all of a person's sessions, or all tokens; says how many, as the log names them. The number in the person's row decides; the rows that
- * are there are marked as well, for whoever lists them. `except` is the credential that asks, and goes on under the new number.
+ * Revokes all sessions of a user, or all tokens, and returns the counts for the audit log. The generation in the user's row decides; the existing
+ * rows are also marked, for lists. `except` is the credential of this request, which moves to the new generation.
  */
 export async function revokeOfUser(
   tx: Tx,
@@ -176,7 +176,7 @@ async function nextGeneration(tx: Tx, tenantId: string, userId: string, kinds: '
   return { ...owner, ...next };
 }
 
-/** Which of these people have a token, even one that is revoked or has expired and is not forgotten yet. */
+/** Those of the given users who have a token row, even one that is revoked or expired but not yet purged. */
 export async function holdersAmong(db: Reader, tenantId: string, userIds: readonly string[]): Promise<string[]> {
   if (userIds.length === 0) return [];
   const rows = await db
@@ -189,7 +189,7 @@ export async function holdersAmong(db: Reader, tenantId: string, userIds: readon
   return rows.map((row) => row.user_id);
 }
 
-/** Those of these tokens of these people that are there and not revoked. One that has expired was not revoked. */
+/** Those of the given tokens that exist and are not revoked. Expired ones count, because they were not revoked. */
 export async function usableTokens(
   db: Reader,
   tenantId: string,

@@ -141,7 +141,7 @@ describe('reading', () => {
     refused(`A=${'é'.repeat(DOTENV_BYTES_MAX / 2)}`, 1, /2 MiB/);
   });
 
-  // Read in quadratic time, these would run into the time-out of the file.
+  // A parser with quadratic run time would exceed the timeout of this file on these inputs.
   test('hostile files take no longer than others', () => {
     const size = DOTENV_BYTES_MAX - 10;
     const many = (unit: string) => unit.repeat(Math.floor(size / unit.length));

@@ -1,25 +1,25 @@
 /**
- * Reads `.env` files. There is no standard: what shells and the common libraries agree on is read their way, what one of them would
- * expand or execute (`$X`) stays text and is reported, and what cannot be meant is refused with its line instead of being stored wrong.
+ * Parses `.env` files. There is no standard: what shells and the common libraries agree on is parsed their way, what some of them would expand or
+ * execute (`$X`) stays text and is reported, and a malformed line is refused with its number instead of being stored wrong.
  */
 
 export const DOTENV_ENTRIES_MAX = 1000;
-/** Lines with a key, repeated ones included: parsing blocks the event loop, so its length is bounded. */
+/** Lines with a key, including repeated ones: parsing blocks the event loop, so its length is bounded. */
 export const DOTENV_ASSIGNMENTS_MAX = 10_000;
 export const DOTENV_BYTES_MAX = 2 * 1024 * 1024;
 
-/** What the writer of a file may have meant otherwise: an earlier line has the same key, or a shell would have replaced a part of the value. */
+/** Lines whose author may have meant something else: an earlier line has the same key, or a shell would have expanded part of the value. */
 export type DotenvWarning = 'repeated_key' | 'unexpanded_variable';
 
 export interface DotenvEntry {
   readonly key: string;
   readonly value: string;
-  /** Where it begins, counted from 1. */
+  /** The line on which it begins, counted from 1. */
   readonly line: number;
   readonly warnings: readonly DotenvWarning[];
 }
 
-/** Says where and why, never what was there. */
+/** The message gives line and reason, never the content of the line. */
 export class DotenvError extends Error {
   override readonly name = 'DotenvError';
   readonly line: number;
@@ -32,16 +32,16 @@ export class DotenvError extends Error {
   }
 }
 
-/** Dots and dashes are in no name of a shell, but in many files that only a library reads. */
+/** Shell variables contain no dots or dashes, but many files that only libraries read do. */
 const HEAD = /[ \t]*(?:export[ \t]+)?([A-Za-z0-9_.-]+)[ \t]*=/y;
 const BETWEEN = /[ \t\n]*(?:#[^\n]*)?/y;
 const REST_OF_LINE = /[ \t]*(?:#[^\n]*)?(?:\n|$)/y;
 const BLANKS = /[ \t]*/y;
 const PLAIN_PART = /[^"\\]*/y;
 const LITERAL_QUOTES = ["'", '`'];
-/** A variable or a command, where a shell replaces it: outside of single quotes, without a backslash. */
+/** A variable or command where a shell expands it: outside of single quotes, without a backslash. */
 const EXPANSION = /\$[A-Za-z_{(]/;
-/** NUL fits in no environment variable; half of a surrogate pair in no file. */
+/** NUL fits into no environment variable, half of a surrogate pair into no file. */
 export const UNFIT = /[\0\p{Surrogate}]/u;
 export const UNFIT_REASON = 'has a NUL or half of a surrogate pair';
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -51,15 +51,15 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
   '\\': '\\',
   $: '$',
-  // Not in every dialect, but a shell needs it written so.
+  // Not in every dialect, but a shell requires this escape.
   '`': '`',
 };
 
 export function parseDotenv(text: string): { entries: DotenvEntry[] } {
   if (Buffer.byteLength(text) > DOTENV_BYTES_MAX) throw new DotenvError(1, 'begins a file of more than 2 MiB');
   const unmarked = text.startsWith('\ufeff') ? text.slice(1) : text;
-  // However a file was saved, its line breaks are LF in a value of several lines, as the common libraries read it. A CR that is meant is
-  // written as \r in double quotes.
+  // Line breaks become LF in multi-line values, as in the common libraries, however the file was saved. A literal CR is written as \r in double
+  // quotes.
   return { entries: new Parser(unmarked.replace(/\r\n?/g, '\n')).run() };
 }
 
@@ -91,7 +91,7 @@ class Parser {
     return [...this.#entries.values()];
   }
 
-  /** Of lines with the same key the last one counts, as in a shell and in every library. */
+  /** The last of several lines with the same key wins, as in a shell and in every library. */
   #entry(): void {
     const line = this.#lineOf(this.#at);
     const key = this.#match(HEAD)?.[1];
@@ -128,7 +128,7 @@ class Parser {
     return read;
   }
 
-  /** To the end of the line, or to a `#` with a blank before it; one inside a word belongs to the value. */
+  /** Ends at the line end, or at a `#` after a blank; a `#` inside a word belongs to the value. */
   #unquoted(): ReadValue {
     const lineFeed = this.#source.indexOf('\n', this.#at);
     const end = lineFeed === -1 ? this.#source.length : lineFeed;
@@ -158,7 +158,7 @@ class Parser {
       if (found === '"') break;
       const next = this.#source[this.#at + 1];
       if (next === undefined) throw new DotenvError(line, 'opens a quote that is never closed');
-      // What is no escape keeps its backslash, as in a shell.
+      // An unknown escape keeps its backslash, as in a shell.
       parts.push(ESCAPES[next] ?? `\\${next}`);
       this.#at += 2;
     }
@@ -173,7 +173,7 @@ class Parser {
     return match;
   }
 
-  /** Positions come in order, so each line feed is counted once. */
+  /** Positions come in ascending order, so each line feed is counted once. */
   #lineOf(position: number): number {
     for (;;) {
       const next = this.#source.indexOf('\n', this.#counted);
@@ -184,7 +184,7 @@ class Parser {
   }
 }
 
-/** By hand: a pattern for the blanks at the end would try again at every blank in the middle. */
+/** Without a regular expression: one for trailing blanks would backtrack at every blank in the middle. */
 function trimmed(text: string): string {
   const isBlank = (at: number) => at >= 0 && ' \t'.includes(text.charAt(at) || 'x');
   let start = 0;

@@ -24,7 +24,7 @@ const READERS: Record<EnvFileFormat, readonly EnvReader[]> = {
 };
 const FORMATS = Object.keys(READERS) as EnvFileFormat[];
 
-/** What some reader gives a meaning to, in any order. */
+/** Characters that some reader treats specially, in any order. */
 const tricky = fc
   .array(
     fc.constantFrom(
@@ -57,7 +57,7 @@ const tricky = fc
 const binary = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', ''));
 const files = fc.array(fc.oneof(tricky, binary, fc.string(), fc.base64String()), { maxLength: ENTRIES_MAX });
 
-/** Those that can be written in this format, under names of their own. */
+/** The values that can be written in this format, each under its own name. */
 function writable(format: EnvFileFormat, values: readonly string[]): Entry[] {
   return values
     .map((value, i) => ({ name: `K${i}`, value }))
@@ -168,7 +168,7 @@ describe('what is refused', () => {
   });
 
   const { skip, read } = BASH;
-  // A newer bash may have more of them, which have to be added then.
+  // A newer bash may have more such variables, which must be added then.
   test('has every variable that bash does not pass on as it was given', { skip }, () => {
     const names = variablesOfBash().filter((name) => envFileRefusal('dotenv', name, 'abc') === null);
     assert.ok(names.length > 10);

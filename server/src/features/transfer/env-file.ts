@@ -1,6 +1,6 @@
 /**
- * Writes files of environment variables. Readers differ in what they unquote, unescape and replace, so an entry is written only in a way
- * that all readers of its format read back exactly; the others are refused, with the reason.
+ * Writes files of environment variables. Readers differ in what they unquote, unescape and expand, so an entry is written only in a form that all
+ * readers of its format read back exactly; others are refused with the reason.
  */
 
 import { UNFIT, UNFIT_REASON } from './dotenv.ts';
@@ -8,16 +8,16 @@ import { UNFIT, UNFIT_REASON } from './dotenv.ts';
 export type EnvFileFormat = 'dotenv' | 'docker' | 'shell';
 
 interface Format {
-  /** Why this entry cannot be written, in words that follow the name of what holds it; null if it can. */
+  /** Returns why this entry cannot be written, as text that follows the name of its secret, or null. */
   refusal(name: string, value: string): string | null;
   written(value: string): string;
-  /** What stands before the name. */
+  /** Text before the name. */
   keyword?: string;
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Bash gives these a value of its own, or lets nobody set them; an object of JavaScript loses the last. */
+/** Bash sets these itself or makes them read-only; a JavaScript object loses `__proto__`. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...[
     '_',
@@ -54,7 +54,7 @@ function reservedName(name: string): string | null {
   return RESERVED_NAMES.has(name) ? `would be ${name}, which bash or a library keeps for itself` : null;
 }
 
-/** Means itself to every reader without quotes. A `=` in front would be a command to zsh. */
+/** Every reader takes these characters literally without quotes. A leading `=` would be a command in zsh. */
 const BARE = /^(?!=)[A-Za-z0-9_./:@%+,=-]*$/;
 
 /** For shells (`set -a; . file`), npm's dotenv, python-dotenv and Node's `--env-file`. */
@@ -64,10 +64,10 @@ const DOTENV: Format = {
     if (reserved !== null) return reserved;
     // npm's dotenv and python-dotenv turn it into a line feed.
     if (value.includes('\r')) return 'has a carriage return';
-    // python-dotenv replaces it within any quotes.
+    // python-dotenv expands it within any quotes.
     if (value.includes('${')) return 'has ${, which python-dotenv replaces within any quotes';
     if (value.includes("'")) return /["\\$`]/.test(value) ? 'has a single quote beside one of " \\ $ `' : null;
-    // python-dotenv takes one of two backslashes, and the one before the closing quote.
+    // python-dotenv drops one of two backslashes, and one before the closing quote.
     return /\\(?:\\|$)/.test(value) ? 'has two backslashes in a row, or one at its end' : null;
   },
   written(value) {
@@ -76,10 +76,10 @@ const DOTENV: Format = {
   },
 };
 
-/** Docker reads by Go's `bufio.Scanner`, which takes no longer line, its line feed included. */
+/** Docker reads with Go's `bufio.Scanner`, which accepts no longer line, including its line feed. */
 const DOCKER_LINE_BYTES_MAX = 64 * 1024;
 
-/** For `docker run --env-file`, which takes everything behind the `=` as it is, quotes included, to the end of the line. */
+/** For `docker run --env-file`, which takes everything after the `=` literally, including quotes, up to the line end. */
 const DOCKER: Format = {
   refusal(name, value) {
     if (/[\r\n]/.test(value)) return 'has a line break';
@@ -89,7 +89,7 @@ const DOCKER: Format = {
   written: (value) => value,
 };
 
-/** For shells alone (`. file`): within single quotes nothing has a meaning but the quote itself. */
+/** For shells only (`. file`): within single quotes nothing is special but the quote itself. */
 const SHELL: Format = {
   keyword: 'export ',
   refusal: (name) => reservedName(name),
@@ -98,25 +98,28 @@ const SHELL: Format = {
 
 const FORMATS: Readonly<Record<EnvFileFormat, Format>> = { dotenv: DOTENV, docker: DOCKER, shell: SHELL };
 
-/** The name that a secret gets in a file. A path that is a name already stays as it is, so that what was imported is exported the same. */
+/** The variable name of a secret in a file. A path that is a valid name stays unchanged, so that an import can be exported identically. */
 export function variableName(path: string): string {
   if (NAME.test(path)) return path;
   const name = path.replace(/[^A-Za-z0-9]/g, '_').toUpperCase();
   return /^\d/.test(name) ? `_${name}` : name;
 }
 
-/** Programs that find these load and run what they name. */
+/** Variables that make programs load and run code. */
 const LOADS_CODE =
   /^(?:LD_.*|DYLD_.*|PATH|IFS|ENV|BASH_ENV|PROMPT_COMMAND|NODE_OPTIONS|NODE_PATH|PYTHON(?:PATH|HOME|STARTUP)|PERL5(?:LIB|OPT)|RUBY(?:LIB|OPT)|JAVA_TOOL_OPTIONS)$/;
 
-/** Why this path gets no name; null if it does. Whoever may write `ld/preload` must not run code at whoever reads the file by that. */
+/**
+ * Returns why this path gets no variable name, or null. Otherwise whoever may write `ld/preload` could run code on the machine of whoever reads the
+ * file.
+ */
 export function pathRefusal(path: string): string | null {
   const name = variableName(path);
   if (name === path || !LOADS_CODE.test(name)) return null;
   return `would be ${name}, which makes programs load code: rename it, or call it ${name} if that is meant`;
 }
 
-/** Why what has this name and value is in no file of this format; null if it can be. Never repeats the value. */
+/** Returns why an entry cannot be written in this format, or null. It never repeats the value. */
 export function envFileRefusal(format: EnvFileFormat, name: string, value: string): string | null {
   if (!NAME.test(name)) return 'would have a name that no environment variable can have';
   if (UNFIT.test(value)) return UNFIT_REASON;

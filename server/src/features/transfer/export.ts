@@ -23,12 +23,13 @@ const EXPORTABLE: Wanted = ['secrets:export', 'secrets:read'];
 type Opened = AsyncGenerator<{ row: DecidedRow; value: string }>;
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
-/** Refused values that one answer names: whoever has more of them exports as JSON. */
+/** Refused values that one response lists; with more of them, the caller exports as JSON. */
 const REFUSED_SHOWN_MAX = 20;
 
 /**
- * Half an export would be taken for the whole, so it is everything under the prefix or nothing. What lies where the caller may not read is
- * refused whether or not there is anything, and what they cannot even list is left out: an answer must not tell what is hidden.
+ * An incomplete export would be mistaken for a complete one, so it is everything under the prefix or nothing. If the prefix covers paths the caller
+ * may not read, the export is refused even if nothing is there. Secrets they cannot even list are left out, so that the response reveals nothing
+ * hidden.
  */
 export async function exportSecrets(ctx: Context, vaultName: string, query: Query<typeof contract.exportSecrets>) {
   const { vault, ranges } = await vaultWithin(ctx, vaultName, EXPORTABLE);
@@ -55,7 +56,7 @@ function notAll(): CofferError {
   });
 }
 
-/** What an export needs of each secret. Its metadata is left out: all rows are held until the last value is written. */
+/** The columns an export needs of each secret. Metadata is left out, because all rows stay in memory until the last value is written. */
 async function everyRow(
   ctx: Context,
   vault: VaultRow,
@@ -81,8 +82,8 @@ async function everyRow(
 }
 
 /**
- * Everything is looked at before the first value is sent: a file that lacks one would be taken for the whole. Versions do not change, so
- * what is written afterwards is what was looked at.
+ * Checks every value before the first one is sent, because a file that lacks one would be mistaken for complete. Versions are immutable, so the
+ * values written afterwards are those that were checked.
  */
 async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow[], opened: Opened): Promise<void> {
   refuseSameNames(format, rows);
@@ -97,7 +98,7 @@ async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow
   if (problems.length > 0) throw invalid(problems);
 }
 
-/** Of two paths that become one name one of the values would be lost. */
+/** If two paths became the same name, one of the values would be lost. */
 function refuseSameNames(format: EnvFileFormat, rows: readonly DecidedRow[]): void {
   const taken = new Map<string, string>();
   for (const { path } of rows) {

@@ -19,7 +19,7 @@ import type * as contract from './contract.ts';
 import { IMPORT_ENTRIES_MAX } from './contract.ts';
 import { DotenvError, type DotenvWarning, parseDotenv } from './dotenv.ts';
 
-/** On SQLite nothing else lets others have a turn while so many secrets are written. */
+/** On SQLite nothing else yields to the event loop while this many secrets are written. */
 const ENTRIES_A_TURN = 20;
 
 type ImportBody = Body<typeof contract.importSecrets>;
@@ -57,7 +57,7 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
   });
 }
 
-/** In the order of paths: two imports at once then lock the same secrets in the same order, and none waits for the other for ever. */
+/** Entries are sorted by path, so that two concurrent imports lock secrets in the same order and cannot deadlock. */
 async function planAll(
   ctx: Context,
   db: Reader | Tx,
@@ -87,7 +87,7 @@ function entriesOf(body: ImportBody): GivenEntry[] {
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** With the slash behind it, which may be given. Only the last part of a path can be a reserved word, so it is tried with one more part. */
+/** Returns the prefix with a trailing slash. Only the last segment of a path can be a reserved word, so it is validated with one more segment. */
 function prefixOf({ prefix }: ImportBody): string {
   if (prefix === undefined) return '';
   const before = prefix.endsWith('/') ? prefix : `${prefix}/`;
@@ -104,7 +104,7 @@ function fromJson(secrets: Record<string, string>): GivenEntry[] {
   }));
 }
 
-/** Only what looks like a path is told back: a key may be anything, a value in the wrong place included. */
+/** Only text that looks like a path is echoed: a key may be anything, even a misplaced value. */
 function shown(path: string): string {
   return /^[A-Za-z0-9._/-]{1,200}$/.test(path) ? path.replaceAll('/', '~1') : '?';
 }

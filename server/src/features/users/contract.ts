@@ -16,7 +16,7 @@ import {
   timestampText,
 } from '../../kernel/wire.ts';
 
-/** What an admin sets; who was invited becomes active by accepting. */
+/** The statuses an admin can set. An invited user becomes active by accepting. */
 const SET_STATUSES = ['active', 'disabled'] as const;
 export const USER_STATUSES = ['invited', ...SET_STATUSES] as const;
 

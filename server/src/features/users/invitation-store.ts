@@ -13,7 +13,7 @@ export interface InvitationRow {
   tenant_id: string;
   user_id: string;
   token_hash: Uint8Array;
-  /** The user who was shown the token. */
+  /** The user who received the token. */
   invited_by: string;
   created_at: number;
   expires_at: number;
@@ -34,7 +34,7 @@ export async function lockInvitation(tx: Tx, tenantId: string, userId: string): 
   return row;
 }
 
-/** In place of any that the person had before. */
+/** Replaces any earlier invitation of this person. */
 export async function putInvitation(tx: Tx, row: InvitationRow): Promise<void> {
   await deleteInvitation(tx, row.tenant_id, row.user_id);
   await INVITATIONS.insert(tx, row);
@@ -44,7 +44,7 @@ export async function deleteInvitation(tx: Tx, tenantId: string, userId: string)
   await INVITATIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }
 
-/** Those that this person gave and was shown the tokens of. */
+/** Invitations this person issued: they have seen the tokens. */
 export async function deleteInvitationsBy(tx: Tx, tenantId: string, invitedBy: string): Promise<void> {
   await INVITATIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, invited_by: invitedBy }));
 }

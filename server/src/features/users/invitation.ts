@@ -11,7 +11,7 @@ import type { UserRow } from './store.ts';
 export const INVITATION_TTL_MS = 72 * HOUR_MS;
 export const INVITATION_TOKEN = new CredentialText('cv_inv_');
 
-/** An invitation ready to be stored: the token exists only here and in the answer, the row holds its hash. */
+/** An invitation ready to be stored: the token exists only here and in the response, the row holds its hash. */
 export interface IssuedInvitation {
   row: InvitationRow;
   shown: Invitation;
@@ -34,8 +34,8 @@ export function issueInvitation(ctx: Context, userId: string): IssuedInvitation 
 }
 
 /**
- * Whoever is shown the token of an account can become that account, and may find rights there. So it takes the person who was shown the
- * former one; or, for a member, the right to choose their password. A role was approved for one inviter, and for no other.
+ * Anyone who receives the token can take over the account, which may have rights by now. So only the issuer of the former invitation may repeat it
+ * or, for a member, a caller who may set their password. A role was approved for one inviter only.
  */
 export async function requireInviter(ctx: Context, tx: Tx, { user_id, role }: UserRow): Promise<void> {
   const former = await lockInvitation(tx, ctx.tenantId, user_id);

@@ -19,12 +19,12 @@ import { deleteInvitation, deleteInvitationsBy, lockInvitation, putInvitation } 
 import type { UserRow } from './store.ts';
 import * as store from './store.ts';
 
-/** What other features do when a person changes, in the same transaction. */
+/** What other features do in the same transaction when a user changes. */
 export interface UserObservers {
-  /** Ends all of a person's tokens and sessions; says how many, for the log. */
+  /** Revokes all of a user's tokens and sessions; returns counts for the audit log. */
   revokeTokens(tx: Tx, tenantId: string, userId: string, now: number): Promise<Record<string, number>>;
   forget(tx: Tx, tenantId: string, userId: string): Promise<void>;
-  /** Since when their second factor protects them; null without one. */
+  /** The time from which their second factor is trusted; null without one. */
   secondFactorSince(tx: Tx, tenantId: string, userId: string): Promise<number | null>;
 }
 
@@ -57,7 +57,7 @@ export class Users {
     return ctx.change(async (tx) => {
       await insertNew(tx, row);
       if (invitation !== null) await putInvitation(tx, invitation.row);
-      // Admins are told how many of them there are.
+      // Admins see warnings that depend on their number, and these are cached by epoch.
       if (isAdminRole(role)) await raiseEpoch(tx, ctx.tenantId);
       if (role !== 'member') await ctx.needsApproval(tx);
       ctx.describe({ user: row.user_id });
@@ -77,7 +77,7 @@ export class Users {
           'Only a person without a password can be invited: give this one a new password with PATCH /v1/users/{user_id}.',
         );
       }
-      // They may have been given rights since, and whoever holds the token can be them.
+      // The user may have been granted rights since, and whoever holds the token can act as them.
       await ctx.requireProofToGrant(EVERY_VAULT);
       await requireInviter(ctx, tx, user);
       await putInvitation(tx, row);
@@ -117,11 +117,11 @@ export class Users {
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
       if (body.role !== undefined && body.role !== row.role) requireOwnerFor(ctx, body.role);
-      // Whoever chooses somebody's password can be them.
+      // Whoever sets a user's password can act as them.
       const isGiven = body.password !== undefined || (isAdminRole(body.role ?? null) && !isAdminRole(row.role));
       if (isGiven) await ctx.requireProofToGrant(EVERY_VAULT);
       const { password: _, ...plain } = body;
-      // Who is given a password needs no invitation any more.
+      // A user who is given a password no longer needs an invitation.
       const isLetIn = row.status === 'invited' && password_hash !== undefined;
       const changed: UserRow = {
         ...row,
@@ -145,8 +145,8 @@ export class Users {
   }
 
   /**
-   * Who is approved is a person, not an account: whoever gave themselves a way into it since is somebody else. The basis is kept sealed
-   * and shown to nobody; even so it holds a digest of the password's hash, not the hash.
+   * An approval is for a person, not an account: if a password, second factor or invitation changed since, somebody else may control it. The basis is
+   * stored sealed and never shown; even so it holds a digest of the password hash, not the hash.
    */
   async #basisOn(ctx: Context, tx: Tx, { user_id, role, status, password_hash }: UserRow): Promise<Basis> {
     const password = sha256(password_hash).toString('base64url');
@@ -179,7 +179,7 @@ export class Users {
   }
 }
 
-/** Who was added without a password is let in by nothing but an invitation. */
+/** A user added without a password can log in only after an invitation. */
 function isInvitable({ status, password_hash }: UserRow): boolean {
   return status === 'invited' || (status === 'active' && password_hash === '');
 }
@@ -187,15 +187,15 @@ function isInvitable({ status, password_hash }: UserRow): boolean {
 const INVITED = { status: 'invited' } as const;
 const ACTIVE = { status: 'active' } as const;
 
-/** Admins may read what is in any of them. */
+/** Admins may read the contents of every vault. */
 const EVERY_VAULT = () => true;
 
-/** Who approves must know that who asks will know the password of the account. */
+/** Tells the approver that the requester will know the password of the account. */
 function setsPassword({ password }: { password?: string | undefined }): { sets_password?: true } {
   return password === undefined ? {} : { sets_password: true };
 }
 
-/** An admin who could change an owner could become one: by a new password, or by being the only one left. */
+/** An admin who could change an owner could become one: by setting their password, or by removing all others. */
 export async function lockChangeable(ctx: Context, tx: Tx, userId: string): Promise<UserRow> {
   const row = await store.lockUser(tx, ctx.tenantId, userId);
   if (row === undefined) throw notFound('user');
@@ -203,25 +203,25 @@ export async function lockChangeable(ctx: Context, tx: Tx, userId: string): Prom
   return row;
 }
 
-/** An invitation ends where it is no longer needed, where its holder would gain by a new role, and with the rights of whoever gave it. */
+/** An invitation ends when it is no longer needed, when a new role would benefit its holder, and when its issuer loses access or changes role. */
 async function settleInvitations(ctx: Context, tx: Tx, before: UserRow, after: UserRow): Promise<void> {
   const { tenant_id, user_id } = before;
   const isRoleNew = before.role !== after.role;
   if (after.status !== 'invited') await deleteInvitation(tx, tenant_id, user_id);
-  // One whose token nobody has seen: it says who asked for the role, and can invite anew.
+  // The new invitation's token is never shown. It records who requested the role, and that user can invite again.
   else if (isRoleNew) await putInvitation(tx, issueInvitation(ctx, user_id).row);
   const isCutOff = before.password_hash !== after.password_hash || after.status === 'disabled';
   if (isCutOff || isRoleNew) await deleteInvitationsBy(tx, tenant_id, user_id);
 }
 
-/** A role is rights, and whoever chooses the password of an account gets them. Who disables another admin gets rid of the one who would have to approve. */
+/** A role grants rights, and whoever sets an account's password gets them. Disabling another admin removes a possible approver. */
 function changesRights(before: UserRow, after: UserRow): boolean {
   if (before.role !== after.role) return true;
   if (before.password_hash !== after.password_hash && before.role !== 'member') return true;
   return before.status !== after.status && isAdminRole(before.role);
 }
 
-/** Of the fields that change. Of a password only that there is another. */
+/** The fields that differ. Of a password it only says that it changes. */
 function between(before: UserRow, after: UserRow): Difference[] {
   const fields = (['name', 'role', 'status'] as const).filter((field) => before[field] !== after[field]);
   const found = fields.map((what) => ({ what, before: before[what], after: after[what] }));

@@ -14,16 +14,16 @@ declare module '../../kernel/storage/tables.ts' {
 export interface UserRow {
   tenant_id: string;
   user_id: string;
-  /** Canonical: lower case. */
+  /** Canonical form: lower case. */
   email: string;
   name: string;
   role: Role;
-  /** Who is invited has no password yet, and is let in nowhere. */
+  /** An invited user has no password yet and cannot authenticate. */
   status: 'invited' | 'active' | 'disabled';
-  /** Empty if the person has none and cannot log in with one. */
+  /** Empty if the user has no password. */
   password_hash: string;
   created_at: number;
-  /** How often all their sessions were revoked; null is never. A session made under another number is revoked. */
+  /** How often all their sessions were revoked; null means never. A session created under another number is revoked. */
   session_generation: number | null;
   /** The same for their personal access tokens. */
   pat_generation: number | null;
@@ -43,7 +43,7 @@ export async function findUser(db: Reader, tenantId: string, userId: string): Pr
   return USERS.checked(db, await byId(db, tenantId, userId).executeTakeFirst());
 }
 
-/** As people name somebody: by id, or by an address in any case. */
+/** Accepts an id, or an e-mail address in any case. */
 export async function findUserByIdOrEmail(db: Reader, tenantId: string, text: string): Promise<UserRow | undefined> {
   return (await findUser(db, tenantId, text)) ?? (await findUserByEmail(db, tenantId, canonicalEmail(text)));
 }
@@ -81,12 +81,12 @@ export async function deleteUser(tx: Tx, tenantId: string, userId: string): Prom
   await USERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }
 
-/** Owners and admins who are not disabled. */
+/** Active owners and admins. */
 export async function listActiveAdmins(db: Reader, tenantId: string, limit: number): Promise<UserRow[]> {
   return USERS.checkedAll(db, await activeAdmins(db, tenantId, limit));
 }
 
-/** For what is only told: a row that somebody forged keeps nobody from being told the rest. */
+/** For display only: a forged row is left out instead of failing the request. */
 export async function countActiveAdmins(db: Reader, tenantId: string, limit: number): Promise<number> {
   return (await USERS.authenticOf(db, await activeAdmins(db, tenantId, limit))).length;
 }
@@ -103,7 +103,7 @@ function activeAdmins(db: Reader, tenantId: string, limit: number) {
     .execute();
 }
 
-/** Those of these people who are there and not disabled. */
+/** Those of the given users who exist and are active. */
 export async function findActiveUsers(db: Reader, tenantId: string, userIds: readonly string[]): Promise<UserRow[]> {
   if (userIds.length === 0) return [];
   const rows = await db
@@ -116,7 +116,7 @@ export async function findActiveUsers(db: Reader, tenantId: string, userIds: rea
   return USERS.checkedAll(db, rows);
 }
 
-/** Locks the owners, so that two requests cannot each remove what they think is the last but one. */
+/** Locks the owners, so that two concurrent requests cannot each remove one and leave none. */
 export async function lockActiveOwners(tx: Tx, tenantId: string): Promise<string[]> {
   const rows = await USERS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, role: 'owner', status: 'active' }));
   return rows.map((row) => row.user_id);

@@ -21,7 +21,7 @@ export function isLive(row: store.VaultRow | undefined): row is store.VaultRow {
   return row !== undefined && row.status !== 'deleted';
 }
 
-/** Decided before it is told whether there is such a vault: who may not ask learns nothing. */
+/** Authorizes before revealing whether the vault exists, so a caller without permission learns nothing. */
 export async function authorizedVault(ctx: Context, db: Reader, name: string): Promise<store.VaultRow> {
   ctx.refuseIfNeverAllowed(vaultResource(name));
   const row = await store.findVault(db, ctx.tenantId, name);
@@ -31,7 +31,7 @@ export async function authorizedVault(ctx: Context, db: Reader, name: string): P
   return known;
 }
 
-/** Of a zero-knowledge vault the log says who, when and which operation, never what changed. */
+/** The audit entry of a zero-knowledge vault holds who, when and which operation, never what changed. */
 export function whatChanged(vault: Pick<store.VaultRow, 'is_zero_knowledge'>, details: Record<string, unknown>) {
   return vault.is_zero_knowledge === 1 ? {} : details;
 }

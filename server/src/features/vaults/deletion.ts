@@ -3,18 +3,19 @@ import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { joinedBy, membersOfGroups } from '../groups/index.ts';
 import * as store from './store.ts';
 
-/** What the deletion of a production vault waits for, and what it does to the vault meanwhile. */
+/** The approval of a production vault's deletion: who may decide on it, and the vault's pending state. */
 
 const RESOURCE = /^vault\/([^/]+)$/;
 
-/** The names of vaults are spelt in resources as they are. */
+/** Vault names appear in resource names without escaping. */
 function vaultNameOf(resource: string): string | null {
   return RESOURCE.exec(resource)?.[1] ?? null;
 }
 
 /**
- * Which resources are vaults that this person manages, and managed at that time already. Who asks for a deletion could otherwise make
- * somebody its manager who approves it. A role is not raised while a vault waits (see `members.ts`), so the time of joining tells.
+ * Returns a test for resources that are vaults this user manages and already managed at the given time. Otherwise the requester of a deletion could
+ * make an accomplice manager to approve it. No role is raised to manager while a vault is pending deletion (see `members.ts`), so `added_at`
+ * suffices.
  */
 export async function managedBy(
   db: Reader,
@@ -33,7 +34,7 @@ export async function managedBy(
   return (resource, at) => (since.get(vaultNameOf(resource) ?? '') ?? Infinity) <= at;
 }
 
-/** The other way round: everybody who manages this vault, and managed it at that time already. */
+/** The reverse: everyone who manages this vault and already managed it at that time. */
 export async function managersOf(db: Reader, tenantId: string, resource: string, at: number): Promise<string[]> {
   const vault = await store.findVault(db, tenantId, vaultNameOf(resource) ?? '');
   if (vault === undefined) return [];
@@ -52,7 +53,7 @@ export async function markPending(
   const name = vaultNameOf(resource);
   const row = name === null ? undefined : await store.lockVault(tx, tenantId, name);
   if (row === undefined) return;
-  // With two of them, the refusal of one would free a vault that still waits for the other.
+  // With two pending approvals, refusing one would reactivate a vault that the other still covers.
   if (row.status === 'pending_deletion') {
     throw new CofferError('IN_USE', 'Its deletion waits for approval already: decide on that one.', {
       details: { approval_id: row.approval_id },
@@ -61,7 +62,7 @@ export async function markPending(
   await store.updateVault(tx, tenantId, row.name, { status: 'pending_deletion', approval_id });
 }
 
-/** Only what this approval marked: the vault may have been deleted or asked for again since. */
+/** Resets only the mark of this approval: the vault may have been deleted or requested again since. */
 export async function unmarkPending(
   tx: Tx,
   tenantId: string,

@@ -29,7 +29,7 @@ export async function list(ctx: Context, vault: string, query: Query<typeof cont
   return { members: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
-/** Membership outlives the credential that granted it, so one with limits cannot grant it: it would lift them. */
+/** A membership outlives the credential that granted it, so a restricted credential cannot grant one: it would escape its restrictions. */
 export async function add(ctx: Context, vault: string, body: Body<typeof contract.addMember>): Promise<Member> {
   return ctx.change(async (tx) => {
     const { vault_id, environment } = await lockedVault(ctx, tx, vault);
@@ -98,7 +98,10 @@ export async function review(ctx: Context, vault: string) {
   });
 }
 
-/** What whoever approves relies on. A group is who is in it: as long as it gives nothing, one person could fill it while this waits. */
+/**
+ * What the approver relies on. For a group this includes its members: adding members to a group that grants nothing needs no approval, so one person
+ * could fill it while the request is pending.
+ */
 async function roleOf(
   tx: Tx,
   { tenant_id, vault_id, principal_kind, principal_id, role }: store.VaultMemberRow,
@@ -113,7 +116,7 @@ async function roleOf(
   return { basis: { ...basis, members, last_added_at }, differences: [changed, who] };
 }
 
-/** Managers decide on the deletion: those there were when it was asked for. */
+/** The deletion is decided by those who were managers when it was requested. */
 function wouldDecide(): CofferError {
   return new CofferError(
     'IN_USE',
@@ -134,7 +137,7 @@ async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeo
     throw invalidField('/body', 'needs exactly one of user and group');
   if (group !== undefined) {
     const found = await findGroupByIdOrName(tx, tenantId, group);
-    // Held, so that it does not go meanwhile: its removal would not know of this.
+    // The row stays locked, so that the group is not deleted meanwhile: its deletion would not remove this membership.
     if (found === undefined || (await lockGroup(tx, tenantId, found.group_id)) === undefined) throw notFound('group');
     return { kind: 'group' as const, id: found.group_id };
   }

@@ -15,16 +15,16 @@ const VAULTS_AT_ONCE = 20;
 const SECRETS_AT_ONCE = 500;
 
 export interface PurgePorts {
-  /** Destroys some of what is in the vault, at most so much; says how much it was, 0 when nothing is left. */
+  /** Destroys at most `limit` secrets of the vault and returns how many; 0 when none is left. */
   purgeContents(tx: Tx, tenantId: string, vaultId: string, limit: number): Promise<number>;
 }
 
-/** The key under which everything in a vault is sealed. */
+/** Names the key under which everything in a vault is sealed. */
 export function vaultKeyPurpose(vaultId: string): string {
   return `vault/${vaultId}`;
 }
 
-/** Destroys vaults whose time to be restored is over: their secrets, and the key without which what is left of those anywhere is noise. */
+/** Destroys vaults past their retention: their secrets, and the key, without which ciphertext left in backups cannot be decrypted. */
 export function purgeVaultsJob(kernel: Kernel, ports: PurgePorts): RemovingJob {
   return {
     name: 'purge-vaults',
@@ -40,13 +40,13 @@ export function purgeVaultsJob(kernel: Kernel, ports: PurgePorts): RemovingJob {
   };
 }
 
-/** Vaults are counted, not what is in them: somebody deleted each as a whole, however large. */
+/** Counts vaults, not their secrets, because each was deleted as a whole by somebody, however large it is. */
 async function shareOf({ database: { read } }: Kernel, cutoff: Cutoff): Promise<Share[]> {
   const expired = await store.countToPurge(read, cutoff);
   return [{ of: 'vaults', expired, floor: VAULTS_AT_ONCE, total: () => store.countVaults(read) }];
 }
 
-/** In small transactions, so that a large vault does not hold up everyone else; what a kill interrupts, the next run goes on with. */
+/** Works in small transactions, so that a large vault does not block others. The next run continues after a kill. */
 async function purge(
   kernel: Kernel,
   ports: PurgePorts,

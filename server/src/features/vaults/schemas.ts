@@ -7,7 +7,7 @@ export const VAULT_STATUSES = ['active', 'pending_deletion', 'deleted'] as const
 const KEY_SOURCES = ['service_managed', 'customer_managed'] as const;
 const TAGS_MAX = 64;
 const TAG_LENGTH_MAX = 128;
-/** A vault's detail names at most so many secrets of each kind. */
+/** A vault's detail lists at most this many secrets of each kind. */
 export const SECRET_IDS_MAX = 1000;
 
 export const tagText = lineOfText({ minLength: 1, maxLength: TAG_LENGTH_MAX }, 'A tag.');

@@ -20,12 +20,12 @@ import * as store from './store.ts';
 const NAME_FORM = new RegExp(NAME_PATTERN);
 const ROTATION_DAYS_DEFAULT = 90;
 const LIST_CHUNK = 1000;
-/** Of a query: who may see more single vaults than this has each of them looked at. */
+/** A caller who may see more single vaults than this has each vault checked one by one, to bound the size of the query. */
 const NAME_RANGES_MAX = 100;
 
-/** What other features know about a vault. */
+/** What other features contribute to a vault's detail. */
 export interface VaultPorts {
-  /** The secrets in it that the caller may see, at most so many of each kind. */
+  /** The secrets in it that the caller may see, at most `SECRET_IDS_MAX` of each kind. */
   secretIds(
     ctx: Context,
     vault: store.VaultRow,
@@ -33,7 +33,7 @@ export interface VaultPorts {
   policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]>;
 }
 
-/** Where least depends on it. */
+/** The default is the environment that least depends on. */
 const ENVIRONMENT_DEFAULT: EnvironmentName = 'development';
 
 export async function create(ctx: Context, body: Body<typeof contract.createVault>): Promise<Vault> {
@@ -84,14 +84,14 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
       reviewed_by: null,
     });
     await raiseEpoch(tx, ctx.tenantId);
-    // What lists less, or forgets sooner, takes two people also from the start.
+    // A vault that logs less, or purges entries sooner, needs a second person also at creation.
     if (row.log_reads === 0 || row.audit_retention_days !== null) await ctx.needsApproval(tx);
     ctx.describe({ vault: row.vault_id });
     return toWire(row);
   });
 }
 
-/** The total is of the vaults that may be seen. */
+/** `total` counts only vaults the caller may see. */
 export async function list(ctx: Context, query: Query<typeof contract.listVaults>) {
   ctx.authorizeListing('vault');
   const [after = ''] = decodeCursor(query.cursor, NAME_FORM) ?? [];
@@ -116,7 +116,7 @@ interface Visible {
   total: number;
 }
 
-/** Where names alone decide, the database finds the page and counts the rest. */
+/** If names alone decide visibility, the database selects the page and counts the rest. */
 async function visibleByName(
   ctx: Context,
   { status, environment }: Query<typeof contract.listVaults>,
@@ -134,7 +134,7 @@ async function visibleByName(
   return { shown, total };
 }
 
-/** Where more than the name decides, each vault is looked at: there are few enough of them. */
+/** If tags or environments decide too, each vault is checked: there are few enough of them. */
 async function visibleOneByOne(
   ctx: Context,
   query: Query<typeof contract.listVaults>,
@@ -198,7 +198,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
       updated_at: ctx.now,
     };
     if (changed.log_reads !== row.log_reads) {
-      // A setting, and no content: also of a zero-knowledge vault.
+      // This is a setting, not content, so it is recorded for zero-knowledge vaults too.
       ctx.describe({ log_reads: { before: row.log_reads === 1, after: changed.log_reads === 1 } });
     }
     if (changed.audit_retention_days !== row.audit_retention_days) {
@@ -206,14 +206,14 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     }
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
     await store.updateVault(tx, ctx.tenantId, name, columns);
-    // Who reads without a trace, or did something, must not be the one who decides that the log does not list it, or forgets it sooner.
+    // Whoever reads secrets must not decide alone that the log omits those reads or purges entries sooner.
     const isLess = changed.log_reads < row.log_reads || keptDays(changed) < keptDays(row);
     if (isLess) await ctx.needsApproval(tx, { basis: { vault: row.vault_id }, differences: between(row, changed) });
     return toWire(changed);
   });
 }
 
-/** Of the settings that change, as the wire names them. */
+/** The settings that differ, by their names in the API. */
 function between(before: store.VaultRow, after: store.VaultRow): Difference[] {
   const [was, is] = [settingsOf(before), settingsOf(after)];
   return Object.keys(was)
@@ -235,7 +235,7 @@ function keptDays({ audit_retention_days }: store.VaultRow): number {
   return audit_retention_days ?? Number.POSITIVE_INFINITY;
 }
 
-/** Soft: everything stays as it is and can be restored, until the purge. */
+/** A soft delete: everything stays and can be restored until the purge. */
 export async function remove(ctx: Context, name: string): Promise<Vault & Deleted> {
   return ctx.change(async (tx) => {
     const row = await lockedVault(ctx, tx, name);
@@ -264,12 +264,12 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
   return ctx.change(async (tx) => {
     const row = await store.lockVault(tx, ctx.tenantId, name);
     ctx.authorize(vaultResource(name), vaultAttributes(row));
-    // Once the purge is due it may be under way: half a vault is not restored.
+    // Once the purge is due it may be in progress, and half a vault must not be restored.
     if (row === undefined || (row.purge_at !== null && row.purge_at <= ctx.now)) throw vaultNotFound();
     if (row.status !== 'deleted') throw new CofferError('IN_USE', 'The vault is not deleted.');
     const change = { status: 'active' as const, deleted_at: null, purge_at: null, updated_at: ctx.now };
     await store.updateVault(tx, ctx.tenantId, name, change);
-    // Which vaults a machine reaches was perhaps found out while this one was away.
+    // The vaults a machine can access may have been cached while this one was deleted.
     await raiseEpoch(tx, ctx.tenantId);
     return toWire({ ...row, ...change });
   });

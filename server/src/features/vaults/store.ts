@@ -22,14 +22,14 @@ export interface VaultRow {
   vault_id: string;
   description: string;
   environment: string;
-  /** JSON list. */
+  /** JSON array. */
   tags: string;
   status: 'active' | 'pending_deletion' | 'deleted';
   rotation_days: number;
   log_reads: number;
   audit_retention_days: number | null;
   is_zero_knowledge: number;
-  /** Kept by whoever makes and removes secrets, in their transaction: counting a million for a list would not do. */
+  /** Updated in the transactions that create and delete secrets, because counting a million rows for a list would be too slow. */
   secrets_count: number;
   approval_id: string | null;
   created_at: number;
@@ -81,7 +81,7 @@ export async function insertVault(tx: Tx, row: VaultRow): Promise<void> {
   await VAULTS.insert(tx, row);
 }
 
-/** Also a deleted one. */
+/** Also finds a deleted vault. */
 export async function findVault(db: Reader, tenantId: string, name: string): Promise<VaultRow | undefined> {
   return VAULTS.checked(db, (await FIND_VAULT.run(db, { tenantId, name }))[0]);
 }
@@ -99,7 +99,7 @@ export async function findVaultById(db: Reader, tenantId: string, vaultId: strin
   return VAULTS.checked(db, await query.executeTakeFirst());
 }
 
-/** It stays as it is until the end, and others may hold it so as well. */
+/** Locks the row against changes until the transaction ends; others may hold the same share lock. */
 export async function shareVault(tx: Tx, tenantId: string, name: string): Promise<VaultRow | undefined> {
   return VAULTS.checked(tx, await byName(tx, tenantId, name).forShare().executeTakeFirst());
 }
@@ -125,7 +125,7 @@ export function vaultsAfter(db: Reader, tenantId: string, after: string, limit: 
 
 export interface WantedVaults {
   names: readonly PathRange[];
-  /** All but deleted ones, if none is given. */
+  /** If undefined, all but deleted vaults. */
   status: VaultRow['status'] | undefined;
   environment: string | undefined;
 }
@@ -188,7 +188,7 @@ export async function countSecrets(tx: Tx, tenantId: string, vaultId: string, di
     .execute();
 }
 
-/** Of every tenant: deleted so long ago that they are to be destroyed. */
+/** Vaults of every tenant whose retention is over. */
 export function vaultsToPurge(db: Reader, time: Cutoff, limit: number): Promise<VaultRow[]> {
   return db
     .selectFrom('vaults')
@@ -247,7 +247,7 @@ export async function listMembers(
   return pageOf(rows, limit, (row) => [row.principal_kind, row.principal_id]);
 }
 
-/** Users and groups that manage a vault and did so at that time. A forged membership is left out. */
+/** Users and groups that manage a vault and already did at that time. Forged memberships are left out. */
 export async function managersSince(
   db: Reader,
   tenantId: string,
@@ -303,7 +303,7 @@ export async function markReviewed(
 
 export type DatedMembership = Membership & Pick<VaultMemberRow, 'principal_id' | 'added_at'>;
 
-/** In which vaults these principals are, as what, and since when. A membership only ever allows, so one that is forged is left out. */
+/** The vaults these principals are members of, with role and date. A membership only ever grants, so forged ones are left out. */
 export async function membershipsOf(
   db: Reader,
   tenantId: string,
@@ -332,15 +332,15 @@ export async function membershipsOf(
   });
 }
 
-/** How long the audit log keeps what it tells of a vault. */
+/** How long the audit log keeps the entries about a vault. */
 export interface AuditRetention {
   vault: string;
-  /** Entries from before were about another vault of that name. */
+  /** Entries from before this time concern an earlier vault of the same name. */
   since: number;
   days: number;
 }
 
-/** Of the vaults that say it. A row that was forged says nothing. */
+/** Only vaults that set a retention. Forged rows are ignored. */
 export async function auditRetentions(db: Reader, tenantId: string): Promise<AuditRetention[]> {
   const rows = await db
     .selectFrom('vaults')

@@ -22,11 +22,11 @@ export const methodType = named('WorkloadMethodType', 'Which kind of identity it
 const LIST_MAX = 64;
 const PATTERN_LENGTH_MAX = 512;
 const PEM_LENGTH_MAX = 16 * 1024;
-/** As long as the longest token that is looked at. */
+/** The longest token that is parsed. */
 const TOKEN_LENGTH_MAX = 16 * 1024;
 const URL_LENGTH_MAX = 512;
 
-/** Text that is compared as it is: no spaces, no control characters. */
+/** Text that is compared byte for byte: no spaces, no control characters. */
 const exact = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[\\u0021-\\u007e]+$', description });
 const exactList = (maxLength: number, description: string) =>
@@ -108,7 +108,7 @@ export type SpiffeConfig = Static<typeof SpiffeConfig>;
 const token = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: TOKEN_LENGTH_MAX, description }));
 
-/** What a workload shows: the field or fields of its method's type. */
+/** The workload's credential: the field or fields of its method's type. */
 export const credentialFields = {
   k8s_token: token('k8s_sa: the projected service-account token.'),
   aws_signed_url: Type.Optional(
@@ -134,10 +134,10 @@ const BODY_BYTES_MAX = 128 * 1024;
 
 const number = (description: string) => Type.Integer({ minimum: 1, maximum: NUMBER_MAX, description });
 
-/** By its type; which fields there are, and their limits, is checked by the type's own schema. */
+/** The fields and their limits are checked by the schema of the method's type. */
 const config = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
-  // Each type has its own schema, by which it is checked once the type is known.
+  // Each type has its own schema, which checks the config once the type is known.
   additionalProperties: true,
   maxProperties: 16,
   description:

@@ -24,10 +24,10 @@ import { unseal } from './secret-config.ts';
 import { sourceOf } from './service.ts';
 import * as store from './store.ts';
 
-/** The spec's. */
+/** Lifetime of the tokens issued by a login. */
 export const WORKLOAD_TOKEN_TTL_MS = HOUR_MS;
 
-/** What logins reach the outside with. */
+/** The clients with which logins reach external services. */
 export interface Outside {
   readonly http: HttpClient;
   readonly keySets: KeySets;
@@ -63,7 +63,7 @@ export async function login(ctx: Context, outside: Outside, body: Body<typeof co
   ctx.describe({ token: row.token_id });
   return ctx.change(async (tx) => {
     await lockActive(tx, connection);
-    // Asked again, and held: a method that is changed or deleted while the outside is asked lets nobody in, nor does one after that.
+    // The method is loaded again and locked: if it was changed or deleted while the external service was queried, the login fails.
     const current = await store.lockMethod(tx, method.tenant_id, method_id);
     if (current?.revision !== method.revision) throw loginDenied('the method changed meanwhile');
     await refuseSuspended(tx, connection);
@@ -87,7 +87,7 @@ async function verify(
   }
 }
 
-/** Of which type the credential is. Told apart by its fields alone, so that the answer says nothing of the method. */
+/** Determines the credential's type from its fields alone, so that the response reveals nothing about the method. */
 function shownType(credential: Credential): MethodType {
   const given = Object.keys(credential);
   const type = METHOD_TYPES.find((one) => {

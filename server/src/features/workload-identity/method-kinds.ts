@@ -7,7 +7,7 @@ import type { MethodKind } from './methods/method.ts';
 import { oidcGeneric } from './methods/oidc-generic.ts';
 import { spiffe } from './methods/spiffe.ts';
 
-/** Each kind reads a config of its own type; outside of it a config is what was checked by its schema. */
+/** Each kind has its own config type; everywhere else a config is a record that passed the kind's schema. */
 type AnyKind = MethodKind<Record<string, unknown>>;
 
 const KINDS: Readonly<Record<MethodType, AnyKind>> = {

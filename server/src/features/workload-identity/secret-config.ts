@@ -3,7 +3,7 @@ import type { MethodRow } from './store.ts';
 
 const PURPOSE = 'workload';
 
-/** Members of a config that are kept sealed. */
+/** Config members that are stored sealed. */
 export type Secrets = Readonly<Record<string, unknown>>;
 
 export async function seal(

@@ -29,7 +29,7 @@ import * as store from './store.ts';
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
 
-/** How tokens say which method they came by. */
+/** The `source` of tokens issued through this method. */
 export function sourceOf(methodNo: number): string {
   return `method ${methodNo}`;
 }
@@ -137,7 +137,7 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
   });
 }
 
-/** Whom the method let in before need not be whom it lets in now. */
+/** A changed method may accept other workloads, so tokens issued before end. */
 async function endTokens(ctx: Context, tx: Tx, { connection_no, method_no }: store.MethodRow): Promise<void> {
   const from = { connection_no, kind: 'workload', source: sourceOf(method_no) } as const;
   await revokeTokensFrom(tx, ctx.tenantId, from, ctx.now);
@@ -150,7 +150,7 @@ async function existing(ctx: Context, id: string): Promise<store.MethodRow> {
   return row;
 }
 
-/** A method is as good as the connection's credentials: who makes one must be able to change the connection and share its vaults. */
+/** A method is equivalent to the connection's credentials, so creating one requires permission to change the connection and to share its vaults. */
 async function changeableConnection(ctx: Context, number: number): Promise<ConnectionRow> {
   if (!ctx.may('app_connections:update', `app-connection/${number}`)) {
     throw new CofferError(
@@ -170,7 +170,7 @@ async function changeableConnection(ctx: Context, number: number): Promise<Conne
 
 async function connectionOf(ctx: Context, { connection_no }: store.MethodRow): Promise<ConnectionRow> {
   const connection = await findConnectionByKey(ctx.database.read, ctx.tenantId, connection_no);
-  // With the connection goes the method.
+  // The method is deleted together with its connection.
   if (connection === undefined) throw notFound('method');
   return connection;
 }
@@ -184,7 +184,7 @@ interface Config {
   secret: Record<string, unknown>;
 }
 
-/** Held against the schema and the rules of its type, and taken apart into what may be shown again and what may not. */
+/** Validates the config by the schema and rules of its type, and splits it into public and secret members. */
 function checkedConfig(type: MethodType, config: Record<string, unknown>): Config {
   const kind = kindOf(type);
   const problems = problemsIn(kind.schema, config, '/body/config');
@@ -198,7 +198,7 @@ function checkedConfig(type: MethodType, config: Record<string, unknown>): Confi
   };
 }
 
-/** Told now rather than by every login: what stands in for a provider must be where the operator lets it be. */
+/** Reported at configuration time rather than at every login: a URL that replaces a provider's own must be on a host the operator allowed. */
 async function refuseUnopened(ctx: Context, type: MethodType, config: Record<string, unknown>): Promise<void> {
   const standIn = kindOf(type).standIn(config);
   if (standIn === null) return;
@@ -213,7 +213,7 @@ async function refuseUnopened(ctx: Context, type: MethodType, config: Record<str
   );
 }
 
-/** A secret that is not sent again stays, but only while it goes where it went: else whoever changes that could have it sent to them. */
+/** A secret that is not sent again is kept only while its destination is unchanged: otherwise whoever changes the destination would receive it. */
 async function nextConfig(ctx: Context, row: store.MethodRow, config: Record<string, unknown>): Promise<Config> {
   const next = checkedConfig(row.type, config);
   const before = JSON.parse(row.config) as Record<string, unknown>;

@@ -12,16 +12,16 @@ declare module '../../kernel/storage/tables.ts' {
 
 export interface MethodRow {
   tenant_id: string;
-  /** Unique in the installation: a login names nothing else. */
+  /** Unique in the installation, because a login names only this number. */
   method_no: number;
   connection_no: number;
   name: string;
   type: 'k8s_sa' | 'aws_iam' | 'gcp_iam' | 'azure_msi' | 'oidc_generic' | 'spiffe';
-  /** JSON, without what is secret in it. */
+  /** JSON without the secret members. */
   config: string;
-  /** JSON of what is, sealed. */
+  /** JSON of the secret members, sealed. */
   sealed_secrets: Uint8Array | null;
-  /** Counted up by every change, so that a login that was decided on before it is not completed after it. */
+  /** Incremented by every change, so that a login verified before a change does not complete after it. */
   revision: number;
   created_by: string;
   created_at: number;
@@ -53,7 +53,7 @@ export async function insertMethod(tx: Tx, row: MethodRow): Promise<void> {
   await METHODS.insert(tx, row);
 }
 
-/** Of whichever tenant: for a caller who has shown nothing but the number so far. */
+/** Searches all tenants, for a caller who has presented only the number so far. */
 export async function findMethodAnywhere(db: Reader, methodNo: number): Promise<MethodRow | undefined> {
   const query = db.selectFrom('workload_methods').selectAll().where('method_no', '=', methodNo);
   return METHODS.checked(db, await query.executeTakeFirst());
@@ -95,7 +95,7 @@ export async function deleteMethod(tx: Tx, tenantId: string, methodNo: number): 
   await METHODS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, method_no: methodNo }));
 }
 
-/** With the connection go the ways to become it. */
+/** Deletes the login methods of a connection together with it. */
 export async function deleteMethodsOf(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
   await METHODS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
 }

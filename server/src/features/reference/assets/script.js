@@ -1,10 +1,10 @@
-// The pages are whole without this file; it adds the filter, the copy buttons and the mark at the endpoint being read.
+// The pages work without this file; it adds the filter, the copy buttons and the mark at the current endpoint.
 
 const contents = document.querySelector('.contents');
 const filter = document.querySelector('#filter');
 const isNarrow = window.matchMedia('(max-width: 60rem)');
 
-// An address from when the reference was one page: its line on the index leads to where that is now.
+// Redirects an address from when the reference was a single page: the entry on the index links to the current page.
 function followOldAddress() {
   const id = location.hash.slice(1);
   const isCode = id.startsWith('error-');
@@ -52,7 +52,7 @@ function linkOf(hit) {
   return hit?.querySelector('a[href]') ?? null;
 }
 
-// Up and down go through the hits, and up from the first one back to the box.
+// Up and down move through the hits; up from the first one returns to the filter box.
 function moveAmongHits(event, step) {
   const links = hits().map(linkOf);
   const at = links.indexOf(document.activeElement);
@@ -91,9 +91,9 @@ function startFilter() {
     filter.value = asked;
     filter.focus();
   }
-  // The browser keeps what was typed when somebody comes back.
+  // The browser restores the typed text on back navigation, so the filter is applied at once.
   applyFilter();
-  // A link to something the filter hides shows it again.
+  // A link to an element that the filter hides clears the filter.
   window.addEventListener('hashchange', () => {
     const target = document.getElementById(location.hash.slice(1));
     if (!target?.closest('[hidden]')) return;
@@ -102,7 +102,7 @@ function startFilter() {
   });
 }
 
-// On a phone the contents would push the page itself out of sight.
+// On a phone the open contents would push the page out of sight.
 function foldContents() {
   contents.open = !isNarrow.matches;
 }
@@ -125,13 +125,13 @@ function addCopyButton(figure) {
 }
 
 async function copy(code) {
-  // Selected first: where the clipboard is out of reach (plain http from another machine) the keyboard still does it.
+  // The text is selected first: if the clipboard is unavailable (plain http from another machine), the keyboard can still copy it.
   window.getSelection().selectAllChildren(code);
   await navigator.clipboard.writeText(code.textContent);
   window.getSelection().removeAllRanges();
 }
 
-// Marks in the contents what is being read: exactly one endpoint crosses a thin line below the top edge.
+// Marks the current endpoint in the contents: exactly one endpoint crosses a thin line below the top edge.
 function markWhatIsRead() {
   const links = new Map();
   for (const link of document.querySelectorAll('.endpoints a')) links.set(link.hash.slice(1), link);

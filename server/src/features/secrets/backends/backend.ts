@@ -1,19 +1,19 @@
 /**
- * Something outside whose credential Coffer changes: a rotation is more than a new value here. One file for each kind, free of HTTP and of the
- * store, so that what may go wrong half-way is in one place.
+ * An external system whose credential Coffer changes when the secret is rotated. Each kind is one file without HTTP or storage code, so that all its
+ * partial failures are handled in one place.
  */
 export interface RotationBackend {
   readonly kind: string;
-  /** Says why the secret's current value cannot be rotated by this backend (422), as words that follow a pointer; or null. */
+  /** Returns why the current value cannot be rotated by this backend (422), as text that follows a JSON pointer, or null. */
   problem(currentValue: string): string | null;
-  /** The value to try, made before anything outside changes; it is stored sealed first so that a crash can be repaired. */
+  /** Returns the value to try. It is sealed and stored before the external system changes, so that a crash can be repaired. */
   propose(currentValue: string): string;
   /**
-   * Brings the outside to `next`; when it resolves, `next` logs in. Throws BackendFailure: then the old value still works, or the
-   * failure says `isUncertain` and `probe` has to find out.
+   * Sets `next` in the external system and resolves once a login with `next` succeeds. If it throws BackendFailure, the old value still works, unless
+   * `isUncertain` is set: then `probe` has to find out.
    */
   apply(current: string, next: string, signal: AbortSignal): Promise<void>;
-  /** Which of the two works now: after a crash between steps. `unreachable` means ask again later and keep both. */
+  /** Tells which of the two values works now, after a crash between steps. After `unreachable` both values must be kept and probed again later. */
   probe(current: string, next: string, signal: AbortSignal): Promise<'current' | 'next' | 'neither' | 'unreachable'>;
 }
 
@@ -26,11 +26,11 @@ export type BackendFailureCode =
   | 'tls_required'
   | 'tls_untrusted';
 
-/** Its message is one of ours, never a driver's: those quote statements and values. For the same reason it has no cause. */
+/** The message is written by Coffer and there is no cause, because driver messages quote statements and values. */
 export class BackendFailure extends Error {
   override readonly name = 'BackendFailure';
   readonly code: BackendFailureCode;
-  /** The outside may have changed already: neither value may be dropped. */
+  /** The external system may have changed already, so neither value may be dropped. */
   readonly isUncertain: boolean;
 
   constructor(code: BackendFailureCode, message: string, isUncertain = false) {

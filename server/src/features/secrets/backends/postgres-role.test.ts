@@ -4,7 +4,7 @@ import { AddressGuard } from '../../../kernel/outbound/address-guard.ts';
 import { valueProblem } from '../secret-types.ts';
 import { PostgresRole } from './postgres-role.ts';
 
-/** What needs a server is in test/rotation-backend.test.ts. */
+/** Tests that need a server are in test/rotation-backend.test.ts. */
 
 const backend = new PostgresRole(new AddressGuard([], async () => assert.fail('nothing is looked up')));
 const whole = { host: 'db.internal', port: 5432, database: 'app', username: 'app', password: 'pass' };

@@ -28,8 +28,8 @@ const MESSAGES = {
 } as const;
 
 /**
- * A login role of PostgreSQL that changes its own password. The secret is of type `database`. No other account is needed, so a
- * tenant gives Coffer no more than the secret it already keeps here.
+ * A PostgreSQL login role that changes its own password. The secret is of type `database`. No administrative account is needed, so a tenant gives
+ * Coffer no more than the secret it already stores here.
  */
 export class PostgresRole implements RotationBackend {
   readonly kind = 'postgres_role';
@@ -49,7 +49,7 @@ export class PostgresRole implements RotationBackend {
     if (!USERNAME.test(username)) {
       return 'must be a database value whose username has only letters, digits, _, $, . and -, at most 63';
     }
-    // If the new password does not log in, this one is put back, as a verifier computed here.
+    // If the new password does not log in, this one is restored as a verifier computed here.
     return PREPARED_PASSWORD.test(password) ? null : 'must be a database value whose password is printable ASCII';
   }
 
@@ -68,7 +68,7 @@ export class PostgresRole implements RotationBackend {
     try {
       await this.#change(session, after.username, newVerifier);
       if (await this.#logsIn(after, destination, signal)) return;
-      // Whoever aborts wants the end now; what stands is found out by a probe.
+      // An abort must end this at once; a later probe finds out which password is set.
       if (signal.aborted) throw new BackendFailure('unreachable', MESSAGES.interrupted, true);
       await this.#putBack(session, before.username, oldVerifier);
     } finally {
@@ -90,7 +90,7 @@ export class PostgresRole implements RotationBackend {
           await (await PostgresSession.open(values[which], destination, signal)).close();
           return which;
         } catch (error) {
-          // Only this one says that the password is wrong. After any other neither may be given up.
+          // Only `wrong_password` proves that the password is wrong. After any other failure neither value may be discarded.
           if (!(error instanceof LoginFailure) || error.problem !== 'wrong_password') throw error;
         }
       }
@@ -140,7 +140,7 @@ export class PostgresRole implements RotationBackend {
     }
   }
 
-  /** False after any failure whatever: the password is changed by now, and only a good login may leave it so. */
+  /** Returns false after any failure: the password is already changed, and only a successful login may leave it so. */
   async #logsIn(value: DatabaseValue, destination: Destination, signal: AbortSignal): Promise<boolean> {
     try {
       await (await PostgresSession.open(value, destination, signal)).close();

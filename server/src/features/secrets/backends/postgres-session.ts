@@ -7,19 +7,20 @@ import type { DatabaseValue } from '../database-value.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 5000;
-/** Longer than the server's own limit, so that this one only speaks when the server does not answer at all. */
+/** Longer than the server's own limit, so that it fires only when the server does not respond at all. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1000;
 const GOODBYE_TIMEOUT_MS = 1000;
 
 const INVALID_PASSWORD = '28P01';
-/** Told by a server that is there and said no: authorisation, no such database, no right to connect to it. */
+/** Sent by a server that is reachable and refused: failed authorization, no such database, or no right to connect to it. */
 const LOGIN_REFUSALS = /^(?:28|3D000|42501)/;
-/** Connection lost, server shutting down or failing: whether a statement before it counts cannot be told. */
+/** Connection lost, server shutting down or failing: the client cannot know whether the preceding statement took effect. */
 const UNCLEAR_STATES = /^(?:08|57P|58|XX)/;
 
 /**
- * `unasked`: the server let us in without a password, so the login says nothing about it. `unsafe`: it wanted the password itself, or did not prove
- * that it knows it. `no_tls`: it has no TLS, and was asked for it. `untrusted`: its certificate is not for this host, or from no known authority.
+ * `unasked`: the server required no password, so the login proves nothing about it. `unsafe`: the server requested the password in clear text or as
+ * MD5, or did not prove that it knows it. `no_tls`: TLS was requested, and the server has none. `untrusted`: the certificate is for another host, or
+ * from an unknown authority.
  */
 export type LoginProblem = 'wrong_password' | 'refused' | 'unasked' | 'unsafe' | 'no_tls' | 'untrusted' | 'unreachable';
 
@@ -33,7 +34,7 @@ export class LoginFailure extends Error {
   }
 }
 
-/** `isRolledBack` only if the server itself said that the statement failed. */
+/** `isRolledBack` is true only if the server itself reported that the statement failed. */
 export class StatementFailure extends Error {
   override readonly name = 'StatementFailure';
   readonly isRolledBack: boolean;
@@ -44,7 +45,7 @@ export class StatementFailure extends Error {
   }
 }
 
-/** One connection to a tenant's PostgreSQL. Its errors hold nothing of what the driver or the server said. */
+/** One connection to a tenant's PostgreSQL. Its errors contain no text of the driver or the server. */
 export class PostgresSession {
   readonly #client: pg.Client;
   readonly #signal: AbortSignal;
@@ -57,7 +58,9 @@ export class PostgresSession {
     signal.addEventListener('abort', this.#drop, { once: true });
   }
 
-  /** Logs in at the address that was judged, whatever its name means by now. An abort drops the connection at once. */
+  /**
+   * Connects to the address that the address guard checked, even if the name resolves to another one by now. An abort drops the connection at once.
+   */
   static async open(login: DatabaseValue, { address }: Destination, signal: AbortSignal): Promise<PostgresSession> {
     if (signal.aborted) throw new LoginFailure('unreachable');
     const socket = new Socket();
@@ -67,7 +70,7 @@ export class PostgresSession {
       port: login.port,
       database: login.database,
       user: login.username,
-      // A function is called only when the server asks.
+      // The driver calls a function only when the server requests the password.
       password: () => {
         isAsked = true;
         return login.password;
@@ -79,7 +82,7 @@ export class PostgresSession {
       statement_timeout: STATEMENT_TIMEOUT_MS,
       query_timeout: ANSWER_TIMEOUT_MS,
     });
-    // Without a listener a connection that breaks would end the process. What was under way on it fails by itself.
+    // Without a listener, an error on the connection would end the process. Queries in progress on it reject by themselves.
     client.on('error', () => {});
     const session = new PostgresSession(client, socket, signal);
     try {
@@ -93,7 +96,10 @@ export class PostgresSession {
     throw new LoginFailure('unasked');
   }
 
-  /** Lesson 16: the name comes from a strict alphabet (see postgres-role.ts), and is quoted all the same. */
+  /**
+   * ALTER ROLE takes no parameters. The role name comes from a strict alphabet (see postgres-role.ts) and is quoted nevertheless, against SQL
+   * injection.
+   */
   async setPassword(role: string, verifier: string): Promise<void> {
     try {
       await this.#client.query(`ALTER ROLE ${pg.escapeIdentifier(role)} PASSWORD ${pg.escapeLiteral(verifier)}`);
@@ -102,7 +108,7 @@ export class PostgresSession {
     }
   }
 
-  /** Says goodbye, so that the server frees the place at once, but waits for no answer that does not come. */
+  /** Sends Terminate, so that the server frees the connection at once, and waits at most a second for it to close. */
   async close(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
@@ -120,13 +126,13 @@ export class PostgresSession {
 }
 
 const NO_TLS = /^The server does not support SSL connections$/;
-/** As OpenSSL and Node name them. */
+/** Certificate error codes of OpenSSL and Node. */
 const CERTIFICATE_PROBLEMS =
   /^(?:ERR_TLS_CERT|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|INVALID_PURPOSE|HOSTNAME_MISMATCH)/;
 
 function loginProblem(error: unknown, isAsked: boolean): LoginProblem {
   if (error instanceof UnsafeLogin) return 'unsafe';
-  // The driver has no code for it.
+  // The driver has no error code for this.
   if (error instanceof Error && NO_TLS.test(error.message)) return 'no_tls';
   if (error instanceof Error && CERTIFICATE_PROBLEMS.test((error as NodeJS.ErrnoException).code ?? ''))
     return 'untrusted';
@@ -135,12 +141,12 @@ function loginProblem(error: unknown, isAsked: boolean): LoginProblem {
   return LOGIN_REFUSALS.test(state) ? 'refused' : 'unreachable';
 }
 
-/** We connect to an address; the certificate must be for the name the owner of the secret wrote. */
+/** The connection goes to an IP address, but the certificate must be for the host name in the secret. */
 function verifiedAs(host: string): pg.ClientConfig['ssl'] {
   return {
     minVersion: 'TLSv1.2',
     checkServerIdentity: (_, certificate) => checkServerIdentity(host, certificate),
-    // RFC 6066, 3: no addresses there.
+    // RFC 6066, 3 does not permit IP addresses as server names.
     ...(isIP(host) === 0 && { servername: host }),
   };
 }

@@ -7,14 +7,14 @@ const ITERATIONS = 4096;
 const SALT_BYTES = 16;
 const KEY_BYTES = 32;
 
-/** What RFC 5802 (3) prepares with SASLprep stays as it is when it is printable ASCII; only such passwords are taken here. */
+/** SASLprep (RFC 5802, 3) leaves printable ASCII unchanged, so only such passwords are accepted here. */
 export const PREPARED_PASSWORD = /^[\x20-\x7e]+$/;
 
 const derive = promisify(pbkdf2);
 
 /**
- * What a server stores instead of a password (RFC 5803): given as the password in a statement, it is stored as it is. So the password
- * itself is in no statement, and in none of the logs and views that show statements.
+ * The SCRAM verifier that a server stores instead of a password (RFC 5803). Given as the password in a statement, it is stored as it is. So the
+ * password itself appears in no statement, and in none of the logs and views that show statements.
  */
 export async function scramVerifier(password: string, salt: Buffer = randomBytes(SALT_BYTES)): Promise<string> {
   if (!PREPARED_PASSWORD.test(password)) throw new TypeError('the password must be printable ASCII');

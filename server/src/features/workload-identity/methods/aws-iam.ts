@@ -12,12 +12,12 @@ import { type CallerIdentityRequest, partitionOf, readSignedUrl } from './sts-re
 const ANSWER_BYTES_MAX = 16 * 1024;
 const ARN = /^arn:(aws|aws-cn|aws-us-gov):(?:iam|sts)::(\d{12}):([\x21-\x7e]+)$/;
 const ASSUMED_ROLE = /^arn:([a-z-]+):sts::(\d{12}):assumed-role\/([^/]+)\/[^/]+$/;
-/** How long ago, or ahead, a request may have been signed. */
+/** How far in the past or future a request may have been signed. */
 export const DATE_WINDOW_MS = 15 * MINUTE_MS;
 
 /**
- * IAM roles and users. The workload signs a GetCallerIdentity request; we send one of our own that is the same in every signed part, and
- * STS says whose signature it is. Nothing of what the workload wrote is passed on as it is (CVE-2020-16250).
+ * IAM roles and users. The workload signs a GetCallerIdentity request; the service builds its own request with the same signed parts, and STS tells
+ * whose signature it is. Nothing the workload wrote is forwarded unchecked (CVE-2020-16250).
  */
 export const awsIam: MethodKind<AwsConfig> = {
   type: 'aws_iam',
@@ -60,7 +60,7 @@ function endpointOf({ sts_endpoint }: AwsConfig): string | null {
   return sts_endpoint === undefined ? null : sts_endpoint.replace(/\/$/, '');
 }
 
-/** What was signed is decided by us; what the workload says it signed must only not contradict it. */
+/** The service decides which headers are signed; the headers in the credential only must not contradict it. */
 function refuseOtherHeaders(headers: Readonly<Record<string, string>>, host: string, audience: string): void {
   const seen = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {
@@ -105,7 +105,7 @@ async function callerIdentity(
   return identityIn(answer);
 }
 
-/** The very shape of the answer to this action, and nothing beside it: other actions repeat what the caller sent, and could spell an ARN. */
+/** Accepts exactly the response shape of this action: responses of other actions echo what the caller sent, and could contain an ARN. */
 function identityIn({ contentType, body }: OutgoingAnswer): CallerIdentity {
   if (contentType !== 'application/json') refuse('the answer of STS is not JSON');
   let answer: unknown;

@@ -11,7 +11,7 @@ const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ANY_DIRECTORY =
   'Without tenant_id, the identities in allowed_object_ids are accepted from whichever directory vouches for them. Set tenant_id to the directory they belong to.';
 
-/** Access tokens of managed identities, of either version. */
+/** Access tokens of managed identities, v1.0 and v2.0. */
 export const azureMsi: MethodKind<AzureConfig> = {
   type: 'azure_msi',
   schema: AzureConfig,
@@ -30,10 +30,10 @@ export const azureMsi: MethodKind<AzureConfig> = {
   async verify({ azure_jwt = '' }, config, tools) {
     const { tenant_id, expected_audience: audience } = config;
     const { iss, tid, oid } = readToken(azure_jwt, ['RS256']).unverified;
-    // Whoever names no allowed identity makes no call, whichever directory they name.
+    // A token without an allowed object id triggers no outbound request, whichever directory it names.
     if (typeof oid !== 'string' || !config.allowed_object_ids.includes(oid))
       return refuse('the object id is not allowed');
-    // It becomes part of a URL.
+    // The directory id becomes part of a URL.
     if (typeof tid !== 'string' || !GUID.test(tid)) return refuse('the token names no directory');
     if (tenant_id !== undefined && tid !== tenant_id) return refuse('the token is from another directory');
     const source = sourcesOf(config, tid, tools).find((known) => known.issuer === iss);
@@ -45,7 +45,7 @@ export const azureMsi: MethodKind<AzureConfig> = {
   },
 };
 
-/** The two issuers that one directory has, each with its keys; or the one that stands in for them. */
+/** The v1.0 and v2.0 issuers of a directory with their JWKS URLs, or the configured issuer that replaces them. */
 function sourcesOf({ issuer }: AzureConfig, tenantId: string, { owner }: Tools): KeySource[] {
   const common = { owner, ttlMs: KEYS_TTL_MS };
   if (issuer !== undefined) return [{ ...common, issuer, jwksUrl: null, onlyOpened: true }];

@@ -11,12 +11,12 @@ import { readBundle } from './pem-bundle.ts';
 const REVIEW_PATH = '/apis/authentication.k8s.io/v1/tokenreviews';
 const API_VERSION = 'authentication.k8s.io/v1';
 const ANSWER_BYTES_MAX = 64 * 1024;
-/** RFC 1123 labels: the names of Kubernetes, in which there is no colon that could shift where one ends. */
+/** RFC 1123 names, as Kubernetes uses them. They contain no colon, so the parts of a username cannot shift. */
 const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const ACCOUNT = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 const USERNAME = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
-/** Service accounts of a Kubernetes cluster: the cluster itself is asked whose token it is. */
+/** Service accounts of a Kubernetes cluster. The cluster itself tells whose token it is (TokenReview). */
 export const k8sSa: MethodKind<K8sConfig> = {
   type: 'k8s_sa',
   schema: K8sConfig,
@@ -29,7 +29,7 @@ export const k8sSa: MethodKind<K8sConfig> = {
     const { issuer, api_server_url, ca_cert_pem } = config;
     const [member, url] = api_server_url === undefined ? ['issuer', issuer] : ['api_server_url', api_server_url];
     refuseBadUrl(member, url);
-    // The tokens of workloads go there, and whoever answers decides who they are.
+    // Workload tokens are sent to this URL, and its response decides who they belong to.
     if (!url.startsWith('https:')) badConfig(member, 'must be an https URL: it is where the API server is asked');
     const bundle = readBundle(ca_cert_pem);
     if (bundle === null || bundle.some(({ certificate }) => certificate === null)) {
@@ -41,7 +41,7 @@ export const k8sSa: MethodKind<K8sConfig> = {
 
   async verify({ k8s_token = '' }, config, tools) {
     const { audience, now } = tools;
-    // Before it is sent anywhere: a token of another cluster, or for another audience, is nothing this cluster should ever see.
+    // Checked before the token is sent: a token for another cluster or audience must not be disclosed to this cluster.
     const { unverified } = readToken(k8s_token, ANY_ALGORITHM);
     refuseUnfitClaims(unverified, { issuer: config.issuer, audience, now });
     const username = await review(k8s_token, config, tools);
@@ -52,7 +52,7 @@ export const k8sSa: MethodKind<K8sConfig> = {
   },
 };
 
-/** Whose token the cluster says it is: Kubernetes API, TokenReview. */
+/** Returns the user name that the cluster reports for the token (Kubernetes API, TokenReview). */
 async function review(token: string, config: K8sConfig, { http, audience, owner }: Tools): Promise<string> {
   const base = (config.api_server_url ?? config.issuer).replace(/\/$/, '');
   const answer = await asked(http, {
@@ -67,7 +67,7 @@ async function review(token: string, config: K8sConfig, { http, audience, owner 
   const { authenticated, error, audiences, user } = status;
   if (error !== undefined && error !== '') refuse('the cluster refused the token with an error');
   if (authenticated !== true) refuse('the cluster does not know the token');
-  // A cluster that knows nothing of audiences leaves them out: then the token may be meant for the cluster itself.
+  // A cluster without audience support omits them; then the token may be meant for the cluster itself.
   if (!Array.isArray(audiences) || !audiences.includes(audience)) refuse('the cluster did not check the audience');
   const username = isRecord(user) ? user['username'] : undefined;
   return typeof username === 'string' ? username : refuse('the cluster named nobody');

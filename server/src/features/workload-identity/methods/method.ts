@@ -5,38 +5,38 @@ import type { KeySets } from '../../../kernel/outside-identity/key-sets.ts';
 import { anyPattern, BadPattern } from '../../../kernel/safe-pattern.ts';
 import type { Credential, MethodType } from '../contract.ts';
 
-/** What a verifier works with. It knows nothing of requests, rows or tokens of ours. */
+/** What a verifier may use. It has no access to requests, rows or tokens of the service. */
 export interface Tools {
   readonly http: HttpClient;
   readonly keySets: KeySets;
   readonly now: number;
-  /** The service's own. */
+  /** The audience of the service itself. */
   readonly audience: string;
-  /** The tenant that configured the method: whatever is kept is kept for it alone. */
+  /** The tenant that configured the method. Caches are separate for each tenant. */
   readonly owner: string;
 }
 
-/** Who the workload turned out to be; the details are for the audit log. */
+/** The verified identity of the workload; the details go to the audit log. */
 export interface Verified {
   readonly subject: string;
   readonly details: Readonly<Record<string, string>>;
 }
 
-/** One kind of identity from outside. */
+/** One kind of external identity. */
 export interface MethodKind<Config> {
   readonly type: MethodType;
   readonly schema: TObject;
-  /** The members of the credential it takes; any other beside them is refused. */
+  /** The credential fields it accepts; any other field is refused. */
   readonly credential: readonly (keyof Credential)[];
-  /** Members of the config that are sealed and never shown again. */
+  /** Config members that are stored sealed and never returned. */
   readonly secrets: readonly (keyof Config & string)[];
-  /** Members that say where such a secret is sent: it does not survive a change of them, or it could be sent anywhere. */
+  /** Config members that determine where such a secret is sent. If one changes, the secret must be sent again: otherwise it could be redirected. */
   readonly destinations: readonly (keyof Config & string)[];
-  /** A member whose URL stands in for a provider's own, which is only for hosts that the operator opened. */
+  /** A config member whose URL replaces the provider's own. It is accepted only for hosts that the operator allowed. */
   standIn(config: Config): { member: string; url: string } | null;
-  /** What whoever makes the method should know of its config, although it is accepted. */
+  /** Warnings about a config that is accepted nevertheless. */
   warningsOf?(config: Config): string[];
-  /** What the schema cannot say. Throws a VALIDATION_FAILED. */
+  /** Checks what the schema cannot express. Throws VALIDATION_FAILED. */
   refuseBadConfig(config: Config): void;
   /** Throws an OutsideRefusal with the true reason. */
   verify(credential: Credential, config: Config, tools: Tools): Promise<Verified>;
@@ -55,7 +55,7 @@ export function refuseBadPatterns(member: string, patterns: readonly string[]): 
   }
 }
 
-/** An issuer is compared as it stands, and what stands under it is fetched. */
+/** An issuer is compared byte for byte, and documents below it are fetched, so it must have one canonical spelling and no query. */
 export function refuseBadUrl(member: string, text: string | undefined): void {
   if (text === undefined) return;
   const url = parseOutgoingUrl(text);
@@ -63,7 +63,7 @@ export function refuseBadUrl(member: string, text: string | undefined): void {
   else if (url.search !== '' || text.includes('?')) badConfig(member, 'must not have a query');
 }
 
-/** Such a list could never match, and would look as if it did. */
+/** Such an entry could never match, although the list looks as if it did. */
 export function refuseUnlikely(member: string, list: readonly string[], form: RegExp, reason: string): void {
   const index = list.findIndex((entry) => !form.test(entry));
   if (index !== -1) badConfig(`${member}/${index}`, reason);

@@ -7,10 +7,10 @@ import { anyPattern } from '../../../kernel/safe-pattern.ts';
 import { OidcConfig } from '../contract.ts';
 import { type MethodKind, refuseBadPatterns, refuseBadUrl } from './method.ts';
 
-/** The spec's: keys of workload issuers are kept for a day. */
+/** How long the keys of workload issuers are cached. */
 export const KEYS_TTL_MS = DAY_MS;
 
-/** Any issuer with a discovery document. */
+/** Any issuer with an OpenID discovery document. */
 export const oidcGeneric: MethodKind<OidcConfig> = {
   type: 'oidc_generic',
   schema: OidcConfig,

@@ -8,7 +8,7 @@ export interface BundleEntry {
   readonly certificate: X509Certificate | null;
 }
 
-/** Every certificate and public key of a PEM text, or null if there is anything else in it. */
+/** Every certificate and public key of a PEM text, or null if it contains anything else. */
 export function readBundle(pem: string): BundleEntry[] | null {
   const blocks = pem.match(BLOCK) ?? [];
   if (blocks.length === 0 || blocks.length > PEM_BLOCKS_MAX || pem.replace(BLOCK, '').trim() !== '') return null;

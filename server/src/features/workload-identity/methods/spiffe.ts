@@ -8,7 +8,7 @@ import { SpiffeConfig } from '../contract.ts';
 import { badConfig, type MethodKind, refuseBadPatterns } from './method.ts';
 import { type BundleEntry, PEM_BLOCKS_MAX, readBundle } from './pem-bundle.ts';
 
-/** JWT-SVID, 2.2: these and no others. */
+/** JWT-SVID, 2.2 permits these and no others. */
 const ALGORITHMS: readonly OutsideAlgorithm[] = [
   'RS256',
   'RS384',
@@ -21,10 +21,10 @@ const ALGORITHMS: readonly OutsideAlgorithm[] = [
   'PS512',
 ];
 const ID_LENGTH_MAX = 2048;
-/** SPIFFE-ID, 2.2: segments of these letters, none of them empty, `.` or `..`. */
+/** SPIFFE-ID, 2.2: segments of these characters, none of them empty, `.` or `..`. */
 const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)+$/;
 
-/** JWT-SVIDs, by the keys of a trust bundle. */
+/** JWT-SVIDs, verified with the keys of a trust bundle. */
 export const spiffe: MethodKind<SpiffeConfig> = {
   type: 'spiffe',
   schema: SpiffeConfig,
@@ -53,7 +53,7 @@ export const spiffe: MethodKind<SpiffeConfig> = {
   },
 };
 
-/** A key in a certificate is trusted for as long as the certificate. */
+/** A key from a certificate is trusted only while the certificate is valid. */
 function isValid({ certificate }: BundleEntry, now: number): boolean {
   if (certificate === null) return true;
   return certificate.validFromDate.getTime() <= now && now <= certificate.validToDate.getTime();

@@ -1,10 +1,10 @@
 import { SECOND_MS } from '../../../kernel/clock.ts';
 import { refuse } from '../../../kernel/outside-identity/refusal.ts';
 
-/** A request to STS that we put together ourselves, from the parts of a signature. */
+/** A request to STS that the service builds itself from the parts of a signature. */
 export interface CallerIdentityRequest {
   readonly url: string;
-  /** With the port, if there is one. */
+  /** Includes the port, if there is one. */
   readonly host: string;
 }
 
@@ -17,7 +17,7 @@ const URL_FORM = /^(https?:\/\/([a-z0-9.-]+(?::[1-9]\d{0,4})?))\/\?([\x21-\x7e]+
 const CREDENTIAL = /^[A-Z0-9]{16,128}\/(\d{8})\/([a-z0-9-]{1,32})\/sts\/aws4_request$/;
 const DATE = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
-/** Each of these once, with a value of this form, and no other. */
+/** Each of these occurs at most once, with a value of this form; any other parameter is refused. */
 const PARAMETERS: Readonly<Record<string, RegExp>> = {
   Action: /^[\x21-\x7e]{1,64}$/,
   Version: /^[\x21-\x7e]{1,16}$/,
@@ -39,14 +39,14 @@ const OWN_HOSTS: readonly [RegExp, string][] = [
   [new RegExp(`^sts(?:-fips)?\\.(?!us-gov-|cn-)${REGION}\\.amazonaws\\.com$`), 'aws'],
 ];
 
-/** Whose accounts an STS host of AWS speaks for; null for a host that is not AWS's. */
+/** The partition whose accounts an STS host of AWS serves; null for a host that is not AWS's. */
 export function partitionOf(host: string): string | null {
   return OWN_HOSTS.find(([form]) => form.test(host))?.[1] ?? null;
 }
 
 /**
- * Takes a pre-signed URL apart and makes the request anew. `endpoint` is the only one accepted, if there is one, else any of AWS's. What
- * the signature covers can only be right if every part is as we write it here.
+ * Parses a pre-signed URL and rebuilds the request. If `endpoint` is given, only that one is accepted, otherwise any STS endpoint of AWS. The
+ * signature verifies only if every signed part equals what is rebuilt here.
  */
 export function readSignedUrl(
   text: string,
@@ -76,7 +76,7 @@ export function readSignedUrl(
   return { url: `${origin}/?${rebuilt}`, host };
 }
 
-/** Whoever reads a query in which something stands twice may read another one than we do. */
+/** A query with a duplicate parameter may be read differently by STS. */
 function parametersOf(query: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const part of query.split('&')) {
@@ -94,7 +94,7 @@ function parametersOf(query: string): Map<string, string> {
   return values;
 }
 
-/** `+` is no space in what was signed, and what some would read as one is not read at all. */
+/** In a signed query `+` is not a space, but some parsers read it as one, so it is refused. */
 function decoded(value: string): string | null {
   if (value.includes('+')) return null;
   try {
@@ -104,7 +104,7 @@ function decoded(value: string): string | null {
   }
 }
 
-/** As the signature's canonical query is spelled: RFC 3986, unreserved characters as they are. */
+/** Encoded as in the signature's canonical query: RFC 3986, with only unreserved characters unescaped. */
 function encoded(value: string): string {
   return encodeURIComponent(value).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
