@@ -83,7 +83,7 @@ if (postgres !== null) {
 }
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const processes = grouped(files);
-const execArgv = ['--import', resolve('test/support/untracked-promises.ts')];
+const execArgv = ['--import', resolve('test/preloaded/untracked-promises.ts')];
 // One more process than there are processors, since tests often wait.
 const stream = run({
   files: processes,
