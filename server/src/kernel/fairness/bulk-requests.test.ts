@@ -10,7 +10,7 @@ async function* pieces(): AsyncGenerator<string> {
   yield 'two';
 }
 
-/** All that one tenant may have at once, and whether one more gets in after `act`. */
+/** Starts as many requests as one tenant may have, and returns whether one more is admitted after `act`. */
 async function getsInAfter(act: (one: BulkRequest) => unknown): Promise<boolean> {
   const requests = new BulkRequests();
   const all = await Promise.all(Array.from({ length: PER_TENANT }, () => requests.enter('a')));
