@@ -52,7 +52,7 @@ export class SqliteDatabase implements Database {
   readonly #mark: CommitMark;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
   readonly #queued = new RoundRobin<Queued>();
-  /** Each bulk transaction runs alone. Short ones run between two of them instead of waiting until all bulk transactions are done. */
+  /** A bulk transaction is committed alone, because short ones in the same commit would have to wait for its end. */
   readonly #queuedBulk = new RoundRobin<Queued>();
   #isBulkNext = false;
   #version = 0;
