@@ -205,7 +205,7 @@ export class Context {
     return outcome;
   }
 
-  /** Whether a second factor was shown recently, and was not enrolled within the last day. */
+  /** Whether a second factor was shown recently and is trusted, which takes a day after its enrolment, or an approval. */
   get isFactorProven(): boolean {
     const from = this.#principal?.factorTrustedFrom ?? null;
     return this.isMfaFresh && from !== null && from <= this.now;

@@ -10,7 +10,7 @@ const TENANTS_AT_ONCE = 100;
 export interface Removal<T extends keyof Tables & string> {
   job: string;
   action: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what the rows are is of no interest here
+  // biome-ignore lint/suspicious/noExplicitAny: the row type does not matter here
   table: AuthenticatedTable<T, any>;
   which: Which<T>;
 }

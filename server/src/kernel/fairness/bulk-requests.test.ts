@@ -56,7 +56,7 @@ test('a stream that fails, or that is left before its end, has ended', async () 
   });
   assert.equal(left, true);
   const failed = await getsInAfter(async (request) => {
-    // biome-ignore lint/correctness/useYield: it fails before it has anything
+    // biome-ignore lint/correctness/useYield: it throws before it yields anything
     const failing = (async function* (): AsyncGenerator<string> {
       throw new Error('no');
     })();
