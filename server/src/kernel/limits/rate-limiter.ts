@@ -20,7 +20,7 @@ export interface RateState {
   remaining: number;
   /** Unix time in seconds at which the whole limit is available again, if no request is sent until then. */
   resetSeconds: number;
-  /** When a request passes again, for one that was refused. */
+  /** Seconds until a request passes again; meant for a refused one. */
   retryAfterSeconds: number;
   isExceeded: boolean;
 }

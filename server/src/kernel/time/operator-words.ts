@@ -16,7 +16,7 @@ export interface OperatorWordRow {
   valid_until: number;
 }
 
-/** No job can have this name, because it contains a space. */
+/** Contains a space, unlike the name of any job. */
 export const CLOCK = 'the clock';
 
 export async function saveWord(tx: Tx, word: Omit<OperatorWordRow, 'tenant_id'>): Promise<void> {
