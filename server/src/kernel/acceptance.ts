@@ -4,9 +4,10 @@ import type { Tx } from './storage/database.ts';
 import { heldEpoch } from './storage/epochs.ts';
 
 /**
- * Runs a change so that it commits only for a caller who is accepted at that moment: they may have been revoked while it waited. On SQLite one
- * transaction runs after the other, so it is asked first, in the transaction. On PostgreSQL others commit meanwhile, so it is asked last, with
- * the epoch held until the commit; and of what is committed, since the change may be revoking its own credential.
+ * Runs a change so that it commits only if the caller is still accepted at that moment: the credential may have been revoked while the change
+ * waited. SQLite runs transactions one after the other, so the check comes first, inside the transaction. On PostgreSQL other transactions commit
+ * in between, so the check comes last and locks the epoch until the commit. It reads committed rows outside the transaction, because the change may
+ * revoke its own credential.
  */
 export async function whileAccepted<T>(ctx: Context, tx: Tx, act: () => Promise<T>): Promise<T> {
   if (ctx.principalOrNull === null) return act();
@@ -25,8 +26,8 @@ async function acceptIfMoved(ctx: Context, tx: Tx, db: View['db']): Promise<void
 }
 
 /**
- * Before more is read for a request that takes long. Who was revoked since is refused, and from here on the rights count that the caller has
- * now; says whether they may be others.
+ * Called before a long request reads more rows. It refuses a caller who was revoked in the meantime and applies the caller's current rights from
+ * here on. Returns whether those rights may have changed.
  */
 export async function recheck(ctx: Context): Promise<boolean> {
   if (ctx.principalOrNull === null) return false;

@@ -1,10 +1,10 @@
 import type { Config } from './config.ts';
 
-/** Where this service is reached. The ports are known once it listens: a setting of 0 takes any free one. */
+/** The URLs under which clients reach this service. The ports are known only once it listens, because a setting of 0 takes any free port. */
 export class Addresses {
   readonly #config: Config;
   port: number;
-  /** Of the listener for TLS beside the main one, if there is one. */
+  /** The port of the additional TLS listener, if there is one. */
   tlsPort: number | null = null;
 
   constructor(config: Config) {
@@ -20,12 +20,12 @@ export class Addresses {
     return this.#config.audience(this.port);
   }
 
-  /** Where the listener for TLS is reached, if there is one: with a base URL configured, by the name in it. */
+  /** The URL of the additional TLS listener, if there is one. If a base URL is configured, its host name is used. */
   get tlsUrl(): string | null {
     return this.tlsPort === null ? null : `https://${new URL(this.baseUrl).hostname}:${this.tlsPort}`;
   }
 
-  /** Every origin that clients may use. With a base URL configured it is that one alone. */
+  /** Every origin that clients may use. A configured base URL is the only one. */
   get origins(): readonly string[] {
     const { baseUrl, tlsUrl } = this;
     return tlsUrl === null || this.#config.hasBaseUrl ? [baseUrl] : [baseUrl, tlsUrl];

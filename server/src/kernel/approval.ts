@@ -4,16 +4,16 @@ import { named } from './named-schemas.ts';
 import type { Tx } from './storage/database.ts';
 import { id, object, oneOf, timestampText } from './wire.ts';
 
-/** Who decides: each level by another person, as long as there is another. */
+/** The role that approves a step. Each level must be approved by a different person, as long as the tenant has one. */
 export type ApprovalLevel = 'vault_manager' | 'admin';
 
 interface ApprovalRule {
-  /** What cannot be undone waits even where nobody else could decide: for a second, separate call. */
+  /** A destructive operation cannot be undone, so it waits for a second, separate call even if nobody else could approve it. */
   isDestructive: boolean;
   levels: readonly ApprovalLevel[];
 }
 
-/** What takes two people. */
+/** The operations that need the approval of a second person. */
 export const APPROVAL_RULES = {
   vault_delete: { isDestructive: true, levels: ['vault_manager', 'admin'] },
   eaas_key_delete: { isDestructive: true, levels: ['admin'] },
@@ -30,13 +30,13 @@ export function ruleOf(kind: ApprovalKind): ApprovalRule {
   return APPROVAL_RULES[kind];
 }
 
-/** Why a request is not carried out although nobody decided against it. */
+/** Why a pending request is not carried out although nobody rejected it. */
 export const CANCEL_REASONS = ['credential_revoked', 'account_ended', 'operator'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
 export const ApprovalKindName = named('ApprovalKind', 'What takes a second person.', oneOf(APPROVAL_KINDS));
 
-/** The answer to a request that waits for somebody else, in place of the endpoint's own. */
+/** The response to a request that waits for approval, in place of the endpoint's own response. */
 export const PENDING_STATUS = 202;
 export const PendingApproval = named(
   'PendingApproval',
@@ -52,41 +52,40 @@ export const PendingApproval = named(
 export type PendingApproval = Static<typeof PendingApproval>;
 
 /**
- * What a rule saw when it was asked and the approver will rely on: versions, states, counts. If it differs when the operation is carried
- * out, the operation is not the one that was approved.
+ * What the handler saw when the request was made, and what the approver relies on: versions, states, counts. If it differs when the operation is
+ * carried out, the operation is no longer the one that was approved.
  */
 export type Basis = Readonly<Record<string, string | number | null>>;
 
-/** What is different afterwards. Ids in it are shown with their names. */
+/** One value that the operation changes. Ids in it are shown with their names. */
 export interface Difference {
   what: string;
   before: unknown;
   after: unknown;
 }
 
-/** What an operation that must wait says of itself, beside the request. All of it must still be so when it is carried out. */
+/** What an operation that must wait declares in addition to its request. All of it must still hold when the operation is carried out. */
 export interface Proposal {
   basis?: Basis;
-  /** Shown to whoever decides: for a change of something that is there, what it is and what it will be. */
+  /** Shown to the approver: for a change of an existing object, its values before and after. */
   differences?: readonly Difference[];
-  /** Whom it is about, if they may be unable to decide on it: who lost their second factor. */
+  /** The user the operation is about, who may be unable to approve it, such as a user who lost their second factor. */
   subject?: string;
 }
 
-/** Stores an approval in the transaction it is given. */
 export type StoreApproval = (tx: Tx) => Promise<PendingApproval>;
 
-/** Where requests wait for somebody else. The kernel only knows that there is such a place. */
+/** Stores requests until somebody else approves them. A feature implements it; the kernel knows only this interface. */
 export interface ApprovalQueue {
-  /** Whether the caller is the one person of the tenant who could approve this. */
+  /** Whether the caller is the only person in the tenant who could approve this. */
   standsAlone(ctx: Context, proposal: Proposal): Promise<boolean>;
-  /** Seals what was asked, for which keys may have to be made: outside any transaction. */
+  /** Seals the request. It may have to create keys, so it runs outside any transaction. */
   prepare(ctx: Context, proposal: Proposal): Promise<StoreApproval>;
-  /** Names of the vaults that hold a fortress secret, deleted ones too. */
+  /** Names of the vaults that hold a fortress secret, including deleted vaults. */
   fortressVaults(tenantId: string): Promise<readonly string[]>;
 }
 
-/** Ends the transaction of a change that is valid and must wait. It never leaves `Context.change`. */
+/** Rolls back the transaction of a change that is valid but must wait for approval. `Context.change` always catches it. */
 export class ApprovalRequired extends Error {
   readonly proposal: Proposal;
 
@@ -96,7 +95,7 @@ export class ApprovalRequired extends Error {
   }
 }
 
-/** Leaves the handler once the approval is stored: nothing that follows the change may run, since it did not happen. */
+/** Leaves the handler once the approval is stored. Nothing after the change may run, because the change has not happened. */
 export class AwaitsApproval extends Error {
   constructor() {
     super('the request waits for an approval');

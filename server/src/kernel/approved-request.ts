@@ -8,26 +8,24 @@ import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant, requireTier } 
 import type { Principal } from './principal.ts';
 import type { Reader, Tx } from './storage/database.ts';
 
-/** What was granted, and by whom. */
 export interface Grant {
   approvalId: string;
-  /** The id of the user whose decision completed it. */
+  /** The id of the user whose approval was the last one needed. */
   approvedBy: string;
-  /** What the operation said of itself when it was asked for. */
+  /** The proposal that was stored when the operation was requested. */
   proposal: Proposal;
 }
 
-/** What it takes from the request that grants. */
+/** What an approved request takes from the request that completes the approval. */
 export interface Around extends Pick<ApprovalQueue, 'fortressVaults'> {
-  /** Runs `act` inside the one transaction of that request. */
   within(act: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Who asked, with the rights they have now. */
+  /** The original requester, with the rights they have now. */
   requester(db: Reader): Promise<Principal>;
 }
 
 /**
- * A request that waited for approval, on its way at last: for who asked for it, with the rights they have now, through the code that would
- * have answered it then. Its change is part of the change of the request that completed the approval, so both happen or neither.
+ * A request that was approved and is now carried out: for its original requester, with their current rights, through the same handler that would
+ * have answered it at once. Its change is part of the change of the request that completed the approval, so both commit or neither does.
  */
 export class ApprovedRequest extends Context {
   readonly #endpoint: ReadyEndpoint;
@@ -42,7 +40,7 @@ export class ApprovedRequest extends Context {
     this.describe({ approval_id: grant.approvalId, approved_by: grant.approvedBy });
   }
 
-  /** The steps of the pipeline that still apply. The input is checked again: a newer release may read it differently. */
+  /** Runs the steps of the pipeline that still apply. The input is validated again, because a newer release may read it differently. */
   async run(): Promise<void> {
     requireTier(this);
     requireOwnTenant(this);
@@ -59,7 +57,7 @@ export class ApprovedRequest extends Context {
   override async needsApproval(_tx: Tx, { basis = {}, differences = [] }: Proposal = {}): Promise<void> {
     const approved = this.#grant.proposal;
     const isSame = (now: unknown, then: unknown) => JSON.stringify(now) === JSON.stringify(then);
-    // Requests of 0.4 and before were stored without differences: those rely on the basis alone.
+    // Requests stored by release 0.4 and earlier have no differences, so only their basis is compared.
     const isAsShown = approved.differences === undefined || isSame(differences, approved.differences);
     if (isSame(basis, approved.basis ?? {}) && isAsShown) return;
     throw new CofferError('VERSION_CONFLICT', 'What it is about has changed since it was asked for: ask for it again.');
@@ -70,7 +68,7 @@ export class ApprovedRequest extends Context {
     const headKey = await this.kernel.audit.headKey(this.tenantId);
     const results: T[] = [];
     await this.#within(async (tx) => {
-      // The transaction may be tried again: only the last try counts.
+      // The transaction may be retried, and only the last attempt counts.
       results.length = 0;
       this.alsoRecorded.length = 0;
       results.push(await fn(tx));

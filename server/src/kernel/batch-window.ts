@@ -1,9 +1,9 @@
-/** Turns of the event loop, each far below a millisecond under load. */
+/** In iterations of the event loop, each of which takes far less than a millisecond under load. */
 const TURNS_MAX = 4;
 
 /**
- * Begins what costs the same for one as for many: not at once, but when no more have arrived in the last turn of the event loop, or after a few of
- * them. `arrived` says how many there are by now.
+ * Delays work that costs the same for one item as for many. `begin` runs as soon as one iteration of the event loop brings no new arrival, and
+ * after a few iterations at the latest. `arrived` returns the number of items so far.
  */
 export function afterArrivals(arrived: () => number, begin: () => void, seen = 1, turns = 1): void {
   setImmediate(() => {

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { BoundedCache } from './bounded-cache.ts';
 
 const ENTRY = 1000;
-/** Room for so many entries that are all as large. */
+/** A cache with room for this many entries of equal size. */
 function cacheOf<V>(entries: number): BoundedCache<number, V> {
-  // Less than an entry remains over, whatever the map itself takes for each.
+  // Less than one entry of room is left over, whatever overhead the map adds to each entry.
   return new BoundedCache<number, V>({ bytesMax: entries * (ENTRY + 100), bytesOf: () => ENTRY });
 }
 
@@ -32,7 +32,7 @@ test('forgets in the order of use, however often it was full, emptied or used', 
     fc.property(held, (steps) => {
       const capacity = 4;
       const cache = cacheOf<number>(capacity);
-      // The same, with no cleverness: what was used last stands last.
+      // A naive model of the cache: the most recently used key is last.
       let model: number[] = [];
       for (const [step, key] of steps) {
         const isHeld = model.includes(key);

@@ -1,19 +1,19 @@
-/** What several values hold together, such as a policy of many principals: it is counted once, however many hold it. */
+/** A part that several values share, such as a policy of many principals. Its bytes are counted once, however many values refer to it. */
 export interface SharedPart {
   readonly bytes: number;
 }
 
 export interface CacheBounds<K, V> {
   bytesMax: number;
-  /** What an entry holds in memory, its key included: rather too much than too little. */
+  /** The memory of an entry, including its key. An estimate should be too high rather than too low. */
   bytesOf(value: V, key: K): number;
-  /** What is not counted by `bytesOf`, since other values may hold it too. */
+  /** Parts that `bytesOf` does not count, because other values may share them. */
   sharedParts?(value: V): readonly SharedPart[];
 }
 
-/** The place of an entry in the map itself. */
+/** Overhead of one entry in the map itself. */
 const ENTRY_BYTES = 96;
-/** What a key object of the runtime holds, outside the heap for the most part: a context of the cipher, or a key pair. */
+/** Memory of a key object of the runtime, such as a cipher context or a key pair. Most of it is outside the heap. */
 export const SECRET_KEY_BYTES = 512;
 export const KEY_PAIR_BYTES = 8 * 1024;
 
@@ -22,14 +22,14 @@ interface Entry<V> {
   readonly bytes: number;
 }
 
-/** A map that evicts what was used least recently once its entries take more than they may. */
+/** A map that evicts the least recently used entries once the total size exceeds the limit. */
 export class BoundedCache<K, V> {
   readonly #entries = new Map<K, Entry<V>>();
   readonly #bounds: CacheBounds<K, V>;
-  /** How many entries hold each shared part. */
+  /** How many entries refer to each shared part. */
   readonly #holders = new Map<SharedPart, number>();
   #bytes = 0;
-  /** Stands at what was used least recently. One that begins anew would first pass the places of all that was removed, each time. */
+  /** An iterator at the least recently used entry. A new iterator would first have to skip the slots of all removed entries, on every eviction. */
   #oldest = this.#entries.keys();
 
   constructor(bounds: CacheBounds<K, V>) {
@@ -46,7 +46,7 @@ export class BoundedCache<K, V> {
     return entry.value;
   }
 
-  /** What is larger than the whole cache is not stored. */
+  /** An entry larger than the whole cache is not stored. */
   set(key: K, value: V): void {
     this.delete(key);
     const bytes = ENTRY_BYTES + this.#bounds.bytesOf(value, key);
@@ -71,7 +71,7 @@ export class BoundedCache<K, V> {
     this.#bytes -= entry.bytes + this.#release(entry.value);
   }
 
-  /** The bytes of the parts that nothing here held before. */
+  /** Returns the bytes of the parts that no other entry held before. */
   #hold(value: V): number {
     let bytes = 0;
     for (const part of this.#bounds.sharedParts?.(value) ?? []) {
@@ -82,7 +82,7 @@ export class BoundedCache<K, V> {
     return bytes;
   }
 
-  /** The bytes of the parts that nothing here holds any more. */
+  /** Returns the bytes of the parts that no entry holds any more. */
   #release(value: V): number {
     let bytes = 0;
     for (const part of this.#bounds.sharedParts?.(value) ?? []) {

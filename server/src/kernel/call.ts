@@ -1,23 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { PeerCertificate } from './http/peer-certificate.ts';
 
-/** A request as it came, free of the HTTP library. */
+/** A request as it was received, independent of the HTTP library. */
 export interface Call {
   requestId: string;
-  /** As it was sent: HEAD is answered by what is declared for GET, and a proof names what was sent. */
+  /** The method as sent. HEAD requests are handled by the GET endpoint, but a DPoP proof names the method that was sent. */
   method: string;
   /** Path and query, undecoded. */
   url: string;
   headers: IncomingHttpHeaders;
   params: Readonly<Record<string, string>>;
   body: unknown;
-  /** The client's address: the peer's, or what a trusted proxy says it is. */
+  /** The client's address: that of the TCP peer, or the one a trusted proxy reports. */
   address: string;
-  /** What the client showed on this connection, or what a trusted proxy says it showed. */
+  /** The client certificate of this connection, or the one a trusted proxy reports. */
   certificate: PeerCertificate | null;
 }
 
-/** What is known of the thing asked for, for the conditions of policies. */
+/** Attributes of the requested resource that policy conditions can test. */
 export interface ResourceAttributes {
   environment?: string | undefined;
   tags?: readonly string[] | undefined;

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** An address in the one spelling Coffer compares, stores and shows: dotted IPv4, or IPv6 by RFC 5952. */
+/** An address in the one spelling that Coffer compares, stores and shows: dotted IPv4, or IPv6 as in RFC 5952. */
 export interface Address {
   readonly text: string;
   readonly bytes: readonly number[];
@@ -18,10 +18,9 @@ const MAPPED_PREFIX_BITS = 96;
 const PREFIX = /^(?:0|[1-9]\d{0,2})$/;
 
 /**
- * Reads an address strictly. ipaddr.js also takes octal, hexadecimal and short IPv4 forms, which other software reads
- * differently (010.0.0.1 is 8.0.0.1 or 10.0.0.1), so only what `isIP` takes reaches it. A zone id names an interface of
- * one machine and means nothing in a rule. An IPv4-mapped address is the IPv4 address, else `::ffff:10.0.0.1` would
- * slip past a rule about 10.0.0.0/8.
+ * Parses an address strictly. ipaddr.js also accepts octal, hexadecimal and short IPv4 forms, which other software reads differently (010.0.0.1 is
+ * 8.0.0.1 or 10.0.0.1), so only what `isIP` accepts is passed to it. A zone id names an interface of one machine and means nothing in a rule. An
+ * IPv4-mapped address is converted to IPv4, because `::ffff:10.0.0.1` would otherwise bypass a rule about 10.0.0.0/8.
  */
 export function parseAddress(text: string): Address | null {
   if (isIP(text) === 0 || text.includes('%')) return null;
@@ -29,7 +28,7 @@ export function parseAddress(text: string): Address | null {
   return { text: parsed.toString(), bytes: parsed.toByteArray() };
 }
 
-/** Reads `address/prefix`, or a bare address as a range of one. Null when it is neither. */
+/** Parses `address/prefix`, or a bare address as a range of one. Returns null if the text is neither. */
 export function parseCidr(text: string): Cidr | null {
   const slash = text.indexOf('/');
   const host = slash === -1 ? text : text.slice(0, slash);
@@ -39,14 +38,13 @@ export function parseCidr(text: string): Cidr | null {
   if (slash === -1) return range(address.bytes, sizeBits);
   const suffix = text.slice(slash + 1);
   if (!PREFIX.test(suffix)) return null;
-  // A mapped range counts its prefix in 128 bits. Shorter than 96 it would reach outside IPv4 and match nothing we
-  // compare, so it is refused rather than silently empty.
+  // The prefix of a mapped range counts 128 bits. A prefix shorter than 96 would reach outside IPv4 and match no address, so it is rejected.
   const mappedBits = host.includes(':') && sizeBits === 32 ? MAPPED_PREFIX_BITS : 0;
   const prefixBits = Number(suffix) - mappedBits;
   return prefixBits < 0 || prefixBits > sizeBits ? null : range(address.bytes, prefixBits);
 }
 
-/** False for an address that does not parse: an allow-list then refuses. */
+/** Returns false for an address that does not parse, so an allow-list refuses it. */
 export function cidrContains(cidr: Cidr, address: string | Address): boolean {
   const parsed = typeof address === 'string' ? parseAddress(address) : address;
   if (parsed === null || parsed.bytes.length !== cidr.bytes.length) return false;

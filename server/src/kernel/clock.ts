@@ -1,4 +1,4 @@
-/** Time as the service sees it. Injected, so that expiry and rotation can be tested without waiting. */
+/** The clock of the service. It is injected so that expiry and rotation can be tested without waiting. */
 export interface Clock {
   now(): number;
 }

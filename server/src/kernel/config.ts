@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import type { CertificateHeader } from './http/forwarded-certificate.ts';
 import { rootKey, SETTINGS, type SettingName, type Values } from './settings.ts';
 
-/** A start that cannot go on: one line per problem, each naming the variable and what to write. Values never appear. */
+/** The configuration is invalid and the service cannot start. Each line names a variable and says what to set; values never appear. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly string[];
@@ -28,13 +28,13 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly databasePool: number;
-  /** `port` is the one listened on, which differs from the setting when that is 0. */
+  /** `port` is the port listened on, which differs from the setting if the setting is 0. */
   baseUrl(port: number): string;
-  /** It was given, and does not follow from where the service listens. */
+  /** Whether the base URL was configured, rather than derived from the listening address. */
   readonly hasBaseUrl: boolean;
   audience(port: number): string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
-  /** The listener for TLS beside the main one. Not chosen: the usual port, which may be another program's. */
+  /** The additional TLS listener. If the port is not chosen, it is the default port, which another program may already use. */
   readonly tlsPort: { readonly port: number; readonly isChosen: boolean } | null;
   readonly trustedProxies: readonly string[];
   readonly connectionsPerAddress: number;
@@ -44,12 +44,12 @@ export interface Config {
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly rootKey: RootKeyConfig;
-  /** What `coffer server rekey` changes to; a new key file is made by it, not given. */
+  /** The root key that `coffer server rekey` changes to. A new key file is created by that command, not configured. */
   readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
   readonly adminEmail: string;
   readonly vaultRetentionDays: number;
   readonly outboundAllow: readonly string[];
-  /** Where each audit checkpoint is written as a file. */
+  /** The folder to which each audit checkpoint is written as a file. */
   readonly checkpointDir: string | null;
 }
 
@@ -72,7 +72,7 @@ function unknownNames(env: Readonly<Record<string, string | undefined>>): string
     .map((name) => `${name} is not a setting. Remove it, or write ${closest(name, known)} if that is meant.`);
 }
 
-/** Settings that contradict or miss each other: a setting without effect is a mistake the operator should hear of. */
+/** Finds settings that contradict each other or require another one. A setting without effect is a mistake that the operator should learn about. */
 function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<SettingName, unknown>>): string[] {
   const problems: string[] = [];
   const check = (wrong: boolean, problem: string) => wrong && problems.push(problem);
@@ -182,8 +182,8 @@ function newRootKeyOf(values: Values): Config['newRootKey'] {
 const SECRET_FIELDS = ['databaseUrl', 'key', 'passphrase'];
 
 /**
- * Makes an object print without its secrets. The two methods are enumerable on purpose: a copy by spread keeps them.
- * Secrets given by file name stay visible, for the name is what an operator needs.
+ * Makes an object print without its secrets. The two methods are enumerable on purpose, so that a copy by spread keeps them. The names of secret
+ * files stay visible, because the operator needs them.
  */
 function hideSecrets<T extends object>(target: T): T {
   const shown = function (this: object): Record<string, unknown> {
@@ -197,7 +197,7 @@ function isSecret(name: string, field: unknown): boolean {
   return SECRET_FIELDS.includes(name) && (typeof field === 'string' || Buffer.isBuffer(field));
 }
 function originOf(scheme: string, listenedOn: string, port: number): string {
-  // A wildcard is no address a client can call.
+  // Clients cannot connect to a wildcard address.
   const reachable = listenedOn === '0.0.0.0' || listenedOn === '::' ? 'localhost' : listenedOn;
   return new URL(`${scheme}://${isIP(reachable) === 6 ? `[${reachable}]` : reachable}:${port}`).origin;
 }
@@ -206,7 +206,7 @@ function closest(name: string, known: readonly string[]): string {
   return known.reduce((best, other) => (distance(name, other) < distance(name, best) ? other : best));
 }
 
-/** Edit distance (Levenshtein), row by row. Names are cut so that a huge one costs nothing. */
+/** Levenshtein distance, computed row by row. Names are truncated so that a huge one costs nothing. */
 function distance(left: string, right: string): number {
   let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (const [row, letter] of [...left.slice(0, 64)].entries()) {

@@ -31,45 +31,45 @@ import type { Database, Tx, Work } from './storage/database.ts';
 
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '', key: '' };
 
-/** What a change needs of the pipeline around it. */
+/** What a change needs from the pipeline. */
 export interface ChangeHooks {
-  /** Keeps the answer, in the transaction of the change. */
+  /** Stores the response for a repeated Idempotency-Key, in the transaction of the change. */
   keepAnswer(tx: Tx, status: number, result: unknown): Promise<void>;
   approvals: ApprovalQueue;
-  /** Who asks, as the view shows them now; refuses by throwing. */
+  /** Authenticates the caller again from the data in `view`; throws to refuse. */
   acceptAgain(ctx: Context, view: View): Promise<Authenticated>;
 }
 
-/** One request on its way through the pipeline: who asks, from where, and what will be recorded of it. */
+/** One request in the pipeline: its caller, its address, and what will be recorded about it. */
 export class Context {
   readonly kernel: Kernel;
   readonly declaration: EndpointDeclaration;
   readonly call: Call;
-  /** When the request was made: when its body was there, if it has one. */
+  /** The time of the request: when its body had arrived, if it has one. */
   now: number;
-  /** The resource last decided on, or being asked for. */
+  /** The resource that was last decided on, or that is requested. */
   resource: string;
-  /** What it was decided on with. */
+  /** The attributes used for that decision. */
   attributes: ResourceAttributes = {};
   isAuthorized = false;
-  /** It was the credential alone that decided, whatever the resource is called. */
+  /** Set if the credential alone authorized the request, whatever the resource is. */
   isCredentialEnough = false;
-  /** The tenant's epoch as this request found it: what was kept in another one is out of date. */
+  /** The tenant's epoch when the request was authenticated. Data cached under another epoch is stale. */
   epoch = NaN;
-  /** What the request proved beyond knowing a credential. */
+  /** What the request proved in addition to its credential. */
   proofs: Proofs = NO_PROOFS;
-  /** Which list is asked for, with its filters; null if this is no list. */
+  /** The requested list with its filters; null if the request is not for a list. */
   listAsked: string | null = null;
-  /** Headers the rule adds to a successful answer. */
+  /** Headers that the handler adds to a successful response. */
   readonly replyHeaders: Record<string, string> = {};
-  /** What else will be recorded with this request: see `alsoRecord`. */
+  /** Further audit entries recorded with this request: see `alsoRecord`. */
   readonly alsoRecorded: AuditEntry[] = [];
   isUnrecorded = false;
-  /** Reads that will be counted and not listed, by vault: see `countUnlisted`. */
+  /** Number of reads per vault that are counted instead of recorded one by one: see `countUnlisted`. */
   unlistedReads: Map<string, number> | null = null;
-  /** Set once the change is committed, and with it its audit entry. */
+  /** Set once the change and its audit entry are committed. */
   committed: { result: unknown } | null = null;
-  /** Set as well if what was committed is that the change waits for somebody else: this is the answer then. */
+  /** Also set if the committed change is a pending approval, which is then the response. */
   pending: PendingApproval | null = null;
   #principal: Principal | null = null;
   #tenantId: string | null = null;
@@ -78,10 +78,10 @@ export class Context {
   #details: Record<string, unknown> | undefined;
   readonly #hooks: ChangeHooks;
   #tx: Tx | null = null;
-  /** What was decided on, if the caller was authorized for one resource. */
+  /** The decision, if the caller was authorized for a single resource. */
   #authorized: { resource: string; attributes: ResourceAttributes } | null = null;
   readonly #decisions: Decisions | null;
-  /** What is decided again with the caller of this request before its change commits, such as the callers of requests that it carries out. */
+  /** Contexts that are checked again together with this one before its change commits, such as the approved requests that it carries out. */
   readonly alongside = new Set<Pick<Context, 'acceptAgain'>>();
 
   constructor(kernel: Kernel, declaration: EndpointDeclaration, call: Call, hooks: ChangeHooks) {
@@ -89,14 +89,14 @@ export class Context {
     this.declaration = declaration;
     this.call = call;
     this.now = kernel.clock.now();
-    // Without the query: people put secrets there.
+    // The query is left out, because people put secrets there.
     const query = call.url.indexOf('?');
     this.resource = query === -1 ? call.url : call.url.slice(0, query);
     this.#hooks = hooks;
     this.#decisions = declaration.effect === 'change' ? new Decisions() : null;
   }
 
-  /** As this request may use it: in turn with what other tenants do. */
+  /** The database with the tenant's own queue, so that its queries alternate with those of other tenants. */
   get database(): Database {
     const { kernel, declaration } = this;
     if (this.#tenantId === null) return kernel.database;
@@ -134,30 +134,30 @@ export class Context {
     this.recognize(principal);
   }
 
-  /** Whose credential it is; whether they may use it so is not known yet. */
+  /** Records who owns the credential before it is known whether they may use it for this request. */
   recognize(principal: Principal): void {
     const { kind, id, name, credentialId, auditKey = credentialId } = principal;
     this.identify(principal.tenantId, { kind, id, name, key: auditKey });
   }
 
-  /** Who a request of a public endpoint turned out to come from, or whose account it is about. */
+  /** Called by public endpoints once they know who sent the request, or whose account it is about. */
   identify(tenantId: string, actor: Actor): void {
     if (this.#tenantId !== tenantId) this.#database = null;
     this.#tenantId = tenantId;
     this.#actor = actor;
   }
 
-  /** Adds to the audit entry: names, ids and counts, never values. */
+  /** Adds to the audit entry. Only names, ids and counts are allowed, never secret values. */
   describe(details: Record<string, unknown>): void {
     this.#details = { ...this.#details, ...details };
   }
 
-  /** One entry more for each thing that a request about many reads or changes, so that each can be found by its own name. */
+  /** Adds one audit entry for each object that a request about many reads or changes, so that each can be found by its own name. */
   alsoRecord(action: string, resource: string, details?: Record<string, unknown>): void {
     this.alsoRecorded.push(this.furtherEntry(action, resource, details));
   }
 
-  /** The same, for who records it in a transaction of its own: what that does is done, however the request ends. */
+  /** Like `alsoRecord`, for a caller that records the entry in a separate transaction, which stays committed however the request ends. */
   furtherEntry(action: string, resource: string, details?: Record<string, unknown>): AuditEntry {
     return {
       ...this.entry('allow', this.declaration.status, ''),
@@ -168,14 +168,16 @@ export class Context {
     };
   }
 
-  /** A vault may ask that successful reads of its ordinary secrets are counted, not listed. Refusals always are, and so is any change. */
+  /**
+   * A vault can be set so that successful reads of its ordinary secrets are counted instead of recorded. Refusals and changes are always recorded.
+   */
   leaveUnrecorded(vault: string, reads: number): void {
     if (this.declaration.effect !== 'read') throw new Error('a change is always recorded');
     this.isUnrecorded = true;
     this.countUnlisted(vault, reads);
   }
 
-  /** Of a request that is itself recorded: some of what it reads is in vaults that ask not to list it. */
+  /** For a request that is itself recorded but also reads from vaults whose reads are only counted. */
   countUnlisted(vault: string, reads: number): void {
     this.unlistedReads ??= new Map();
     this.unlistedReads.set(vault, (this.unlistedReads.get(vault) ?? 0) + reads);
@@ -185,7 +187,7 @@ export class Context {
     return this.#details;
   }
 
-  /** Read only where it is declared: what an approval or a repeated request must keep is told by the declaration alone. */
+  /** Readable only by endpoints that declare it: approvals and repeated requests store the header only if the declaration says so. */
   get ifMatch(): string | undefined {
     if (this.declaration.ifMatch !== true) throw new Error(`${this.declaration.name} declares no If-Match`);
     return this.call.headers['if-match'];
@@ -196,22 +198,22 @@ export class Context {
     return mfaAt !== null && this.now - mfaAt < MFA_FRESH_MS;
   }
 
-  /** Asks about the caller's rights. A change remembers what it asked: see `acceptAgain`. */
+  /** Evaluates the caller's rights. A change keeps the decision so that `acceptAgain` can repeat it. */
   decide<T>(decide: (principal: Principal) => T): T {
     const outcome = decide(this.principal);
     this.#decisions?.add(decide, outcome);
     return outcome;
   }
 
-  /** A second factor was shown just now, and it is not one that somebody enrolled since yesterday. */
+  /** Whether a second factor was shown recently and is trusted, which takes a day after its enrolment, or an approval. */
   get isFactorProven(): boolean {
     const from = this.#principal?.factorTrustedFrom ?? null;
     return this.isMfaFresh && from !== null && from <= this.now;
   }
 
   /**
-   * For what lets somebody into vaults: if there is a fortress secret in one of them, it takes the same proof as to read it. Else one stolen
-   * token could make a puppet that reads what the token itself cannot.
+   * For operations that give somebody access to vaults: if one of them holds a fortress secret, granting requires the same proof as reading it.
+   * Otherwise one stolen token could create an account that reads what the token itself cannot.
    */
   async requireProofToGrant(reaches: (vault: string) => boolean): Promise<void> {
     if (this.isFactorProven) return;
@@ -219,7 +221,7 @@ export class Context {
     if (fortresses.some(reaches)) throw proofRequired('This gives access to fortress secrets, which');
   }
 
-  /** For endpoints open to every accepted credential: only where it may be used from is still asked. */
+  /** For endpoints that every accepted credential may use. Only the credential's address list is still checked. */
   authorizeCredentialOnly(): void {
     const context = { ip: this.call.address, time: this.now };
     const request = { action: 'self:read', resource: 'self', context };
@@ -231,8 +233,8 @@ export class Context {
   }
 
   /**
-   * For what outlives the credential or reaches beyond it: a password, a second factor, an account with rights. A token with a
-   * ceiling that could do these would lift its own ceiling.
+   * For operations whose effect outlives or exceeds the credential: a password, a second factor, an account with rights. A token with a ceiling
+   * could use them to lift its own ceiling.
    */
   requireUnrestricted(): void {
     const isRestricted = this.decide(({ ceilings }) =>
@@ -243,7 +245,7 @@ export class Context {
     throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'the credential is restricted' });
   }
 
-  /** Decides on a resource that had to be loaded first; refuses by throwing. */
+  /** Decides on a resource that had to be loaded first; throws to refuse. */
   authorize(resource: string, attributes: ResourceAttributes = {}): void {
     this.resource = resource;
     this.attributes = attributes;
@@ -254,33 +256,33 @@ export class Context {
   }
 
   /**
-   * Before anything is loaded: refuses who could not be allowed, whatever it turned out to be. They have no question asked and no row
-   * locked for them, so not even the time it takes tells whether it exists.
+   * Refuses a caller whose policies could never allow the action, before anything is loaded. No query runs and no row is locked for such a caller,
+   * so not even the response time reveals whether the resource exists.
    */
   refuseIfNeverAllowed(resource: string): void {
     const { permission } = this.declaration;
     if (!this.decide(({ policies }) => couldEverAllow(policies, permission, resource))) this.authorize(resource);
   }
 
-  /** Whether the caller may; for leaving things out of a list without refusing the list. */
+  /** Whether the caller is allowed. Lists use it to leave out items without refusing the request. */
   may(action: string, resource: string, attributes: ResourceAttributes = {}): boolean {
     return this.#refusal(action, resource, attributes) === null;
   }
 
-  /** For a second name of what was decided on: to be allowed under one name is enough, and so is to be denied under one. */
+  /** For a further alias of the resource that was decided on. An allow on any alias grants; a deny on any alias wins. */
   refuseDenied(action: string, resource: string): void {
     const refusal = this.#isDenied(action, resource) ? this.#refusal(action, resource, {}) : null;
     if (refusal !== null) throw refusal;
   }
 
-  /** The same for what has several names, or can be seen by several actions. */
+  /** The same rule for a resource with several aliases, or one that several actions can reveal. */
   mayByAny(actions: readonly string[], resources: readonly string[]): boolean {
     const pairs = actions.flatMap((action) => resources.map((resource) => [action, resource] as const));
     if (!pairs.some(([action, resource]) => this.may(action, resource))) return false;
     return pairs.length === 1 || !pairs.some(([action, resource]) => this.#isDenied(action, resource));
   }
 
-  /** What conditions of policies ask about. */
+  /** The facts that policy conditions can test. */
   #facts({ environment, tags }: ResourceAttributes = {}): AccessContext {
     return { ip: this.call.address, mfa: this.isMfaFresh, time: this.now, environment, tags };
   }
@@ -290,23 +292,23 @@ export class Context {
     return this.decide((principal) => authorize(principal, request).reason === 'explicit_deny');
   }
 
-  /** Whether the credential is for some paths of a vault only: what has no path lies in none of them. */
+  /** Whether the credential is limited to some paths of a vault. An item without a path is outside all of them. */
   isConfinedIn(vault: string): boolean {
     const [all] = this.decide(({ ceilings }) => placesInVault(ceilings, vault));
     return all?.from !== ALL_PATHS.from || all.to !== ALL_PATHS.to;
   }
 
-  /** Where in a vault the caller may do this: what lies elsewhere need not be looked at, what lies there is still decided on. */
+  /** The paths of a vault where the caller might be allowed. Items elsewhere need not be loaded; items inside are still decided on one by one. */
   allowedRanges(action: string, vault: string): PathRange[] {
     return this.#rangesIn(allowedRangesInVault, action, vault, {});
   }
 
-  /** Whether the caller may ask this of the vault as it is described, whatever there is in it. */
+  /** Whether the caller is certainly allowed somewhere in the vault with these attributes, whatever the vault contains. */
   isReachCertain(vault: string, attributes: ResourceAttributes): boolean {
     return this.#rangesIn(certainRanges, this.declaration.permission, vault, attributes).length > 0;
   }
 
-  /** What a secret in the vault must have, one of these at least, to be one on which the caller may do this. */
+  /** Requirements on a secret in the vault, at least one of which it must meet for the caller to be allowed. */
   demands(action: string, vault: string): Demand[] {
     return this.decide(({ policies }) => demandsInVault(policies, action, vault, this.#facts()));
   }
@@ -326,7 +328,7 @@ export class Context {
     );
   }
 
-  /** The names of the vaults on which the caller may do this; null if it must be asked of each. */
+  /** The vault names for which the caller is allowed, as ranges; null if each vault must be decided on separately. */
   vaultsByName(action: string): PathRange[] | null {
     return this.decide(({ ceilings, policies }) => {
       const isBound = ceilings.some(({ vaults, places }) => vaults !== null || places !== null);
@@ -334,14 +336,14 @@ export class Context {
     });
   }
 
-  /** For what answers with as much as the caller may see: it is refused only to who may see nothing at all. */
+  /** For endpoints that respond with as much as the caller may see. Only a caller who may see nothing is refused. */
   authorizeWithin(resource: string, isAnythingSeen: boolean, attributes: ResourceAttributes): void {
     if (!isAnythingSeen) this.authorize(resource, attributes);
     this.resource = resource;
     this.isAuthorized = true;
   }
 
-  /** For a list that shows what the caller may see, be it nothing: only the credential itself can forbid to ask. */
+  /** For lists that show what the caller may see, which may be nothing. Only the ceiling of the credential can refuse the request. */
   authorizeListing(resource: string): void {
     const { permission } = this.declaration;
     const verdict = this.decide(({ ceilings }) => mayAsk(ceilings, permission, this.call.address));
@@ -361,8 +363,8 @@ export class Context {
   }
 
   /**
-   * Runs the change and records it, in one transaction. What `fn` returns is the answer: the handler must return it unchanged,
-   * since it is kept for a repeated Idempotency-Key in that same transaction.
+   * Runs the change and records it in the same transaction. The result of `fn` is the response: the handler must return it unchanged, because that
+   * transaction also stores it for a repeated Idempotency-Key.
    */
   async change<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     if (this.declaration.effect !== 'change') throw new Error(`${this.declaration.name} is declared to change nothing`);
@@ -378,11 +380,11 @@ export class Context {
     }
   }
 
-  /** Resolves the caller anew, and decides again what was decided; refuses by throwing. */
+  /** Authenticates the caller again and repeats the decisions made so far; throws to refuse. */
   async acceptAgain(view: View): Promise<void> {
     const before = this.principal;
     const { principal, epoch, proofs } = await this.#hooks.acceptAgain(this, view);
-    // Accepted only at the end: after a refusal, another change of this request must be refused too.
+    // The epoch is set only at the end, so that after a refusal every other change of this request is refused too.
     this.become(principal, NaN, proofs);
     if (this.#authorized !== null) {
       const { resource, attributes } = this.#authorized;
@@ -409,9 +411,9 @@ export class Context {
   }
 
   /**
-   * The last step of a change that takes two people, after everything is checked and written. If it must wait, all of it is undone, what
-   * was asked is kept, and the answer is 202; it is done anew, by this same code, when it is approved. Where the caller is the only one
-   * who could approve, what is not destructive passes. What `proposal` says must still be true then.
+   * The last step of a change that needs a second person, after everything is checked and written. If the change must wait, it is rolled back, the
+   * request is stored and the response is 202; once approved, the same code runs again. If the caller is the only one who could approve, a change
+   * that is not destructive goes ahead. Whatever `proposal` states must still hold when the approved change runs.
    */
   async needsApproval(tx: Tx, proposal: Proposal = {}): Promise<void> {
     const { approval, name } = this.declaration;
@@ -423,7 +425,7 @@ export class Context {
     this.describe({ self_approved: true });
   }
 
-  /** The approval that this is carried out for, if it waited for one. */
+  /** The id of the approval under which this request is carried out, if there is one. */
   get approvalId(): string | null {
     return null;
   }
@@ -433,7 +435,7 @@ export class Context {
     throw new Error(`${this.declaration.name} never called ctx.authorize`);
   }
 
-  /** The same, for the log of a tenant that the change is about. */
+  /** The audit entry of this request, for the log of another tenant that the change is about. */
   entryFor(tenantId: string): AuditEntry {
     return elsewhere(this.entry('allow', this.declaration.status, ''), tenantId);
   }

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { CofferError } from './errors.ts';
 import type { Principal } from './principal.ts';
 
-/** One thing that was asked about the caller's rights, and what came of it. */
+/** One question about the caller's rights, with its outcome. */
 interface Decision {
   decide(principal: Principal): unknown;
   outcome: unknown;
 }
 
-/** What a change decided about its caller. If their rights may have changed before it commits, all of it is decided again. */
+/** The decisions a change made about its caller. If the caller's rights may have changed before the commit, all of them are repeated. */
 export class Decisions {
   readonly #made: Decision[] = [];
 
@@ -16,14 +16,14 @@ export class Decisions {
     this.#made.push({ decide, outcome });
   }
 
-  /** Whether the change would take the same way for the caller as they are now. */
+  /** Whether every decision comes out the same for the caller as they are now. */
   standFor(now: Principal, before: Principal): boolean {
     if (FACTS.some((fact) => now[fact] !== before[fact])) return false;
     return this.#made.every(({ decide, outcome }) => isDeepStrictEqual(decide(now), outcome));
   }
 }
 
-/** What rules read off the principal itself. */
+/** Properties of the principal that handlers read directly. */
 const FACTS = [
   'kind',
   'tenantId',
@@ -36,7 +36,7 @@ const FACTS = [
   'mfaAt',
 ] as const satisfies readonly (keyof Principal)[];
 
-/** Some of what a change rests on is decided otherwise now. Sent again, it is decided from its beginning. */
+/** A decision that the change relies on would be different now. If the client sends the request again, it is decided from the start. */
 export class RightsChanged extends CofferError {
   constructor() {
     super('IN_USE', 'Your rights changed while this was under way, and nothing was done: send it again.', {

@@ -1,6 +1,6 @@
 import { invalidField } from './errors.ts';
 
-/** A reason as it is recorded. Blanks around it do not count, and alone they are none. */
+/** Returns the reason as it is recorded. Surrounding blanks do not count, and blanks alone are not a reason. */
 export function demandedReason(text: string, lengthMin: number): string {
   const reason = text.trim();
   if (reason.length >= Math.max(lengthMin, 1)) return reason;

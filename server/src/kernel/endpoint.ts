@@ -7,7 +7,6 @@ import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import type { RateClass } from './limits/rate-classes.ts';
 import type { Principal } from './principal.ts';
 
-/** How a caller may prove who it is. */
 export const CREDENTIAL_KINDS = [
   'pat',
   'session',
@@ -29,94 +28,94 @@ export const CREDENTIAL_NAMES: Record<CredentialKind, string> = {
   workload: 'token exchanged for a workload identity',
 };
 
-/** A person's or script's token of either kind. */
+/** Tokens of people and scripts. */
 export const ANY_TOKEN: readonly CredentialKind[] = ['pat', 'session'];
 
-/** A machine's: the client headers of an AppConnection, or a token that was exchanged for another identity. */
+/** Credentials of machines: the client headers of an AppConnection, or a token obtained in exchange for an outside identity. */
 export const ANY_MACHINE: readonly CredentialKind[] = ['connection', 'federation', 'workload'];
 
 const MACHINE_KINDS: ReadonlySet<CredentialKind> = new Set([...ANY_MACHINE, 'certificate', 'bound_certificate']);
 
 export const ANY_CALLER: readonly CredentialKind[] = [...ANY_TOKEN, ...ANY_MACHINE];
 
-/** No such part: written out, so that leaving one out is never an accident. */
+/** Written out explicitly, so that no part of a declaration is left out by accident. */
 export const NONE = 'none';
 type None = typeof NONE;
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * An endpoint, as data. Every field that decides who may do what is required; validation, authentication, authorization,
- * limits, audit, the OpenAPI document, the endpoint table and the test matrix are all made from this one declaration.
+ * The declaration of an endpoint. Every field that decides who may do what is required. Validation, authentication, authorization, limits, audit,
+ * the OpenAPI document, the endpoint table and the test matrix are all derived from it.
  */
 export interface EndpointDeclaration {
   /** The OpenAPI operation id. */
   name: string;
   method: Method;
-  /** `{name}` is one segment; `{path*}`, once, is the rest of the path or what stands before a fixed last segment. */
+  /** `{name}` is one segment. `{path*}`, allowed once, matches the rest of the path, or everything before a fixed last segment. */
   path: string;
   summary: string;
   description?: string;
-  /** The noun it belongs to in the docs. */
+  /** The noun under which the docs list it. */
   noun: string;
-  /** What the noun is, at one or more of its endpoints. */
+  /** Describes the noun. At least one of its endpoints has it. */
   nounDescription?: string;
 
   credentials: readonly CredentialKind[] | 'public';
-  /** `own`: acts inside the caller's tenant. `operator`: only for the tenant that runs the installation. */
+  /** `own`: acts inside the caller's tenant. `operator`: reserved for the tenant that runs the installation. */
   tenant: 'own' | 'operator' | None;
-  /** Open to who still has to enrol the second factor that their tenant requires: what is needed to do so. */
+  /** Also open to callers who still have to enrol the second factor that their tenant requires, because they need it to enrol. */
   beforeEnrolment?: true;
-  /** The action a policy must allow. `none`: every caller with an accepted credential. */
+  /** The action a policy must allow. `none`: every caller with an accepted credential is allowed. */
   permission: string | None;
-  /** What it is asked on: a template over the path's parameters, or `loaded` if the handler decides with `ctx.authorize`. */
+  /** The resource to authorize: a template over the path parameters, or `loaded` if the handler decides with `ctx.authorize`. */
   resource: string | 'loaded' | None;
-  /** Where it is `loaded`: the forms that a resource decided on has. `{name}` is one segment, `{path*}` one or more. */
+  /** For `loaded`: the forms of the resources decided on. `{name}` is one segment, `{path*}` one or more. */
   loads?: readonly string[];
-  /** Actions beside its permission that its rule asks about. */
+  /** Further actions that the handler checks besides its permission. */
   alsoAsks?: readonly string[];
   rate: RateClass;
   /** The lowest plan whose tenants may use it. */
   tier: 'professional' | 'enterprise' | None;
-  /** `forward`: for the tenant's own region to answer. `local`: for whichever region was asked. An installation has one region so far, which answers both. */
+  /** `forward`: the tenant's own region must respond. `local`: any region can. An installation has one region so far, which handles both. */
   region: 'forward' | 'local';
-  /** What kind of approval it may need: it then answers 202 with a `PendingApproval` in place of its own answer. */
+  /** The kind of approval it may need. While it waits, the response is 202 with a `PendingApproval`. */
   approval: ApprovalKind | None;
   /**
-   * Whether the service must see a secret's plaintext to answer: such a permission is never an auditor's. `by_secret`: only of secrets that the caller may
-   * read, each decided by `secrets:read`.
+   * Whether the service must see a secret's plaintext to respond. An auditor never gets such a permission. `by_secret`: only the plaintext of
+   * secrets that the caller may read, each authorized by `secrets:read`.
    */
   plaintext: boolean | 'by_secret';
-  /** The action the audit log names. `none` only for answers that tell nothing about a tenant. */
+  /** The action in the audit log. `none` is allowed only for responses that reveal nothing about a tenant. */
   audit: string | None;
-  /** Reads or changes much: such requests of a tenant wait for each other, and never stand before ordinary ones of others. */
+  /** Reads or changes many rows. A tenant's bulk requests wait for each other and never delay ordinary requests of other tenants. */
   bulk?: true;
-  /** Whether it changes anything; only such an endpoint gets a transaction and accepts an Idempotency-Key. */
+  /** Whether it changes anything. Only a `change` gets a transaction and accepts an Idempotency-Key. */
   effect: 'read' | 'change';
 
   params: TObject | None;
   query: TObject | None;
   body: TObject | None;
   bodyBytesMax: number;
-  /** Whether `If-Match` is part of what is asked. No other header is: those that matter say who asks, not what. */
+  /** Whether `If-Match` is part of the request. No other header is: the others identify the caller, not the operation. */
   ifMatch?: true;
   status: 200 | 201 | 202 | 204;
   output: TSchema | None;
-  /** The type of an answer that no schema describes. On a tested allow-list. */
+  /** The content type of a response that no schema validates. A test holds the list of endpoints allowed to have one. */
   raw: string | None;
-  /** Other types that such an answer can have, where the query chooses. */
+  /** Further content types of such a response, where the query selects one. */
   otherRaw?: readonly string[];
-  /** What such an answer is where it is JSON. It is described by this, and not checked: it may be too large. */
+  /** The schema of such a response if it is JSON. It is documented but not validated, because the response may be too large. */
   rawSchema?: TSchema;
-  /** Codes beside those every endpoint of its kind can answer with (`errorCodes`). */
+  /** Error codes besides those that every endpoint of its kind can return (`errorCodes`). */
   errors: readonly ErrorCode[];
 }
 
-/** Bodies are small unless an endpoint says otherwise. */
+/** The default limit for bodies. */
 export const BODY_BYTES_DEFAULT = 64 * 1024;
-/** Room for `{}` and the spaces that some write around it. */
+/** Room for `{}` with surrounding whitespace. */
 const EMPTY_BODY_BYTES = 64;
-/** Of callers that are not known: what is read for them costs memory that anyone can ask for. */
+/** Limit for unauthenticated callers: reading a body takes memory, and anyone can make the service spend it. */
 export const PUBLIC_BODY_BYTES_MAX = 64 * 1024;
 
 export function endpoint<const E extends EndpointDeclaration>(declaration: E): E {
@@ -140,7 +139,7 @@ export interface Input<E extends EndpointDeclaration = EndpointDeclaration> {
   body: Body<E>;
 }
 
-/** An answer too large to hold: it is written piece by piece, after everything about it is decided and recorded. */
+/** A response too large for memory. It is written piece by piece, after it was authorized and recorded. */
 export class Streamed {
   readonly pieces: AsyncIterable<string>;
   constructor(pieces: AsyncIterable<string>) {
@@ -148,7 +147,7 @@ export class Streamed {
   }
 }
 
-/** An answer that is in words already, as its schema has them: for what is read again and again. */
+/** A response that is already JSON as its schema requires, for resources that are read often. */
 export class Preserialized {
   readonly text: string;
   constructor(text: string) {
@@ -162,12 +161,12 @@ export type Handler<E extends EndpointDeclaration> = (
 ) => Promise<Output<E> | Streamed | Preserialized>;
 
 /**
- * Asks for what the handler will need in one question with the tenant's epoch, which it answers with; null if there is nothing to gain. The
- * principal is the one known from before: it may be out of date, and nothing was checked yet, so nothing is decided here.
+ * Loads the rows that the handler will need in the same round trip as the tenant's epoch, and resolves to that epoch; null if there is nothing to
+ * gain. `known` is a cached principal that may be stale, and nothing has been checked yet, so this must not decide anything.
  */
 export type Prefetch = (ctx: Context, known: Principal) => Promise<number | null> | null;
 
-/** A declaration with the code that answers it. */
+/** A declaration with its handler. */
 export interface BoundEndpoint {
   declaration: EndpointDeclaration;
   handler(ctx: Context, input: Input): Promise<unknown>;
@@ -182,7 +181,7 @@ export function bind<E extends EndpointDeclaration>(
   return { declaration, handler: handler as unknown as BoundEndpoint['handler'], prefetch };
 }
 
-/** Every code the endpoint can answer with: its own, and those its declaration implies. */
+/** Every error code the endpoint can return: the declared ones and those that the declaration implies. */
 export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   const codes = new Set<ErrorCode>(['INVALID_REQUEST', 'UNAVAILABLE', 'INTERNAL_ERROR', ...e.errors]);
   if (e.credentials !== 'public') codes.add('INVALID_TOKEN').add('IP_NOT_ALLOWED').add('RATE_LIMIT_EXCEEDED');
@@ -204,7 +203,7 @@ function isForPeople({ credentials }: EndpointDeclaration): boolean {
   return credentials !== 'public' && credentials.some((kind) => ANY_TOKEN.includes(kind));
 }
 
-/** The compiler does not refuse further fields of a generic parameter, and one that is misspelt would be enforced by nobody. */
+/** TypeScript allows extra fields on a generic parameter, and nothing would enforce a misspelt one. */
 const FIELDS: Record<keyof EndpointDeclaration, true> = {
   name: true,
   method: true,
@@ -241,7 +240,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   errors: true,
 };
 
-/** What no schema speaks of would pass unchecked: whether further members are refused, or what they must be, is written out. */
+/** Members that a schema does not mention would pass unchecked, so every object schema must say what happens to additional properties. */
 function hasOpenObject(schema: unknown): boolean {
   if (typeof schema !== 'object' || schema === null) return false;
   const { type, additionalProperties } = schema as { type?: unknown; additionalProperties?: unknown };
@@ -253,7 +252,7 @@ function isJson(type: string): boolean {
   return type.startsWith('application/json');
 }
 
-/** What the declaration says twice must agree. */
+/** Checks that the fields of a declaration do not contradict each other. */
 function inconsistency(e: EndpointDeclaration): string | null {
   const unknown = Object.keys(e).filter((field) => !(field in FIELDS));
   if (unknown.length > 0) return `nothing enforces ${unknown}`;

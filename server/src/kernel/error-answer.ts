@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import { named } from './named-schemas.ts';
 import { oneOf } from './wire.ts';
 
-/** Every refusal on the wire. Open, unlike other answers: a later version may say more in it. */
+/** The schema of every error response. Unlike other responses it allows additional properties, so that a later version can add some. */
 
 const FieldProblem = named(
   'FieldProblem',

@@ -1,6 +1,6 @@
 /**
- * Every code an answer may carry, with its HTTP status and what it means to the caller. The list is closed: the wire
- * schema, the docs and the test of declared errors are made from it.
+ * Every error code with its HTTP status and its meaning for the caller. The list is closed: the wire schema, the docs and the test of declared
+ * errors are derived from it.
  */
 export const ERROR_CODES = {
   INVALID_REQUEST: [400, 'The request could not be parsed: bad JSON, encoding, content type or URL.'],
@@ -55,10 +55,10 @@ export const ERROR_CODES = {
   UNAVAILABLE: [503, 'The store or the audit log cannot be used now: repeat after `Retry-After` seconds.'],
 } as const satisfies Record<string, readonly [number, string]>;
 
-/** The URL counts as a header here, so every endpoint can be asked in a way that is too large. */
+/** The URL counts towards the size of the headers, so a request to any endpoint can be too large. */
 export const HEADERS_TOO_LARGE_STATUS = 431;
 
-/** What is refused before it is a request has another status, whichever endpoint it was meant for. */
+/** Errors found before there is a complete request have another status, whichever endpoint was meant. */
 export const BEFORE_A_REQUEST =
   'A connection whose headers are too large is answered 431, and one that takes too long to send them 408, both with `INVALID_REQUEST`, before any endpoint is found.';
 
@@ -73,12 +73,12 @@ export interface ErrorOptions {
   details?: Record<string, unknown> | undefined;
   retryAfterSeconds?: number | undefined;
   headers?: Record<string, string> | undefined;
-  /** Why, in words for the audit log alone: the caller gets the code and the message, never this. */
+  /** The reason for the audit log only. The caller gets the code and the message, never this. */
   auditReason?: string | undefined;
   cause?: unknown;
 }
 
-/** A refusal with a stable code. Its message is shown to the caller, so it never holds a value or an inner detail. */
+/** An error with a stable code. Its message is shown to the caller, so it never contains a secret value or an internal detail. */
 export class CofferError extends Error {
   override readonly name = 'CofferError';
   readonly code: ErrorCode;
@@ -106,7 +106,7 @@ export function invalid(fields: FieldProblem[]): CofferError {
   const where = first === undefined ? '' : `: ${first.pointer || '/'} ${first.reason}`;
   const more = fields.length > 1 ? ` (and ${fields.length - 1} more)` : '';
   const message = `The request is not valid${where}${more}`;
-  // Some reasons are whole sentences.
+  // Some reasons are already whole sentences.
   const end = /[.?!]$/.test(message) ? '' : '.';
   return new CofferError('VALIDATION_FAILED', message + end, { details: { fields } });
 }

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Every prefix an identifier may carry; one list, so that two nouns can never share one. */
+/** Every prefix of an identifier, in one list, so that two nouns can never share one. */
 export const ID_PREFIXES = [
   'tenant',
   'user',
@@ -24,10 +24,10 @@ const TIME_CHARACTERS = 10;
 const COUNTER_CHARACTERS = 3;
 const RANDOM_CHARACTERS = 13;
 const COUNTER_END = 32 ** COUNTER_CHARACTERS;
-/** Time (50 bits), a counter within the millisecond (15) and chance (65), in Crockford's base 32. */
+/** Time (50 bits), a counter within the millisecond (15 bits) and random bits (65), in Crockford's base 32. */
 export const ID_LENGTH = TIME_CHARACTERS + COUNTER_CHARACTERS + RANDOM_CHARACTERS;
 
-/** Every two characters, so that an id is put together in half the steps: each request makes two of them. */
+/** All pairs of two characters, so that building an id takes half the steps. Each request creates two ids. */
 const PAIRS = Array.from({ length: 1024 }, (_, i) => `${ALPHABET[i >> 5]}${ALPHABET[i & 31]}`);
 const POOL_BYTES = 4096;
 const pool = Buffer.alloc(POOL_BYTES);
@@ -37,8 +37,8 @@ let lastTimeText = '';
 let counter = 0;
 
 /**
- * A time-sortable, unguessable identifier. Sorting by id is sorting by creation, which lets lists use the primary key as their
- * order, and lets the database append new rows instead of squeezing each in between others.
+ * Returns a time-sortable, unguessable identifier. Ids sort by creation time, so lists can use the primary key as their order and the database
+ * appends new rows instead of inserting them between others.
  */
 export function newId(prefix: IdPrefix, now: number = Date.now()): string {
   if (now !== lastTime) {
@@ -57,12 +57,12 @@ export function newId(prefix: IdPrefix, now: number = Date.now()): string {
   return id + ALPHABET[(pool[poolOffset++] as number) & 31];
 }
 
-/** The smallest id that `newId` could have made at that time: a bound for time ranges over ids. */
+/** The smallest id that `newId` could have returned at that time: a bound for time ranges over ids. */
 export function idAtTime(prefix: IdPrefix, time: number): string {
   return `${prefix}_${encode(Math.max(0, time), TIME_CHARACTERS)}${'0'.repeat(COUNTER_CHARACTERS + RANDOM_CHARACTERS)}`;
 }
 
-/** When an id was made, by the clock of whoever made it. */
+/** The creation time of an id, by the clock of the node that created it. */
 export function timeOfId(id: string): number {
   const start = id.indexOf('_') + 1;
   let time = 0;
@@ -74,12 +74,12 @@ export function isId(prefix: IdPrefix, text: string): boolean {
   return text.startsWith(`${prefix}_`) && ID_BODY.test(text.slice(prefix.length + 1));
 }
 
-/** For wire schemas: the exact form of an id with this prefix. */
+/** The exact form of an id with this prefix, for wire schemas. */
 export function idPattern(prefix: IdPrefix): string {
   return `^${prefix}_[${ALPHABET}]{${ID_LENGTH}}$`;
 }
 
-/** For cursors, which hold the id of the last row shown. */
+/** The same form for cursors, which hold the id of the last row shown. */
 export function idForm(prefix: IdPrefix): RegExp {
   return ID_FORMS[prefix];
 }

@@ -18,7 +18,7 @@ import type { Database } from './storage/database.ts';
 import type { Epochs } from './storage/epochs.ts';
 import type { ClockGuard } from './time/clock-guard.ts';
 
-/** What every feature is built on. Made once, in app.ts. */
+/** The services every feature is built on. Created once, in app.ts. */
 export interface Kernel {
   config: Config;
   clock: Clock;
@@ -36,13 +36,13 @@ export interface Kernel {
   bulkRequests: BulkRequests;
   idempotency: Idempotency;
   dpop: DpopGuard;
-  /** Where this service is reached. */
+  /** The URLs of this service. */
   addresses: Addresses;
-  /** Where outgoing calls may go. */
+  /** Decides which addresses outgoing calls may connect to. */
   outbound: AddressGuard;
-  /** The tenant of whoever runs the installation; refusals that belong to no tenant are recorded there. */
+  /** The operator's tenant. Refusals that belong to no tenant are recorded in its audit log. */
   operatorTenantId: string;
-  /** What was found at the start that an operator should mend. */
+  /** Problems found at startup that the operator should fix. */
   warnings: readonly StartWarning[];
   nodeId: string;
 }

@@ -3,18 +3,18 @@ import type { Context } from './context.ts';
 import { type EndpointDeclaration, type Input, NONE } from './endpoint.ts';
 import { BINDING_LENGTH, foreignCursor } from './storage/cursor.ts';
 
-/** The key does not rotate by itself: it would refuse whoever turns pages at that moment. */
+/** This key has no scheduled rotation, because a rotation would invalidate the cursors of everyone who is paging at that moment. */
 const PURPOSE = 'list-cursors';
 
 export type CursorPlace = 'query' | 'body';
 
-/** Where a list takes its cursor; null of what is no list. */
+/** The part of the input that carries the list's cursor; null if the endpoint is not a list. */
 export function placeOfCursor({ query, body }: EndpointDeclaration): CursorPlace | null {
   if (query !== NONE && 'cursor' in query.properties) return 'query';
   return body !== NONE && 'cursor' in body.properties ? 'body' : null;
 }
 
-/** Which list of the tenant is asked for, with its filters: all of the input but where in the list, and how much. */
+/** Identifies a list and its filters: all of the input except the cursor and the limit. */
 export function listAsked({ name }: EndpointDeclaration, { params, query, body }: Input): string {
   const parts = [params, query, body].map((part) =>
     Object.entries((part ?? {}) as object)
@@ -29,8 +29,8 @@ function isFilter([name]: [string, unknown]): boolean {
 }
 
 /**
- * The input with the cursor as the list itself made it. One that another list made, or this one with other filters or for another tenant, is
- * refused: it would pass over rows without a word.
+ * Replaces the bound cursor by the one the list created. A cursor of another list, of other filters or of another tenant is refused, because it
+ * would silently skip rows.
  */
 export async function withPlainCursor(ctx: Context, place: CursorPlace, input: Input): Promise<Input> {
   ctx.listAsked = listAsked(ctx.declaration, input);
@@ -43,7 +43,7 @@ export async function withPlainCursor(ctx: Context, place: CursorPlace, input: I
   return { ...input, [place]: { ...part, cursor } };
 }
 
-/** The answer of a list with a cursor that is good for this list and its filters only. One that streams its answer binds its own. */
+/** Binds the cursor in a list's response to this list and its filters. An endpoint that streams its response binds the cursor itself. */
 export async function withBoundCursor<T>(ctx: Context, result: T): Promise<T> {
   const { next_cursor } = result as { next_cursor?: string | null };
   return next_cursor == null ? result : { ...result, next_cursor: await boundCursor(ctx, next_cursor) };

@@ -1,17 +1,17 @@
 import type { TSchema } from 'typebox';
 
-/** A symbol: no serialized schema has it, and TypeBox and spread syntax copy it. */
+/** A symbol does not appear in a serialized schema, but TypeBox and spread syntax copy it. */
 const NAME = Symbol('name of a schema');
 
 export interface SchemaName {
   readonly name: string;
-  /** The schema as it was named: a copy may describe what it means in one place. */
+  /** The schema as it was named. A copy may have its own description where it is used. */
   readonly schema: TSchema;
 }
 
 /**
- * Gives a schema a name: wherever it is used, the OpenAPI document refers to one component of that name, and a generated client has one type. What takes
- * over only members of it (`Type.Partial`, `...Vault.properties`) is another schema, and has no name.
+ * Names a schema: wherever it is used, the OpenAPI document refers to one component of that name, and a generated client has one type. A schema
+ * that only takes over members (`Type.Partial`, `...Vault.properties`) is another schema and has no name.
  */
 export function named<S extends TSchema>(name: string, description: string, schema: S): S {
   if (!/^[A-Z][A-Za-z0-9]*$/.test(name)) throw new Error(`${name} is no name of a type in every language`);
@@ -19,7 +19,7 @@ export function named<S extends TSchema>(name: string, description: string, sche
   return copyOf(described, { [NAME]: { name, schema: described } satisfies SchemaName });
 }
 
-/** The same schema, and of the same name, with what it means in one place. */
+/** The same schema under the same name, with a description for one place of use. */
 export function described<S extends TSchema>(description: string, schema: S): S {
   return copyOf(schema, { description });
 }
@@ -28,7 +28,7 @@ export function nameOf(schema: object): SchemaName | undefined {
   return (schema as { [NAME]?: SchemaName })[NAME];
 }
 
-/** By descriptors, since part of what TypeBox reads of a schema is not enumerable. */
+/** Copies property descriptors, because some properties that TypeBox reads are not enumerable. */
 function copyOf<S extends object>(schema: S, changes: object): S {
   return Object.assign(Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)), changes) as S;
 }

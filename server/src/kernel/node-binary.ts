@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import pinned from './node-binaries.json' with { type: 'json' };
 
-/** Hashed in pieces that hold the event loop for less than a millisecond each. */
+/** The file is hashed in chunks that block the event loop for less than a millisecond each. */
 const CHUNK_BYTES = 512 * 1024;
 
 export interface NodeProgram {
@@ -18,7 +18,7 @@ export const RUNNING_NODE: NodeProgram = {
   platform: `${process.platform}-${process.arch}`,
 };
 
-/** What is wrong with the Node that runs the service, or null when it is the one that the lock file names. */
+/** Describes how the running Node differs from the one the lock file pins, or returns null if it is the same. */
 export async function differenceFromPinnedNode(node: NodeProgram): Promise<string | null> {
   const expected = `This version of Coffer is tested with Node ${pinned.version}, which \`npm ci\` installs`;
   if (node.version !== pinned.version) return `${expected}; it runs on Node ${node.version} (${node.file}).`;
@@ -31,7 +31,7 @@ export async function differenceFromPinnedNode(node: NodeProgram): Promise<strin
   return `${expected}; ${node.file} says that it is this version, but is another program. Install again with \`npm ci\`, unless you built it yourself.`;
 }
 
-/** Null where the file is gone or may not be read: a program can be replaced, or be executable only, while it runs. */
+/** Returns null if the file was deleted or is not readable: a binary can be replaced while it runs, or be executable only. */
 async function sha256Of(file: string): Promise<string | null> {
   const hash = createHash('sha256');
   try {

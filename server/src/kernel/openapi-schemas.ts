@@ -3,24 +3,23 @@ import { nameOf } from './named-schemas.ts';
 
 export type Json = Record<string, unknown>;
 
-/** The schemas of the OpenAPI document: each that has a name is written once, and referred to wherever it is used. */
+/** The schemas of the OpenAPI document. Each named schema is written once and referenced wherever it is used. */
 export class ComponentSchemas {
   readonly #sources = new Map<string, object>();
   readonly #written = new Map<string, Json>();
 
-  /** The schema as it stands in the document. */
   of(schema: TSchema): Json {
     return this.#write(schema) as Json;
   }
 
-  /** The same, under this name if it has none of its own. */
+  /** Returns the schema as a component, under this name if it has none of its own. */
   namedBy(name: string, description: string, schema: TSchema): Json {
     if (nameOf(schema) !== undefined) return this.of(schema);
     this.#add(name, schema, { description });
     return reference(name);
   }
 
-  /** By name, in the order of names. */
+  /** The components, sorted by name. */
   written(): Record<string, Json> {
     return Object.fromEntries([...this.#written].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -46,7 +45,7 @@ export class ComponentSchemas {
     this.#written.set(name, { ...defaults, ...this.#members(schema) });
   }
 
-  /** A copy of a named schema may say what it means where it is used, and nothing else: a generated client has one type for both. */
+  /** A copy of a named schema may differ in its description only, because a generated client has one type for both. */
   #ownDescription(name: string, copy: Json): Json {
     const { description, ...rest } = this.#members(copy);
     const { description: usual, ...component } = this.#written.get(name) ?? {};
@@ -55,7 +54,7 @@ export class ComponentSchemas {
   }
 }
 
-/** Means the same to a validator; generators make of it types that can be used. */
+/** Returns an equivalent schema from which generators produce usable types. */
 function forGenerators(schema: Json): Json {
   const { patternProperties, properties, additionalProperties } = schema;
   const patterns = Object.entries(patternProperties ?? {});
@@ -65,7 +64,10 @@ function forGenerators(schema: Json): Json {
   return schema;
 }
 
-/** Generators know a map by `additionalProperties`; of `patternProperties`, as TypeBox writes a record, most make an empty type. */
+/**
+ * Generators recognize a map by `additionalProperties`. Most of them turn `patternProperties`, which TypeBox writes for a record, into an empty
+ * type.
+ */
 function asMap(schema: Json, keyPattern: string, value: unknown): Json {
   const { patternProperties: _, ...rest } = schema;
   const names = keyPattern === ANY_KEY ? {} : { propertyNames: { pattern: keyPattern } };
@@ -74,8 +76,8 @@ function asMap(schema: Json, keyPattern: string, value: unknown): Json {
 const ANY_KEY = '^.*$';
 
 /**
- * An object with members of its own and any number of others. A TypeScript type has one type for all keys, so what the others must be stands in
- * `patternProperties`, which says nothing of its own members.
+ * An object with fixed members and any number of others. A TypeScript index signature applies to all keys, so the schema of the others goes into
+ * `patternProperties`, which excludes the fixed members.
  */
 function withFurtherMembers(schema: Json): Json {
   const own = Object.keys(schema['properties'] as object).join('|');

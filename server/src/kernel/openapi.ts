@@ -6,7 +6,7 @@ import { BEFORE_A_REQUEST, ERROR_CODES, type ErrorCode, HEADERS_TOO_LARGE_STATUS
 import { SECRET_PATH_PATTERN } from './http/secret-path.ts';
 import { ComponentSchemas, type Json } from './openapi-schemas.ts';
 
-/** What the docs read of a JSON Schema. */
+/** The parts of JSON Schema that the docs use. */
 export interface JsonSchema {
   type?: string;
   description?: string;
@@ -37,7 +37,7 @@ export interface DocumentInfo {
   serverUrl: string;
 }
 
-/** The OpenAPI 3.1 document, from the declarations alone: what is declared cannot be forgotten here. */
+/** Builds the OpenAPI 3.1 document from the declarations alone, so no declared endpoint can be missing from it. */
 export function openApiDocument(declarations: readonly EndpointDeclaration[], info: DocumentInfo): object {
   const schemas = new ComponentSchemas();
   const paths: Record<string, Json> = {};
@@ -73,7 +73,7 @@ export function openApiDocument(declarations: readonly EndpointDeclaration[], in
   };
 }
 
-/** One of the endpoints of a noun says what the noun is. */
+/** The description of a noun comes from whichever of its endpoints has one. */
 function tags(declarations: readonly EndpointDeclaration[]): Json[] {
   return [...Map.groupBy(declarations, (e) => e.noun)].map(([name, endpoints]) => {
     const description = endpoints.find((e) => e.nounDescription !== undefined)?.nounDescription;
@@ -81,12 +81,12 @@ function tags(declarations: readonly EndpointDeclaration[]): Json[] {
   });
 }
 
-/** A TypeBox schema without what only TypeBox reads. */
+/** A TypeBox schema without the properties that only TypeBox reads. */
 export function plainSchema(schema: TSchema): JsonSchema {
   return JSON.parse(JSON.stringify(schema));
 }
 
-/** Whether an answer tells how much of a limit is left. */
+/** Whether responses carry the rate limit headers. */
 export function isRateLimited(e: EndpointDeclaration): boolean {
   return e.credentials === 'public' ? e.rate === 'auth' : e.rate !== 'none';
 }
@@ -112,7 +112,7 @@ const SECURITY_SCHEMES = {
   certificate: { type: 'mutualTLS', description: 'The client certificate of an AppConnection, on the TLS port.' },
 };
 
-/** One alternative for each way in; what an AppConnection itself asks beside that, it tells when it is missing. */
+/** One alternative for each kind of credential. What an AppConnection requires in addition is named in the error when it is missing. */
 const REQUIREMENTS: Record<CredentialKind, Json> = {
   pat: { bearer: [] },
   session: { bearer: [] },
@@ -188,7 +188,7 @@ function takesIdempotencyKey(e: EndpointDeclaration): boolean {
   return e.effect === 'change' && e.credentials !== 'public';
 }
 
-/** OpenAPI has no parameter that spans segments, so that fact moves into the parameter's description. */
+/** OpenAPI has no parameter that spans segments, so the parameter's description says so. */
 function templatedPath(path: string): string {
   return path.replaceAll('*}', '}');
 }
@@ -220,7 +220,7 @@ function queryParameters(e: EndpointDeclaration, schemas: ComponentSchemas): Jso
       name,
       in: 'query',
       required: isRequired,
-      // One that is empty counts as absent.
+      // An empty parameter counts as absent.
       ...(!isRequired && { allowEmptyValue: true }),
       ...(description !== undefined && { description }),
       schema: isFreeText(schema) ? { ...schema, pattern: WITHOUT_NUL } : schema,
@@ -228,14 +228,14 @@ function queryParameters(e: EndpointDeclaration, schemas: ComponentSchemas): Jso
   });
 }
 
-/** No query may hold NUL, which PostgreSQL cannot store. */
+/** No query parameter may contain NUL, which PostgreSQL cannot store. */
 const WITHOUT_NUL = '^[^\\u0000]*$';
 
 function isFreeText({ type, pattern, enum: choices, anyOf }: Json): boolean {
   return type === 'string' && pattern === undefined && choices === undefined && anyOf === undefined;
 }
 
-/** A parameter is described beside its schema. */
+/** Separates the description, which OpenAPI puts beside a parameter's schema. */
 function parameterSchema(declared: TSchema, schemas: ComponentSchemas): { description?: string; schema: Json } {
   const { description, ...schema } = schemas.of(declared);
   const text = description ?? plainSchema(declared).description;
@@ -254,7 +254,7 @@ function requestBody(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   };
 }
 
-/** Not `Request` and `Response`, which generators make of the operation's name for types of their own. */
+/** Not `Request` and `Response`, because generators derive those names from the operation for types of their own. */
 function typeName(e: EndpointDeclaration, part: 'Input' | 'Output'): string {
   return `${e.name.charAt(0).toUpperCase()}${e.name.slice(1)}${part}`;
 }
@@ -296,7 +296,7 @@ function successContent(e: EndpointDeclaration, schemas: ComponentSchemas): Json
   return { content: Object.fromEntries(types.map((type) => [type, { schema: rawSchema(e, type, schemas) }])) };
 }
 
-/** `binary` is how OpenAPI 3.0 wrote bytes: generators read it, and most do not read the `contentMediaType` of 3.1. */
+/** `binary` is the OpenAPI 3.0 notation for bytes. Generators support it, and most do not support `contentMediaType` of 3.1. */
 function rawSchema(e: EndpointDeclaration, type: string, schemas: ComponentSchemas): Json {
   if (type === 'application/json' && e.rawSchema !== undefined) return schemas.of(e.rawSchema);
   return { type: 'string', ...(!isText(type) && { format: 'binary' }) };
@@ -315,7 +315,7 @@ function codesByStatus(e: EndpointDeclaration): Record<string, ErrorCode[]> {
   return grouped;
 }
 
-/** Most endpoints refuse in the same ways: written out at each of them, refusals would be most of the document. */
+/** Most endpoints share their error responses. Repeated at each endpoint, they would make up most of the document. */
 function errorResponses(declarations: readonly EndpointDeclaration[], schemas: ComponentSchemas): Json {
   const found = new Map<string, Json>();
   for (const e of declarations) {
@@ -330,7 +330,7 @@ function responseName(status: string, codes: readonly ErrorCode[]): string {
   return [status, ...codes].join('.');
 }
 
-/** All refusals are of one schema: to narrow it for each status takes `allOf`, of which generators keep only the last part. */
+/** All error responses share one schema. Narrowing it for each status needs `allOf`, of which generators keep only the last part. */
 function errorResponse(status: number, codes: readonly ErrorCode[], schemas: ComponentSchemas): Json {
   return {
     description: codes.map((code) => `\`${code}\`: ${ERROR_CODES[code][1]}`).join('\n\n'),

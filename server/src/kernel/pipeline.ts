@@ -35,18 +35,18 @@ export interface Reply {
   body: string | Uint8Array | AsyncIterable<string> | null;
 }
 
-/** Whose share of the bytes in flight a body takes. */
+/** The tenant or address whose share of the body memory a body counts towards. */
 export type Payer = { tenantId: string } | { address: string };
 
-/** The body of a request, which is read only once it is known who sends it. */
+/** The body of a request, which is read only once the caller is authenticated. */
 export interface UnreadBody {
-  /** What its JSON says; undefined if it is empty. */
+  /** Resolves to the parsed JSON, or to undefined if the body is empty. */
   read(payer: Payer, bytesMax: number): Promise<unknown>;
 }
 
 const RECORDED_AT_ONCE = 200;
 
-/** An endpoint with everything that can be worked out before the first request. */
+/** An endpoint with everything that can be prepared before the first request. */
 export interface ReadyEndpoint extends BoundEndpoint {
   validate: InputValidator;
   serialize(result: unknown): string;
@@ -65,7 +65,7 @@ export function makeReady(bound: BoundEndpoint, serialize: (result: unknown) => 
   };
 }
 
-/** The steps a request takes, in the order the contract gives them. Parsing and the request id come before, in http/. */
+/** The steps of a request, in the order that the API contract requires. Parsing and the request id come before, in http/. */
 export class Pipeline {
   readonly #kernel: Kernel;
   readonly #authentication: Authentication;
@@ -77,7 +77,6 @@ export class Pipeline {
     this.#approvals = approvals;
   }
 
-  /** `unread` is null if the request has no body. */
   async answer(endpoint: ReadyEndpoint, call: Call, unread: UnreadBody | null): Promise<Reply> {
     const { declaration } = endpoint;
     let idempotent: IdempotentRequest | null = null;
@@ -130,7 +129,7 @@ export class Pipeline {
     }
   }
 
-  /** A caller who is revoked while the answer is written is refused the rest. That is recorded, and the answer is cut off. */
+  /** A caller who is revoked while a response streams does not get the rest. The refusal is recorded and the response is cut off. */
   async *#untilRefused(endpoint: ReadyEndpoint, ctx: Context, pieces: AsyncIterable<string>): AsyncGenerator<string> {
     try {
       yield* pieces;
@@ -144,7 +143,7 @@ export class Pipeline {
     for (const [vault, count] of reads) this.#kernel.unlistedReads.count(principal, vault, count);
   }
 
-  /** An export has thousands of entries: all at once they would fill the log's queue, and stand before everybody's. */
+  /** An export has thousands of entries. Recorded all at once, they would fill the audit queue and delay the entries of every other request. */
   async #recordRead(ctx: Context, status: number): Promise<void> {
     const { audit } = this.#kernel;
     const own = audit.record(ctx.entry('allow', status, ''));
@@ -156,7 +155,7 @@ export class Pipeline {
     }
   }
 
-  /** Answers with a promise only if it has to be waited for. */
+  /** Returns a promise only if there is something to wait for. */
   #authenticate(
     { prefetch }: ReadyEndpoint,
     ctx: Context,
@@ -195,13 +194,13 @@ export class Pipeline {
     const { params, body = null, url, headers } = ctx.call;
     const query = url.includes('?') ? url.slice(url.indexOf('?')) : '';
     const condition = headers['if-match'];
-    // Added only where they are: answers that were kept before they counted are still repeated.
+    // Added only if present, so that responses stored before these parts were included can still be replayed.
     const more = query === '' && condition === undefined ? [] : [query, condition ?? null];
     const asked = [ctx.declaration.name, params, body, ...more];
     return this.#kernel.idempotency.request(String(key), tenantId, credentialId, asked);
   }
 
-  /** A refusal is recorded before it is told; if it cannot be recorded, the caller gets 503 instead. */
+  /** A refusal is recorded before the caller gets it. If it cannot be recorded, the response is 503 instead. */
   async #refuse(endpoint: ReadyEndpoint, ctx: Context, thrown: unknown, rate: RateState | null): Promise<Reply> {
     let error = this.#known(endpoint, ctx, thrown);
     if (endpoint.declaration.audit !== NONE && error.code !== 'UNAVAILABLE') {
@@ -218,7 +217,7 @@ export class Pipeline {
     return errorReply(error, ctx.call.requestId, headers);
   }
 
-  /** What went wrong in a form that may be told. Everything else is logged in full and told as a 500. */
+  /** Turns any error into one that may be shown to the caller. Unexpected errors are logged in full and reported as a 500. */
   #known({ declaration, declaredErrors }: ReadyEndpoint, ctx: Context, error: unknown): CofferError {
     const { log } = this.#kernel;
     const where = { endpoint: declaration.name, request_id: ctx.call.requestId };
@@ -230,7 +229,7 @@ export class Pipeline {
       );
     }
     if (error instanceof ForgedRowError) {
-      // Reported where it was found, with the table and the row.
+      // The error was already logged where it was found, with the table and the row.
       return new CofferError(
         'INTERNAL_ERROR',
         'What is stored here was not written by the service, and is not trusted. Tell whoever runs it.',
@@ -248,7 +247,7 @@ export class Pipeline {
   }
 }
 
-/** A body that takes longer than this is a wait in which the caller's rights may have ended. */
+/** A body that takes longer than this to arrive is a wait during which the caller's rights may have been revoked. */
 const PROMPT_BODY_MS = 100;
 
 const NOT_OPENED =
@@ -258,12 +257,12 @@ export function isStream(body: Reply['body']): body is AsyncIterable<string> {
   return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
 }
 
-/** Who asks is not, or no longer, allowed to: nothing went wrong. */
+/** Whether the caller is not, or no longer, allowed. Such an error is not a failure of the service. */
 export function isRefusal(error: unknown): error is CofferError {
   return error instanceof CofferError && [401, 403].includes(error.status);
 }
 
-/** Some clients always send an object. */
+/** Some clients always send an object as the body. */
 function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
 }
@@ -276,7 +275,7 @@ function refuseCaller(ctx: Context, error: unknown): never {
   throw error;
 }
 
-/** Who asks is known, so the refusal counts as theirs, and not as a failed guess from their address. */
+/** The caller is authenticated, so the refusal counts towards their own limit, not as a failed guess from their address. */
 function refuseKind(ctx: Context, { principal, epoch, accepted }: UnacceptedKind): never {
   ctx.become(principal, epoch);
   const rate = limitByTenant(ctx);
@@ -300,7 +299,7 @@ function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): 
   return headers;
 }
 
-/** Some rows belong to the installation, not to a tenant; no policy of a tenant can open them. */
+/** Some rows belong to the installation instead of a tenant. No policy of a tenant can grant access to them. */
 export function requireOwnTenant(ctx: Context): void {
   if (ctx.declaration.tenant !== 'operator' || ctx.principal.isOperator) return;
   throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the tenant that runs this installation may do this.', {
@@ -308,7 +307,7 @@ export function requireOwnTenant(ctx: Context): void {
   });
 }
 
-/** Told before anything else about the request, so that whoever lacks the plan does not mend their input first. */
+/** Checked before the input is validated, so that a caller without the plan does not fix their input first. */
 export function requireTier({ declaration, principal }: Context): void {
   const { tier } = declaration;
   if (tier === NONE || PLANS.indexOf(principal.plan) >= PLANS.indexOf(tier)) return;
@@ -319,7 +318,7 @@ export function requireTier({ declaration, principal }: Context): void {
   );
 }
 
-/** Where the tenant requires a second factor, who has none can do nothing but enrol it. */
+/** If the tenant requires a second factor, a caller without one can only enrol one. */
 function requireEnrolment({ declaration, principalOrNull }: Context): void {
   if (principalOrNull?.mustEnrol !== true || declaration.beforeEnrolment === true) return;
   throw new CofferError(
@@ -340,7 +339,7 @@ function fillTemplate(template: string, params: Readonly<Record<string, string>>
   return template.includes('{') ? template.replace(/\{([a-z_]+)\}/g, (_, name) => params[name] ?? '') : template;
 }
 
-/** A change that waits for approval ends its handler: what is stored is the answer then. */
+/** A change that waits for approval ends its handler by throwing; the stored pending approval is then the response. */
 function answerOf(endpoint: ReadyEndpoint, ctx: Context, input: Input): Promise<unknown> {
   const { declaration, handler, cursorPlace } = endpoint;
   if (cursorPlace !== null) return listPage(endpoint, ctx, cursorPlace, input);
@@ -374,7 +373,7 @@ function finishedReply(endpoint: ReadyEndpoint, ctx: Context, result: unknown): 
   return { status: declaration.status, body: endpoint.serialize(result) };
 }
 
-/** No resource is called so. */
+/** No resource has an empty name. */
 const CREDENTIAL_ALONE = '';
 
 function keptAnswer(endpoint: ReadyEndpoint, status: number, ctx: Context, result: unknown): SavedAnswer {
@@ -387,25 +386,25 @@ function keptAnswer(endpoint: ReadyEndpoint, status: number, ctx: Context, resul
   return { ...kept, body: output === NONE ? '' : endpoint.serialize(result) };
 }
 
-/** A raw answer may be any bytes, so it is kept as text that can be. */
+/** A raw response may be any bytes, so it is stored as base64 text. */
 function isBytes({ declaration }: ReadyEndpoint, status: number): boolean {
   return declaration.raw !== NONE && status === declaration.status;
 }
 
-/** With its headers: one of them may hold what opens the bytes. */
+/** The headers are stored too, because one of them may hold the key that decrypts the bytes. */
 function rawText({ replyHeaders }: Context, bytes: string | Uint8Array): string {
   return JSON.stringify({ headers: replyHeaders, base64: Buffer.from(bytes).toString('base64') });
 }
 
 function repeatedReply(endpoint: ReadyEndpoint, ctx: Context, { status, body }: SavedAnswer): Omit<Reply, 'headers'> {
   if (!isBytes(endpoint, status)) return { status, body };
-  // Up to 0.4 the bytes were stored without headers.
+  // Releases up to 0.4 stored the bytes without headers.
   const { headers, base64 } = body.startsWith('{') ? JSON.parse(body) : { headers: {}, base64: body };
   Object.assign(ctx.replyHeaders, headers);
   return { status, body: Buffer.from(base64, 'base64') };
 }
 
-/** What had to be loaded to be decided on is decided on again: rights may have changed since the answer was made. */
+/** A `loaded` resource is authorized again, because rights may have changed since the response was stored. */
 function replay(ctx: Context, saved: SavedAnswer): void {
   if (ctx.declaration.resource === 'loaded') {
     if (saved.resource === CREDENTIAL_ALONE) ctx.authorizeCredentialOnly();

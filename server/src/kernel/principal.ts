@@ -5,8 +5,8 @@ import type { CredentialKind } from './endpoint.ts';
 import type { Plan, RateOverrides } from './limits/rate-classes.ts';
 
 /**
- * Who asks, as far as every decision needs it. It is resolved from a credential, and valid for one epoch of the tenant: any change that
- * matters to access raises the epoch, and the next request resolves it anew.
+ * The authenticated caller, with everything that decisions need. It is resolved from a credential and valid for one epoch of the tenant: any change
+ * that matters to access increments the epoch, and the next request resolves the principal again.
  */
 export interface Principal {
   kind: 'user' | 'app_connection';
@@ -17,29 +17,29 @@ export interface Principal {
   tenantRates: RateOverrides;
   /** The user's id, or the connection's client id. */
   id: string;
-  /** What the audit log calls them: the e-mail address, or the connection's name. */
+  /** The name in the audit log: the user's e-mail address, or the connection's name. */
   name: string;
   displayName: string;
-  /** A machine has none. */
+  /** Null for a machine. */
   role: Role | null;
   credential: CredentialKind;
-  /** What the audit log calls the key: the token's id, or the client id. */
+  /** The credential in the audit log: the token's id, or the client id. */
   credentialId: string;
-  /** What the audit log calls it instead, where the id says less: the method or the run that a machine's token came from. */
+  /** Replaces the id in the audit log where it says more: the method or the run that a machine's token came from. */
   auditKey?: string;
   tokenRates: RateOverrides;
   ceilings: readonly Ceiling[];
   policies: readonly CompiledPolicy[];
   /** When a second factor was last shown with this credential. */
   mfaAt: number | null;
-  /** From when on their second factor opens fortress secrets; null without one, and for machines. */
+  /** The time from which the second factor is trusted for fortress secrets; null without one, and for machines. */
   factorTrustedFrom: number | null;
-  /** The tenant requires a second factor, and this credential has none behind it. */
+  /** Set if the tenant requires a second factor and this credential was issued without one. */
   mustEnrol: boolean;
   expiresAt: number;
 }
 
-/** The part of it that the audit log names; public endpoints make one once they know who asks. */
+/** The caller as the audit log names it. Public endpoints create one once they know who sent the request. */
 export interface Actor {
   kind: string;
   id: string;

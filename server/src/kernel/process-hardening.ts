@@ -1,22 +1,22 @@
 import { writeFileSync } from 'node:fs';
 
-/** None of the kinds of memory that a core dump can hold (proc(5), coredump_filter). */
+/** Dumps none of the memory types that coredump_filter can select (core(5)). */
 const NO_MEMORY = '0';
 
-/** Keys and values are in the memory of this process: called before any is, however it was started. */
+/** Must be called before any key or secret value is in the memory of this process, however it was started. */
 export function hardenProcess(): void {
-  // Node opens its inspector, which can read all memory, to whoever sends this signal, unless something else listens for it.
+  // On this signal Node opens its inspector, which can read all memory, unless the process handles the signal itself.
   process.on('SIGUSR1', () => {});
   emptyCoreDumps();
 }
 
-/** A limit of the process cannot be set without native code. On Linux a dump can be left without memory; elsewhere the system decides. */
+/** A core limit of the process cannot be set without native code. On Linux the dump can be emptied instead; elsewhere the system decides. */
 function emptyCoreDumps(): void {
   if (process.platform !== 'linux') return;
   try {
     writeFileSync('/proc/self/coredump_filter', NO_MEMORY);
   } catch (error) {
-    // Where /proc is not mounted, or read-only, a core limit of 0 (docs/operations.md) does it.
+    // If /proc is not mounted or read-only, a core limit of 0 (docs/operations.md) has the same effect.
     if (!['ENOENT', 'EACCES', 'EPERM', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
   }
 }

@@ -47,20 +47,20 @@ export function quotasMarkdown(): string {
   return ['# Quotas', '', GENERATED, '', meaning, '', ...table(['Quota', 'Counts', ...PLANS], rows), ''].join('\n');
 }
 
-/** Who may call an endpoint, in a phrase; names of permissions and resources stand in backticks. */
+/** Describes who may call an endpoint. Names of permissions and resources are in backticks. */
 export function whoMayCall(e: EndpointDeclaration): string {
   const permission = permissionAsked(e);
   return permission === null ? callers(e) : `${callers(e)} with ${permission}`;
 }
 
-/** What kind of credential, of whom. */
+/** Describes the accepted credentials and whose they must be. */
 export function callers(e: EndpointDeclaration): string {
   if (e.credentials === 'public') return 'anyone, without a credential';
   const credentials = e.credentials.map((kind) => CREDENTIAL_NAMES[kind]).join(' or ');
   return `any ${credentials}${e.tenant === 'operator' ? ' of the operator tenant' : ''}`;
 }
 
-/** The permission and what it is asked on, which is in words where it is only known once it is loaded. */
+/** The permission with its resource, which is described in words if it is only known once it is loaded. */
 export function permissionAsked(e: EndpointDeclaration): string | null {
   if (e.permission === NONE) return null;
   return `${code(e.permission)} on ${e.resource === 'loaded' ? 'the resource asked for' : code(e.resource)}`;
@@ -77,7 +77,7 @@ function endpointRow(e: EndpointDeclaration, common: readonly ErrorCode[]): stri
   return [e.method, code(e.path), who, e.rate, audit, effect, codes.map(code).join(', ')];
 }
 
-/** Said once above the tables, not in every row. */
+/** Listed once above the tables instead of in every row. */
 function commonCodes(declarations: readonly EndpointDeclaration[]): ErrorCode[] {
   const sets = declarations.map((e) => new Set(errorCodes(e)));
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((each) => sets.length > 0 && sets.every((s) => s.has(each)));

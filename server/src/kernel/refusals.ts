@@ -1,12 +1,12 @@
 import { CofferError } from './errors.ts';
 
-/** How a caller is told that the credential or its policies do not allow something. */
+/** Errors for a caller whose credential or policies do not allow something. */
 
 export function ipNotAllowed(auditReason: string): CofferError {
   return new CofferError('IP_NOT_ALLOWED', 'This token may not be used from this address.', { auditReason });
 }
 
-/** No policy helps here, so nobody is sent to ask for one. */
+/** A policy cannot help here, so the message does not tell the caller to ask for one. */
 export function outOfScope(auditReason: string): CofferError {
   const message =
     'The scope of your credential does not include this: use another credential, or make one with a wider scope.';

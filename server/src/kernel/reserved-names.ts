@@ -1,6 +1,6 @@
 /**
- * Names that mean something to the service and so cannot be taken by tenants, vaults, groups or policies, in any case. A tenant called
- * "root" once became everyone's parent elsewhere.
+ * Names with a meaning to the service, which tenants, vaults, groups and policies cannot take, in any letter case. In another product, a tenant
+ * called "root" once became the parent of all tenants.
  */
 const RESERVED = new Set([
   'admin',

@@ -3,16 +3,16 @@ import { BoundedCache } from './bounded-cache.ts';
 
 export const PATTERN_LENGTH_MAX = 512;
 export const PATTERNS_MAX = 64;
-/** Steps that matching one character may take, over all patterns of a list: the work is bounded before there is any text to match. */
+/** Steps per character over all patterns of a list, so that the work is bounded before there is any text to match. */
 const PROGRAM_SIZE_MAX = 4000;
 const COMPILED_BYTES_MAX = 16 * 1024 * 1024;
-/** One step of a program, with what the matcher prepares for it. */
+/** Memory for one step of a program, including what the matcher prepares for it. */
 const STEP_BYTES = 512;
 const PROGRAM_BYTES = 12 * 1024;
 
 export type Matches = (text: string) => boolean;
 
-/** A pattern that cannot be used; the message says why, without repeating it. */
+/** The pattern cannot be used. The message says why without repeating the pattern. */
 export class BadPattern extends Error {
   override readonly name = 'BadPattern';
   readonly index: number;
@@ -33,7 +33,7 @@ const compiled = new BoundedCache<string, Compiled>({
   bytesOf: ({ bytes }, name) => bytes + 4 * name.length,
 });
 
-/** Whether a text is wholly matched by one of the patterns, in time linear in its length. No pattern matches nothing. */
+/** Returns whether one of the patterns matches the whole text, in time linear in its length. An empty list matches no text. */
 export function anyPattern(patterns: readonly string[]): Matches {
   const name = JSON.stringify(patterns);
   let known = compiled.get(name);
@@ -60,10 +60,10 @@ function compile(patterns: readonly string[]): Compiled {
   return { matches: (text) => programs.some((program) => program.matches(text)), bytes };
 }
 
-/** RE2: no pattern takes more than linear time, and none refers back. */
+/** RE2 guarantees linear time for every pattern and has no backreferences. */
 function programOf(pattern: string, index: number): RE2JS {
   try {
-    // By itself first: `a)|(?:b` is no pattern, but in the group below it would become two, each with one anchor only.
+    // The pattern is compiled alone first: `a)|(?:b` is invalid, but in the group below it would become two patterns with one anchor each.
     RE2JS.compile(pattern);
     return RE2JS.compile(`^(?:${pattern})$`);
   } catch {

@@ -6,26 +6,26 @@ const PURPOSE = 'cursors';
 const KIND = /^(?:at|sealed)$/;
 const SEALED = /^[A-Za-z0-9_-]{1,2000}$/;
 
-/** Of a list that is searched for what the caller may see: `name` tells it from every other list of the tenant. */
+/** A list that is filtered by what the caller may see. `name` distinguishes it from every other list of the tenant. */
 export interface SearchedList {
   name: string;
-  /** What the place of a row in it looks like. */
+  /** The form of a row's position in the list. */
   form: RegExp;
 }
 
-/** Where a page ended: at a row that the caller was shown. */
+/** A page that ended at a row the caller was shown. */
 export function cursorAt(place: string): string {
   return encodeCursor(['at', place]);
 }
 
-/** How far the search came, when that is a row the caller may not see: sealed, since a cursor tells what it holds. */
+/** A page that ended at a row the caller may not see. Its position is sealed, because a cursor reveals its contents. */
 export async function sealedCursor(ctx: Context, { name }: SearchedList, place: string): Promise<string> {
   const key = await ctx.kernel.keyring.sealingKey(ctx.tenantId, PURPOSE);
   const sealed = key.seal(placeOf(name), Buffer.from(place, 'utf8'));
   return encodeCursor(['sealed', sealed.toString('base64url')]);
 }
 
-/** The place in a cursor of either kind; null without one. */
+/** The position in a cursor of either kind; null without a cursor. */
 export async function openedCursor(
   ctx: Context,
   list: SearchedList,

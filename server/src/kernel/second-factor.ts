@@ -1,10 +1,9 @@
 import { DAY_MS, MINUTE_MS } from './clock.ts';
 import { CofferError } from './errors.ts';
 
-/** A second factor counts as shown for this long. */
 export const MFA_FRESH_MS = 15 * MINUTE_MS;
 
-/** How long a second factor must have been there before it opens fortress secrets, unless an approval says so earlier. */
+/** How long ago a second factor must have been enrolled before it opens fortress secrets, unless an approval allows it earlier. */
 export const FACTOR_TRUSTED_AFTER_MS = DAY_MS;
 
 export function proofRequired(what: string): CofferError {

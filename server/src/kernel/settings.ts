@@ -4,7 +4,7 @@ import { isHostName } from './host-name.ts';
 import { CERTIFICATE_HEADERS } from './http/forwarded-certificate.ts';
 import { CONNECTIONS_MIN } from './storage/connection-shares.ts';
 
-/** How a setting is read. `parse` answers undefined for text that is not `expects`. */
+/** How a setting is parsed. `parse` returns undefined for text that is not what `expects` describes. */
 export interface Kind<T> {
   readonly expects: string;
   readonly parse: (text: string) => T | undefined;
@@ -13,9 +13,8 @@ export interface Kind<T> {
 export interface Setting {
   readonly name: `CV_${string}`;
   readonly kind: Kind<unknown>;
-  /** As an operator would write it; null when there is none, or when it follows from other settings. */
+  /** As an operator would write it; null if there is none, or if it is derived from other settings. */
   readonly default: string | null;
-  /** What a default of null means, for the docs. */
   readonly fallback?: string;
   readonly doc: string;
   readonly secret: boolean;
@@ -62,7 +61,7 @@ const email: Kind<string> = {
   expects: 'an e-mail address',
   parse: (written) => (/^[^\s@]{1,64}@[^\s@]{1,189}$/.test(written) ? written : undefined),
 };
-/** Every setting there is. Parsing, defaults, the check for unknown names and the docs come from this table. */
+/** All settings. Parsing, defaults, the check for unknown names and the docs use this table. */
 export const SETTINGS = [
   { name: 'CV_HOST', kind: host, default: '127.0.0.1', doc: 'Address to listen on.', secret: false },
   {
@@ -275,7 +274,6 @@ type Read<R extends Row> =
   | Exclude<ReturnType<R['kind']['parse']>, undefined>
   | (R['default'] extends string ? never : null);
 export type Values = { [R in Row as R['name']]: Read<R> };
-/** The table of settings for the docs. */
 export function configurationMarkdown(): string {
   const rows = SETTINGS.map((setting: Setting) => {
     const fallback = setting.default === null ? (setting.fallback ?? 'none') : `\`${setting.default}\``;
@@ -303,7 +301,7 @@ function parseHost(written: string): string | undefined {
 }
 
 function parseBaseUrl(written: string): string | undefined {
-  // URL repairs much of what it is given: spaces, backslashes, an empty query. What it would repair is refused.
+  // URL repairs much of its input: spaces, backslashes, an empty query. Input that it would repair is rejected.
   if (!/^https?:\/\/[^\s/\\?#@]+\/?$/i.test(written) || !URL.canParse(written)) return undefined;
   return new URL(written).origin;
 }

@@ -4,15 +4,15 @@ import type { Config } from './config.ts';
 
 export const WARNING_CODES = ['plain_http', 'database_without_tls'] as const;
 
-/** Something an operator should mend, though the service can run with it. */
+/** A problem that the operator should fix, although the service can run with it. */
 export interface StartWarning {
   code: (typeof WARNING_CODES)[number];
   message: string;
-  /** Told to whoever asks `/health/ready`, who may be anybody: so only what they can see for themselves. */
+  /** Also shown on `/health/ready`, which anyone can read, so it must only say what a client can see for itself. */
   isPublic: boolean;
 }
 
-/** What is told in the log at the start, and as long as the process runs. */
+/** Warnings that are logged at startup and reported as long as the process runs. */
 export function startWarnings(config: Config): StartWarning[] {
   const warnings: StartWarning[] = [];
   if (config.tls === null && !isOnThisMachine(config.host)) {
@@ -42,7 +42,7 @@ function isOnThisMachine(host: string): boolean {
   return host === 'localhost' || LOOPBACK.some((range) => cidrContains(range, host));
 }
 
-/** As the driver understands the address. A host that begins with a slash is a socket of this machine. */
+/** Uses the driver's own reading of the URL. A host that begins with a slash is a local socket. */
 function isReadOnTheWay(url: string): boolean {
   const { host, ssl } = new pg.Client(url) as { host: string; ssl: boolean | pg.ClientConfig['ssl'] };
   if (host.startsWith('/') || isOnThisMachine(host)) return false;

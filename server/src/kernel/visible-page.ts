@@ -2,20 +2,20 @@ import type { Context } from './context.ts';
 import { openedCursor, type SearchedList, sealedCursor } from './sealed-cursor.ts';
 import { encodeCursor, type Page } from './storage/cursor.ts';
 
-/** What the items of a list are to policies. */
+/** How policies name the items of a list. */
 export interface Items<Row> {
   /**
-   * What reading one takes. A list that shows items also to who may list but not read them names both: to be allowed one is enough, and
-   * so is to be denied one.
+   * The actions that show an item. A list that also shows items to callers who may list but not read them has both actions: an allow on any of them
+   * grants; a deny on any of them wins.
    */
   permissions: readonly string[];
-  /** Every name of the resource that an item is. */
+  /** Every alias of an item as a resource. */
   resources(row: Row): readonly string[];
 }
 
 /**
- * The page without what the caller may not read: a list tells no more than its items would one by one. The page gets shorter by that, and
- * where it ended with something left out, its cursor is sealed, since a cursor tells what it holds.
+ * Removes the items that the caller may not read, so that a list reveals no more than reading its items one by one. The page gets shorter, and if
+ * its last item was removed, the cursor is sealed, because a cursor reveals its contents.
  */
 export async function readable<Row>(
   ctx: Context,
@@ -28,12 +28,12 @@ export async function readable<Row>(
   return { rows, next_cursor: await sealedCursor(ctx, listOf(ctx), page.next_cursor) };
 }
 
-/** The cursor as the list itself made it, sealed or not. */
+/** The cursor as the list created it, whether it was sealed or not. */
 export async function plainCursor(ctx: Context, cursor: string | undefined): Promise<string | undefined> {
   if (cursor === undefined || !cursor.startsWith(SEALED_START)) return cursor;
   return (await openedCursor(ctx, listOf(ctx), cursor)) ?? undefined;
 }
-/** Nine bytes, so that the base64 of all that begins with them begins so. */
+/** The first 9 bytes, which are exactly 12 base64 characters, so that every sealed cursor begins with this text. */
 const SEALED_START = encodeCursor(['sealed']).slice(0, 12);
 
 function listOf({ declaration }: Context): SearchedList {

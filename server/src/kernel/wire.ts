@@ -3,23 +3,23 @@ import { type IdPrefix, idPattern } from './ids.ts';
 import { named } from './named-schemas.ts';
 import { BINDING_LENGTH, CURSOR_LENGTH_MAX } from './storage/cursor.ts';
 
-/** Pieces of wire schemas that every contract uses. */
+/** Building blocks of wire schemas that every contract uses. */
 
 export const LIST_LIMIT_DEFAULT = 100;
 export const LIST_LIMIT_MAX = 1000;
 export const NAME_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$';
 
-/** Objects are closed: what is not declared is refused on the way in and a defect on the way out. */
+/** A closed object: an undeclared member is rejected in a request and is a defect in a response. */
 export function object<P extends TProperties>(properties: P) {
   return Type.Object(properties, { additionalProperties: false });
 }
 
-/** A body of which the fields that must be sent alone would be refused, or say little: the reference shows the first example instead. */
+/** For a body whose required fields alone would be rejected or say little. The reference shows the first example instead. */
 export function objectWithExamples<P extends TProperties>(examples: readonly Static<TObject<P>>[], properties: P) {
   return Type.Object(properties, { additionalProperties: false, examples });
 }
 
-/** Keys of one form with values of one kind. Closed too: TypeBox checks the values of no key that does not have the form. */
+/** A map whose keys match a pattern. It is closed too, because TypeBox does not check the values of keys that do not match. */
 export function record<V extends TSchema>(
   keyPattern: string,
   value: V,
@@ -32,14 +32,13 @@ export function id(prefix: IdPrefix) {
   return Type.String({ pattern: idPattern(prefix), description: `An id that begins with ${prefix}_.` });
 }
 
-/** For what people call by a name, in paths. */
+/** For path parameters of objects that have a name. */
 export const idOrName = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[A-Za-z0-9._-]+$',
   description: 'Its id or its name.',
 });
-/** A person, by either. */
 export const userIdOrEmail = Type.String({
   minLength: 1,
   maxLength: 254,
@@ -47,12 +46,12 @@ export const userIdOrEmail = Type.String({
   description: 'A user, by id or e-mail address.',
 });
 
-/** For ids in paths: any short text is looked up and then not found, so that a wrong id is a 404 and not a puzzle. */
+/** For ids in paths. Any short text is looked up, so that a wrong id is a 404 instead of a validation error. */
 export const idParam = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' });
 
 export const timestampText = Type.String({ format: 'date-time', description: 'ISO 8601 in UTC, with milliseconds.' });
 
-/** A time by which a list is filtered: a timestamp, or a date, which is its first moment in UTC. */
+/** A time filter of a list: a timestamp, or a date, which means the start of that day in UTC. */
 export function timeFilter(description: string) {
   return Type.Optional(
     Type.Unsafe<string>({
@@ -76,7 +75,7 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
   });
 }
 
-/** What a DELETE answers with. */
+/** The response to a DELETE. */
 export const Deleted = named(
   'Deleted',
   'The answer to a deletion.',
@@ -112,24 +111,24 @@ export const resourceName = Type.String({
   description: 'Letters, digits, dot, underscore, hyphen; at most 63.',
 });
 
-/** A line of text people write. PostgreSQL stores no NUL, and control characters could forge lines wherever it is shown. */
+/** One line of text written by people. PostgreSQL cannot store NUL, and control characters could forge lines wherever the text is shown. */
 export function lineOfText(limits: { minLength?: number; maxLength: number }, description: string) {
   return Type.String({ ...limits, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description });
 }
 
-/** Text of several lines. */
+/** Text with several lines. */
 export function freeText(maxLength: number, description: string) {
   return Type.String({ maxLength, pattern: '^[^\\u0000]*$', description });
 }
 
-/** Binds a credential to a key: the RFC 7638 thumbprint of it, by SHA-256. */
+/** Binds a credential to a key by its RFC 7638 SHA-256 thumbprint. */
 export const dpopThumbprint = Type.String({
   pattern: '^[A-Za-z0-9_-]{43}$',
   description:
     'RFC 7638 SHA-256 thumbprint of a public key. Each request must then carry a DPoP proof (RFC 9449) by that key.',
 });
 
-/** One e-mail address has one spelling here: lower case. Anything but plain ASCII could look like another one. */
+/** An e-mail address has one spelling here, in lower case. Characters outside ASCII are rejected, because they could look like another address. */
 export const emailText = Type.String({
   minLength: 3,
   maxLength: 254,
@@ -143,7 +142,7 @@ export function canonicalEmail(email: string): string {
 
 export const PASSWORD_LENGTH_MIN = 12;
 export const PASSWORD_LENGTH_MAX = 256;
-/** `writeOnly`: it is shown to nobody, whoever has to approve what it is part of. */
+/** `writeOnly` keeps it from being shown to the people who approve a request that contains it. */
 export const newPassword = Type.String({
   minLength: PASSWORD_LENGTH_MIN,
   maxLength: PASSWORD_LENGTH_MAX,

@@ -1,9 +1,9 @@
 import { nextTurn } from './fairness/event-loop-turns.ts';
 
-/** Entries looked at before other requests get their turn. */
+/** Entries processed before the loop yields to other requests. */
 const ENTRIES_PER_TURN = 1000;
 
-/** Lets others in between when reading a long log; call it with how many entries were looked at since. */
+/** Yields to other requests while a long log is read. Call it with the number of entries processed since the last call. */
 export function yielder(tenantId: string): (entries: number) => Promise<void> {
   let looked = 0;
   return async (entries) => {

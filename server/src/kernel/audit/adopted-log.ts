@@ -14,7 +14,7 @@ import { isOfNode } from './node-segments.ts';
 import { textsOf } from './segment.ts';
 import { SEGMENT_ENTRIES_MAX } from './waiting.ts';
 
-/** Segments that one transaction links. */
+/** Segments linked per transaction. */
 const BATCH_ROWS = 500;
 
 interface Parts {
@@ -23,24 +23,27 @@ interface Parts {
   heads: Heads;
   audit: AuditLog;
   clock: Clock;
-  /** By tenant; null for one whose keys do not open. */
+  /** By tenant; null for a tenant whose keys cannot be unwrapped. */
   headKeys: ReadonlyMap<string, MacKey | null>;
 }
 
 /**
- * Each database has its own way to keep entries that are not linked yet. Those that came from the other one, which would never link them here, get
- * their place before anything else is recorded.
+ * SQLite and PostgreSQL store unlinked entries in different ways. Entries that came from the other database would never be linked here, so they are
+ * linked before anything else is recorded.
  */
 export async function adoptLog(parts: Parts, journal: Buffer | null): Promise<void> {
   if (parts.database.kind === 'postgres') await adoptJournal(parts, journal);
   else await adoptSegments(parts);
 }
 
-/** On SQLite entries wait in the journal. How far it was moved is closed in the transaction that takes them, so that a repeat takes nothing twice. */
+/**
+ * On SQLite, entries wait in the journal. The transaction that inserts them also closes the journal's state, so that a repeated run inserts nothing
+ * twice.
+ */
 async function adoptJournal({ database, keyring, audit, clock }: Parts, journal: Buffer | null): Promise<void> {
   const row = await database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
   const keys = new JournalKeys(keyring);
-  // Before anything it says is believed: one that claims to be closed would hide what waits.
+  // The row is verified before it is used: a forged one that claims to be closed would hide the entries that wait.
   if (row !== undefined && !(await keys.isAuthentic(row))) {
     throw new StartError('The row of audit_journal was changed by somebody: use another backup. Nothing was changed.');
   }
@@ -69,7 +72,10 @@ function entriesOf(payload: string): AuditEntry[] {
   return tenants.flatMap(([tenantId, lists]) => lists.map((fields) => entryOf(tenantId, fields)));
 }
 
-/** On PostgreSQL nodes sign what they insert, and it is linked after the commit. What no node signed stays without a place, and is reported as such. */
+/**
+ * On PostgreSQL, nodes sign the segments they insert and link them after the commit. A segment without a valid signature stays unlinked and is
+ * reported.
+ */
 async function adoptSegments({ database, keyring, heads, headKeys }: Parts): Promise<void> {
   for (const [tenantId, headKey] of headKeys) {
     if (headKey === null) continue;
@@ -80,7 +86,7 @@ async function adoptSegments({ database, keyring, heads, headKeys }: Parts): Pro
   }
 }
 
-/** Answers with the last segment it looked at, or null if there are no more. */
+/** Returns the id of the last segment it processed, or null if there are no more. */
 async function linkSome(
   tx: Tx,
   at: { keyring: Keyring; heads: Heads; headKey: MacKey; tenantId: string; after: string },
@@ -101,7 +107,7 @@ async function linkSome(
   for (const row of rows) {
     if (!(await isOfNode(keyring, row))) continue;
     const texts = textsOf(row);
-    // One without entries only told which numbers of its node are void.
+    // A segment without entries only lists void numbers of its node.
     if (texts.length === 0) {
       await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('id', '=', row.id).execute();
       continue;

@@ -22,14 +22,14 @@ const OTHER_ROOT =
 
 interface Stored {
   heads: [tenantId: string, seq: number, hash: string][];
-  /** By the id of the root key that each was made under: two while a rekey is under way, of which either may come into use. */
+  /** By root key id. There are two while a rekey is running, because either key may come into use. */
   macs: Record<string, string>;
 }
 
 /**
- * How far each tenant's log has come, as this node has seen it, kept outside the database: in memory, and in a file of the data folder for
- * the next start. Whoever puts back an older state of the database cannot put back this. Its MAC is made with a key derived from the root
- * key, and not with one that the database holds: an older database has other keys.
+ * The latest head of each tenant's log that this node has seen, stored outside the database: in memory, and in a file of the data folder for the
+ * next start. Anyone who restores an older state of the database cannot restore this file with it. Its MAC key is derived from the root key,
+ * because the keys in an older database differ.
  */
 export class Anchor {
   readonly #file: string;
@@ -72,14 +72,14 @@ export class Anchor {
     return equalBytes(Buffer.from(mac, 'base64'), macOf(key, textOf(heads)));
   }
 
-  /** From now on what is remembered is stored for these root keys: both, before one is replaced by the other, and then the new one alone. */
+  /** Sets the root keys the file is authenticated for: both before one replaces the other, then the new one alone. */
   useRoots(...roots: readonly RootKey[]): void {
     this.#keys = keysOf(roots);
     this.#isSaved = false;
     this.save();
   }
 
-  /** The last entry that was seen, and its hash in hexadecimal. */
+  /** The last entry that was seen, with its hash in hexadecimal. */
   seen(tenantId: string): { seq: number; hash: string } | undefined {
     return this.#heads.get(tenantId);
   }
@@ -88,7 +88,7 @@ export class Anchor {
     return this.#heads.keys();
   }
 
-  /** A head that was committed. */
+  /** Called with a committed head. */
   note(tenantId: string, { seq, hash }: ChainHead): void {
     const known = this.#heads.get(tenantId);
     if (known !== undefined && known.seq >= seq) return;
@@ -97,7 +97,7 @@ export class Anchor {
     if (this.#behind.delete(tenantId)) this.#metrics.logsCutBack.set(this.#behind.size);
   }
 
-  /** Whether the database shows an older head than was seen: nothing may be linked to that. */
+  /** Whether the database shows an older head than this node has seen. Nothing may be linked to such a head. */
   isBehind({ tenant_id, seq }: Pick<Tables['audit_heads'], 'tenant_id' | 'seq'>): boolean {
     const known = this.#heads.get(tenant_id);
     if (known === undefined || seq >= known.seq) return false;
@@ -112,7 +112,10 @@ export class Anchor {
     return true;
   }
 
-  /** Not waited for by anybody, and not synced: after a power cut it may be a little older, which never distrusts a log that is whole. */
+  /**
+   * Nobody waits for this write and it is not synced. After a power cut the file may be a little older, which never makes an intact log look
+   * damaged.
+   */
   save(): void {
     if (this.#isSaved) return;
     this.#isSaved = true;
@@ -130,7 +133,7 @@ export class Anchor {
     }
   }
 
-  /** It is tried again a moment later. */
+  /** The write is retried a moment later. */
   warn(error: unknown): void {
     this.#log.warn({ err: error, file: this.#file }, 'how far the audit log has come could not be stored');
   }

@@ -16,8 +16,8 @@ const WAITING_MAX = 50_000;
 const SEAL_INTERVAL_MS = 100;
 
 /**
- * The audit log. A change records its entry in its own transaction; reads and refusals share commits. Either way the answer
- * waits until the entry is durable, and fails if it cannot be.
+ * The audit log. A change records its entry in its own transaction; entries of reads and refusals share commits. In both cases the response waits
+ * until the entry is durable, and fails if it cannot be stored.
  */
 export class AuditLog {
   readonly #store: AuditStore;
@@ -40,7 +40,7 @@ export class AuditLog {
     });
   }
 
-  /** One at a time: the store takes no second write beside the first. */
+  /** Writes run one at a time, because the store does not support concurrent writes. */
   async #write(act: () => Promise<void>): Promise<void> {
     try {
       await this.#writing.run(act);
@@ -51,7 +51,7 @@ export class AuditLog {
     }
   }
 
-  /** Resolves unless the last write failed, and would fail again: what cannot be recorded is not answered. */
+  /** Rejects if the last write failed and a retry fails too: a request that cannot be recorded is not answered. */
   async ready(): Promise<void> {
     if (this.#isFailing) await this.#recovery.run();
   }
@@ -65,25 +65,25 @@ export class AuditLog {
     return this.#commits.add(entry);
   }
 
-  /** What `recordIn` needs, fetched before the transaction begins. */
+  /** Loads the key that `recordIn` needs. Call it before the transaction begins. */
   headKey(tenantId: string): Promise<MacKey> {
     return this.#heads.key(tenantId);
   }
 
   /**
-   * A tenant's log begins with a head and never gets another: without one, or with one that was changed, entries are kept but not linked,
-   * and the check says that the log was tampered with.
+   * A tenant's log gets its head when it is created and never another one. If the head is missing or was changed, entries are stored but not
+   * linked, and the verification reports that the log was tampered with.
    */
   async beginChain(tx: Tx, tenantId: string, headKey: MacKey): Promise<void> {
     await tx.insertInto('audit_heads').values(genesis(tenantId, headKey)).execute();
   }
 
-  /** The entries are of one tenant. They tell which authenticated rows of it the transaction has changed so far. */
+  /** All entries belong to one tenant. They list the tenant's authenticated rows that the transaction has changed so far. */
   recordIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
     return this.#store.appendIn(tx, withRows(entries, tx.changes.take(tenantOf(entries))), headKey);
   }
 
-  /** Whoever reads the log waits for this first: then every entry that is durable now can be read. */
+  /** Call this before reading the log: once it resolves, every entry that is durable now can be read. */
   async settle(): Promise<void> {
     try {
       await this.#store.settle();
@@ -96,14 +96,14 @@ export class AuditLog {
   link(): Promise<void> {
     const run = this.#linking.then(async () => {
       await this.settle();
-      // Under load there is always something new: what was recorded so far is linked once a round leaves nothing over.
+      // Under load new entries keep arriving. All entries recorded before this call are linked once a round leaves none over.
       while (await this.#store.link());
     });
     this.#linking = run.catch(() => {});
     return run;
   }
 
-  /** Links again and again, shortly after each commit. */
+  /** Keeps linking in short intervals. */
   startLinking(): void {
     const next = () => {
       this.#timer = setTimeout(async () => {

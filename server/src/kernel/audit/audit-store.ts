@@ -3,19 +3,19 @@ import type { Tx } from '../storage/database.ts';
 import type { AuditEntry } from './entry.ts';
 
 /**
- * How entries get into the log and into the chain. On SQLite the one writer links entries as it inserts them, those of reads and refusals a moment
- * after they are durable in a journal; on PostgreSQL several nodes insert, and entries are linked just after commit.
+ * How entries get into the log and into the chain. On SQLite the only writer links entries as it inserts them; those of reads and refusals are
+ * first durable in a journal. On PostgreSQL several nodes insert, and entries are linked just after the commit.
  */
 export interface AuditStore {
-  /** Durable when it resolves. */
+  /** The entries are durable when it resolves. */
   append(entries: AuditEntry[]): Promise<void>;
-  /** Commits or not with the change they describe, of one tenant. `headKey` is the tenant's, taken before the transaction. */
+  /** The entries of one tenant, which commit with the change they describe or not at all. `headKey` must be loaded before the transaction. */
   appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void>;
   /** Resolves when every entry that is durable now can be read. */
   settle(): Promise<void>;
-  /** After an append has failed: resolves when a write like it has gone through. Never beside an append. */
+  /** Called after a failed append; resolves once a similar write has succeeded. Never runs concurrently with an append. */
   tryAgain(): Promise<void>;
-  /** Links entries that are committed and have no place yet; says whether there are more of them than it links at once. */
+  /** Links committed entries that are not linked yet. Returns whether there are more than it links in one call. */
   link(): Promise<boolean>;
   close(): Promise<void>;
 }

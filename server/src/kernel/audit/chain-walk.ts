@@ -8,8 +8,8 @@ import { resumedAfter } from './restored-chain.ts';
 import { hashAt, purgedBy, textsOf } from './segment.ts';
 
 /**
- * The segments that begin in one window of the chain are read by one statement, and a purge removes entries of one window: so whoever reads the
- * chain sees all of a purge or nothing, without holding a snapshot for minutes.
+ * All segments that begin in one window of the chain are loaded by one statement, and a purge removes entries of one window only. A reader of the
+ * chain therefore sees all of a purge or none of it, without holding a snapshot for minutes.
  */
 const WINDOW_ENTRIES = 2048;
 
@@ -18,15 +18,15 @@ export interface Broken {
   reason: string;
 }
 
-/** Called for each entry whose hash is right, in the order of the chain; what it answers with is what is wrong there. */
+/** Called for each entry with a correct hash, in chain order. It returns a description of what is wrong, or null. */
 export type Visit = (seq: number, hash: string, text: string) => Promise<string | null> | string | null;
 
-/** The first place behind the window that a place is in. */
+/** The first sequence number after the window that contains `seq`. */
 export function windowEnd(seq: number): number {
   return Math.ceil(seq / WINDOW_ENTRIES) * WINDOW_ENTRIES + 1;
 }
 
-/** The segments of a chain in its order: the rest of a window, or the next one that has any. Empty at the end of the chain. */
+/** The segments in chain order: the rest of this window, or the next window that has any. Empty at the end of the chain. */
 export async function segmentsOnward(db: Reader, tenantId: string, fromSeq: number): Promise<AuditSegmentsTable[]> {
   const linked = db
     .selectFrom('audit_segments')
@@ -41,9 +41,9 @@ export async function segmentsOnward(db: Reader, tenantId: string, fromSeq: numb
 }
 
 /**
- * Recomputes a chain from its first entry to the head as it was when the walk began. The head's own MAC is checked too: without it, a log
- * with its end cut off would be a shorter, valid log. With `from`, only what was added behind that place is looked at. With `purged`, the
- * caller looks for the records of entries that were purged while the walk went on.
+ * Recomputes a chain from its first entry to the head as it was when the walk began. The head's MAC is checked too, because otherwise a log with
+ * its end cut off would be a shorter, valid log. With `from`, only later entries are checked. With `purged`, the caller itself checks the records
+ * of entries that were purged during the walk.
  */
 export async function walkChain(
   db: Reader,
@@ -92,12 +92,12 @@ export async function walkChain(
   return purged === undefined ? removed.missing() : null;
 }
 
-/** Numbers are left out only before an entry which says that a backup was restored when the chain stood there; its own hash is checked with the others. */
+/** Numbers may be skipped only before an entry which records that a backup was restored at that point. Its hash is checked like any other. */
 function isRestoreAfter(seq: number, [first = '']: readonly string[]): boolean {
   return resumedAfter(first) === seq;
 }
 
-/** What cannot even be read was changed too; as one text without a right hash it is found by the check. */
+/** A segment that does not parse was changed too. It is returned as one empty text, which has no valid hash and so fails the check. */
 function readable(segment: { entries: string }): string[] {
   try {
     const texts = textsOf(segment);

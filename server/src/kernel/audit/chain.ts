@@ -11,12 +11,12 @@ export interface ChainHead {
 
 export interface Links {
   firstSeq: number;
-  /** Of each entry, 32 bytes each, in order. */
+  /** The hashes of all entries in order, 32 bytes each. */
   hashes: Buffer;
   head: ChainHead;
 }
 
-/** Links entries (as `entryText` writes them) after the head, in the order given. They are of one tenant. */
+/** Links entries of one tenant, as `entryText` serializes them, after the head in the given order. */
 export function link(head: ChainHead, tenantId: string, texts: readonly string[]): Links {
   let { seq } = head;
   let last = hexOf(head.hash);
@@ -31,9 +31,9 @@ export function link(head: ChainHead, tenantId: string, texts: readonly string[]
 }
 
 /**
- * SHA-256 over four lines: the previous hash, the tenant, the place, and the entry. Unkeyed, so that an export can be verified
- * anywhere; the head is what is protected (see heads.ts). Hashes are hexadecimal text here: a `Buffer` for each costs twice as
- * much as the hash itself.
+ * SHA-256 over four lines: the previous hash, the tenant, the sequence number and the entry. It has no key, so that an export can be verified
+ * anywhere; the head is authenticated instead (see heads.ts). Hashes are hexadecimal strings here, because a `Buffer` for each costs twice as much
+ * as the hash itself.
  */
 export function linkHash(previous: string, tenantId: string, seq: number, text: string): string {
   return hash('sha256', `${previous}\n${tenantId}\n${seq}\n${text}`, 'hex');

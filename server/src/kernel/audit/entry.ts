@@ -1,7 +1,6 @@
 import { MAX_VAULT_NAME_CHARS } from '../authz/limits.ts';
 import type { RowRecord } from '../integrity/row-changes.ts';
 
-/** One entry of the audit log. */
 export interface AuditEntry {
   tenant_id: string;
   id: string;
@@ -19,17 +18,17 @@ export interface AuditEntry {
   user_agent: string;
   request_id: string;
   reason: string;
-  /** JSON object, or empty. */
+  /** A JSON object, or empty. */
   details: string;
-  /** The authenticated rows that the change left behind; absent where there is none. */
+  /** The authenticated rows as the change left them; absent if it changed none. */
   rows?: readonly RowRecord[];
 }
 
 export type AuditDecision = 'allow' | 'deny' | 'error';
 
 /**
- * An entry as it is stored and hashed: a JSON list of its fields in this order, which never changes, since logs already written must go
- * on verifying. The rows come last, where there are any. The tenant is not part of it: the segment has it, and the hash covers it.
+ * An entry as it is stored and hashed: a JSON array of its fields in this order. The order must never change, because existing logs must still
+ * verify. The rows, if any, come last. The tenant is not included: the segment stores it and the hash covers it.
  */
 export function entryText(e: AuditEntry): string {
   const fields = [
@@ -81,19 +80,19 @@ export function entryOf(tenantId: string, fields: readonly unknown[]): AuditEntr
   return entry as unknown as AuditEntry;
 }
 
-/** Longest texts the log keeps: what a caller sends (paths, agents) is cut, never refused, since refusals are logged too. */
+/** Length limits of stored texts. Caller input such as paths and user agents is truncated, never refused, because refusals are recorded too. */
 const RESOURCE_MAX = 1200;
 const REASON_MAX = 600;
 /** An e-mail address, or the name of a connection. */
 const ACTOR_MAX = 400;
 const USER_AGENT_MAX = 256;
 const DETAILS_MAX = 4096;
-/** All of an entry that a request can make longer, and the ids and numbers beside it. */
+/** The parts of an entry that a request can make longer, plus its ids and numbers. */
 export const ENTRY_CHARS_MAX = 8192;
 
 /**
- * Makes caller-made text fit to store: a NUL or half a surrogate pair would make PostgreSQL refuse the whole batch, and with it the
- * requests of others; control characters could forge lines in an export.
+ * Makes text from a caller safe to store. PostgreSQL would reject a whole batch, with the entries of other requests, because of one NUL or half a
+ * surrogate pair; control characters could forge lines in an export.
  */
 export function cleanText(text: string, max: number = RESOURCE_MAX): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -116,14 +115,14 @@ export function cleanUserAgent(text: string | undefined): string {
   return text === undefined ? '' : cleanText(text, USER_AGENT_MAX);
 }
 
-/** Details are made by our own code from names, ids and counts; a text too long to keep is replaced by saying so. */
+/** Details consist of names, ids and counts from our own code. Details that are too long are replaced by a marker. */
 export function detailsText(details: Record<string, unknown> | undefined): string {
   if (details === undefined) return '';
   const text = JSON.stringify(details, (_, value) => (typeof value === 'string' ? cleanText(value) : value));
   return text.length > DETAILS_MAX ? '{"truncated":true}' : text;
 }
 
-/** The vault a resource is in, by which the log can be filtered. */
+/** The vault of a resource, by which the log can be filtered. */
 export function vaultOf(resource: string): string {
   if (!resource.startsWith('vault/')) return '';
   const end = resource.indexOf('/', 6);

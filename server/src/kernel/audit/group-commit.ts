@@ -1,21 +1,21 @@
 import { afterArrivals } from '../batch-window.ts';
 import { unavailable } from '../errors.ts';
 
-/** Items that are written together, and the one promise that all who gave them wait for. */
+/** Items that are written together, with the promise that all of their callers wait for. */
 interface Batch<T> {
   items: T[];
   written: PromiseWithResolvers<void>;
 }
 
 /**
- * Writes what came in together as one batch: items that arrive while a batch is being written form the next one. The promise a
- * caller gets resolves when its item is durable and rejects if its batch was not written.
+ * Writes concurrent items as one batch: items that arrive while a batch is written form the next one. A caller's promise resolves when its item is
+ * durable and rejects if its batch was not written.
  */
 export class GroupCommit<T> {
   readonly #write: (items: T[]) => Promise<void>;
   readonly #batchMax: number;
   readonly #waitingMax: number;
-  /** In order; the last one takes what comes next. */
+  /** In order; new items go into the last one. */
   #batches: Batch<T>[] = [];
   #waiting = 0;
   #writing = false;
@@ -45,7 +45,7 @@ export class GroupCommit<T> {
     return batch.written.promise;
   }
 
-  /** A full batch is worth no more waiting. */
+  /** A full batch is written without further delay. */
   #writeSoon(seen: number): void {
     afterArrivals(
       () => (this.#waiting < this.#batchMax ? this.#waiting : 0),
@@ -73,7 +73,7 @@ export class GroupCommit<T> {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no item waits any more. */
   drained(): Promise<void> {
     return this.#writing ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
   }

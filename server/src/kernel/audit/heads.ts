@@ -6,10 +6,10 @@ import type { Tables } from '../storage/tables.ts';
 import type { Anchor } from './anchor.ts';
 import { type ChainHead, GENESIS_HASH } from './chain.ts';
 
-/** The purpose whose key seals the head; a tenant is made with its first one. */
+/** The purpose of the key that authenticates the head. A tenant is created with its first key of this purpose. */
 export const HEAD_PURPOSE = 'audit-head';
 
-/** How much of the end of a log could be cut off unseen. */
+/** Entries of this much time at the end of a log could be cut off undetected. */
 const ANCHOR_INTERVAL_MS = 1000;
 
 const READ_HEAD = new PreparedQuery<{ tenantId: string }, Tables['audit_heads']>((db, parameter) =>
@@ -20,13 +20,13 @@ const READ_HEAD = new PreparedQuery<{ tenantId: string }, Tables['audit_heads']>
 );
 
 /**
- * The head of a tenant's chain carries a MAC under a key the database holds only wrapped. Who can write to the database but has no
- * root key can neither cut the end off the log nor rewrite it and make a head to fit.
+ * The head of a tenant's chain carries a MAC under a key that the database stores only wrapped. Anyone who can write to the database but has no
+ * root key can neither cut off the end of the log nor rewrite it and forge a matching head.
  */
 export class Heads {
   readonly anchor: Anchor;
   readonly #keyring: Keyring;
-  /** Tenants whose head moved since the anchor was raised. */
+  /** Tenants whose head moved since the anchor was last updated. */
   readonly #moved = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -35,7 +35,7 @@ export class Heads {
     this.anchor = anchor;
   }
 
-  /** Raises the anchor soon after heads have moved, by what is committed then. */
+  /** Updates the anchor soon after heads have moved, from the committed rows. */
   startAnchoring(database: Database): void {
     this.#timer = setInterval(() => void this.raiseAnchor(database), ANCHOR_INTERVAL_MS).unref();
   }
@@ -45,7 +45,7 @@ export class Heads {
     await this.raiseAnchor(database);
   }
 
-  /** By what is durable: after a power cut the database must not look older than the anchor. */
+  /** Only durable heads are noted: after a power cut the database must not look older than the anchor. */
   async raiseAnchor(database: Database): Promise<void> {
     const moved = [...this.#moved];
     this.#moved.clear();
@@ -63,7 +63,7 @@ export class Heads {
     }
   }
 
-  /** Call before a transaction: the key may have to be made. */
+  /** Call it before a transaction, because the key may have to be created. */
   key(tenantId: string): Promise<MacKey> {
     return this.#keyring.macKey(tenantId, HEAD_PURPOSE);
   }
@@ -73,16 +73,16 @@ export class Heads {
   }
 
   /**
-   * Nothing is linked to a head that is not authentic: a new MAC over it would make whatever was done to the log look whole. With `key`, one
-   * that was made with it is asked of it: a new tenant's key is not committed yet. One that is older than was seen before is not authentic: the
-   * row must have been read under the lock of whoever links, so that it cannot have moved on since.
+   * Nothing is linked to a head that is not authentic: a new MAC over it would make a manipulated log look intact. If the row has the version of
+   * `key`, that key verifies it, because the key of a new tenant is not committed yet. A head older than the anchor is not authentic either, so the
+   * row must be read under the lock of the transaction that links: without it, another node could have moved the head since.
    */
   async isAuthentic(row: Tables['audit_heads'], key?: MacKey): Promise<boolean> {
     if (this.anchor.isBehind(row)) return false;
     return this.hasItsMac(row, key);
   }
 
-  /** Whether the service wrote it, be it long ago. */
+  /** Whether the service wrote this head, even if long ago. */
   async hasItsMac(row: Tables['audit_heads'], key?: MacKey): Promise<boolean> {
     const covered = macInput(row.tenant_id, row);
     this.#moved.add(row.tenant_id);

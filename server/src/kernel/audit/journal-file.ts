@@ -15,9 +15,9 @@ import type { MacKey } from '../crypto/keyring.ts';
 import { syncFolderOf } from '../crypto/root-key.ts';
 import { FRAME_BYTES_MAX, JOURNAL_ID_BYTES, PAGE_BYTES, pagesOf, writeFrame } from './journal-frame.ts';
 
-/** A ring: what was moved into the database is overwritten. The file has its size at once, but takes no room until it is used. */
+/** The file is a ring buffer: batches that were moved into the database are overwritten. It has its full size at once, but is sparse until used. */
 export const JOURNAL_BYTES = 16 * 1024 * 1024;
-/** The first page says whose journal it is. */
+/** The first page identifies the journal. */
 export const FIRST_PAGE = 1;
 export const HEADER_SEQ = 0;
 
@@ -27,8 +27,8 @@ interface Place {
 }
 
 /**
- * The file in which batches of entries become durable before they are moved into the database: one asynchronous write for each, during
- * which the process goes on. A write is durable when it returns (O_DSYNC, or fdatasync where a system has no such flag).
+ * The file in which batches of entries become durable before they are moved into the database, each by one asynchronous write that does not block
+ * the process. A write is durable when it returns (O_DSYNC, or fdatasync where a system has no such flag).
  */
 export class JournalFile {
   readonly id = randomBytes(JOURNAL_ID_BYTES);
@@ -38,7 +38,7 @@ export class JournalFile {
   readonly #buffer = Buffer.alloc(FRAME_BYTES_MAX);
   #seq = HEADER_SEQ;
   #nextPage = FIRST_PAGE;
-  /** The frames that are still needed, oldest first. */
+  /** The frames that are not released yet, oldest first. */
   #needed: Place[] = [];
 
   private constructor(file: string, fd: number, bytes: number) {
@@ -47,7 +47,7 @@ export class JournalFile {
     this.#pages = bytes / PAGE_BYTES;
   }
 
-  /** Makes the file, with nothing in it but whose it is. */
+  /** Creates the file with nothing but its header. */
   static create(file: string, key: MacKey, bytes: number): JournalFile {
     const { O_CREAT, O_EXCL, O_RDWR, O_DSYNC = 0 } = constants;
     const fd = openSync(file, O_CREAT | O_EXCL | O_RDWR | O_DSYNC, 0o600);
@@ -66,12 +66,12 @@ export class JournalFile {
     }
   }
 
-  /** Whether a payload of this many bytes finds room without overwriting what is still needed. */
+  /** Whether a payload of this many bytes fits without overwriting a frame that is not released. */
   hasRoom(payloadBytes: number): boolean {
     return this.#pageFor(pagesOf(payloadBytes)) !== null;
   }
 
-  /** Once nothing is needed any more it begins anew: a file that is little used stays small. */
+  /** An empty journal starts again at its first page, so that a rarely used file stays small. */
   #pageFor(pages: number): number | null {
     const oldest = this.#needed[0]?.page;
     if (oldest === undefined) return FIRST_PAGE;
@@ -81,7 +81,7 @@ export class JournalFile {
     return FIRST_PAGE + pages <= oldest ? FIRST_PAGE : null;
   }
 
-  /** Calls back with the batch's number when it is durable, or says why it may not be. One at a time. */
+  /** Calls back with the batch's number when it is durable, or with the error if it may not be. Only one append may run at a time. */
   append(payload: string, key: MacKey, done: (error: Error | null, seq: number) => void): void {
     const seq = this.#seq + 1;
     const pages = writeFrame(this.#buffer, this.id, seq, payload, key);
@@ -107,13 +107,13 @@ export class JournalFile {
     });
   }
 
-  /** Batches up to this one are on the database's disk: their room may be used again. */
+  /** Batches up to this one are durable in the database, so their pages can be reused. */
   release(seq: number): void {
     const kept = this.#needed.findIndex((place) => place.seq > seq);
     this.#needed.splice(0, kept === -1 ? this.#needed.length : kept);
   }
 
-  /** For when everything is in the database. */
+  /** Called when everything is in the database. */
   remove(): void {
     close(this.#fd, () => {});
     rmSync(this.#file, { force: true });

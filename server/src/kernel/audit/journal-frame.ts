@@ -1,16 +1,16 @@
 import type { MacKey } from '../crypto/keyring.ts';
 
-/** Frames begin on a page of their own: a torn write of one never touches another, and after a damaged one the next is found. */
+/** Each frame begins on its own page, so that a torn write never damages another frame and the next frame is found after a damaged one. */
 export const PAGE_BYTES = 4096;
 export const JOURNAL_ID_BYTES = 16;
 const MAC_BYTES = 32;
 const MAGIC = 0x43_56_4a_31;
-/** The longest frame: many times what the longest entry needs. */
+/** The maximum size of a frame, many times what the longest entry needs. */
 export const FRAME_BYTES_MAX = 1024 * 1024;
 const AT = { magic: MAC_BYTES, length: 36, seq: 40, keyVersion: 48, id: 52, payload: 52 + JOURNAL_ID_BYTES };
 export const PAYLOAD_BYTES_MAX = FRAME_BYTES_MAX - AT.payload;
 
-/** One batch as the journal holds it. The MAC covers everything after itself: format, length, place, key, journal and payload. */
+/** One batch in the journal. The MAC covers everything after itself: format, length, number, key version, journal id and payload. */
 export interface Frame {
   seq: number;
   keyVersion: number;
@@ -25,7 +25,9 @@ export function pagesOf(payloadBytes: number): number {
   return Math.ceil((AT.payload + payloadBytes) / PAGE_BYTES);
 }
 
-/** Writes a frame to the beginning of `into`, which has room for its pages, and fills the last page up. */
+/**
+ * Writes a frame to the beginning of `into`, which must have room for its pages, and pads the last page with zeros. Returns the number of pages.
+ */
 export function writeFrame(into: Buffer, id: Buffer, seq: number, payload: string, key: MacKey): number {
   const length = into.write(payload, AT.payload, 'utf8');
   const end = AT.payload + length;
@@ -40,7 +42,7 @@ export function writeFrame(into: Buffer, id: Buffer, seq: number, payload: strin
   return pages;
 }
 
-/** The frame that begins at this page, as far as its form tells: whether it is genuine only its MAC can say. */
+/** Parses the frame that begins at this page. Only its MAC can tell whether it is genuine. */
 export function frameAt(bytes: Buffer, page: number): Frame | null {
   const start = page * PAGE_BYTES;
   if (start + AT.payload > bytes.length || bytes.readUInt32BE(start + AT.magic) !== MAGIC) return null;

@@ -1,7 +1,7 @@
 import { entryOf } from './entry.ts';
 import { type Group, groupOf } from './waiting.ts';
 
-/** A batch as the journal holds it: JSON, a list of tenants, each with its entries as segments hold them. */
+/** The payload of a batch: a JSON list of tenants, each with its entries in the format of segments. */
 export function payloadOf(groups: readonly Group[]): string {
   return `[${groups.map(({ tenantId, texts }) => `[${JSON.stringify(tenantId)},[${texts.join(',')}]]`).join(',')}]`;
 }

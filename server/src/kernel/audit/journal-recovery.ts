@@ -6,17 +6,17 @@ import { type Frame, frameAt, PAGE_BYTES } from './journal-frame.ts';
 import type { JournalKeys, JournalState } from './journal-state.ts';
 import { systemEntry } from './system-entry.ts';
 
-/** What a journal that the last process left behind still has to say. */
+/** The state of the journal that the last process left behind. */
 export type LeftBehind =
   | { kind: 'nothing' }
-  /** The database knows of a journal that is not there. */
+  /** The database refers to a journal that does not exist. */
   | { kind: 'missing' }
-  /** In order; each was acknowledged, or was just about to be. */
+  /** The batches in order. Each was acknowledged, or was about to be. */
   | { kind: 'waiting'; batches: { seq: number; payload: string }[] };
 
 export const MISSING_JOURNAL = 'the audit journal is missing: entries of the moments before the last end may be lost';
 
-/** Tells the log of the tenant that runs the installation. */
+/** The entry is recorded in the log of the operator's tenant. */
 export function missingJournalEntry(tenantId: string, now: number): AuditEntry {
   const facts = { actorId: 'start', action: 'server:start', resource: 'audit-journal', status: 500 } as const;
   return { ...systemEntry({ tenantId, details: {}, now, ...facts }), decision: 'error', reason: MISSING_JOURNAL };
@@ -25,14 +25,14 @@ export function missingJournalEntry(tenantId: string, now: number): AuditEntry {
 type Verifier = Pick<JournalKeys, 'isGenuine'>;
 
 /**
- * Reads the journal as the last process left it. What was torn when it ended is the end of the file's story: it was never
- * acknowledged. Anything else that does not fit was done by somebody, and is refused.
+ * Reads the journal as the last process left it. A frame torn by the end of the process is ignored, because it was never acknowledged. Anything
+ * else that does not fit is a manipulation and refuses the start.
  */
 export async function readJournal(journal: Expected, state: JournalState | null, keys: Verifier): Promise<LeftBehind> {
   return leftBehind(journal, readIfThere(journal.file), state, keys);
 }
 
-/** The file, and the size that it had from the beginning. */
+/** The file with its original size. */
 interface Expected {
   file: string;
   size: number;
@@ -46,7 +46,7 @@ export async function leftBehind(
 ): Promise<LeftBehind> {
   if (bytes === null) return { kind: state?.isOpen === true ? 'missing' : 'nothing' };
   if (state === null || !(await isOf(bytes, state, keys))) {
-    // A process that ended while it made the file left one without a batch, and no word of it in the database.
+    // A process that ended while it created the file left one without a batch, which the database does not know about.
     if (state?.isOpen !== true && !holdsFrames(bytes)) return { kind: 'nothing' };
     throw foreign(file);
   }
@@ -99,7 +99,7 @@ function holdsFrames(bytes: Buffer): boolean {
   return false;
 }
 
-/** Looks at every page, since the length of a torn frame does not say where the next one begins. */
+/** Every page is checked, because the length of a torn frame does not tell where the next one begins. */
 async function genuineFrames(bytes: Buffer, state: JournalState, keys: Verifier): Promise<Frame[]> {
   const frames: Frame[] = [];
   for (let page = FIRST_PAGE; page * PAGE_BYTES < bytes.length; ) {

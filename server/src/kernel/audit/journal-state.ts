@@ -3,17 +3,17 @@ import type { Keyring, MacKey } from '../crypto/keyring.ts';
 import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 import type { Frame } from './journal-frame.ts';
 
-/** The purpose whose key signs what waits in the journal, and the row that says how much of it does. */
+/** The purpose of the key that authenticates the frames of the journal and the row with its state. */
 export const JOURNAL_PURPOSE = 'audit-journal';
 
 export interface JournalState {
   id: Uint8Array;
-  /** The last batch that is in the database. */
+  /** The number of the last batch that is in the database. */
   moved: number;
   isOpen: boolean;
 }
 
-/** The keys of the journal: it holds entries of every tenant, so they are the installation's. */
+/** The keys of the journal. They belong to the installation, because the journal holds entries of every tenant. */
 export class JournalKeys {
   readonly #keyring: Keyring;
 
@@ -21,7 +21,7 @@ export class JournalKeys {
     this.#keyring = keyring;
   }
 
-  /** Call it before a transaction: the key may have to be made. */
+  /** Call it before a transaction, because the key may have to be created. */
   newest(): Promise<MacKey> {
     return this.#keyring.macKey(SYSTEM_TENANT, JOURNAL_PURPOSE);
   }
@@ -55,7 +55,7 @@ export function stateRow(state: JournalState, key: MacKey): Tables['audit_journa
   };
 }
 
-/** Begins unlike any frame, whose key it shares. */
+/** The prefix differs from that of every frame, which is authenticated with the same key. */
 function macInput({ id, moved, isOpen }: JournalState): Buffer {
   return Buffer.concat([Buffer.from(`state:${moved}:${isOpen}:`, 'utf8'), id]);
 }

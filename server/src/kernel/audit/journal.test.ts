@@ -28,7 +28,7 @@ const append = (journal: JournalFile, payload: string) =>
     journal.append(payload, key, (error, seq) => (error === null ? resolve(seq) : reject(error)));
   });
 
-/** A journal with these batches, of which none has been moved. */
+/** A journal with these batches, none of which has been moved. */
 async function journalOf(payloads: readonly string[], bytes = 64 * PAGE_BYTES) {
   const file = newFile();
   const journal = JournalFile.create(file, key, bytes);
@@ -107,7 +107,7 @@ describe('a journal', () => {
     const whole = readFileSync(file);
     const first = 4 * PAGE_BYTES;
     assert.equal(frameAt(whole, 4)?.seq, 3);
-    // The last byte differs from what was there before, so that the frame is torn until its very end.
+    // The last byte differs from the one that was there before, so that the frame is torn up to its very end.
     const before = randomBytes(whole.length).fill(0xff, 5 * PAGE_BYTES);
     for (let at = first; at < first + 68 + long('3').length; at++) {
       for (const rest of [before.subarray(at), Buffer.alloc(whole.length - at), Buffer.alloc(0)]) {

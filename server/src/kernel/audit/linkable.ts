@@ -2,24 +2,24 @@ import { SECOND_MS } from '../clock.ts';
 import { timeOfId } from '../ids.ts';
 import type { Unlinked } from './node-segments.ts';
 
-/** A number that is missing may be of a transaction that is not committed yet; none takes as long. */
+/** A missing number may belong to a transaction that is not committed yet, but no transaction takes this long. */
 const MISSING_AFTER_MS = 60 * SECOND_MS;
 
-/** What a node says of where a segment belongs. */
+/** The position of a segment as its node declares it. */
 export type NumberedSegment = Pick<Unlinked, 'id' | 'node_id' | 'node_no' | 'voids'>;
 
 export interface Sorted<S> {
   /** In the order in which they are linked. */
   linkable: S[];
-  /** Copies of segments that are linked already. */
+  /** Copies of segments that are already linked. */
   repeated: S[];
-  /** How far each node has come. */
+  /** The last number of each node that is linked or void. */
   linkedNo: Map<string, number>;
-  /** Numbers that were committed once and are gone, by node. */
+  /** Numbers per node whose segments were committed and are gone. */
   missing: { node: string; from: number; to: number }[];
 }
 
-/** Which of the segments that nodes wrote may be linked now: each node's without a gap, except for numbers that it says are void. */
+/** Selects the segments that can be linked now: those of each node without a gap, except for numbers that the node declared void. */
 export function sortSegments<S extends NumberedSegment>(
   segments: readonly S[],
   linkedBefore: ReadonlyMap<string, number>,

@@ -4,22 +4,22 @@ import { fieldText } from '../integrity/row-text.ts';
 import type { AuditNodesTable, AuditSegmentsTable } from '../storage/tables.ts';
 import { HEAD_PURPOSE } from './heads.ts';
 
-/** The place of a segment that the service did not write, and that is therefore never linked. */
+/** The `first_seq` of a segment that the service did not write, which is therefore never linked. */
 export const REFUSED = -1;
 
-/** What proves that a node wrote a segment. */
+/** The columns that prove which node wrote a segment. */
 export type Origin = Pick<AuditSegmentsTable, 'node_id' | 'node_no' | 'voids' | 'mac' | 'mac_key_version'>;
 export type Unlinked = Pick<AuditSegmentsTable, 'tenant_id' | 'id' | 'entries'> & Origin;
 
 interface Counted {
   last: number;
-  /** Numbers that were given to transactions which were undone: nobody shall miss them. */
+  /** Numbers of transactions that were rolled back, which must not be reported as missing. */
   voids: number[];
 }
 
 /**
- * Numbers the segments that this node writes, for each tenant from 1. A number that is missing later was taken away by somebody: numbers of
- * transactions that were undone are told by the next segment.
+ * Numbers the segments of this node, per tenant and from 1. A number that is missing later was deleted by somebody: numbers of transactions that
+ * were rolled back are listed in the next segment.
  */
 export class NodeSegments {
   readonly nodeId: string;
@@ -38,7 +38,7 @@ export class NodeSegments {
     return { ...origin, mac, undo: () => counted.voids.push(...voided, node_no) };
   }
 
-  /** Tenants of which numbers are void that no segment has told yet. */
+  /** Tenants with void numbers that no segment has listed yet. */
   tenantsWithVoids(): string[] {
     return [...this.#counted].filter(([, { voids }]) => voids.length > 0).map(([tenantId]) => tenantId);
   }
@@ -57,7 +57,7 @@ export class NodeSegments {
   }
 }
 
-/** Begins unlike the text of a head, whose key it shares. */
+/** The prefix differs from that of a head, which is authenticated with the same key. */
 function segmentText(row: Omit<Unlinked, 'mac'>): string {
   const { tenant_id, id, node_id, node_no, voids, entries } = row;
   return `segment;${[tenant_id, id, node_id, node_no, voids, entries].map((field) => fieldText(field)).join('')}`;

@@ -20,7 +20,7 @@ import { newSegment, segmentText, tenantOf, textsOf } from './segment.ts';
 import { systemEntry } from './system-entry.ts';
 import { TAMPERING_ACTION } from './tampering.ts';
 
-/** One statement of one shape however many tenants a batch has: prepared once, one round trip, one commit. */
+/** The statement has one shape for any number of tenants, so it is prepared once and takes one round trip and one commit. */
 const COLUMNS = 'tenant_id, id, entries, node_id, node_no, voids, mac, mac_key_version';
 const INSERT = `insert into audit_segments (${COLUMNS}) select tenant_id, id, entries, node_id, node_no, voids, decode(mac, 'hex'), mac_key_version
   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::integer[])
@@ -45,16 +45,16 @@ const INSERT_WITH_CHANGE = new PreparedQuery<Unlinked, never>((db, parameter) =>
 const INSERT_ONE = `insert into audit_segments (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)`;
 const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashes = decode(v.hashes, 'hex')
   from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes) where s.tenant_id = $1 and s.id = v.id`;
-/** As much as a few entries, of what cannot be compressed: it needs room where entries do. */
+/** As large as a few entries and not compressible, so that it needs as much disk space as real entries. */
 const PROBE_BYTES = 1350;
 const LINK_BATCH = 500;
 const LINK_TENANTS = 100;
-/** Of segments that wait to be linked: what another node links is never asked for again, and must go too. */
+/** Limit for cached segments that wait to be linked. Segments that another node links are never looked up again and must be evicted too. */
 const OWN_ENTRIES_MAX = 20_000;
-/** Tells which numbers are void and nothing else; it is deleted instead of being linked. */
+/** The entries of a segment that only lists void numbers. It is deleted instead of linked. */
 const EMPTY = '[]';
 const NAMED_MAX = 20;
-/** Nodes take turns within moments; who holds a head for longer is no node. */
+/** Nodes hold the lock on a head only for moments. A longer lock is not held by a node. */
 const STUCK_MS = MINUTE_MS;
 const STUCK =
   'Find out who holds a lock on the row of this tenant in audit_heads, or has edited its rows in audit_heads or keys. Until it is linked, the end of the log can be removed unseen.';
@@ -71,8 +71,8 @@ interface Outcome {
 }
 
 /**
- * Several nodes insert, so the order is known only after commit: entries are linked then. Each node authenticates and numbers what it
- * inserts; what no node wrote is refused, and what a node wrote and is gone is missed.
+ * Several nodes insert, so the order is known only after the commit, and entries are linked then. Each node authenticates and numbers the segments
+ * it inserts: a segment that no node wrote is refused, and a deleted segment leaves a gap that is detected.
  */
 export class PostgresAuditStore implements AuditStore {
   readonly #database: PostgresDatabase;
@@ -82,12 +82,12 @@ export class PostgresAuditStore implements AuditStore {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #nodes: NodeSegments;
-  /** What this node inserted and will soon link, by tenant and segment: it need not be read back. */
+  /** Segments that this node inserted and will soon link, by tenant and segment. They need not be read back. */
   readonly #own = new Map<string, Waiting>();
   #ownEntries = 0;
-  /** Where the last look at the tenants ended. */
+  /** The last tenant of the previous round. */
   #lastTenant = '';
-  /** Tenants of whom nothing could be linked, since when, and whether that was said. */
+  /** Tenants whose segments cannot be linked, since when, and whether that was logged. */
   readonly #stuck = new Map<string, { since: number; isTold: boolean }>();
 
   constructor(parts: {
@@ -137,7 +137,7 @@ export class PostgresAuditStore implements AuditStore {
     return { tenant_id: tenantId, id, entries, ...this.#nodes.sign(tenantId, id, entries, key) };
   }
 
-  /** A text in a list is quoted once more, character by character: not where there is only one. */
+  /** Texts in an array parameter are quoted once more, character by character, so a single segment uses a statement without arrays. */
   async #insert(segments: readonly Unlinked[]): Promise<void> {
     const [one, ...others] = segments;
     if (one !== undefined && others.length === 0) return this.#database.write(INSERT_ONE, columnsOf(one));
@@ -159,7 +159,7 @@ export class PostgresAuditStore implements AuditStore {
     await INSERT_WITH_CHANGE.run(tx, row);
   }
 
-  /** Written and committed like entries, and gone again before anybody can see it. */
+  /** Writes and commits a row like real entries, and deletes it in the same transaction so that nobody can see it. */
   async tryAgain(): Promise<void> {
     const id = newId('audit');
     const entries = randomBytes(PROBE_BYTES).toString('base64');
@@ -182,11 +182,11 @@ export class PostgresAuditStore implements AuditStore {
     for (const { tenant_id } of tenants) {
       linked.push((await this.#unlessStuck(tenant_id, () => this.#linkTenant(tenant_id))) ?? 0);
     }
-    // Tenants whose head is not authentic are found again and again, and nothing of theirs is linked: they alone are no reason to go on.
+    // Tenants without an authentic head are found in every round although nothing of theirs can be linked, so they alone are no reason to continue.
     return linked.includes(LINK_BATCH) || (tenants.length === LINK_TENANTS && linked.some((count) => count > 0));
   }
 
-  /** The next ones in the order of their ids, so that those of whom nothing can be linked do not stand before others for ever. */
+  /** Tenants are visited in the order of their ids, so that those that cannot be linked do not block others forever. */
   async #tenantsThatWait(): Promise<{ tenant_id: string }[]> {
     const found = await this.#database.read
       .selectFrom('audit_segments')
@@ -202,7 +202,7 @@ export class PostgresAuditStore implements AuditStore {
     return found;
   }
 
-  /** A tenant whose keys or head somebody has edited, or holds locked (null), does not keep others from being linked. */
+  /** A tenant whose keys or head were edited, or whose head is locked (null), must not prevent others from being linked. */
   async #unlessStuck<T>(tenantId: string, work: () => Promise<T | null>): Promise<T | null> {
     let problem = 'the head of the log is locked or gone';
     try {
@@ -229,7 +229,7 @@ export class PostgresAuditStore implements AuditStore {
     this.#log.error({ tenant: tenantId, problem, what_to_do: STUCK }, 'entries of the audit log cannot be linked');
   }
 
-  /** Numbers of transactions that were undone, where no other segment has told them: others would wait for them. */
+  /** Inserts void numbers of rolled-back transactions that no other segment has listed yet. Otherwise linking would wait for them. */
   async #tellVoids(): Promise<void> {
     const tenants = this.#nodes.tenantsWithVoids();
     if (tenants.length === 0) return;
@@ -240,7 +240,7 @@ export class PostgresAuditStore implements AuditStore {
       .execute();
     const withLog = new Set(rows.map(({ tenant_id }) => tenant_id));
     for (const tenantId of tenants) {
-      // The transaction that was undone would have created the tenant.
+      // The rolled-back transaction would have created the tenant.
       if (!withLog.has(tenantId)) this.#nodes.forget(tenantId);
       else await this.#unlessStuck(tenantId, () => this.#tellVoidsOf(tenantId));
     }
@@ -258,7 +258,7 @@ export class PostgresAuditStore implements AuditStore {
     }
   }
 
-  /** The lock on the head makes nodes take turns; who finds it taken leaves the work to the one who has it, and answers with null. */
+  /** The lock on the head serializes nodes. A node that finds it locked leaves the work to the holder and returns null. */
   async #linkTenant(tenantId: string): Promise<number | null> {
     const key = await this.#heads.key(tenantId);
     const outcome = await this.#database.transaction(async (tx): Promise<Outcome | null> => {
@@ -288,7 +288,7 @@ export class PostgresAuditStore implements AuditStore {
     return outcome.linked.length;
   }
 
-  /** What waits, told apart by whether a node wrote it. Before the tenant's rows were authenticated, nodes signed nothing. */
+  /** The unlinked segments, divided by whether a node wrote them. Before a tenant's rows are authenticated, segments have no signature. */
   async #waiting(tx: Tx, tenantId: string): Promise<{ authentic: Waiting[]; refused: string[] }> {
     const rows = await tx
       .selectFrom('audit_segments')
@@ -312,7 +312,7 @@ export class PostgresAuditStore implements AuditStore {
     return { authentic, refused };
   }
 
-  /** Those that a node wrote, by their id. */
+  /** Loads the segments that a node wrote, by id. */
   async #read(tx: Tx, tenantId: string, ids: readonly string[]): Promise<Map<string, Waiting>> {
     const found = new Map<string, Waiting>();
     if (ids.length === 0) return found;
@@ -348,7 +348,7 @@ export class PostgresAuditStore implements AuditStore {
     return linked;
   }
 
-  /** In the log of the service and in the tenant's own. */
+  /** Reports to the service log and to the tenant's own audit log. */
   async #report(tenantId: string, { refused, missing }: Outcome): Promise<void> {
     if (refused.length === 0 && missing.length === 0) return;
     this.#metrics.refusedSegments.inc(refused.length + missing.length);

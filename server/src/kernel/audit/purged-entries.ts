@@ -2,43 +2,43 @@ import { hash } from 'node:crypto';
 import type { Broken } from './chain-walk.ts';
 import { entryOf } from './entry.ts';
 
-/** The action of the entry that records what one purge removed. */
+/** The action of the entry that records a purge. */
 export const PURGE_ACTION = 'audit:purge';
 
-/** Purges that wait for their record while a chain is read; each removed many entries, as a rule. */
+/** Purges whose record has not been found yet while a chain is read. Each usually removed many entries. */
 const OPEN_MAX = 500_000;
 
-/** What stands in a segment for entries that a purge removed; their hashes stay where they were. */
+/** Replaces entries that a purge removed from a segment. Their hashes stay. */
 export interface PurgedRun {
-  /** The id of the entry that records it. */
+  /** The id of the entry that records the purge. */
   purged_by: string;
-  /** How many, one after the other. */
+  /** The number of consecutive entries. */
   entries: number;
 }
 
-/** What the entry of a purge tells, beside how many entries of which vault it removed. */
+/** The details of a purge's entry, besides the number of entries per vault. */
 export interface PurgeRecord {
   from_seq: number;
   to_seq: number;
   entries: number;
-  /** Over place, hash before and hash of each entry that was removed: no other set of entries has it. */
+  /** Covers the sequence number, the previous hash and the hash of each removed entry, so that no other set of entries has the same digest. */
   digest: string;
 }
 
-/** The digest of a purge, carried on by one more entry. The hash before binds what precedes the gap, the entry's own what follows it. */
+/** Extends the digest of a purge by one entry. The previous hash binds what precedes the gap, the entry's own hash what follows it. */
 export function purgeDigest(digest: string, seq: number, hashBefore: string, entryHash: string): string {
   return hash('sha256', `${digest}\n${seq}\n${hashBefore}\n${entryHash}`, 'hex');
 }
 
 /**
- * The entries that were purged from a chain, while it is read from its beginning. The hash of each is believed for the moment; the entry that
- * records the purge comes later, and must tell of exactly these. Otherwise somebody else removed them.
+ * The purged entries of a chain that is read from its beginning. Their hashes are accepted provisionally; the entry that records the purge comes
+ * later and must match exactly these entries. Otherwise somebody else removed them.
  */
 export class PurgedEntries {
   readonly #open = new Map<string, PurgeRecord>();
   count = 0;
 
-  /** Answers with what is wrong, or null. */
+  /** Returns what is wrong, or null. */
   add(purgedBy: string, seq: number, hashBefore: string, entryHash: string): string | null {
     const open = this.#open.get(purgedBy);
     if (open === undefined && this.#open.size >= OPEN_MAX) return 'more purges have no record than can be checked';
@@ -52,7 +52,7 @@ export class PurgedEntries {
     return null;
   }
 
-  /** Takes each entry that is there. A record of entries that are all still there says nothing wrong: each was checked itself. */
+  /** Called for each entry that is present. A record of entries that are all still present is harmless, because each of them was checked itself. */
   settle(text: string): Broken | null {
     const record = purgeIn(text);
     const open = record === null ? undefined : this.#open.get(record.id);
@@ -64,14 +64,14 @@ export class PurgedEntries {
       : { seq: open.from_seq, reason: 'other entries are gone from here on than their purge recorded' };
   }
 
-  /** The first entry that is gone without a record. */
+  /** The first removed entry without a record. */
   missing(): Broken | null {
     const [first] = this.#open.values();
     return first === undefined ? null : { seq: first.from_seq, reason: 'the entry is missing' };
   }
 }
 
-/** What an entry records of a purge, or null. Only the service itself records them: what a caller does has another action and kind of actor. */
+/** The purge that an entry records, or null. Only the service records purges: entries of callers have another action and kind of actor. */
 export function purgeIn(text: string): (PurgeRecord & { id: string }) | null {
   if (!text.includes(`"${PURGE_ACTION}"`)) return null;
   const { id, action, actor_kind, details } = entryOf('', JSON.parse(text) as unknown[]);
@@ -79,7 +79,7 @@ export function purgeIn(text: string): (PurgeRecord & { id: string }) | null {
   return { ...recordOf(details), id };
 }
 
-/** What cannot be read records nothing, so that what refers to it is missed. */
+/** Details that do not parse match no purge, so the entries that refer to them are reported as missing. */
 function recordOf(details: string): PurgeRecord {
   try {
     return JSON.parse(details) as PurgeRecord;

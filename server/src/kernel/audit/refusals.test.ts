@@ -101,7 +101,7 @@ test('a count that could not be written is not lost', async () => {
   assert.equal(JSON.parse(String(written.at(-1)?.details)).suppressed, 10);
 });
 
-/** Of a member who was let in, and may not do what they ask for. */
+/** A refusal of an authenticated member without permission. */
 function memberRefusal(at: number, more: Partial<AuditEntry> = {}): AuditEntry {
   const member = { actor_id: 'user_a', actor_name: 'ann@example.com', status: 403 };
   return refusal(at, 'tenant_a', { action: 'secrets:read', ...member, ...more });

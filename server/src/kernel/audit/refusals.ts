@@ -4,20 +4,20 @@ import { addressGroup } from '../limits/address-group.ts';
 import type { AuditEntry } from './entry.ts';
 
 interface Bounds {
-  /** Of one address, or of a principal wherever they are. */
+  /** For one address, or for one principal from any address. */
   readonly perMinute: number;
   readonly perHour: number;
-  /** Refusals told apart in an hour by whom they are about, what was asked for and why: the first of each is always recorded. */
+  /** Distinct refusals per hour, by account, action, status and reason. The first of each is always recorded. */
   readonly distinctMax: number;
 }
 
-/** Entries that callers can cause without a valid credential, or faster than their limit allows. */
+/** Limits for entries that callers can cause without a valid credential, or by exceeding their rate limit. */
 const OF_CALLERS: Bounds = { perMinute: 20, perHour: 600, distinctMax: 2000 };
-/** Entries that one principal can cause by asking for what they may not do, or for what is not there. */
+/** Limits for entries that one principal can cause by requesting what they may not do, or what does not exist. */
 const OF_PRINCIPAL: Bounds = { perMinute: 100, perHour: 1000, distinctMax: 100 };
-/** Principals with a budget of their own, over all tenants; those beyond share one in their tenant. */
+/** Principals with their own budget, over all tenants. Further principals share one budget per tenant. */
 const PRINCIPALS_MAX = 2000;
-/** Addresses told apart in a minute, and names and addresses told in a summary. */
+/** Addresses counted separately in a minute. A summary lists at most `NAMED_MAX` accounts and addresses. */
 const ADDRESSES_MAX = 1000;
 const NAMED_MAX = 10;
 const LOGIN = 'auth:login';
@@ -28,7 +28,7 @@ interface Budget {
   usedByAddress: Map<string, number>;
   hour: number;
   usedInHour: number;
-  /** What was asked for and why it was refused, in this hour. */
+  /** The distinct refusals of this hour. */
   distinct: Set<string>;
   suppressed: number;
   accounts: Set<string>;
@@ -37,10 +37,10 @@ interface Budget {
 }
 
 /**
- * Keeps a flood of refused calls from filling the disk: beyond the budget they are counted, and the count is written as one entry when
- * the minute is over. Logins, known callers and strangers have a budget each, and every address a share of it, so that noise of
- * one kind does not hide another. A principal has a budget too, whatever they are refused for. The first refusal of each kind in an hour is
- * recorded whatever the budget, if it is about a connection, a method or a person that was found.
+ * Prevents a flood of refused calls from filling the disk: beyond the budget they are counted, and the count is recorded as one entry when the
+ * minute is over. Logins, known callers and strangers have separate budgets, and every address has a share, so that noise of one kind does not hide
+ * another. A principal has a budget too, whatever the reason for refusal. The first refusal of each kind in an hour is always recorded if it
+ * concerns an existing connection, method or person.
  */
 export class Refusals {
   readonly #record: (entry: AuditEntry) => Promise<void>;
@@ -50,7 +50,7 @@ export class Refusals {
     this.#record = record;
   }
 
-  /** `isPrincipal`: the caller was let in, and then refused. */
+  /** `isPrincipal`: the caller was authenticated, then refused. */
   async record(entry: AuditEntry, isPrincipal = false): Promise<void> {
     const budget = this.#budget(entry, isPrincipal);
     if (budget.hour !== hourOf(entry)) {
@@ -59,7 +59,7 @@ export class Refusals {
       budget.distinct.clear();
     }
     if (budget.minute !== minuteOf(entry)) {
-      // Before anything is awaited: of those who come together at the turn of the minute, one begins it.
+      // Set before anything is awaited, so that only one of several concurrent calls starts the new minute.
       budget.minute = minuteOf(entry);
       budget.usedByAddress.clear();
       await this.#summarize(budget, entry);
@@ -102,7 +102,7 @@ export class Refusals {
     return `${tenant_id} ${kind}`;
   }
 
-  /** The last of the suppressed calls stands for all of them; the details say for how many, of whom and from where. */
+  /** The last suppressed call represents all of them. The details list how many there were, the accounts and the addresses. */
   async #summarize(budget: Budget, now: AuditEntry): Promise<void> {
     if (budget.suppressed === 0) return;
     const { suppressed, last } = budget;
@@ -121,7 +121,7 @@ export class Refusals {
     }
   }
 
-  /** Writes the counts that no later refusal has written yet, and drops the budgets of those who were not refused in this hour. */
+  /** Records the counts that no later refusal has recorded yet, and drops the budgets of callers who were not refused in this hour. */
   async flush(now: number): Promise<void> {
     for (const [key, budget] of this.#budgets) {
       await this.#summarize(budget, budget.last);
@@ -145,7 +145,7 @@ function newBudget(entry: AuditEntry, bounds: Bounds): Budget {
   };
 }
 
-/** Strangers can name whom they like at a login; everywhere else somebody is named who was found. */
+/** At a login, strangers can claim any name. Everywhere else the named account exists. */
 function isAboutSomebody({ action, actor_id, actor_name }: AuditEntry): boolean {
   return action !== LOGIN && (actor_id !== '' || actor_name !== '');
 }

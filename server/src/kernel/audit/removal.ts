@@ -6,16 +6,16 @@ import { systemEntry } from './system-entry.ts';
 const ROWS_AT_ONCE = 500;
 const TENANTS_AT_ONCE = 100;
 
-/** Rows of a table that are over, whoever's they are. */
+/** Rows of a table that are due for deletion, in every tenant. */
 export interface Removal<T extends keyof Tables & string> {
   job: string;
   action: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what the rows are is of no interest here
+  // biome-ignore lint/suspicious/noExplicitAny: the row type does not matter here
   table: AuthenticatedTable<T, any>;
   which: Which<T>;
 }
 
-/** Deletes them in small transactions, each with an entry in the log of the tenant they were of, which tells each row. */
+/** Deletes the rows in small transactions. Each has an entry in the log of the rows' tenant, which lists every row. */
 export async function removeRecorded<T extends keyof Tables & string>(
   kernel: Kernel,
   { job, action, table, which }: Removal<T>,

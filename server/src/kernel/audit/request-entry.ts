@@ -27,7 +27,6 @@ interface Outcome {
   details: Record<string, unknown> | undefined;
 }
 
-/** What is recorded of a request. */
 export function requestEntry(
   tenantId: string,
   actor: Actor,
@@ -56,7 +55,7 @@ export function requestEntry(
   };
 }
 
-/** The same for the log of another tenant, which the change is about: that an operator did it is told, who and from where is not theirs to know. */
+/** The same entry for the log of another tenant that the change is about. It shows that an operator made the change, but not who or from where. */
 export function elsewhere(entry: AuditEntry, tenantId: string): AuditEntry {
   return {
     ...entry,

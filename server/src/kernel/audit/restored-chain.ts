@@ -4,13 +4,13 @@ import { entryOf } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
 
 export const RESTORE_ACTION = 'server:restore';
-/** More entries than a log gets in each millisecond of its life; with it numbers stay below 10^15 until the year 2286. */
+/** More entries than a log gets per millisecond of its life. With it, numbers stay below 10^15 until the year 2286. */
 const NUMBERS_A_MS = 100;
 
 /**
- * After a restore a chain goes on at a number that none of the lost entries can have had, nor those of another restore of the same backup: it is made
- * of the time, of which no log can be ahead. Whoever holds an export or a checkpoint of lost entries never finds others in their places.
- * Answers with the last number before; null if the head is not authentic, since nothing is linked to it then.
+ * After a restore, a chain continues at a number that no lost entry can have had, nor an entry of another restore of the same backup: it is derived
+ * from the time, and no log can be ahead of that. Anyone who holds an export or a checkpoint of lost entries therefore never finds other entries
+ * under their numbers. Returns the last number before the gap; null if the head is not authentic, because nothing is linked to it then.
  */
 export async function skipLostNumbers(
   tx: Tx,
@@ -26,10 +26,7 @@ export async function skipLostNumbers(
   return head.seq;
 }
 
-/**
- * Where the chain stood before an entry that says it was restored; null for any other entry, and for what somebody made of one. Only such an entry may
- * follow a gap.
- */
+/** The last number before a restore, if this entry records one; null for any other or manipulated entry. Only such an entry may follow a gap. */
 export function resumedAfter(text: string): number | null {
   const fields = parsed(text);
   if (!Array.isArray(fields)) return null;

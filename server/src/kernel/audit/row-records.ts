@@ -2,10 +2,10 @@ import { newId } from '../ids.ts';
 import type { RowRecord } from '../integrity/row-changes.ts';
 import type { AuditEntry } from './entry.ts';
 
-/** Rows told by one entry. A change of more has further entries for them, so that none grows without bound. */
+/** Rows listed by one entry. A larger change adds further entries, so that no entry grows without bound. */
 const ROWS_MAX = 200;
 
-/** The first entry, which says what was done, tells the rows too; what it has no room for follows in entries of its own. */
+/** The first entry, which describes the change, also lists its rows. Rows that do not fit follow in further entries. */
 export function withRows(entries: readonly AuditEntry[], records: readonly RowRecord[]): AuditEntry[] {
   const [first, ...others] = entries;
   if (first === undefined || records.length === 0) return [...entries];

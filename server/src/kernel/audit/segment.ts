@@ -4,8 +4,8 @@ import { type AuditEntry, entryOf, entryText } from './entry.ts';
 import type { PurgedRun } from './purged-entries.ts';
 
 /**
- * Entries that are committed together are stored together, in one row: a row for each costs more in the insert, its indexes and the pages
- * every commit writes, and on PostgreSQL a second write of each when it is sealed (docs/decisions/0008).
+ * Entries that are committed together are stored in one row. A row for each would cost more in the insert, its indexes and the pages written per
+ * commit, and on PostgreSQL a second write of each when it is linked (docs/decisions/0008-audit-in-segments.md).
  */
 export interface NewSegment {
   id: string;
@@ -16,14 +16,16 @@ export function newSegment(entries: readonly AuditEntry[]): NewSegment {
   return { id: latestId(entries), texts: entries.map(entryText) };
 }
 
-/** A segment is called by its latest entry: the log then reads in order of time, also where segments of one moment are written out of turn. */
+/**
+ * A segment has the id of its latest entry, so that the log reads in time order even if segments of the same moment are written in another order.
+ */
 function latestId(entries: readonly AuditEntry[]): string {
   let latest = '';
   for (const { id } of entries) if (id > latest) latest = id;
   return latest;
 }
 
-/** A segment is of one tenant: entries of another would be linked into a chain that is not theirs. */
+/** A segment belongs to one tenant: entries of another tenant would be linked into the wrong chain. */
 export function tenantOf(entries: readonly AuditEntry[]): string {
   const tenants = new Set(entries.map((entry) => entry.tenant_id));
   const [tenantId] = tenants;
@@ -35,7 +37,7 @@ export function segmentText(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
 }
 
-/** Where one process writes, segments are linked as they are inserted. */
+/** If only one process writes, segments are linked as they are inserted. */
 const OF_NO_NODE = { node_id: null, node_no: null, voids: null, mac: null, mac_key_version: null };
 
 export function segmentRow(tenantId: string, segment: NewSegment, links: Links | null): AuditSegmentsTable {
@@ -49,7 +51,7 @@ export function segmentRow(tenantId: string, segment: NewSegment, links: Links |
   };
 }
 
-/** An entry with its place and hash, if it has them yet. */
+/** An entry with its sequence number and hash, if it is linked. */
 export interface StoredEntry extends AuditEntry {
   seq: number | null;
   hash: Uint8Array | null;
@@ -59,7 +61,7 @@ export function entriesOf(row: AuditSegmentsTable): StoredEntry[] {
   return placesOf(row).filter((entry) => entry !== null);
 }
 
-/** What is at each place of a segment: the entry, or null if it was purged. */
+/** The entries of a segment by position; null for a purged one. */
 export function placesOf(row: AuditSegmentsTable): (StoredEntry | null)[] {
   return parseEntries(row).map((fields, i) =>
     Array.isArray(fields)
@@ -72,18 +74,20 @@ export function placesOf(row: AuditSegmentsTable): (StoredEntry | null)[] {
   );
 }
 
-/** The hash at a place of the chain, in hexadecimal; empty if the segment has none. */
+/** The hash at a sequence number, in hexadecimal; empty if the segment has none. */
 export function hashAt(row: AuditSegmentsTable | undefined, seq: number): string {
   const at = (seq - Number(row?.first_seq)) * HASH_BYTES;
   return hexOf(row?.hashes?.subarray(at, at + HASH_BYTES) ?? new Uint8Array());
 }
 
-/** The text of each entry as it was hashed: JSON of our own making comes back the same. One that was purged has another form (`purgedBy`). */
+/**
+ * The text of each entry as it was hashed: JSON that we wrote ourselves serializes to the same text. A purged entry has another form (`purgedBy`).
+ */
 export function textsOf(row: Stored): string[] {
   return parseEntries(row).map((fields) => JSON.stringify(fields));
 }
 
-/** Which purge removed the entry whose text this is; null if it is there. The text of an entry is always a list. */
+/** The id of the purge that removed this entry; null if the entry is present, because the text of an entry is always a list. */
 export function purgedBy(text: string): string | null {
   if (!text.startsWith('{')) return null;
   return String((JSON.parse(text) as Partial<PurgedRun>).purged_by);
@@ -93,7 +97,7 @@ export function purgedText(purge: string): string {
   return JSON.stringify({ purged_by: purge });
 }
 
-/** As `segmentText`, with those that were purged by the same purge in one. */
+/** Like `segmentText`, with consecutive entries of the same purge merged. */
 export function segmentTextWithPurged(texts: readonly string[]): string {
   const parts: string[] = [];
   for (let at = 0; at < texts.length; ) {
@@ -107,7 +111,10 @@ export function segmentTextWithPurged(texts: readonly string[]): string {
   return segmentText(parts);
 }
 
-/** One for each place. Whoever writes to the database can claim any number of purged entries: there are no more than there are hashes. */
+/**
+ * Returns one item per entry. Anyone who can write to the database can claim any number of purged entries, so there may be no more than there are
+ * hashes.
+ */
 function parseEntries({ entries, hashes }: Stored): (unknown[] | { purged_by: string })[] {
   let left = (hashes?.length ?? 0) / HASH_BYTES;
   return (JSON.parse(entries) as (unknown[] | PurgedRun)[]).flatMap((part) => {

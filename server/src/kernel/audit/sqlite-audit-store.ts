@@ -25,7 +25,7 @@ import { type Group, groupOf, nextMoveBatch, type WaitingBatch } from './waiting
 const MOVE_AFTER_MS = 100;
 const MOVE_AFTER_ENTRIES = 500;
 const RETRY_AFTER_MS = 1000;
-/** How long what was moved keeps its room in the journal: waiting for the disk each time would cost more than the room. */
+/** How long moved batches keep their space in the journal. Waiting for the disk after each move would cost more than the space. */
 const RELEASE_AFTER_MS = 200;
 
 const INSERT = 'insert into audit_segments (tenant_id, id, entries, first_seq, hashes) values (?, ?, ?, ?, ?)';
@@ -34,9 +34,8 @@ const SAVE_STATE =
   'update audit_journal set moved = ?, mac = ?, mac_key_version = ? where journal_id = ? and moved < ?';
 
 /**
- * One process writes, so there can be a journal beside the database: entries of reads and refusals are durable once they are in it, and are
- * moved into the database many at a time, where they are linked as they are inserted. A change's entry is linked in its
- * own transaction.
+ * Only one process writes, so there can be a journal beside the database. Entries of reads and refusals are durable once they are in the journal.
+ * They are moved into the database in batches and linked as they are inserted. The entry of a change is linked in its own transaction.
  */
 export class SqliteAuditStore implements AuditStore {
   readonly #database: SqliteDatabase;
@@ -45,9 +44,9 @@ export class SqliteAuditStore implements AuditStore {
   readonly #file: string;
   readonly #log: Logger;
   readonly #journalBytes: number;
-  /** Made when the first batch comes: commands that only change things need none. */
+  /** Created with the first batch, because commands that only make changes need no journal. */
   #journal: JournalFile | null = null;
-  /** A write to it failed: what it holds from there on is not known, so it gets no more. */
+  /** Set when a write to the journal fails. Its content from there on is unknown, so nothing more is written to it. */
   #isSuspect = false;
   #waiting: WaitingBatch[] = [];
   #waitingEntries = 0;
@@ -65,7 +64,7 @@ export class SqliteAuditStore implements AuditStore {
     keys: JournalKeys;
     file: string;
     log: Logger;
-    /** For tests, which fill it. */
+    /** Tests set it to fill the journal. */
     journalBytes?: number;
   }) {
     this.#database = parts.database;
@@ -77,8 +76,8 @@ export class SqliteAuditStore implements AuditStore {
   }
 
   /**
-   * Moves what the last process left in its journal. If there is none where one should be, `missing` makes what tells the log so, in the
-   * transaction that makes an end of it.
+   * Moves the batches that the last process left in its journal. If an expected journal does not exist, `missing` prepares the entry that records
+   * this, in the transaction that closes the journal's state.
    */
   async recover(missing: () => Promise<(tx: Tx) => Promise<void>>): Promise<void> {
     const state = await this.#savedState();
@@ -128,7 +127,7 @@ export class SqliteAuditStore implements AuditStore {
     this.#moveSoon();
   }
 
-  /** What waits is moved, and a journal that failed is replaced by another: both are written to the disk. */
+  /** Moves all waiting batches and replaces a journal that failed. Both write to the disk. */
   async tryAgain(): Promise<void> {
     await this.settle();
     await this.#journalWithRoom(0);
@@ -154,7 +153,7 @@ export class SqliteAuditStore implements AuditStore {
     return this.#journal;
   }
 
-  /** The file is there before the database knows of it, and is empty until then: an end in between leaves nothing to wonder about. */
+  /** The file is created before the database refers to it and is empty until then, so that a crash in between leaves a consistent state. */
   async #beginJournal(): Promise<JournalFile> {
     const key = await this.#keys.newest();
     const journal = JournalFile.create(this.#file, key, this.#journalBytes);
@@ -167,7 +166,7 @@ export class SqliteAuditStore implements AuditStore {
     return journal;
   }
 
-  /** The database knows that there is nothing left in the file before the file goes. */
+  /** The database records that the file holds nothing more before the file is deleted. */
   async #endJournal(): Promise<void> {
     const journal = this.#journal;
     if (journal === null) return;
@@ -225,7 +224,7 @@ export class SqliteAuditStore implements AuditStore {
     }, ms).unref();
   }
 
-  /** Moves what is durable now into the database. */
+  /** Moves all batches that are durable now into the database. */
   settle(): Promise<void> {
     const journal = this.#journal;
     const last = this.#waiting.at(-1);
@@ -240,7 +239,7 @@ export class SqliteAuditStore implements AuditStore {
     return run;
   }
 
-  /** How far the journal is moved commits with what was moved: an end at any instant repeats nothing and leaves nothing out. */
+  /** The progress of the journal commits together with the moved entries, so that a crash at any moment neither repeats nor omits one. */
   async #moveBatch(id: Uint8Array, journal: JournalFile | null): Promise<void> {
     const batch = nextMoveBatch(this.#waiting);
     const tenantIds = [...new Set(batch.segments.map((segment) => segment.tenantId))];
@@ -275,7 +274,7 @@ export class SqliteAuditStore implements AuditStore {
     this.#releasing ??= setTimeout(() => this.#releaseMoved(), RELEASE_AFTER_MS).unref();
   }
 
-  /** A commit of which we heard that it failed may have come about. */
+  /** A commit that reported a failure may still have succeeded. */
   async #requireMoved({ journal_id, moved }: Tables['audit_journal']): Promise<void> {
     const row = await this.#database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
     const isMoved = row !== undefined && equalBytes(row.journal_id, journal_id) && row.moved >= moved;
@@ -293,7 +292,7 @@ export class SqliteAuditStore implements AuditStore {
     }
   }
 
-  /** What was moved stays in the journal until the disk has it in the database too. */
+  /** Moved batches stay in the journal until they are durable in the database. */
   async #release(): Promise<void> {
     clearTimeout(this.#releasing);
     this.#releasing = undefined;

@@ -1,7 +1,7 @@
 import { newId } from '../ids.ts';
 import { type AuditEntry, detailsText, vaultOf } from './entry.ts';
 
-/** The audit entry of what the process itself does, or whoever has the machine: there is no request and no caller. */
+/** The audit entry of an action of the process itself or of an operator on the machine, without a request or a caller. */
 export function systemEntry(facts: {
   tenantId: string;
   /** `job:<name>` for background work. */

@@ -1,2 +1,2 @@
-/** The entry that tells of segments that were refused, or that are gone. */
+/** The action of the entry that reports refused or deleted segments. */
 export const TAMPERING_ACTION = 'audit:tampering';

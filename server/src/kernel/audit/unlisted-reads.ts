@@ -3,10 +3,10 @@ import type { Principal } from '../principal.ts';
 import type { AuditEntry } from './entry.ts';
 import { systemEntry } from './system-entry.ts';
 
-/** Vaults told apart between two summaries; what is read in further ones is counted together, for each tenant. */
+/** Vaults counted separately between two summaries. Reads in further vaults are counted together, per tenant. */
 const VAULTS_MAX = 5000;
 const OTHER_VAULTS = '*';
-/** Readers told by name in a summary, those who came first; the others are counted together. */
+/** Readers named in a summary, in the order of their first read. The others are counted together. */
 const READERS_MAX = 10;
 
 interface Reader {
@@ -25,8 +25,8 @@ interface Count {
 }
 
 /**
- * Counts the reads that a vault asks not to have listed, and writes the counts as one entry a minute for each vault: the log shows how much was
- * read and by whom, though not what. They are in memory until then, so a kill loses at most a minute's.
+ * Counts the reads of vaults that do not record them one by one, and records the counts as one entry per vault and minute: the log shows how much
+ * was read and by whom, but not what. The counts are in memory until then, so a kill loses at most one minute of them.
  */
 export class UnlistedReads {
   readonly #record: (entry: AuditEntry) => Promise<void>;
@@ -62,7 +62,7 @@ export class UnlistedReads {
     return count;
   }
 
-  /** What cannot be written stays, and is tried again with the next summary. */
+  /** Counts that cannot be recorded are kept and retried with the next summary. */
   async flush(): Promise<void> {
     const counts = this.#counts;
     this.#counts = new Map();

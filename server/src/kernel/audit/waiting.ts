@@ -1,9 +1,9 @@
 import { type AuditEntry, entryText } from './entry.ts';
 
-/** What one transaction moves: enough that its commit costs little for each entry, little enough that nobody waits long for it. */
+/** The size of one moving transaction: enough that its commit costs little per entry, but not so much that others wait long for it. */
 const MOVE_ENTRIES_MAX = 500;
 const MOVE_SEGMENTS_MAX = 64;
-/** A page of the log is read by segments, so one may not be too long, nor reach too far back. */
+/** A page of the log is read by segments, so a segment may be neither too long nor span too much time. */
 export const SEGMENT_ENTRIES_MAX = 250;
 const SEGMENT_SPAN_MAX_MS = 10_000;
 
@@ -17,18 +17,17 @@ export interface Group {
   latestAt: number;
 }
 
-/** A batch that is durable in the journal and not in the database yet. */
+/** A batch that is durable in the journal but not in the database yet. */
 export interface WaitingBatch {
   seq: number;
   groups: Group[];
   entries: number;
-  /** A change was recorded after it: its entries go into other segments than later ones, so that the log reads in order of time. */
+  /** A change was recorded after this batch. Its entries must not share a segment with later ones, so that the log reads in time order. */
   isCut: boolean;
 }
 
 export interface MoveBatch {
   batches: number;
-  /** The last batch of it. */
   lastSeq: number;
   segments: Group[];
 }
@@ -44,7 +43,7 @@ export function groupOf(tenantId: string, entries: readonly AuditEntry[]): Group
   return group;
 }
 
-/** The oldest batches, as many as one transaction shall move, put together into segments. There is at least one. */
+/** Merges the oldest batches into segments, as many as one transaction moves. There must be at least one batch. */
 export function nextMoveBatch(waiting: readonly WaitingBatch[]): MoveBatch {
   const move: MoveBatch = { batches: 0, lastSeq: 0, segments: [] };
   const growing = new Map<string, Group>();

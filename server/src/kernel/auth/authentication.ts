@@ -7,45 +7,45 @@ import type { Actor, Principal } from '../principal.ts';
 import type { Database, Reader } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
 
-/** Whoever writes to the database could keep the epoch from rising, so what it stands for is read again now and then all the same. */
+/** Anyone who can write to the database could keep the epoch from rising, so cached principals are resolved again at this interval anyway. */
 const TRUSTED_MS = 30 * SECOND_MS;
-/** With the policies that cached principals have, each counted once. */
+/** Including the policies of cached principals, each counted once. */
 const PRINCIPALS_BYTES_MAX = 64 * 1024 * 1024;
-/** A principal without its rules: texts of the rows it was made from, and the credential it is found by. */
+/** A principal without its policies: the texts of its rows, and the credential it is cached under. */
 const PRINCIPAL_BYTES = 4 * 1024;
 const EPOCHS_BYTES_MAX = 4 * 1024 * 1024;
 const EPOCH_BYTES = 128;
 
-/** What a request proved beyond knowing the credential. */
+/** What a request proved in addition to its credential. */
 export interface Proofs {
-  /** The client's certificate, as checked. */
+  /** A verified client certificate. */
   readonly mtls: boolean;
   readonly dpop: boolean;
 }
 
 export const NO_PROOFS: Proofs = { mtls: false, dpop: false };
 
-/** One request, as far as a proof must fit it. */
+/** The parts of a request that a proof must match. */
 export interface ProofRequest {
   readonly call: Call;
   readonly declaration: EndpointDeclaration;
   readonly now: number;
 }
 
-/** What a credential is resolved from. */
+/** The data a credential is resolved from. */
 export interface View {
   readonly db: Reader;
-  /** Asked before anything is read from `db` that the epoch stands for. */
+  /** Must be called before any row that the epoch protects is read from `db`. */
   epochOf(tenantId: string): Promise<number | null> | number | null;
 }
 
 export interface Resolved {
   principal: Principal;
-  /** Read before the rows the principal was made from, so that it can only be too old, never too new. */
+  /** Read before the rows of the principal, so that it can only be too old, never too new. */
   epoch: number;
-  /** What each request must show beside the credential, such as a certificate; refuses by throwing. */
+  /** Checks what each request must show besides the credential, such as a certificate; throws to refuse. */
   prove?: Prove;
-  /** What `prove` holds in memory, at most. */
+  /** The memory that `prove` holds, at most. */
   proofBytes?: number;
 }
 
@@ -53,17 +53,17 @@ interface Cached extends Resolved {
   resolvedAt: number;
 }
 
-/** `isAgain`: the request was let in before, and is decided on once more. What admits it, such as a place among sessions, it has. */
+/** `isAgain`: the request was accepted before and is checked once more. It keeps what it was granted then, such as its place among the sessions. */
 export type Prove = (request: ProofRequest, isAgain?: boolean) => Promise<Proofs>;
 
-/** One way to present a credential, offered by the feature that issues it. */
+/** One kind of credential, provided by the feature that issues it. */
 export interface CredentialScheme {
   /**
-   * The credential of this request, or null if there is none of this scheme. Throws if it is there but malformed. No two schemes may have
-   * the same text for one: what was resolved is kept by it.
+   * The credential of this request, or null if it has none of this scheme. Throws if it is malformed. Two schemes must never return the same text,
+   * because resolved principals are cached under it.
    */
   detect(call: Call, declaration: EndpointDeclaration): string | null;
-  /** `call` is for what a credential alone does not hold; what it resolves to must not depend on anything else of the request. */
+  /** `call` provides what the credential alone does not contain. The result must not depend on anything else in the request. */
   resolve(credential: string, call: Call, view: View): Promise<Resolved>;
 }
 
@@ -74,13 +74,13 @@ export interface Authenticated {
 }
 
 export interface Gate {
-  /** Asked when the epoch is wanted for a principal known from before; null leaves the question to us. */
+  /** Called when the epoch is needed for a cached principal. If it returns null, the epoch is read without it. */
   prefetch(known: Principal): Promise<number | null> | null;
-  /** The credential is good; whether the rest of the request is remains to be seen. */
+  /** Called when the credential is valid, before the rest of the request is checked. */
   recognize(principal: Principal): void;
 }
 
-/** Turns a credential into a principal. Cached per credential, and trusted only while the tenant's epoch stands. */
+/** Resolves a credential to a principal. The result is cached per credential and valid only as long as the tenant's epoch does not change. */
 export class Authentication {
   readonly #schemes: readonly CredentialScheme[];
   readonly #epochs: Epochs;
@@ -92,7 +92,9 @@ export class Authentication {
       PRINCIPAL_BYTES + credential.length + proofBytes + sizeOf(principal.ceilings),
     sharedParts: ({ principal }) => principal.policies,
   });
-  /** The highest epoch of each tenant that was seen: one that goes back was put back, and with it what was revoked since would count again. */
+  /**
+   * The highest epoch seen per tenant. An epoch that decreases was restored from an older state, in which revoked credentials would be valid again.
+   */
   readonly #highest = new BoundedCache<string, number>({ bytesMax: EPOCHS_BYTES_MAX, bytesOf: () => EPOCH_BYTES });
 
   constructor(
@@ -105,7 +107,7 @@ export class Authentication {
     this.#clock = clock;
   }
 
-  /** At once where nothing has to be waited for: a promise costs as much as finding a known credential. */
+  /** Synchronous if nothing has to be awaited, because a promise costs as much as the lookup of a cached credential. */
   authenticate(
     request: ProofRequest,
     accepted: readonly CredentialKind[],
@@ -149,8 +151,8 @@ export class Authentication {
   }
 
   /**
-   * Decides once more on a request that was let in before, as `view` shows its caller now. Nothing is cached: a transaction sees what may
-   * never be committed.
+   * Checks a request again that was accepted before, with the caller as `view` shows it now. Nothing is cached, because a transaction may see rows
+   * that are never committed.
    */
   async again(request: ProofRequest, accepted: readonly CredentialKind[], view: View): Promise<Authenticated> {
     const [scheme, credential] = this.#detect(request);
@@ -178,7 +180,7 @@ export class Authentication {
     if (!accepted.includes(principal.credential)) throw new UnacceptedKind(principal, epoch, accepted);
   }
 
-  /** One credential: with two, which of them counts would be for us to guess, and for others to make us guess. */
+  /** A request must have exactly one credential. With two, an attacker could influence which one counts. */
   #detect({ call, declaration }: ProofRequest): [CredentialScheme, string] {
     let found: [CredentialScheme, string] | null = null;
     for (const scheme of this.#schemes) {
@@ -198,7 +200,7 @@ function sizeOf(ceilings: Principal['ceilings']): number {
   return bytes;
 }
 
-/** The credential is good, and of a kind that this endpoint does not take. */
+/** The credential is valid, but this endpoint does not accept its kind. */
 export class UnacceptedKind extends Error {
   readonly principal: Principal;
   readonly epoch: number;
@@ -215,10 +217,10 @@ export class UnacceptedKind extends Error {
 const NO_TOKEN =
   'The token is missing, malformed, expired or revoked. Send a valid one as "Authorization: Bearer <token>".';
 
-/** The caller learns only that the credential is no good; the audit log learns why, and whose it was if that is certain. */
+/** The caller learns only that the credential is invalid. The audit log records why, and the owner if that is certain. */
 export class RefusedCredential extends CofferError {
   readonly owner: (Actor & { tenantId: string }) | null;
-  /** What the log is told of the credential: names and ids, and nothing that is secret. */
+  /** What is recorded about the credential: names and ids, nothing secret. */
   readonly presented: Readonly<Record<string, string>> | null;
 
   constructor(
@@ -230,7 +232,7 @@ export class RefusedCredential extends CofferError {
     super('INVALID_TOKEN', message, {
       auditReason: reason,
       headers: { 'WWW-Authenticate': 'Bearer' },
-      // Of a machine even that there is such a client would tell a guesser something.
+      // For a machine, even the existence of the client would help somebody who guesses.
       details: owner?.kind === 'user' ? { jti: owner.key } : undefined,
     });
     this.owner = owner;

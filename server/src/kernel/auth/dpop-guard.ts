@@ -8,16 +8,16 @@ import type { ProofRequest } from './authentication.ts';
 import { BadProof, PROOF_ALGORITHMS, PROOF_WINDOW_MS, type Proof, verifyProof } from './dpop.ts';
 import { DpopNonces } from './dpop-nonce.ts';
 
-/** As long as a proof can be used for, from the earliest moment to the last. */
+/** The span from the earliest to the latest moment at which a proof is valid. */
 export const PROOF_LIFE_MS = 2 * PROOF_WINDOW_MS;
 
-/** The whole check of a DPoP header, for tokens and connections alike: what it says, that it is used once, and its nonce. */
+/** The complete check of a DPoP header for tokens and connections: its claims, its single use and its nonce. */
 export class DpopGuard {
   readonly #database: Database;
   readonly #addresses: Addresses;
   readonly #nonces: DpopNonces;
   readonly #isNonceRequired: boolean;
-  /** By the request: what it proved, and for what. */
+  /** The verified proof of each request. */
   readonly #proven = new WeakMap<Call, { tenantId: string; token: string | null; key: string }>();
 
   constructor(parts: { database: Database; keyring: Keyring; addresses: Addresses; isNonceRequired: boolean }) {
@@ -27,11 +27,11 @@ export class DpopGuard {
     this.#isNonceRequired = parts.isNonceRequired;
   }
 
-  /** The thumbprint of the key that the request proves to hold, or null if it has no proof. A bad one is refused. */
+  /** The thumbprint of the key that the request proves to hold, or null if it has no proof. An invalid proof is refused. */
   async provenKey(request: ProofRequest, tenantId: string, token: string | null): Promise<string | null> {
     const header = request.call.headers['dpop'];
     if (header === undefined) return null;
-    // A proof is good for one request, which may be decided on more than once.
+    // A proof is valid for one request, but the request may be checked more than once.
     const known = this.#proven.get(request.call);
     if (known?.tenantId === tenantId && known.token === token) return known.key;
     const key = await this.#spent(String(header), request, tenantId, token);
@@ -68,7 +68,7 @@ export class DpopGuard {
     throw refusedProof(reason, 'use_dpop_nonce', { 'DPoP-Nonce': await this.#nonces.next(now) });
   }
 
-  /** Shared by all nodes: of two that get the same proof at once, the database lets one through. */
+  /** The table is shared by all nodes: if two nodes get the same proof at once, the database accepts only one. */
   async #isFirstUse(tenantId: string, { use, issuedAt }: Proof): Promise<boolean> {
     return this.#database.forTenant(tenantId, 'authentication').transaction(async (tx) => {
       const { numInsertedOrUpdatedRows } = await tx
@@ -80,13 +80,13 @@ export class DpopGuard {
     });
   }
 
-  /** One that is forgotten too early could be used again. */
+  /** A proof that is deleted too early could be used again. */
   async forgetExpired(cutoff: Cutoff): Promise<void> {
     await this.#database.transaction((tx) => tx.deleteFrom('dpop_proofs').where('expires_at', '<=', cutoff).execute());
   }
 }
 
-/** The caller learns that the proof is no good and how to get a nonce; the audit log learns why. */
+/** The caller learns that the proof is invalid and how to get a nonce. The audit log records why. */
 export function refusedProof(reason: string, error = 'invalid_dpop_proof', headers: Record<string, string> = {}) {
   const message =
     error === 'use_dpop_nonce'

@@ -7,8 +7,8 @@ const LIFE_MS = 5 * MINUTE_MS;
 const NONCE_FORM = /^[0-9a-z]{1,11}\.[1-9]\d{0,8}\.[A-Za-z0-9_-]{43}$/;
 
 /**
- * Nonces that say when they were made, under a key that all nodes have: any node accepts what another gave out, and none is stored. They
- * keep a proof from being made long before it is used, by somebody who had the key for a moment.
+ * Nonces contain their creation time and are authenticated with a key that all nodes share, so that any node accepts the nonce of another and none
+ * is stored. They prevent somebody who had the key for a moment from preparing proofs long before their use.
  */
 export class DpopNonces {
   readonly #keyring: Keyring;

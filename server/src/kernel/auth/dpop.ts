@@ -2,7 +2,7 @@ import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWK, jwtVerify } from
 import { SECOND_MS } from '../clock.ts';
 import { sha256 } from '../crypto/digest.ts';
 
-/** A proof is made for one request, so it is used at once: as far as the clocks of both sides agree. */
+/** A proof is made for one request and used at once. The window only allows for clocks that differ. */
 export const PROOF_WINDOW_MS = 300 * SECOND_MS;
 const PROOF_LENGTH_MAX = 4096;
 const JTI_LENGTH_MAX = 256;
@@ -11,22 +11,22 @@ export const PROOF_ALGORITHMS = ALGORITHMS.join(' ');
 const RSA_BITS_MIN = 2048;
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 
-/** What the proof must fit. */
+/** The request that the proof must match. */
 export interface ProvedRequest {
   method: string;
-  /** Path and query, as it came. */
+  /** Path and query as received. */
   url: string;
-  /** Where this service answers, as configured: never what the request says of itself. */
+  /** The configured origins of this service, never those that the request claims. */
   origins: readonly string[];
-  /** The token that is sent with it, if one is. */
+  /** The token sent with the request, if there is one. */
   token: string | null;
   now: number;
 }
 
 export interface Proof {
-  /** RFC 7638 thumbprint of the key that signed. */
+  /** RFC 7638 thumbprint of the signing key. */
   jkt: string;
-  /** Under this it is remembered, so that it is used once. */
+  /** The key under which the proof is stored, so that it can be used only once. */
   use: string;
   nonce: string | null;
   issuedAt: number;
@@ -37,7 +37,7 @@ export class BadProof extends Error {
   override readonly name = 'BadProof';
 }
 
-/** Checks a proof (RFC 9449) but for two things its caller must: that it was not used before, and that its key is the right one. */
+/** Verifies a proof (RFC 9449). The caller must still check that it was not used before and that its key is the expected one. */
 export async function verifyProof(proof: string, request: ProvedRequest): Promise<Proof> {
   if (proof.length > PROOF_LENGTH_MAX) throw new BadProof('the proof is too long');
   const { payload, protectedHeader } = await signed(proof, request.now);
@@ -83,7 +83,7 @@ function refuseBadKey(jwk: JWK): void {
   }
 }
 
-/** Without query and fragment, and after normalising both the same way. */
+/** Compares without query and fragment, after normalizing both URLs in the same way. */
 function isSameTarget(htu: string, { url, origins }: ProvedRequest): boolean {
   const claimed = URL.parse(htu);
   if (claimed === null || claimed.search !== '' || claimed.hash !== '' || claimed.username !== '') return false;
@@ -95,7 +95,7 @@ function isSameTarget(htu: string, { url, origins }: ProvedRequest): boolean {
   });
 }
 
-/** Percent-encodings are compared by what they stand for, but an encoded slash is never a slash. */
+/** Percent-encodings are compared by the character they encode, but an encoded slash never equals a slash. */
 function normalPath(path: string): string {
   return path.replace(/%[0-9A-Fa-f]{2}/g, (encoded) => {
     const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));

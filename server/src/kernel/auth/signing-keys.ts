@@ -13,17 +13,17 @@ import type { Cutoff } from '../time/cutoff.ts';
 
 export const SIGNING_PURPOSE = 'signing';
 const ALGORITHM = 'EdDSA';
-/** A key signs for this long … */
+/** How long a key signs. */
 export const SIGNING_PERIOD_MS = 30 * DAY_MS;
-/** … is published this long before it does … */
+/** How long a key is published before it signs, so that verifiers elsewhere have it in time. */
 const PUBLISHED_BEFORE_MS = HOUR_MS;
-/** … and verifies until the last token it can have signed (365 days) is gone. */
+/** A key verifies until the last token it can have signed (365 days) has expired. */
 const VERIFIES_AFTER_MS = 366 * DAY_MS;
-/** An unknown key id makes a node look for new keys, but garbage cannot make it look all the time. */
+/** An unknown key id makes a node reload the keys, but invalid tokens must not cause constant reloads. */
 const RELOAD_COOLDOWN_MS = 1 * SECOND_MS;
 const SALT_BYTES = 16;
 
-/** The private half is sealed under the key's id, and the MAC covers both halves: no other public key can stand in its place. */
+/** The private half is sealed under the key's id and the MAC covers both halves, so that the public key cannot be replaced by another. */
 export const SIGNING_KEYS = new AuthenticatedTable<'signing_keys', SigningKeysTable>('signing_keys', {
   key: ['kid'],
   covered: ['public_jwk', 'sealed_private', 'signs_from', 'verifies_until', 'created_at'],
@@ -46,7 +46,7 @@ export class SigningKeys {
   readonly #issuer: string;
   #keys: LoadedKey[] = [];
   #loadedAt = Number.NEGATIVE_INFINITY;
-  /** When an unknown key id last made this node look again. */
+  /** When an unknown key id last caused a reload. */
   #searchedAt = Number.NEGATIVE_INFINITY;
   readonly #privateKeys = new Map<string, KeyObject>();
 
@@ -59,7 +59,8 @@ export class SigningKeys {
 
   async sign(claims: JWTPayload & { jti: string; exp: number }): Promise<string> {
     const key = await this.#signingKey();
-    // Ed25519 signs a text in one way only: without the salt, which is stored nowhere, whoever once had the key could write any token again from its row.
+    // Ed25519 signatures are deterministic. Without the salt, which is stored nowhere, anyone who once had the key could recreate any token from
+    // its row.
     return new SignJWT({ ...claims, salt: randomBytes(SALT_BYTES).toString('base64url') })
       .setProtectedHeader({ alg: ALGORITHM, kid: key.kid, typ: 'JWT' })
       .setIssuer(this.#issuer)
@@ -67,11 +68,11 @@ export class SigningKeys {
       .sign(await this.#privateKey(key));
   }
 
-  /** The claims of a token that one of our keys signed, or null. Whether it was revoked is the store's to say. */
+  /** The claims of a token that one of our keys signed, or null. Whether the token was revoked is decided by its row. */
   async verify(jwt: string): Promise<{ claims: JWTPayload; isExpired: boolean } | null> {
     try {
       const { payload } = await jwtVerify(jwt, ({ kid }) => this.#publicKey(kid), {
-        // Pinned: what the token says of its own algorithm decides nothing (RFC 8725, 3.1).
+        // Pinned, because the algorithm that a token names must decide nothing (RFC 8725, 3.1).
         algorithms: [ALGORITHM],
         issuer: this.#issuer,
         typ: 'JWT',
@@ -80,7 +81,7 @@ export class SigningKeys {
       });
       return { claims: payload, isExpired: false };
     } catch (error) {
-      // Raised only after the signature was found good, so the log can name whose token it was.
+      // Raised only after the signature was verified, so the audit log can name the token's owner.
       if (error instanceof errors.JWTExpired) return { claims: error.payload, isExpired: true };
       if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) return null;
       throw error;
@@ -92,7 +93,7 @@ export class SigningKeys {
     return { keys: this.#keys.filter((key) => key.verifiesUntil > this.#clock.now()).map((key) => key.jwk) };
   }
 
-  /** Makes the next key when the newest one nears its end. */
+  /** Creates the next key when the newest one nears the end of its signing period. */
   async rotate(): Promise<{ created: number }> {
     const now = this.#clock.now();
     await this.#load();
@@ -103,7 +104,10 @@ export class SigningKeys {
     return { created: isDue ? 1 : 0 };
   }
 
-  /** One ends in a month, and there are a dozen before the first does. Without its key every token that it signed is refused, so few may never go. */
+  /**
+   * One key ends per month, and there are a dozen before the first one ends. Deleting a key refuses every token it signed, so there is no small
+   * number that is always safe to delete.
+   */
   async endedShare(cutoff: Cutoff): Promise<Share[]> {
     const { read } = this.#database;
     const keys = () => read.selectFrom('signing_keys').select('kid').where('tenant_id', '=', SYSTEM_TENANT);
@@ -118,7 +122,7 @@ export class SigningKeys {
     ];
   }
 
-  /** Drops keys that verify nothing any more. Without its key a token that is still good would be refused. */
+  /** Deletes keys that verify no valid token any more. Without its key, a token that is still valid would be refused. */
   async forgetEnded(cutoff: Cutoff): Promise<void> {
     await this.#database.transaction((tx) =>
       SIGNING_KEYS.deleteWhere(tx, (eb) =>
@@ -137,7 +141,7 @@ export class SigningKeys {
   async #signingKey(): Promise<LoadedKey> {
     const now = this.#clock.now();
     if (Math.abs(now - this.#loadedAt) > PUBLISHED_BEFORE_MS / 2) await this.#load();
-    // If all of them begin later, the clock was ahead when they were made: the first of them signs all the same.
+    // If all keys begin in the future, the clock was ahead when they were created; the earliest of them signs anyway.
     const key = this.#keys.find((candidate) => candidate.signsFrom <= now) ?? this.#keys.at(-1);
     if (key === undefined) throw new Error('there is no signing key');
     return key;
@@ -165,7 +169,7 @@ export class SigningKeys {
     return key.publicKey;
   }
 
-  /** Newest first. */
+  /** Loads the keys, newest first. */
   async #load(): Promise<void> {
     const rows = await this.#database.read
       .selectFrom('signing_keys')
@@ -173,7 +177,7 @@ export class SigningKeys {
       .where('tenant_id', '=', SYSTEM_TENANT)
       .orderBy('signs_from', 'desc')
       .execute();
-    // A forged key signs and verifies nothing; the others go on.
+    // A forged key neither signs nor verifies; the others stay in use.
     this.#keys = (await SIGNING_KEYS.authenticOf(this.#database.read, rows)).map((row) => {
       const jwk = JSON.parse(row.public_jwk) as Record<string, unknown>;
       return {
@@ -209,9 +213,9 @@ function newSigningKey(
 }
 
 /**
- * At a rekey a new key signs at once, and the ones before it only verify: whoever had the old root key may have their private halves. Tokens they
- * signed stay good, since a token is taken only if its row, which is authenticated, has its hash; but those of releases before 0.5.0 have no
- * salt, and such a person can write them again: a rekey with `--revoke-tokens` ends them.
+ * At a rekey, a new key signs at once and the older ones only verify, because anyone who had the old root key may have their private halves. Tokens
+ * they signed stay valid, because a token is accepted only if its authenticated row contains its hash. Tokens of releases before 0.5.0 have no
+ * salt, so such a person can recreate them: a rekey with `--revoke-tokens` ends them.
  */
 export async function replaceSigningKeys(tx: Tx, keys: RekeyedTenant, now: number): Promise<void> {
   await SIGNING_KEYS.changeEach(tx, SYSTEM_TENANT, ({ signs_from }) =>
@@ -223,7 +227,7 @@ export async function replaceSigningKeys(tx: Tx, keys: RekeyedTenant, now: numbe
   );
 }
 
-/** For keys from before rows were authenticated: the private half, which nobody can seal without the root key, says whose the public half is. */
+/** For keys from before rows were authenticated. Nobody can seal a private half without the root key, so it proves which public half is genuine. */
 export async function hasItsPrivateHalf(keyring: Keyring, row: SigningKeysTable): Promise<boolean> {
   try {
     const der = await keyring.unseal(SIGNING_PURPOSE, place(row.kid), row.sealed_private);

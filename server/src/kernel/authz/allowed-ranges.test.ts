@@ -57,7 +57,7 @@ const statement: fc.Arbitrary<PolicyStatement> = fc.record(
 );
 const path = fc.array(fc.constantFrom('a', 'b', 'ab', 'a-b'), { minLength: 1, maxLength: 3 }).map((p) => p.join('/'));
 
-/** What is known of a request before anything is read for it; an address may be missing. */
+/** What is known about a request before anything is loaded for it; the address may be missing. */
 const request = fc.record({
   ip: fc.constantFrom('192.0.2.7', '192.0.2.8', '198.51.100.1', '203.0.113.1', undefined),
   mfa: fc.boolean(),

@@ -11,7 +11,7 @@ import { globMatches } from './glob.ts';
 import { ALL_PATHS, difference, exactly, type PathRange, startingWith, union } from './path-ranges.ts';
 import type { CompiledPolicy } from './policy.ts';
 
-/** Where below `vault/<name>/` a resource pattern can match; `covers`: it matches everything there. */
+/** Where below `vault/<name>/` a resource pattern can match. `covers`: it matches everything in those ranges. */
 export interface AllowedRanges {
   readonly ranges: readonly PathRange[];
   readonly covers: boolean;
@@ -21,7 +21,7 @@ const NOWHERE: AllowedRanges = { ranges: [], covers: true };
 const EVERYWHERE: AllowedRanges = { ranges: [ALL_PATHS], covers: true };
 const ANYWHERE: AllowedRanges = { ranges: [ALL_PATHS], covers: false };
 
-/** `segments` are those of a resource pattern: `*` stays in its segment, a final `*` and any `**` cross. */
+/** `segments` are those of a resource pattern: `*` matches within its segment, a final `*` and any `**` cross segments. */
 export function rangesOfPattern(segments: readonly string[], vault: string): AllowedRanges {
   const [first = '', second] = segments;
   const isLast = segments.length === 1;
@@ -41,7 +41,7 @@ function reachBelow(segments: readonly string[]): AllowedRanges {
   const below = parent === '' ? '' : `${parent}/`;
   const isLast = wild === segments.length - 1;
   if (segment === '**') {
-    // `a/**` is also `a` itself.
+    // `a/**` also matches `a` itself.
     const ranges = parent === '' ? [ALL_PATHS] : [exactly(parent), startingWith(below)];
     return { ranges, covers: isLast };
   }
@@ -49,20 +49,20 @@ function reachBelow(segments: readonly string[]): AllowedRanges {
   return { ranges: [startingWith(below + segment.slice(0, segment.indexOf('*')))], covers: false };
 }
 
-/** Which vaults a pattern matches, by name: the vaults themselves, not what is in them. */
+/** The names of the vaults that a pattern matches: the vaults themselves, not their contents. */
 export function vaultsOfPattern(segments: readonly string[]): AllowedRanges {
   const [first = '', second, ...rest] = segments;
   if (first === '**' || (first === '*' && second === undefined)) return second === undefined ? EVERYWHERE : ANYWHERE;
   if (second === undefined || !globMatches(first, 'vault', 0, 'vault'.length)) return NOWHERE;
   if (second === '**') return rest.length === 0 ? EVERYWHERE : ANYWHERE;
-  // `vault/a/**` is also `vault/a` itself.
+  // `vault/a/**` also matches `vault/a` itself.
   if (rest.some((segment) => segment !== '**')) return NOWHERE;
   const wild = second.indexOf('*');
   if (wild === -1) return { ranges: [exactly(second)], covers: true };
   return { ranges: [startingWith(second.slice(0, wild))], covers: wild === second.length - 1 };
 }
 
-/** The names of the vaults for which these policies allow the action; null if more than the name decides for some. */
+/** The names of the vaults for which these policies allow the action; null if the name alone does not decide for some of them. */
 export function vaultsByName(policies: readonly CompiledPolicy[], action: string): PathRange[] | null {
   const ranges = { allow: [] as PathRange[], deny: [] as PathRange[] };
   for (const policy of policies) {
@@ -75,14 +75,14 @@ export function vaultsByName(policies: readonly CompiledPolicy[], action: string
       }
     }
   }
-  // An administrator may be a member of thousands of vaults besides: those names add nothing, and need no sorting.
+  // An administrator may also be a member of thousands of vaults. Those names add nothing, so they are not sorted.
   return difference(ranges.allow.includes(ALL_PATHS) ? [ALL_PATHS] : ranges.allow, ranges.deny);
 }
 
 /**
- * Where in a vault these policies may allow the action to this request: what an allow can reach, less what a deny covers that asks nothing
- * about the secret. What conditions ask about the request is answered here, once; a row found there is still decided on by itself, and a row
- * elsewhere need not be looked at.
+ * Where in a vault these policies may allow the action to this request: the ranges of its allows without those of denies that do not depend on the
+ * secret. Conditions on the request are evaluated here, once. A row in these ranges is still decided on by itself; a row elsewhere need not be
+ * loaded.
  */
 export function allowedRangesInVault(
   policies: readonly CompiledPolicy[],
@@ -96,7 +96,7 @@ export function allowedRangesInVault(
   });
 }
 
-/** What a secret in the vault must have, one of these at least, for the policies to allow the action on it to this request. */
+/** Requirements on a secret in the vault, at least one of which it must meet for the policies to allow the action to this request. */
 export function demandsInVault(
   policies: readonly CompiledPolicy[],
   action: string,
@@ -114,10 +114,10 @@ export function demandsInVault(
   return found.has(NO_DEMAND) || found.size > DEMANDS_MAX ? [{}] : [...found.values()];
 }
 const NO_DEMAND = JSON.stringify({});
-/** Each is a query, and beyond so many one query for everything costs less. */
+/** Each requirement is a query. With more than this many, one query for everything costs less. */
 const DEMANDS_MAX = 16;
 
-/** Where they allow it to this request, whatever is found there, as far as all that their conditions ask is in the context. */
+/** Where the policies allow the action to this request whatever is stored there, provided that `context` has everything their conditions test. */
 export function certainRanges(
   policies: readonly CompiledPolicy[],
   action: string,
@@ -155,7 +155,7 @@ function rangesWhere(
   return difference(union(allowed), denied);
 }
 
-/** Whether a policy says anything about the vault or what is in it. */
+/** Whether a policy applies to the vault or anything in it. */
 export function touchesVault(policy: CompiledPolicy, vault: string): boolean {
   return policy.statements.some(({ resources }) =>
     resources.some((pattern) => pattern.rangesIn(vault).ranges.length > 0 || pattern.matches(`vault/${vault}`)),

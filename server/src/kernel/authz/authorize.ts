@@ -2,7 +2,7 @@ import { type Ceiling, withinCeiling } from './ceiling.ts';
 import { type AccessRequest, type Decision, evaluate, isAllowed } from './evaluate.ts';
 import type { CompiledPolicy } from './policy.ts';
 
-/** Any principal: a person, a token, a connection, a workload. What sets them apart is only what is listed here. */
+/** Any principal: a person, a token, a connection, a workload. Decisions depend on nothing but these fields. */
 export interface Subject {
   readonly ceilings: readonly Ceiling[];
   readonly policies: readonly CompiledPolicy[];
@@ -13,7 +13,7 @@ export interface Authorization extends Omit<Decision, 'reason'> {
   refusedBy: 'ceiling_scope' | 'ceiling_ip' | 'policy' | null;
 }
 
-/** The one place where a principal's request is decided: ceilings first, so that no policy can lift them. */
+/** The only function that decides on a principal's request. Ceilings come first, so that no policy can lift them. */
 export function authorize(subject: Subject, request: AccessRequest): Authorization {
   switch (withinCeiling(subject.ceilings, request)) {
     case 'ip':
@@ -27,7 +27,7 @@ export function authorize(subject: Subject, request: AccessRequest): Authorizati
   }
 }
 
-/** `authorize(…).allowed` without the account of why, for filtering long lists. */
+/** `authorize(…).allowed` without the reasons, for filtering long lists. */
 export function isAuthorized(subject: Subject, request: AccessRequest): boolean {
   return withinCeiling(subject.ceilings, request) === 'ok' && isAllowed(subject.policies, request);
 }

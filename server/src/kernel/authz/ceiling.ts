@@ -15,7 +15,7 @@ import {
 } from './pattern.ts';
 import { compileEach } from './policy.ts';
 
-/** Absent means unrestricted, empty means nothing. */
+/** An absent list is unrestricted, an empty one allows nothing. */
 export const Scope = named(
   'TokenScope',
   'Narrows what a token may do, whatever its owner may. What is left out is not narrowed; an empty list allows nothing.',
@@ -39,7 +39,7 @@ export const Scope = named(
 );
 export type Scope = Static<typeof Scope>;
 
-/** Addresses and CIDR ranges. Absent means from anywhere; an empty list would allow nobody, so it is refused as a slip. */
+/** Addresses and CIDR ranges. Absent means from anywhere. An empty list would allow nobody, so it is rejected as a mistake. */
 export const IpAllowlist = Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), {
   minItems: 1,
   maxItems: MAX_SCOPE_ENTRIES,
@@ -52,16 +52,16 @@ export interface CeilingInput {
   readonly ip_allowlist?: readonly string[] | undefined;
 }
 
-/** The most a credential lets its holder do, whatever the holder's policies say. `null` leaves that side open. */
+/** The most a credential lets its holder do, whatever the holder's policies allow. `null` means unrestricted. */
 export interface Ceiling {
   readonly vaults: readonly Pattern[] | null;
   readonly actions: readonly Pattern[] | null;
   readonly cidrs: readonly Cidr[] | null;
-  /** Vaults, and what is in them, are reached only where this matches. It says nothing of other resources. */
+  /** Limits vaults and their contents to resources that match. Other resources are not affected. */
   readonly places: ResourcePattern | null;
-  /** What is in a vault is reached only if it is of this environment. */
+  /** Limits the contents of vaults to this environment. */
   readonly environment: string | null;
-  /** What it holds in memory, at most. */
+  /** The memory it holds, at most. */
   readonly bytes: number;
 }
 
@@ -79,8 +79,8 @@ export function compileCeiling(input: CeilingInput): Ceiling {
 }
 
 /**
- * Every ceiling must hold. Addresses are asked first, over all ceilings: who uses a stolen credential from elsewhere
- * learns nothing about its scope, and the answer does not depend on the order of the ceilings.
+ * Every ceiling must hold. Addresses are checked first, over all ceilings: anyone who uses a stolen credential from elsewhere learns nothing about
+ * its scope, and the result does not depend on the order of the ceilings.
  */
 export function withinCeiling(ceilings: readonly Ceiling[], request: AccessRequest): 'ok' | 'scope' | 'ip' {
   for (const { cidrs } of ceilings) {
@@ -90,7 +90,7 @@ export function withinCeiling(ceilings: readonly Ceiling[], request: AccessReque
   return 'ok';
 }
 
-/** Where in a vault the ceilings let anything be done. */
+/** The paths of a vault that the ceilings allow. */
 export function placesInVault(ceilings: readonly Ceiling[], vault: string): PathRange[] {
   let ranges: PathRange[] = [ALL_PATHS];
   for (const { places } of ceilings) {
@@ -100,7 +100,7 @@ export function placesInVault(ceilings: readonly Ceiling[], vault: string): Path
   return ranges;
 }
 
-/** Whether the action can be asked at all, on whatever vault. */
+/** Whether the ceilings allow the action on any vault at all. */
 export function mayAsk(ceilings: readonly Ceiling[], action: string, ip: string): 'ok' | 'scope' | 'ip' {
   for (const { cidrs } of ceilings) if (cidrs !== null && addressIsIn(cidrs, ip) !== true) return 'ip';
   return ceilings.every(({ actions }) => actions === null || anyMatches(actions, action)) ? 'ok' : 'scope';
@@ -118,8 +118,8 @@ function withinScope(ceiling: Ceiling, { action, resource, context }: AccessRequ
 }
 
 /**
- * What a token bound to some vaults may still do with its owner's own things: look, and make a token, which inherits the bound. Anything
- * that changes the account would reach beyond those vaults.
+ * What a token limited to some vaults may still do with its owner's account: read, and create a token, which inherits the limit. Any change of the
+ * account would have an effect beyond those vaults.
  */
 const OWN_ACTIONS = new Set(['self:read', 'mfa:read', 'tokens:create', 'tokens:list', 'tokens:read']);
 

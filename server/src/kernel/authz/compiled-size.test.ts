@@ -6,7 +6,7 @@ import { MAX_INDEXED_ACTIONS, MAX_POLICY_DOCUMENT_BYTES } from './limits.ts';
 import { compilePolicy, type PolicyDocument, type PolicyStatement } from './policy.ts';
 
 const COPIES = 30;
-/** An estimate may be too high by this factor: higher, and the cache would be far smaller than it may be. */
+/** The factor by which an estimate may be too high. With a higher one, the cache would hold far less than its limit. */
 const TOO_HIGH = 5;
 
 setFlagsFromString('--expose-gc');
@@ -18,7 +18,7 @@ function heapUsed(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** The largest policy that is made of such statements. */
+/** The largest policy made of such statements. */
 function largest(statementNo: (no: number) => PolicyStatement): string {
   const document: PolicyDocument = { version: '2026-01-01', statement: [] };
   for (let no = 0; no < 100; no++) {

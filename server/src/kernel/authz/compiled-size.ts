@@ -3,8 +3,7 @@ import { MAX_INDEXED_ACTIONS, MAX_INDEXED_STATEMENTS } from './limits.ts';
 import type { PolicyDocument, PolicyStatement } from './policy.ts';
 
 /**
- * What compiled rules hold in memory. Caches are bounded by these figures, so they are rather too high than too low: a test holds them against
- * the heap.
+ * Memory estimates of compiled policies. They limit the caches, so they should be too high rather than too low; a test compares them with the heap.
  */
 const CHARACTER_BYTES = 2;
 const PATTERN_BYTES = 128;
@@ -21,7 +20,7 @@ export function policySize({ statement: statements }: PolicyDocument): number {
   return POLICY_BYTES + indexSize(statements.length) + sum(statements, statementSize);
 }
 
-/** What a policy made of memberships or of a connection's scopes holds; its statements say nothing of conditions. */
+/** The size of a policy made of memberships or of a connection's scopes, whose statements have no conditions. */
 export function ownPolicySize(vaults: number, patterns: readonly string[]): number {
   return POLICY_BYTES + indexSize(1) + vaults * VAULT_BYTES + sum(patterns, resourceSize);
 }
@@ -31,7 +30,7 @@ export function ceilingSize({ scope, ip_allowlist }: CeilingInput): number {
   return STATEMENT_BYTES + sum(vaults, patternSize) + sum(actions, patternSize) + sum(ip_allowlist ?? [], rangeSize);
 }
 
-/** Which statements speak about an action is found once for each action that is asked about, within a bound. */
+/** The statements for an action are cached per requested action, up to a limit. */
 function indexSize(statements: number): number {
   const indexed = Math.min(statements * MAX_INDEXED_ACTIONS, MAX_INDEXED_STATEMENTS);
   return MAX_INDEXED_ACTIONS * INDEXED_ACTION_BYTES + 2 * indexed * REFERENCE_BYTES;
@@ -44,7 +43,7 @@ function statementSize({ action, resource, condition = {} }: PolicyStatement): n
 }
 
 function resourceSize(text: string): number {
-  // Literals are compared as they are; a wildcard is matched segment by segment.
+  // Literals are compared as a whole; a wildcard is matched segment by segment.
   return patternSize(text) + (text.includes('*') ? text.split('/').length * SEGMENT_BYTES : 0);
 }
 

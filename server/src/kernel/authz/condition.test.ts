@@ -5,7 +5,7 @@ import { type AccessContext, type Condition, compileCondition, conditionHolds } 
 const AT = (clock: string) => Date.parse(`2026-11-14T${clock}Z`);
 const NOON: AccessContext = { time: AT('12:00:00.000') };
 
-/** An unknown attribute is satisfied for a deny and never for an allow; a known one says the same for both. */
+/** An unknown attribute satisfies a deny and never an allow; a known one gives the same result for both. */
 type Outcome = 'holds' | 'fails' | 'unknown';
 
 function outcome(condition: Condition, context: AccessContext): Outcome {

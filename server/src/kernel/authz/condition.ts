@@ -22,7 +22,7 @@ const TimeOfDay = Type.String({
   description: 'Hours and minutes, such as 08:30.',
 });
 
-/** An empty list would hold for nobody, which no author means; leaving the kind out says "no matter". */
+/** An empty list would never hold, which no author intends. Leaving the key out means that any value is accepted. */
 const MEMBERS = { minItems: 1, maxItems: MAX_CONDITION_MEMBERS };
 
 const TimeRange = named(
@@ -62,23 +62,23 @@ export const Condition = named(
 export type Condition = Static<typeof Condition>;
 
 type Effect = 'allow' | 'deny';
-/** `null`: the request does not say, so the question has no answer. */
+/** `null`: the request does not contain the attribute, so the test has no result. */
 type Answer = (context: AccessContext) => boolean | null;
 interface Test {
   readonly kind: keyof Condition;
-  /** The same for all tests that ask the same. */
+  /** Equal for all tests with the same condition. */
   readonly text: string;
   readonly holds: Answer;
 }
 export type CompiledCondition = readonly Test[];
 
-/** What is known of a request before anything is read for it. The other kinds ask about the resource. */
+/** Conditions on the request, which are known before anything is loaded. The others test the resource. */
 const OF_REQUEST: ReadonlySet<keyof Condition> = new Set(['ip_cidr', 'mfa', 'time_between']);
 
 /**
- * Every kind present must hold. What the request does not tell (no address, an environment outside the known names, no
- * tags loaded) fails closed: it satisfies a deny and never an allow. Otherwise hiding an attribute, by a proxy that drops
- * the address or a feature that forgets the tags, would lift a deny.
+ * Every condition present must hold. An attribute that the request lacks (no address, an unknown environment name, no tags loaded) fails closed: it
+ * satisfies a deny and never an allow. Otherwise a hidden attribute, because of a proxy that drops the address or a feature that omits the tags,
+ * would lift a deny.
  */
 export function conditionHolds(condition: CompiledCondition, context: AccessContext, effect: Effect): boolean {
   for (const test of condition) {
@@ -95,13 +95,13 @@ export function resourceTests(condition: CompiledCondition): CompiledCondition {
   return condition.filter(({ kind }) => !OF_REQUEST.has(kind));
 }
 
-/** What a resource must have for a condition to hold: this tag, or one of these environments. Neither: nothing is asked of it. */
+/** What a resource must have for a condition to hold: this tag, or one of these environments. Without either, any resource will do. */
 export interface Demand {
   readonly tag?: string;
   readonly environments?: readonly string[];
 }
 
-/** A resource that meets none of these cannot meet the condition. Tags are named first: they are found by an index. */
+/** A resource that meets none of these cannot meet the condition. Tags take precedence, because an index finds them. */
 export function demandsOf(condition: CompiledCondition): readonly Demand[] {
   const { tag_equals, environment } = membersOf(resourceTests(condition));
   if (tag_equals !== undefined) return tag_equals.map((tag) => ({ tag }));
@@ -118,7 +118,7 @@ export function compileCondition(condition: Condition, pointer: string): Compile
   const add = (kind: keyof Condition, holds: Answer) => {
     tests.push({ kind, text: JSON.stringify([kind, condition[kind]]), holds });
   };
-  // Cheapest first: the first test that fails ends the work.
+  // Cheapest first, because evaluation stops at the first test that fails.
   if (condition.mfa) add('mfa', mfaTest(condition.mfa));
   if (condition.environment) add('environment', environmentTest(condition.environment.map(canonicalEnvironment)));
   if (condition.time_between) add('time_between', timeTest(condition.time_between, `${pointer}/time_between`));
@@ -132,7 +132,7 @@ export function compileCidrs(texts: readonly string[], pointer: string): readonl
     const cidr = parseCidr(text);
     if (cidr === null)
       throw new PolicyError(`${pointer}/${index}`, 'Write an address, or a range such as 203.0.113.0/24.');
-    // `10.0.0.1/8` says two things at once: one address, or sixteen million.
+    // `10.0.0.1/8` is ambiguous: it could mean one address or sixteen million.
     const [address] = text.split('/', 1);
     if (text.includes('/') && !isNetwork(cidr, address ?? '')) {
       throw new PolicyError(
@@ -148,7 +148,7 @@ function isNetwork(cidr: Cidr, address: string): boolean {
   return parseAddress(address)?.bytes.every((byte, i) => byte === cidr.bytes[i]) ?? false;
 }
 
-/** Also the answer for a credential's allow-list, so that an address means the same in both. */
+/** Also used for a credential's allow-list, so that an address means the same in both. */
 export function addressIsIn(cidrs: readonly Cidr[], ip: string | undefined): boolean | null {
   const address = ip === undefined ? null : parseOnce(ip);
   if (address === null) return null;
@@ -159,7 +159,7 @@ export function addressIsIn(cidrs: readonly Cidr[], ip: string | undefined): boo
 let lastText: string | undefined;
 let lastAddress: Address | null = null;
 
-/** One request asks about the same address in many statements, so the latest answer is kept. */
+/** One request tests the same address in many statements, so the last result is cached. */
 function parseOnce(ip: string): Address | null {
   if (ip !== lastText) {
     lastAddress = parseAddress(ip);

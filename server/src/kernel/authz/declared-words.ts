@@ -3,7 +3,7 @@ import { compileActionPattern, type Pattern } from './pattern.ts';
 import type { PolicyDocument } from './policy.ts';
 import { PolicyError } from './policy-error.ts';
 
-/** What endpoints ask policies about, told by each declaration. Declarations are all made while the program is loaded. */
+/** Actions and resource forms that endpoints declare. All declarations are made while the modules load. */
 const actions = new Set<string>();
 const forms = new Set<string>();
 
@@ -17,7 +17,7 @@ export function addDeclaredForms(...declared: string[]): void {
   for (const form of declared) if (form !== NO_PERMISSION) forms.add(form);
 }
 
-/** Lesson 24: a rule that can never match is refused when it is written, since a deny that denies nothing is worse than an error. */
+/** Rejects a rule that can never match when it is written, because a deny that denies nothing is worse than an error. */
 export function refuseUndeclared({ statement }: PolicyDocument): void {
   for (const [i, { action, resource }] of statement.entries()) {
     refuseUndeclaredActions(action, `/statement/${i}/action`);
@@ -43,10 +43,10 @@ function isDeclaredAction(pattern: Pattern): boolean {
   return false;
 }
 
-/** Whether there could be a resource, of a form that an endpoint has, that the pattern matches. */
+/** Whether the pattern can match a resource of a form that an endpoint declares. */
 export function isDeclaredResource(pattern: string): boolean {
   const segments = pattern.split('/');
-  // A final `*` is one segment and then anything.
+  // A final `*` means one segment followed by anything.
   const parts = segments.at(-1) === '*' ? [...segments, '**'] : segments;
   for (const form of forms) if (meets(parts, form.split('/'))) return true;
   return false;
@@ -68,7 +68,7 @@ function nearestAction(text: string): string {
   return nearest(text, [...actions, ...nouns, ...verbs]);
 }
 
-/** All forms that begin with the nearest word. */
+/** All forms that begin with the most similar first word. */
 function nearestForms(text: string): string {
   const word = nearest(text.split('/')[0] ?? '', new Set([...forms].map((form) => form.split('/')[0] ?? '')));
   const same = [...forms].filter((form) => form === word || form.startsWith(`${word}/`)).sort();
@@ -84,7 +84,7 @@ function nearest(text: string, candidates: Iterable<string>): string {
   return best.candidate;
 }
 
-/** Levenshtein's, a row at a time. */
+/** Levenshtein distance, computed row by row. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, i) => i);
   for (let i = 1; i <= one.length; i++) {

@@ -3,8 +3,8 @@ import { actionsMeet, type Pattern, type ResourcePattern } from './pattern.ts';
 import type { CompiledPolicy } from './policy.ts';
 
 /**
- * Whether a deny speaks of anything in these places, whenever its conditions hold: of the vaults or of a path in them that may come to be.
- * Where a single path is meant on either side the answer is exact; of two patterns with wildcards it may say so although they never meet.
+ * Whether a deny covers any vault in `vaults` or any path in `places`, existing or future, if its conditions hold. The result is exact if either
+ * side is a single path; for two patterns with wildcards it may be true although they never match the same path.
  */
 export function isDeniedWithin(
   policies: readonly CompiledPolicy[],

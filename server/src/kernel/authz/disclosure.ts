@@ -1,13 +1,13 @@
 import { type AccessContext, conditionHolds, requestTests, resourceTests } from './condition.ts';
 import type { CompiledPolicy, CompiledStatement } from './policy.ts';
 
-/** Where a thing is, and what of it policies ask about. */
+/** A resource with the attributes that policies test. */
 export interface Described {
   readonly resource: string;
   readonly attributes: Pick<AccessContext, 'environment' | 'tags'>;
 }
 
-/** What a statement asks about addresses and times. */
+/** The address and time conditions of a statement. */
 type Asked = ReadonlySet<string>;
 interface Bearing {
   readonly allow: readonly Asked[];
@@ -15,9 +15,9 @@ interface Bearing {
 }
 
 /**
- * Whether the thing could be shown as it is described after, by one of these actions, to some request to which none of them would show it as it
- * is described before. Who makes the change chooses from where and when they ask afterwards, so whether a condition on addresses or times holds
- * now is no matter; each is taken to hold or not, whatever the others do, but the same one holds on both sides or on neither.
+ * Whether the resource could be shown as described in `after`, by one of these actions, to some request for which none of them would show it as
+ * described in `before`. The caller chooses from where and when to make that later request, so it does not matter whether a condition on addresses
+ * or times holds now. Each condition may hold or not, independently of the others, but it has the same value for `before` and `after`.
  */
 export function couldDisclose(
   policies: readonly CompiledPolicy[],
@@ -36,17 +36,17 @@ export function couldDisclose(
   });
 }
 
-/** Whether it can be refused while `held` holds and none of `notHeld` does. */
+/** Whether a refusal is possible while `held` holds and none of `notHeld` does. */
 function mayRefuse({ allow, deny }: Bearing, held: Asked, notHeld: readonly Asked[]): boolean {
   return !anyHolds(allow, held) || deny.some((one) => !anyHolds(notHeld, one.union(held)));
 }
 
-/** Whether one of them must hold where all of `held` does. */
+/** Whether one of them necessarily holds if all of `held` does. */
 function anyHolds(some: readonly Asked[], held: Asked): boolean {
   return some.some((one) => one.isSubsetOf(held));
 }
 
-/** The statements that apply, as far as is known without address and time. */
+/** The statements that apply, as far as can be decided without address and time. */
 function bearingOn(policies: readonly CompiledPolicy[], action: string, described: Described, mfa: boolean): Bearing {
   const bearing = { allow: [] as Asked[], deny: [] as Asked[] };
   for (const policy of policies) {

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { named } from '../named-schemas.ts';
 import { oneOf } from '../wire.ts';
 
-/** The classes of environments a vault or secret can belong to, as stored and compared. */
+/** The stages that a vault or secret can belong to, as stored and compared. */
 export const ENVIRONMENTS = ['development', 'homologation', 'staging', 'production'] as const;
 export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 
@@ -14,10 +14,9 @@ const ALIASES: Record<string, EnvironmentName> = {
   prod: 'production',
 };
 
-/** As it is stored and shown. */
 export const StageName = named('Stage', 'The stage that a vault or a secret is for.', oneOf(ENVIRONMENTS));
 
-/** What people write: a full name or a short one, in any case. */
+/** User input: a full or short name, in any letter case. */
 export const environmentText = Type.String({
   maxLength: 32,
   pattern: `^(?:${[...ENVIRONMENTS, ...Object.keys(ALIASES)].map(inAnyCase).join('|')})$`,

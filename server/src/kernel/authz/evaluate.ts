@@ -25,7 +25,7 @@ export interface Decision {
   matched: MatchedStatement[];
 }
 
-/** Deny wins, no match denies. */
+/** A deny wins; without any match the request is denied. */
 export function evaluate(policies: readonly CompiledPolicy[], request: AccessRequest): Decision {
   const matched: MatchedStatement[] = [];
   if (!isWellFormed(request)) return { allowed: false, decision: 'deny', reason: 'no_match', matched };
@@ -36,7 +36,7 @@ export function evaluate(policies: readonly CompiledPolicy[], request: AccessReq
   return { allowed: false, decision: 'deny', reason: 'no_match', matched };
 }
 
-/** `evaluate(…).allowed` without the account of why, for filtering long lists. */
+/** `evaluate(…).allowed` without the reasons, for filtering long lists. */
 export function isAllowed(policies: readonly CompiledPolicy[], request: AccessRequest): boolean {
   return (
     isWellFormed(request) &&
@@ -45,7 +45,7 @@ export function isAllowed(policies: readonly CompiledPolicy[], request: AccessRe
   );
 }
 
-/** Whether it could be allowed at all, if its conditions held: an allow speaks of it, and no deny without conditions does. */
+/** Whether the request could be allowed if all conditions held: an allow matches, and no unconditional deny does. */
 export function couldEverAllow(policies: readonly CompiledPolicy[], action: string, resource: string): boolean {
   if (!isAction(action) || !isResource(resource)) return false;
   const speaksOfIt = ({ resources }: CompiledStatement) =>
@@ -59,12 +59,12 @@ export function couldEverAllow(policies: readonly CompiledPolicy[], action: stri
   return isGranted;
 }
 
-/** Checked once per request, so that no statement can be passed by with another spelling of the same thing. */
+/** Checked once per request, so that no statement can be bypassed with another spelling of the same resource. */
 function isWellFormed({ action, resource }: AccessRequest): boolean {
   return isAction(action) && isResource(resource);
 }
 
-/** With `matched` given, every applying statement is noted; without it, the first one ends the search. */
+/** With `matched`, every applying statement is added to it; without it, the search stops at the first one. */
 function anyApplies(
   policies: readonly CompiledPolicy[],
   request: AccessRequest,

@@ -1,10 +1,10 @@
-/** Whole-segment `**`: zero or more segments. */
+/** As a whole segment, `**` matches zero or more segments. */
 export const DEEP = '**';
 const STAR = 0x2a;
 
 /**
- * Greedy with one point of return: after a mismatch only the latest `**` takes another segment. The part between two
- * `**` has a fixed number of segments, so its earliest fit is never worse, and no pair of segments is compared twice.
+ * A greedy match with one backtracking point: after a mismatch only the latest `**` takes another segment. The part between two `**` has a fixed
+ * number of segments, so its earliest match is never worse, and no pair of segments is compared twice.
  */
 export function segmentsMatch(parts: readonly string[], resource: string): boolean {
   let part = 0;
@@ -34,7 +34,7 @@ export function segmentsMatch(parts: readonly string[], resource: string): boole
   return part === parts.length;
 }
 
-/** The same greedy walk over characters: at most pattern length times value length steps, whatever the pattern. */
+/** The same greedy match over characters: at most pattern length times value length steps for any pattern. */
 export function globMatches(glob: string, value: string, from: number, to: number): boolean {
   let g = 0;
   let v = from;

@@ -1,6 +1,6 @@
-/** A pattern must be able to name the longest secret path (1,024) in the longest-named vault (63) exactly. */
+/** A pattern must be able to name the longest secret path (1,024) in a vault with the longest name (63) exactly. */
 export const MAX_RESOURCE_PATTERN_CHARS = 1_280;
-/** Longer than a pattern: percent-encoding in `literalResource` may triple identity text. */
+/** Longer than a pattern, because percent-encoding in `literalResource` may triple the length of names. */
 export const MAX_RESOURCE_CHARS = 4_096;
 export const MAX_ACTION_HALF_CHARS = 64;
 export const MAX_ACTION_CHARS = 2 * MAX_ACTION_HALF_CHARS + 1;
@@ -19,7 +19,7 @@ export const MAX_CIDR_CHARS = 49;
 export const MAX_SCOPE_ENTRIES = 64;
 export const MAX_VAULT_NAME_CHARS = 63;
 
-/** Simulation lets callers name actions freely, so what a policy caches per action must not grow with them. */
+/** The simulation endpoint accepts any action name, so the cache of a policy must not grow with the number of actions. */
 export const MAX_INDEXED_ACTIONS = 128;
-/** Over all actions: a policy of many statements caches fewer. */
+/** The limit over all actions: a policy with many statements caches fewer actions. */
 export const MAX_INDEXED_STATEMENTS = 2_048;

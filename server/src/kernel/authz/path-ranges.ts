@@ -1,6 +1,6 @@
 /**
- * Stretches of a sorted list of paths (or names), as half-open intervals of text. Lists use them to read only where the caller may find
- * something: the cost of a page must not be that of everything the caller may not see.
+ * Ranges of a sorted list of paths or names, as half-open intervals. Lists use them to load only rows that the caller may see, so that a page does
+ * not cost as much as everything the caller may not see.
  */
 export interface PathRange {
   readonly from: string;
@@ -8,18 +8,18 @@ export interface PathRange {
   readonly to: string;
 }
 
-/** Above every character of a path, all of which are plain ASCII. */
+/** Sorts after every character of a path, all of which are ASCII. */
 const AFTER_ALL = '\x7f';
 export const ALL_PATHS: PathRange = { from: '', to: AFTER_ALL };
 
-/** Everything that begins with this text. */
+/** All paths with this prefix. */
 export function startingWith(prefix: string): PathRange {
   if (prefix === '') return ALL_PATHS;
   const last = prefix.charCodeAt(prefix.length - 1);
   return { from: prefix, to: prefix.slice(0, -1) + String.fromCharCode(last + 1) };
 }
 
-/** The smallest text after this path that a path could be. Not a NUL, which PostgreSQL takes in no text. */
+/** The smallest text that sorts after this path. It does not use NUL, which PostgreSQL rejects in text. */
 export function justAfter(path: string): string {
   return `${path}\x01`;
 }
@@ -32,12 +32,12 @@ export function isIn({ from, to }: PathRange, path: string): boolean {
   return path >= from && path < to;
 }
 
-/** The one path that a range holds, if it holds one. */
+/** The single path of a range, if it contains only one. */
 export function onlyPath({ from, to }: PathRange): string | null {
   return to === justAfter(from) ? from : null;
 }
 
-/** Sorted, disjoint, none empty. */
+/** The ranges sorted, disjoint and without empty ones. */
 export function union(ranges: readonly PathRange[]): PathRange[] {
   const sorted = ranges
     .filter(({ from, to }) => from < to)
@@ -63,7 +63,7 @@ export function intersection(a: readonly PathRange[], b: readonly PathRange[]): 
   return union(common);
 }
 
-/** What of `a` lies in none of `b`. */
+/** The parts of `a` that are in none of `b`. */
 export function difference(a: readonly PathRange[], b: readonly PathRange[]): PathRange[] {
   let rest = union(a);
   for (const hole of union(b)) {

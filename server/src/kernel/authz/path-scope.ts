@@ -5,8 +5,8 @@ import { compileEach } from './policy.ts';
 const VAULT = 'vault/';
 
 /**
- * Some vaults, and in each of them what these paths name: as in a policy, `*` stays inside a segment and a final `/*` crosses. One pattern
- * for all of them, since a machine may be given a hundred vaults and a hundred paths.
+ * A scope of some vaults and the given paths in each of them. As in a policy, `*` matches within a segment and a final `/*` crosses segments. One
+ * pattern covers all of them, because a machine may have a hundred vaults and a hundred paths.
  */
 export function pathScope(vaults: ReadonlySet<string>, paths: readonly string[], pointer: string): ResourcePattern {
   const patterns = compileEach(paths, (path) => compileResourcePattern(`${VAULT}*/${path}`), pointer);

@@ -33,7 +33,7 @@ describe('action patterns', () => {
     ['*:list', 'vaults:relist', false],
     ['*:*', 'vaults:list', true],
     ['*', 'vaults:list', true],
-    // Lesson 5: a case variant is another name, and no action at all.
+    // Names are case-sensitive, and text in upper case is not an action at all.
     ['secrets:read', 'Secrets:read', false],
     ['*', 'secrets:READ', false],
     ['*', 'secrets:read ', false],
@@ -41,11 +41,11 @@ describe('action patterns', () => {
     ['*', 'secrets', false],
     ['*', '', false],
     ['*', 'a:b:c', false],
-    // What is asked is a literal: asking for everything is not asking for anything.
+    // A requested action is a literal: a request for a wildcard matches nothing.
     ['*', '*:*', false],
     ['secrets:*', 'secrets:*', false],
     ['*', '*', false],
-    // Cyrillic е.
+    // With a Cyrillic е.
     ['*', 'sеcrets:read', false],
   ];
   for (const [pattern, action, expected] of rows) {
@@ -118,14 +118,14 @@ describe('resource patterns', () => {
     ['*', 'vault/app/x', true],
     ['*', 'audit', true],
     ['**', 'vault/app/x', true],
-    // A resource asked about is a literal.
+    // A requested resource is a literal.
     ['vault/app/x', 'vault/*/x', false],
     ['vault/app/x', 'vault/app/*', false],
     ['vault/app/x', '**', false],
     ['vault/a.p', 'vault/axp', false],
-    // Cyrillic а.
+    // With a Cyrillic а.
     ['vault/app', 'vault/аpp', false],
-    // Lessons 1 and 2: another spelling of a resource is no resource, even for what matches everything.
+    // Another spelling of a resource is not a resource, even for a pattern that matches everything: it would bypass a deny.
     ['vault/app', 'vault/app/', false],
     ['vault/app/*', 'vault/app/', false],
     ['vault/app/**', 'vault/app/', false],
@@ -205,7 +205,7 @@ describe('resource patterns', () => {
   });
 });
 
-/** Straight from the definition, exponential and proud of it. */
+/** A naive implementation of the definition, in exponential time. */
 function naive(parts: string[], segments: string[]): boolean {
   if (parts.length === 1 && (parts[0] === '*' || parts[0] === '**')) return true;
   return naiveSegments(parts, segments);

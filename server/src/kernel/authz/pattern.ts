@@ -8,7 +8,7 @@ import {
   MAX_VAULT_NAME_CHARS,
 } from './limits.ts';
 
-/** The text of a pattern or resource is not well formed. Messages say what to write and never repeat the text. */
+/** The text of a pattern or resource is malformed. Messages say what to write and never repeat the text. */
 export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
@@ -19,11 +19,11 @@ export interface Pattern {
 }
 
 export interface ResourcePattern extends Pattern {
-  /** For callers that asked `isResource` once and now try many patterns. */
+  /** For callers that checked `isResource` once and then try many patterns. */
   matchesResource(resource: string): boolean;
-  /** Where in a vault of this name it can match. */
+  /** Where in the named vault it can match. */
   rangesIn(vault: string): AllowedRanges;
-  /** Which vaults it matches, by name. */
+  /** The names of the vaults it matches. */
   vaults(): AllowedRanges;
 }
 
@@ -31,7 +31,7 @@ const HALF = `[a-z][a-z0-9_]{0,${MAX_ACTION_HALF_CHARS - 1}}`;
 const ACTION = new RegExp(`^${HALF}:${HALF}$`);
 const ACTION_PATTERN = new RegExp(`^(?:\\*|${HALF}):(?:\\*|${HALF})$`);
 
-/** An action asked about is always concrete: a wildcard or a case variant in it is no action at all. */
+/** A requested action is always concrete: text with a wildcard or in upper case is not an action. */
 export function isAction(text: string): boolean {
   return text.length <= MAX_ACTION_CHARS && ACTION.test(text);
 }
@@ -44,7 +44,7 @@ export function compileActionPattern(text: string): Pattern {
   return new ActionPattern(text, full);
 }
 
-/** A class, since a tenant may have thousands of patterns: a closure for each would take several times the memory. */
+/** A class, because a tenant may have thousands of patterns and a closure for each would take several times the memory. */
 class ActionPattern implements Pattern {
   readonly text: string;
   readonly #start: string;
@@ -63,8 +63,8 @@ class ActionPattern implements Pattern {
 }
 
 /**
- * A resource has one spelling. With an empty or dot segment, `vault/app/x/` would pass by a deny of `vault/app/x` and
- * still fall under an allow of `vault/app/**` (lessons 1 and 2), so such text is no resource and nothing matches it.
+ * A resource has exactly one spelling. With an empty or dot segment, `vault/app/x/` would bypass a deny of `vault/app/x` and still match an allow
+ * of `vault/app/**`, so such text is not a resource and nothing matches it.
  */
 export function isResource(text: string): boolean {
   if (text.length > MAX_RESOURCE_CHARS) return false;
@@ -84,11 +84,11 @@ function isHollow(text: string, from: number, to: number): boolean {
   return true;
 }
 
-/** Everything `literalResource` leaves or makes, and the wildcard: what lies outside could never match a resource. */
+/** The characters that `literalResource` produces, and the wildcard. A pattern with any other could never match a resource. */
 const PATTERN_SEGMENT = /^(?:[A-Za-z0-9._@+=:~*-]|%[0-9A-F]{2})+$/;
 const OUTSIDE_LITERAL = /[^A-Za-z0-9._@+=:~-]+/g;
 
-/** Whether there is an action that both name. */
+/** Whether some action matches both patterns. */
 export function actionsMeet(one: Pattern, other: Pattern): boolean {
   const [a, b] = [halvesOf(one), halvesOf(other)];
   return a.every((half, at) => half === '*' || b[at] === '*' || half === b[at]);
@@ -119,7 +119,7 @@ function refuseBadSegment(segment: string): void {
   }
 }
 
-/** Nearly all patterns are a literal or a literal followed by a subtree; those cost one comparison. */
+/** Nearly all patterns are a literal, or a literal followed by a subtree. Those take one comparison. */
 type Form = 'everything' | 'literal' | 'below' | 'subtree' | 'segments';
 
 function formOf(segments: readonly string[]): Form {
@@ -132,11 +132,11 @@ function formOf(segments: readonly string[]): Form {
   return last === DEEP ? 'subtree' : 'segments';
 }
 
-/** Holds no more than matching needs: `rangesIn` and `vaults`, which lists ask for, split the text again. */
+/** Stores only what matching needs. `rangesIn` and `vaults`, which lists use, split the text again. */
 class SegmentPattern implements ResourcePattern {
   readonly text: string;
   readonly #form: Form;
-  /** What lies below begins with it, where the form is `below` or `subtree`. */
+  /** For `below` and `subtree`: the prefix of every resource below. */
   readonly #below: string;
   readonly #segments: readonly string[] | null;
 
@@ -145,7 +145,7 @@ class SegmentPattern implements ResourcePattern {
     this.#form = formOf(segments);
     const isBelow = this.#form === 'below' || this.#form === 'subtree';
     this.#below = isBelow ? text.slice(0, text.lastIndexOf('/') + 1) : '';
-    // A final `*` is one segment and then anything; spelling it so leaves the matcher with a single crossing wildcard.
+    // A final `*` means one segment followed by anything. Written as `*` and `**`, the matcher has only one kind of wildcard that crosses segments.
     const parts = segments.at(-1) === '*' ? [...segments, DEEP] : segments;
     this.#segments = this.#form === 'segments' ? parts : null;
   }
@@ -178,14 +178,14 @@ class SegmentPattern implements ResourcePattern {
   }
 }
 
-/** `a/**` is also `a` itself. */
+/** `a/**` also matches `a` itself. */
 function isParent(resource: string, below: string): boolean {
   return resource.length === below.length - 1 && below.startsWith(resource);
 }
 
 const VAULT_NAME_PATTERN = new RegExp(`^[A-Za-z0-9*][A-Za-z0-9._*-]{0,${MAX_VAULT_NAME_CHARS - 1}}$`);
 
-/** Names of vaults, where `*` stays within the name: matched against the second segment of `vault/<name>/…`. */
+/** A pattern for vault names, in which `*` matches within the name. It is compared with the second segment of `vault/<name>/…`. */
 export function compileVaultNamePattern(text: string): Pattern {
   if (!VAULT_NAME_PATTERN.test(text) || text.includes('**')) {
     throw new PatternError('Write a vault name, with a single * for any run of characters inside it.');
@@ -194,10 +194,10 @@ export function compileVaultNamePattern(text: string): Pattern {
 }
 
 /**
- * Joins identity-derived text (user names, claims, namespaces) into a resource (lesson 6). Each argument becomes exactly
- * one segment: separators, wildcards and dot segments are percent-encoded, `%` too, so two different inputs never meet
- * and the result, should it ever be compiled as a pattern, matches only itself. A secret path is several segments: use
- * `vaultResource`, or a deny below one of its folders would not see it.
+ * Joins text from identities (user names, claims, namespaces) into a resource. Each argument becomes exactly one segment: separators, wildcards,
+ * dot segments and `%` are percent-encoded, so that different inputs give different resources and the result, even if compiled as a pattern,
+ * matches only itself. A secret path has several segments: use `vaultResource` for it, because a deny below one of its folders would not match
+ * otherwise.
  */
 export function literalResource(...segments: readonly string[]): string {
   const resource = segments.map(literalSegment).join('/');
@@ -214,7 +214,7 @@ export function vaultResource(vault: string, path?: string): string {
 function literalSegment(segment: string): string {
   if (segment.length === 0) throw new PatternError('Leave no segment of a resource empty.');
   if (segment.length > MAX_RESOURCE_CHARS) throw new PatternError('Shorten the segments of the resource.');
-  // Lone surrogates all encode to the same replacement character, which would let two names become one.
+  // All lone surrogates encode to the same replacement character, so two different names could become one.
   if (!segment.isWellFormed()) throw new PatternError('Write the segments of a resource in well-formed Unicode.');
   if (isHollow(segment, 0, segment.length)) return segment.replaceAll('.', '%2E');
   return segment.replace(OUTSIDE_LITERAL, percentEncode);

@@ -1,4 +1,4 @@
-/** A policy or ceiling that is well-formed JSON but cannot be compiled: where (JSON pointer) and what to do about it. */
+/** A policy or ceiling is well-formed JSON but cannot be compiled. The error has a JSON pointer and says how to fix it. */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError';
   readonly pointer: string;

@@ -11,7 +11,7 @@ import { compilePolicy, type PolicyDocument, PolicyError } from './policy.ts';
 
 const STATEMENT = { effect: 'allow', action: ['secrets:read'], resource: ['vault/app/**'] };
 
-/** Documents from outside carry no type; the compiler must cope with whatever arrives. */
+/** Documents from outside have no type; the compiler must handle any input. */
 function compile(document: unknown) {
   return compilePolicy('p', document as PolicyDocument);
 }
@@ -134,7 +134,7 @@ test('what a policy remembers about actions is right however many are asked', ()
   for (let round = 0; round < 3 * MAX_INDEXED_ACTIONS; round++) {
     assert.equal(policy.statementsFor(`noun${round}:read`).deny.length, 1);
     assert.equal(policy.statementsFor(`noun${round}:write`).deny.length, 0);
-    // One statement that names an action twice is still one statement.
+    // A statement that names an action twice is still one statement.
     assert.equal(policy.statementsFor('secrets:read').deny.length, 1);
     assert.equal(policy.statementsFor('secrets:read').allow.length, 1);
   }

@@ -98,7 +98,7 @@ export interface CompiledStatement {
   readonly condition: CompiledCondition;
 }
 
-/** The statements that speak about one action, in document order. */
+/** The statements that match one action, in document order. */
 export interface StatementsByEffect {
   readonly allow: readonly CompiledStatement[];
   readonly deny: readonly CompiledStatement[];
@@ -106,7 +106,7 @@ export interface StatementsByEffect {
 
 export interface CompiledPolicy {
   readonly name: string;
-  /** What it holds in memory, at most. */
+  /** The memory it holds, at most. */
   readonly bytes: number;
   readonly statements: readonly CompiledStatement[];
   statementsFor(action: string): StatementsByEffect;
@@ -115,8 +115,8 @@ export interface CompiledPolicy {
 const wireSchema = Compile(PolicyDocument);
 
 /**
- * The schema is checked here again, although endpoints did so, because documents also come from the store and from
- * imports, and half a policy is worse than none.
+ * The schema is checked again although endpoints did so, because documents also come from the database and from imports, and half a policy is worse
+ * than none.
  */
 export function compilePolicy(name: string, document: PolicyDocument): CompiledPolicy {
   refuseBadShape(document);
@@ -130,7 +130,7 @@ export function compilePolicy(name: string, document: PolicyDocument): CompiledP
 function refuseBadShape(document: unknown): void {
   if (wireSchema.Check(document)) return;
   const [first] = wireSchema.Errors(document);
-  // A schema of `false` is how an undeclared field is refused.
+  // The validator reports an undeclared field as a violation of the schema `false`.
   const reason = first?.keyword === 'boolean' ? 'Remove this unknown field.' : (first?.message ?? 'not valid');
   throw new PolicyError(first?.instancePath ?? '', reason);
 }
@@ -145,7 +145,7 @@ function compileStatement(statement: PolicyStatement, pointer: string): Compiled
   };
 }
 
-/** Compiles a list of patterns; a refusal names the entry. */
+/** Compiles a list of patterns. An error points to the entry. */
 export function compileEach<T>(texts: readonly string[], compile: (text: string) => T, pointer: string): readonly T[] {
   return texts.map((text, index) => {
     try {
@@ -158,8 +158,8 @@ export function compileEach<T>(texts: readonly string[], compile: (text: string)
 }
 
 /**
- * Requests repeat a few dozen actions, so each action's statements are found once per policy and cached. When the room is
- * used up, by invented actions in simulations or by very many statements, it starts afresh.
+ * Requests repeat a few dozen actions, so the statements of each action are cached per policy. When the limit is reached, by invented actions in
+ * simulations or by very many statements, the cache starts empty again.
  */
 function indexByAction(statements: readonly CompiledStatement[]): (action: string) => StatementsByEffect {
   const byAction = new Map<string, StatementsByEffect>();

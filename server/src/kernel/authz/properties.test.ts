@@ -8,7 +8,7 @@ import { type AccessRequest, couldEverAllow, evaluate, isAllowed } from './evalu
 import { literalResource } from './pattern.ts';
 import { type CompiledPolicy, compilePolicy, type PolicyStatement } from './policy.ts';
 
-/** Few names, so that statements and requests meet often; the properties are about what happens when they do. */
+/** Few names, so that statements and requests match often; the properties are about what happens then. */
 const RUNS = { numRuns: 3_000 };
 
 const action = fc.constantFrom('secrets:read', 'secrets:list', 'vaults:read', 'vaults:list');
@@ -162,7 +162,7 @@ test('a narrower resource in an allow never gives more', () => {
   );
 });
 
-/** Puts something the wildcard covers in the place of one wildcard. */
+/** Replaces one wildcard by something it matches. */
 function narrower(wide: string): fc.Arbitrary<string> {
   if (wide === '*' || wide === '**') return resourcePattern;
   const segments = wide.split('/');

@@ -11,7 +11,7 @@ export const RoleName = named(
   oneOf(ROLES),
 );
 
-/** Who runs a tenant. */
+/** The roles that administer a tenant. */
 export const ADMIN_ROLES = ['owner', 'admin'] as const satisfies readonly Role[];
 
 export function isAdminRole(role: Role | null): boolean {
@@ -28,7 +28,7 @@ const OWN_THINGS: PolicyStatement = {
   resource: ['self', 'self/**'],
 };
 
-/** A deny for every other role: without it, `own-things` would let a member ask for ownership under `self`. */
+/** Every other role has this deny. Without it, `own-things` would let a member request ownership under `self`. */
 const OWNER_ONLY: PolicyStatement = {
   sid: 'owner-only',
   effect: 'deny',
@@ -60,7 +60,7 @@ const AUDIT_AND_METADATA: PolicyStatement = {
   resource: ['*'],
 };
 
-/** Denies, so that a policy attached by mistake cannot turn an auditor into a reader of values, or let one sign for the tenant. */
+/** Denies, so that a policy attached by mistake cannot let an auditor read secret values or sign for the tenant. */
 const NEVER_SIGNS: PolicyStatement = { sid: 'never-signs', effect: 'deny', action: ['pqc:sign'], resource: ['*'] };
 
 function neverValues(): PolicyStatement {
@@ -74,14 +74,14 @@ const STATEMENTS: Record<Role, () => PolicyStatement[]> = {
   member: () => [OWNER_ONLY, OWN_THINGS],
 };
 
-/** Tenant policy names have no slash, so none can pass for a built-in. */
+/** Tenant policy names cannot contain a slash, so none can be mistaken for a built-in. */
 function builtIn(role: Role): readonly CompiledPolicy[] {
   return [compilePolicy(`role/${role}`, { version: POLICY_VERSION, statement: STATEMENTS[role]() })];
 }
 
 const compiled = new Map<Role, readonly CompiledPolicy[]>();
 
-/** Made when first asked for: by then every endpoint is declared. */
+/** Built on first use, when every endpoint is declared. */
 export function rolePolicies(role: Role): readonly CompiledPolicy[] {
   const made = compiled.get(role) ?? builtIn(role);
   compiled.set(role, made);

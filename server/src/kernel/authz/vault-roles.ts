@@ -3,7 +3,7 @@ import { ALL_PATHS, exactly } from './path-ranges.ts';
 import { compileActionPattern, isResource, type Pattern, type ResourcePattern } from './pattern.ts';
 import type { CompiledPolicy, CompiledStatement } from './policy.ts';
 
-/** What a person or group may be in a vault. */
+/** The roles that a person or group can have in a vault. */
 export const VAULT_ROLES = ['reader', 'writer', 'manager'] as const;
 export type VaultRole = (typeof VAULT_ROLES)[number];
 
@@ -38,7 +38,7 @@ const WRITE = [
 ];
 const MANAGE = [...WRITE, 'vaults:update', 'vaults:delete', 'vaults:restore', 'members:*'];
 
-/** Compiled once for all: a tenant may have thousands of members. */
+/** Compiled once and shared, because a tenant may have thousands of members. */
 const ACTIONS: Record<VaultRole, readonly Pattern[]> = {
   reader: READ.map(compileActionPattern),
   writer: WRITE.map(compileActionPattern),
@@ -46,8 +46,8 @@ const ACTIONS: Record<VaultRole, readonly Pattern[]> = {
 };
 
 /**
- * Memberships as a policy, so that there is one way to decide. A person may be in thousands of vaults: the names of each role are one
- * set, asked once, and not a pattern each.
+ * Converts memberships into a policy, so that there is one way to decide. A person may be a member of thousands of vaults, so the names for each
+ * role are one set with a single lookup instead of a pattern each.
  */
 export function membershipPolicy(memberships: readonly Membership[]): CompiledPolicy {
   const statements = VAULT_ROLES.flatMap((role): CompiledStatement[] => {

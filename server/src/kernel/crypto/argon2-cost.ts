@@ -1,14 +1,17 @@
-/** What argon2id is made to cost; memory in KiB. */
+/** The cost parameters of argon2id; memory is in KiB. */
 export interface Argon2Cost {
   memory: number;
   passes: number;
   parallelism: number;
 }
 
-/** RFC 9106's second recommended option: 64 MiB, three passes, four lanes. Stored with everything it makes, so that it can be raised. */
+/**
+ * The second recommended option of RFC 9106: 64 MiB, three passes, four lanes. It is stored with every hash and salt, so that it can be raised
+ * later.
+ */
 export const COST_TODAY: Argon2Cost = { memory: 65_536, passes: 3, parallelism: 4 };
 
-/** The cost is read from the database: who can write there must not make one login take all the memory. */
+/** The cost is read from the database, and anyone who can write there must not be able to make one login use up all memory. */
 const COST_MAX: Argon2Cost = { memory: 262_144, passes: 16, parallelism: 16 };
 /** RFC 9106, section 3.1: at least 8 KiB for each lane. */
 const MEMORY_PER_LANE_MIN = 8;
@@ -19,7 +22,7 @@ export function isWithinBounds({ memory, passes, parallelism }: Argon2Cost): boo
   return memory >= MEMORY_PER_LANE_MIN * parallelism;
 }
 
-/** Lanes cost whoever computes it nothing: they say how many cores may help. */
+/** Lanes are not compared: they only say how many cores may work in parallel and do not change the total work. */
 export function isLower(cost: Argon2Cost, than: Argon2Cost): boolean {
   return cost.memory < than.memory || cost.passes < than.passes;
 }

@@ -2,16 +2,16 @@ import { randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** 43 characters of 62 hold 256 bits. */
+/** 43 characters of an alphabet of 62 hold 256 bits. */
 const RANDOM_CHARACTERS = 43;
 const CHECKSUM_CHARACTERS = 6;
 
-/** A prefix, 43 random characters, and a checksum over both, by which a scanner tells a real one from something that looks alike. */
+/** A prefix, 43 random characters, and a checksum over both, by which a scanner distinguishes a real credential from similar text. */
 export class CredentialText {
   readonly #prefix: string;
   readonly #form: RegExp;
 
-  /** The prefix is what secret scanners look for. */
+  /** The prefix is what secret scanners search for. */
   constructor(prefix: string) {
     this.#prefix = prefix;
     this.#form = new RegExp(`^${prefix}[0-9A-Za-z]{${RANDOM_CHARACTERS + CHECKSUM_CHARACTERS}}$`);

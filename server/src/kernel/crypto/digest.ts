@@ -8,7 +8,7 @@ export function macOf(key: KeyObject, data: string | Uint8Array): Buffer {
   return createHmac('sha256', key).update(data).digest();
 }
 
-/** Constant-time in the content; lengths are public. */
+/** Compares in constant time with respect to the content; lengths are public. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

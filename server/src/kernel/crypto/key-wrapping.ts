@@ -9,7 +9,7 @@ export const KEY_BYTES = 32;
 /** The purpose of the key that wraps a tenant's other keys. */
 export const TENANT_PURPOSE = 'tenant';
 
-/** A key that makes MACs and nothing else. HMAC needs no IV, so no number of uses wears it out and none is counted. */
+/** A key used only for MACs. HMAC needs no IV, so its number of uses is neither limited nor counted. */
 export interface MacKey {
   readonly version: number;
   mac(data: string | Uint8Array): Buffer;
@@ -61,14 +61,14 @@ export function keyPlace(tenantId: string, purpose: string, version: number): Pl
 }
 
 /**
- * A key from before a rekey opens what it sealed, and seals nothing more: whoever had the old root key may know it. It is wrapped in a place of
- * its own, so that removing newer versions does not bring it back into use.
+ * A key from before a rekey only unseals, because anyone who had the old root key may know it. It is wrapped with different associated data, so
+ * that deleting newer versions does not bring it back into use.
  */
 export function retiredKeyPlace(tenantId: string, purpose: string, version: number): Place {
   return { tenantId, table: 'retired keys', row: purpose, version };
 }
 
-/** Opens a wrapped key of a purpose, in whichever of its two places it is. */
+/** Unwraps a key of a purpose, whether it is retired or not. */
 export function unwrapByTenant(
   by: KeyObject,
   { tenant_id, purpose, version, wrapped }: Pick<Tables['keys'], 'tenant_id' | 'purpose' | 'version' | 'wrapped'>,
@@ -82,8 +82,8 @@ export function unwrapByTenant(
 }
 
 /**
- * A tenant's key is wrapped for a tenant whose rows are authenticated. One from before that opens in its old place only, and only the upgrade
- * looks there: so nobody can make the service believe that rows without a MAC are from before.
+ * The tenant key of a tenant whose rows are authenticated has its own associated data. An older tenant key unwraps only with the previous
+ * associated data, which only the upgrade tries. So nobody can make the service believe that rows without a MAC are from before.
  */
 export function tenantKeyPlace(tenantId: string, version: number): Place {
   return { tenantId, table: 'keys of authenticated rows', row: TENANT_PURPOSE, version };

@@ -27,9 +27,9 @@ import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './seali
 export type { MacKey } from './key-wrapping.ts';
 
 const KEYS_BOUNDS = { bytesMax: 8 * 1024 * 1024, bytesOf: () => SECRET_KEY_BYTES };
-/** A random 96-bit IV repeats with noticeable chance near 2^32 uses of a key; a key retires far earlier. */
+/** A random 96-bit IV repeats with noticeable probability near 2^32 uses of a key; a key is retired far earlier. */
 export const KEY_USES_MAX = 2 ** 30;
-/** Uses are reserved in blocks that grow: a restart wastes at most a small one, and counting costs a busy key one write in a million. */
+/** Uses are reserved in growing blocks: a restart wastes at most a small one, and a busy key needs one write per million uses. */
 export const USES_BLOCK_MIN = 2 ** 10;
 export const USES_BLOCK_MAX = 2 ** 20;
 const USES_BLOCK_GROWTH = 4;
@@ -37,10 +37,10 @@ export function nextBlock(block: number): number {
   return Math.min(block * USES_BLOCK_GROWTH, USES_BLOCK_MAX);
 }
 export const KEY_AGE_MAX_MS = 90 * DAY_MS;
-/** How long a node may keep sealing with a version after another node has made a newer one. */
+/** How long a node may continue to seal with a version after another node has created a newer one. */
 const NEWEST_TRUSTED_MS = 5 * MINUTE_MS;
 
-/** A key that seals, ready for synchronous use, for example inside a transaction. Its uses are counted. */
+/** A sealing key that can be used synchronously, for example inside a transaction. Its uses are counted. */
 export interface SealingKey {
   readonly version: number;
   seal(place: Omit<Place, 'tenantId'>, plaintext: Uint8Array): Buffer;
@@ -50,15 +50,15 @@ interface Newest {
   version: number;
   createdAt: number;
   checkedAt: number;
-  /** Of the uses reserved for sealing; below zero once a transaction seals more than were left. */
+  /** Reserved uses that are left; negative once a transaction has sealed more than were left. */
   usesLeft: number;
-  /** How many are reserved next. */
+  /** The size of the next reservation. */
   block: number;
 }
 
 /**
- * Root key → tenant key → one key for each purpose. The newest version of a key seals; every version opens. Keys live here as
- * `KeyObject`s, unwrapped, in a bounded cache; the database holds them wrapped only.
+ * Root key → tenant key → one key for each purpose. The newest version of a key seals; every version unseals. Unwrapped keys are `KeyObject`s in a
+ * bounded cache; the database stores them wrapped only.
  */
 export class Keyring implements RowKeySource {
   readonly #database: Database;
@@ -66,12 +66,12 @@ export class Keyring implements RowKeySource {
   readonly #clock: Clock;
   readonly #keys = new BoundedCache<string, KeyObject>(KEYS_BOUNDS);
   readonly #newest = new BoundedCache<string, Newest>(KEYS_BOUNDS);
-  /** Keys from before a rekey, which seal nothing more. */
+  /** Keys from before a rekey, which only unseal. */
   readonly #retired = new WeakSet<KeyObject>();
-  /** Reservations under way, so that many first seals at once reserve one block. */
+  /** Running reservations, so that many concurrent first seals reserve one block. */
   readonly #reserving = new Map<string, Promise<Newest>>();
 
-  /** Tenants from before rows were authenticated, until the upgrade has authenticated theirs. */
+  /** Tenants from before rows were authenticated, until the upgrade has authenticated their rows. */
   readonly #unauthenticated = new Set<string>();
 
   constructor(database: Database, root: RootKey, clock: Clock) {
@@ -81,8 +81,8 @@ export class Keyring implements RowKeySource {
   }
 
   /**
-   * A new tenant's own key and its first MAC keys for some purposes, in the transaction that makes the tenant. They are not cached: the
-   * transaction may yet fail.
+   * Creates the key of a new tenant and its first MAC keys for some purposes, in the transaction that creates the tenant. They are not cached,
+   * because the transaction may still fail.
    */
   async createTenantKey(tx: Tx, tenantId: string, ...purposes: string[]): Promise<MacKey[]> {
     await this.#refuseIfReplaced(tx);
@@ -101,7 +101,7 @@ export class Keyring implements RowKeySource {
     return made;
   }
 
-  /** A node that missed a rekey would wrap the new tenant's key with a root key that nobody keeps: the tenant would be lost. */
+  /** A node that missed a rekey would wrap the new tenant's key with a root key that is no longer stored anywhere, and the tenant would be lost. */
   async #refuseIfReplaced(tx: Tx): Promise<void> {
     const row = await tx.selectFrom('installation').select('root_key_id').forShare().executeTakeFirst();
     if (row !== undefined && row.root_key_id !== this.#root.id) {
@@ -117,13 +117,13 @@ export class Keyring implements RowKeySource {
     return unseal(await this.#key(place.tenantId, purpose, sealedKeyVersion(sealed)), place, sealed);
   }
 
-  /** The same at once, or null if the key is not at hand: a promise costs a good part of what opening a short value does. */
+  /** The synchronous variant; null if the key is not cached. A promise costs a large part of what unsealing a short value costs. */
   unsealNow(purpose: string, place: Place, sealed: Uint8Array): Buffer | null {
     const key = this.#keys.get(slotOf(place.tenantId, purpose, sealedKeyVersion(sealed)));
     return key === undefined ? null : unseal(key, place, sealed);
   }
 
-  /** A key that is not there, or does not open, has made no MAC. */
+  /** A key that does not exist or cannot be unwrapped has made no MAC. */
   async verifyMac(
     tenantId: string,
     purpose: string,
@@ -141,8 +141,8 @@ export class Keyring implements RowKeySource {
   }
 
   /**
-   * The newest key that seals for a purpose, made or rotated first if that is due, with uses reserved. Call it before a transaction,
-   * never inside: making a key and reserving are transactions of their own.
+   * The newest sealing key of a purpose, created or rotated first if due, with uses reserved. Call it before a transaction, never inside one:
+   * creating a key and reserving uses are separate transactions.
    */
   async sealingKey(tenantId: string, purpose: string, maxAgeMs: number = KEY_AGE_MAX_MS): Promise<SealingKey> {
     const newest = await this.#reserved(tenantId, purpose, maxAgeMs);
@@ -150,15 +150,15 @@ export class Keyring implements RowKeySource {
   }
 
   /**
-   * The newest key that makes MACs for a purpose. It rotates by age only, and never with `maxAgeMs` of infinity: for MACs that are
-   * compared with each other a new key is a silent change. Call it before a transaction.
+   * The newest MAC key of a purpose. It rotates by age only, and never with a `maxAgeMs` of infinity: for MACs that are compared with each other, a
+   * new key would silently change them. Call it before a transaction.
    */
   async macKey(tenantId: string, purpose: string, maxAgeMs: number = KEY_AGE_MAX_MS): Promise<MacKey> {
     const { version } = await this.#newestOf(tenantId, purpose, maxAgeMs);
     return macKeyOf(await this.#key(tenantId, purpose, version), version);
   }
 
-  /** A version of a key as it is, for whoever has a format of their own and counts the uses. Unwrapped once, then from memory. */
+  /** The key itself, for callers that have their own format and count the uses. It is unwrapped once and then cached. */
   keyAt(tenantId: string, purpose: string, version: number): Promise<KeyObject> {
     return this.#key(tenantId, purpose, version);
   }
@@ -167,20 +167,20 @@ export class Keyring implements RowKeySource {
     return !this.#unauthenticated.has(tenantId);
   }
 
-  /** Until its rows are authenticated, a tenant's own key is looked for where earlier releases left it. */
+  /** Until its rows are authenticated, a tenant's own key is unwrapped as earlier releases wrapped it. */
   setAuthenticated(tenantId: string, isAuthenticated: boolean): void {
     if (isAuthenticated) this.#unauthenticated.delete(tenantId);
     else this.#unauthenticated.add(tenantId);
   }
 
-  /** The key that authenticates a tenant's rows. It is made with the tenant, and only a rekey makes another. */
+  /** The key that authenticates a tenant's rows. It is created with the tenant, and only a rekey creates another. */
   async newestRowKey(tenantId: string): Promise<MacKey> {
     const row = await this.#newestRow(tenantId, ROW_PURPOSE);
     if (row === undefined) throw new UnsealError();
     return macKeyOf(await this.#key(tenantId, ROW_PURPOSE, row.version), row.version);
   }
 
-  /** Wraps new versions of a key, to be inserted in the transaction that they belong to. Call it before that transaction. */
+  /** Wraps new versions of a key, to be inserted in a transaction. Call it before that transaction. */
   async versionMaker(tenantId: string, purpose: string): Promise<(version: number) => Tables['keys']> {
     const wrapping = await this.#tenantKey(tenantId);
     return (version) => {
@@ -195,7 +195,7 @@ export class Keyring implements RowKeySource {
     return insertKey(tx, row);
   }
 
-  /** Counts uses ahead; answers how many there are then. */
+  /** Counts uses in advance and returns the new total. */
   async countUses(tx: Tx, tenantId: string, purpose: string, version: number, count: number): Promise<number> {
     const { uses } = await tx
       .updateTable('keys')
@@ -208,7 +208,7 @@ export class Keyring implements RowKeySource {
     return uses;
   }
 
-  /** When each version was made, oldest first. */
+  /** The creation time of each version, oldest first. */
   versionsOf(db: Reader, tenantId: string, purpose: string): Promise<{ version: number; created_at: number }[]> {
     return db
       .selectFrom('keys')
@@ -219,7 +219,7 @@ export class Keyring implements RowKeySource {
       .execute();
   }
 
-  /** The newest version, from memory while that can be trusted; a first or new one is made if it is missing, too old or used up. */
+  /** The newest version, from the cache as long as that is fresh. A version is created if there is none, or if the newest is too old or used up. */
   async #newestOf(tenantId: string, purpose: string, maxAgeMs: number, usesMax = Infinity): Promise<Newest> {
     const slot = `${tenantId}\0${purpose}`;
     const now = this.#clock.now();
@@ -234,7 +234,7 @@ export class Keyring implements RowKeySource {
       await this.#addVersion(tenantId, purpose, (row?.version ?? 0) + 1);
       return this.#newestOf(tenantId, purpose, maxAgeMs, usesMax);
     }
-    // Looked up again: somebody who asked at the same time may have put it there, with uses reserved.
+    // The cache is read again, because a concurrent caller may have stored the key there, with uses reserved.
     const current = this.#newest.get(slot);
     if (current?.version === row.version) {
       current.checkedAt = now;
@@ -262,7 +262,7 @@ export class Keyring implements RowKeySource {
     return reserving;
   }
 
-  /** A transaction may have sealed more than was left: what is owed is counted with the next block. */
+  /** A transaction may have sealed more than was left. The excess is counted with the next block. */
   async #reserve(tenantId: string, purpose: string, newest: Newest): Promise<Newest> {
     const count = newest.block - Math.min(newest.usesLeft, 0);
     await this.#database.transaction((tx) => this.countUses(tx, tenantId, purpose, newest.version, count));
@@ -282,7 +282,7 @@ export class Keyring implements RowKeySource {
       .executeTakeFirst();
   }
 
-  /** Two nodes may see that a version is due; the second one's insert fails, and both then use the first one's key. */
+  /** Two nodes may find that a version is due. The insert of the second one fails, and both then use the key of the first. */
   async #addVersion(tenantId: string, purpose: string, version: number): Promise<void> {
     const row = (await this.versionMaker(tenantId, purpose))(version);
     try {
@@ -333,7 +333,7 @@ export class Keyring implements RowKeySource {
   }
 }
 
-/** Without its keys, whatever a purpose sealed is noise. A backup from before has the keys too, and opens with the root key of that time. */
+/** Without its keys, whatever a purpose sealed is unreadable. An older backup still has the keys and opens with the root key of that time. */
 export async function destroyKeys(tx: Tx, tenantId: string, purpose: string): Promise<void> {
   if (purpose === TENANT_PURPOSE) throw new Error('a tenant keeps its own key');
   await tx.deleteFrom('keys').where('tenant_id', '=', tenantId).where('purpose', '=', purpose).execute();
@@ -353,7 +353,7 @@ function slotOf(tenantId: string, purpose: string, version: number): string {
   return `${tenantId}\0${purpose}\0${version}`;
 }
 
-/** The keys of a tenant whose rows are not authenticated yet, as releases up to 0.4.0 wrapped them; none if the rows are. */
+/** The keys of a tenant whose rows are not authenticated yet, as releases up to 0.4.0 wrapped them; none if the rows are authenticated. */
 export async function unauthenticatedTenantKeys(
   db: Reader,
   root: RootKey,
@@ -380,7 +380,7 @@ function opens(root: RootKey, place: Place, wrapped: Uint8Array): boolean {
   }
 }
 
-/** From here on the tenant's rows are believed only with a MAC. Answers with the rows' key, which it makes. */
+/** From here on the tenant's rows are trusted only with a MAC. Creates the row key and returns it. */
 export async function beginAuthentication(
   tx: Tx,
   root: RootKey,

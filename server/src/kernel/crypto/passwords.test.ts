@@ -12,7 +12,7 @@ function stored(memory: number, passes: number, parallelism: number): string {
   return `argon2id$m=${memory},t=${passes},p=${parallelism}$${nonce.toString('base64')}$${hash.toString('base64')}`;
 }
 
-/** As somebody who writes to the database might put it. */
+/** A hash that somebody with write access to the database might store. */
 function claiming(cost: string): string {
   return `argon2id$${cost}$${Buffer.alloc(16).toString('base64')}$${Buffer.alloc(32).toString('base64')}`;
 }

@@ -6,7 +6,7 @@ import { type Argon2Cost, COST_TODAY, isLower, isWithinBounds } from './argon2-c
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Each running hash holds 64 MiB; waiting ones hold a request. Both are bounded, so logins cannot exhaust the process. */
+/** Each running hash holds 64 MiB, and each waiting one holds a request. Both are limited, so logins cannot exhaust the process. */
 const hashing = new FairQueue({
   of: 'passwords',
   slots: 2,
@@ -16,15 +16,14 @@ const hashing = new FairQueue({
   waitMs: 30 * SECOND_MS,
 });
 
-/** What a new hash costs. */
 let costOfNew = COST_TODAY;
 
-/** For tests of other things, which sign in thousands of times. The service never calls it. */
+/** For tests that log in thousands of times. The service never calls it. */
 export function setPasswordCost(cost: Argon2Cost): void {
   costOfNew = cost;
 }
 
-/** `argon2id$m=…,t=…,p=…$salt$hash`. Tenants take turns, since each hash takes long: `share` says whose it is. */
+/** Returns `argon2id$m=…,t=…,p=…$salt$hash`. Each hash takes long, so tenants take turns; `share` identifies the tenant. */
 export async function hashPassword(password: string, share: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const cost = costOfNew;
@@ -33,15 +32,15 @@ export async function hashPassword(password: string, share: string): Promise<str
   return `argon2id$m=${memory},t=${passes},p=${parallelism}$${salt.toString('base64')}$${hash.toString('base64')}`;
 }
 
-/** Whether a hash was made with less than is asked for today; whoever has just shown the password can have it made anew. */
+/** Whether a hash has a lower cost than new ones. After a successful login with the password, it can be replaced. */
 export function isCheaperThanToday(stored: string): boolean {
   const parsed = parse(stored);
   return parsed !== null && isLower(parsed.cost, costOfNew);
 }
 
 /**
- * Whether the password fits the stored hash, at the cost it was made with. With no hash (no such account, or one without a password) the same work is done for
- * nothing, so that the time taken does not tell which accounts exist.
+ * Whether the password matches the stored hash, at the cost it was made with. Without a hash (no such account, or one without a password) the same
+ * work is done anyway, so that the response time does not reveal which accounts exist.
  */
 export async function verifyPassword(password: string, stored: string | null, share: string): Promise<boolean> {
   const parsed = stored === null ? null : parse(stored);
@@ -62,7 +61,7 @@ function parse(stored: string): { cost: Argon2Cost; salt: Buffer; hash: Buffer }
 }
 
 async function derive(password: string, salt: Buffer, cost: Argon2Cost, share: string): Promise<Buffer> {
-  // One refusal for all: whose share is used up would tell which tenants there are.
+  // All callers get the same error: naming the tenant whose share is used up would reveal which tenants exist.
   await hashing.enter(share)?.catch((error: unknown) => {
     throw unavailable('Too many logins at once: try again shortly.', error);
   });

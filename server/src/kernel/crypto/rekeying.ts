@@ -18,7 +18,7 @@ import {
 import type { RootKey } from './root-key.ts';
 import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
 
-/** Rows that one statement writes. */
+/** Rows written per statement. */
 const WRITTEN_AT_ONCE = 500;
 
 export interface RootChange {
@@ -27,7 +27,7 @@ export interface RootChange {
   now: number;
 }
 
-/** The tenants that have a key, the installation itself among them, with every key locked. */
+/** Locks every key and returns the tenants that have one, including the installation itself. */
 export async function lockKeys(tx: Tx): Promise<string[]> {
   const rows = await tx.selectFrom('keys').select(['tenant_id', 'purpose']).forUpdate().execute();
   return [
@@ -36,12 +36,12 @@ export async function lockKeys(tx: Tx): Promise<string[]> {
 }
 
 /**
- * The keys of a tenant in the transaction that replaces the root key. A stolen copy of the database and the old root key open every key from
- * before, so each purpose gets a new version, under a new key of the tenant: the old versions open what they sealed, and seal nothing more.
+ * The keys of a tenant in the transaction that replaces the root key. A stolen copy of the database and the old root key open every older key, so
+ * each purpose gets a new version under a new tenant key. The old versions only unseal.
  */
 export class RekeyedTenant {
   readonly tenantId: string;
-  /** How many keys there were, without those that did not open. */
+  /** The number of keys, without those that could not be unwrapped. */
   readonly count: number;
   readonly #old: ReadonlyMap<string, ReadonlyMap<number, KeyObject>>;
   readonly #fresh: ReadonlyMap<string, WrappingKey>;
@@ -57,7 +57,7 @@ export class RekeyedTenant {
     this.count = [...old.values()].reduce((sum, versions) => sum + versions.size, 0);
   }
 
-  /** Of the purposes in `ended` the old versions are gone with it: whatever they sealed or authenticated is worth nothing from then on. */
+  /** For the purposes in `ended`, the old versions are deleted: whatever they sealed or authenticated is worthless from then on. */
   static async replace(
     tx: Tx,
     tenantId: string,
@@ -87,12 +87,12 @@ export class RekeyedTenant {
     return new RekeyedTenant(tenantId, old, fresh);
   }
 
-  /** Whether the tenant ever needed a key for this. */
+  /** Whether the tenant ever needed a key for this purpose. */
   has(purpose: string): boolean {
     return this.#fresh.has(purpose);
   }
 
-  /** The new key of a purpose, if it makes MACs. */
+  /** The new MAC key of a purpose. */
   macKey(purpose: string): MacKey {
     const { key, version } = this.#newest(purpose);
     return macKeyOf(key, version);
@@ -102,13 +102,13 @@ export class RekeyedTenant {
     return this.#newest(purpose).version;
   }
 
-  /** One from before; undefined if there was none, or it does not open. */
+  /** A MAC key from before the rekey; undefined if there was none or it could not be unwrapped. */
   oldMacKey(purpose: string, version: number): MacKey | undefined {
     const key = this.#old.get(purpose)?.get(version);
     return key && macKeyOf(key, version);
   }
 
-  /** The newest one from before. */
+  /** The newest MAC key from before the rekey. */
   newestOldMacKey(purpose: string): MacKey | undefined {
     const version = Math.max(0, ...(this.#old.get(purpose)?.keys() ?? []));
     return this.oldMacKey(purpose, version);
@@ -132,7 +132,7 @@ export class RekeyedTenant {
   }
 }
 
-/** Rows that somebody added or edited open nothing, and are left out. */
+/** Rows that somebody added or edited cannot be unwrapped and are skipped. */
 function openTenantKeys(rows: readonly Tables['keys'][], from: RootKey): ReadonlyMap<number, KeyObject> {
   const opened = new Map<number, KeyObject>();
   for (const { tenant_id, version, wrapped } of rows) {
@@ -159,7 +159,7 @@ function openVersions(
   return opened;
 }
 
-/** To open what it sealed, and for nothing else. What does not open is left out: nobody can use it. */
+/** Wraps an old key as retired, so that it only unseals. A key that could not be unwrapped is left out, because nobody can use it. */
 function rewrapped(
   row: Tables['keys'],
   opened: ReadonlyMap<number, KeyObject>,

@@ -19,13 +19,13 @@ import { type Argon2Cost, COST_TODAY, isLower, isWithinBounds } from './argon2-c
 export const ROOT_KEY_BYTES = 32;
 const SALT_BYTES = 16;
 
-/** The key at the top. It wraps tenant keys and nothing else, and never touches the database. */
+/** The key at the top of the hierarchy. It wraps only tenant keys and is never stored in the database. */
 export interface RootKey {
   id: string;
   key: KeyObject;
 }
 
-/** Where the root key comes from. `salt` is as `newRootSalt` made it; `create` says whether a first start may make the key. */
+/** The source of the root key. `salt` is the result of `newRootSalt`; `create` allows a first start to create the key. */
 export interface RootKeyProvider {
   readonly describes: string;
   load(salt: Uint8Array, create: boolean): RootKey;
@@ -47,7 +47,7 @@ export function rootKeyProvider(source: RootKeySource): RootKeyProvider {
   }
 }
 
-/** The id names the key without revealing it: the hash of 256 random bits, or of argon2id's output. */
+/** The id identifies the key without revealing it: a hash of 256 random bits, or of argon2id's output. */
 function rootKey(bytes: Buffer): RootKey {
   const id = createHash('sha256').update('coffer root key id\0').update(bytes).digest('hex').slice(0, 16);
   return { id, key: createSecretKey(bytes) };
@@ -64,7 +64,7 @@ function fileProvider(file: string): RootKeyProvider {
             `The root key file ${file} is missing, and without it no secret opens. Put it back from your backup; a new key cannot open this database.`,
           );
         }
-        // Another node may have made the same file just now; then that key is the key.
+        // Another node may have created the file at the same moment; then its key is used.
         writeIfAbsent(file, newRootKey().text);
       }
       return readRootKeyFile(file);
@@ -99,21 +99,21 @@ function readSecretFile(file: string, what: string): string {
   }
 }
 
-/** A fresh key, and how a root key file spells it. */
+/** A new key, with its text in a root key file. */
 export function newRootKey(): { root: RootKey; text: string } {
   const bytes = randomBytes(ROOT_KEY_BYTES);
   return { root: rootKey(bytes), text: `${bytes.toString('base64')}\n` };
 }
 
 /**
- * A file that is whole or absent after a kill at any instant, readable by its owner alone. Never overwrites: whoever finds a
- * file there has something that may still be needed.
+ * Writes a file that is complete or absent after a kill at any moment, and readable by its owner alone. It never overwrites, because an existing
+ * file may still be needed.
  */
 export function writeDurably(file: string, text: string): void {
   if (!writeIfAbsent(file, text)) throw new StartError(`${file} exists already and is not overwritten.`);
 }
 
-/** The same, in the place of whatever is there. */
+/** The same, but replaces an existing file. */
 export function replaceDurably(file: string, text: string): void {
   renameDurably(writeUnfinished(file, text), file);
 }
@@ -123,10 +123,10 @@ export function renameDurably(from: string, to: string): void {
   syncFolderOf(to);
 }
 
-/** Two processes that make the same file may drop each other's unfinished one; whoever lost it writes it again. */
+/** Two processes that write the same file may delete each other's temporary file. The one that lost its file writes it again. */
 const WRITE_ATTEMPTS = 5;
 
-/** A link, unlike a rename, fails if the name is taken: of two processes that make a key, one makes it and both use it. */
+/** Unlike a rename, a link fails if the name exists: of two processes that create a key, one succeeds and both use its key. */
 function writeIfAbsent(file: string, text: string): boolean {
   for (let attempt = 1; ; attempt++) {
     const unfinished = writeUnfinished(file, text);
@@ -159,7 +159,7 @@ function writeUnfinished(file: string, text: string): string {
 
 const UNFINISHED = /^\.[0-9a-f]{12}\.tmp$/;
 
-/** What a kill left while the file was written: it may hold a key or a token, so it does not stay. */
+/** Deletes temporary files that a kill left behind, because they may hold a key or a token. */
 function dropUnfinished(file: string): void {
   const [folder, name] = [dirname(file), basename(file)];
   if (!existsSync(folder)) return;
@@ -178,11 +178,11 @@ export function syncFolderOf(file: string): void {
   }
 }
 
-/** What every salt was used with before 0.5.0, and the least that is accepted. */
+/** The cost of every salt before 0.5.0, and the lowest cost that is accepted. */
 const FIRST_COST: Argon2Cost = { memory: 65_536, passes: 3, parallelism: 4 };
 const COST_BYTES = 6;
 
-/** What turns a passphrase into a key, and is stored: `salt(16) ‖ memory in KiB(4) ‖ passes(1) ‖ lanes(1)`. */
+/** Parameters for deriving the key from a passphrase, as stored: `salt(16) ‖ memory in KiB(4) ‖ passes(1) ‖ lanes(1)`. */
 export function newRootSalt(cost: Argon2Cost = COST_TODAY): Buffer {
   const stored = Buffer.concat([randomBytes(SALT_BYTES), Buffer.alloc(COST_BYTES)]);
   stored.writeUInt32BE(cost.memory, SALT_BYTES);
@@ -192,8 +192,8 @@ export function newRootSalt(cost: Argon2Cost = COST_TODAY): Buffer {
 }
 
 /**
- * A salt without a cost is one of a release before 0.5.0. Less than those used is refused: who writes to the database and reads the log, which
- * names the id of a key that does not fit, could try passphrases cheaply.
+ * A salt without a cost is from a release before 0.5.0. A lower cost than theirs is refused: anyone who writes to the database and reads the log,
+ * which contains the id of a key that does not match, could otherwise try passphrases cheaply.
  */
 function saltAndCost(stored: Uint8Array): { salt: Buffer; cost: Argon2Cost } {
   const bytes = Buffer.from(stored);

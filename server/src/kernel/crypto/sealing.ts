@@ -8,8 +8,8 @@ const HEADER_BYTES = 1 + 4;
 export const SEALED_OVERHEAD_BYTES = HEADER_BYTES + IV_BYTES + TAG_BYTES;
 
 /**
- * Where a sealed value lives. It is authenticated with the ciphertext, so that a row moved to another tenant, table, row or
- * version does not open.
+ * The location of a sealed value. It is authenticated with the ciphertext, so that a value moved to another tenant, table, row or version does not
+ * open.
  */
 export interface Place {
   tenantId: string;
@@ -59,7 +59,7 @@ export function unseal(key: KeyObject, place: Place, sealed: Uint8Array): Buffer
   }
 }
 
-/** Every part is preceded by its length: no two places have the same bytes. */
+/** Every part is preceded by its length, so that no two locations have the same bytes. */
 function associatedData(header: Uint8Array, { tenantId, table, row, version }: Place): Buffer {
   const number = version === undefined ? '' : String(version);
   const text = `${tenantId.length}:${tenantId}${table.length}:${table}${row.length}:${row}${number.length}:${number}`;

@@ -87,7 +87,7 @@ test('each field has its length', () => {
 });
 
 test('each field has one spelling', () => {
-  // 16 bytes end in a character of which only two bits count; 20 bytes in one of four.
+  // The last character of 16 bytes encodes only two bits, that of 20 bytes only four.
   const respelled = (text: string) => text.slice(0, -1) + nextLetter(text.at(-1) ?? '');
   for (const name of ['salt', 'tag', 'ct'] as const) {
     const text = of(name === 'ct' ? 20 : 16);
@@ -100,7 +100,7 @@ test('each field has one spelling', () => {
   for (const odd of ['A', 'AAAAA', '+/+/', 'AA==']) refuses(written({ ct: odd }), /ct is /, odd);
 });
 
-/** The next one in the alphabet: it differs in the lowest bit, which the last character of these lengths does not use. */
+/** The next letter of the alphabet differs in the lowest bit, which the last character does not use at these lengths. */
 function nextLetter(letter: string): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   return alphabet.charAt(alphabet.indexOf(letter) + 1);

@@ -1,7 +1,7 @@
 /**
- * The form of what clients of a zero-knowledge vault seal: `zk:v1:<algo>:<kdf>:<salt>:<iv>:<ct>:<tag>`, each of the last four in base64url
- * without padding. The server looks at the form only. It is strict, because a client finds out that a value does not open
- * when it is too late to seal it again.
+ * The format in which clients of a zero-knowledge vault seal values: `zk:v1:<algo>:<kdf>:<salt>:<iv>:<ct>:<tag>`, the last four in base64url
+ * without padding. The server checks only the format. The check is strict, because a client would notice that a value does not open when it is too
+ * late to seal it again.
  */
 
 const ALGORITHMS = {
@@ -13,12 +13,12 @@ const DERIVATIONS = {
   'hkdf-sha256': { saltBytesMin: 16, saltBytesMax: 64 },
 } as const;
 const TAG_BYTES = 16;
-/** An envelope is the value of a secret, and those are at most 1 MiB. The client library has the same bound. */
+/** An envelope is the value of a secret, which is at most 1 MiB. The client library has the same limit. */
 export const ENVELOPE_LENGTH_MAX = 1_048_576;
 const PARTS = 8;
 const BASE64URL = /^[A-Za-z0-9_-]*$/;
 
-/** Why a text is not an envelope, as words that follow a JSON pointer; null if it is one. Never repeats the text. */
+/** Why a text is not an envelope, phrased to follow a JSON pointer; null if it is one. Never repeats the text. */
 export function envelopeProblem(text: string): string | null {
   if (text.length > ENVELOPE_LENGTH_MAX) return `must be at most ${ENVELOPE_LENGTH_MAX} characters`;
   const parts = text.split(':', PARTS + 1);
@@ -46,14 +46,14 @@ function fieldProblem(name: string, text: string, bytesMin: number, bytesMax: nu
   return `must be an envelope whose ${name} is ${size} bytes in base64url without padding`;
 }
 
-/** How many bytes the text stands for; null unless it is the one spelling of them. */
+/** The number of encoded bytes; null unless the text is their only valid spelling. */
 function canonicalBytes(text: string): number | null {
   if (!BASE64URL.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes.length : null;
 }
 
-/** Resolved once: nothing below compares names. Only own entries, so that `constructor` names nothing. */
+/** Resolves a name once, so that no code below compares names. Only own properties count, so that `constructor` is not a name. */
 function entry<T>(table: Readonly<Record<string, T>>, name: string): T | null {
   return Object.hasOwn(table, name) ? (table[name] ?? null) : null;
 }

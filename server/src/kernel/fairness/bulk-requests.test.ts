@@ -10,7 +10,7 @@ async function* pieces(): AsyncGenerator<string> {
   yield 'two';
 }
 
-/** All that one tenant may have at once, and whether one more gets in after `act`. */
+/** Starts as many requests as one tenant may have, and returns whether one more is admitted after `act`. */
 async function getsInAfter(act: (one: BulkRequest) => unknown): Promise<boolean> {
   const requests = new BulkRequests();
   const all = await Promise.all(Array.from({ length: PER_TENANT }, () => requests.enter('a')));
@@ -56,7 +56,7 @@ test('a stream that fails, or that is left before its end, has ended', async () 
   });
   assert.equal(left, true);
   const failed = await getsInAfter(async (request) => {
-    // biome-ignore lint/correctness/useYield: it fails before it has anything
+    // biome-ignore lint/correctness/useYield: it throws before it yields anything
     const failing = (async function* (): AsyncGenerator<string> {
       throw new Error('no');
     })();

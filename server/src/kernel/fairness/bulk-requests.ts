@@ -1,8 +1,8 @@
 import { FairQueue, type FairQueueLimits } from './fair-queue.ts';
 
 /**
- * Requests that read or change much, from their start until the last byte of the answer is written. So many streams there are at most, and so many
- * of one tenant, whether or not anybody reads them.
+ * Limits for bulk requests, from their start until the last byte of the response is written. They bound the number of open streams, in total and
+ * per tenant, even if clients do not read them.
  */
 const LIMITS: FairQueueLimits = {
   of: 'bulk requests',
@@ -31,7 +31,7 @@ export class BulkRequest {
     this.#leave = leave;
   }
 
-  /** The same pieces; the request ends with them. Whoever is given them must begin to read them, or call `return`. */
+  /** Passes the pieces on and ends the request after the last one. The consumer must start to read them, or call `return`. */
   until(pieces: AsyncIterable<string>): AsyncIterable<string> {
     this.#isStreaming = true;
     return { [Symbol.asyncIterator]: () => this.#iterator(pieces[Symbol.asyncIterator]()) };
@@ -57,7 +57,7 @@ export class BulkRequest {
     };
   }
 
-  /** The handler has ended: so has the request, unless its answer is still to be written. */
+  /** Called when the handler has ended. The request ends too, unless its response is still streaming. */
   handled(): void {
     if (!this.#isStreaming) this.#end();
   }

@@ -4,9 +4,9 @@ const waiting = new RoundRobin<() => void>();
 let isScheduled = false;
 
 /**
- * Called between the pieces of long work. Each turn of the event loop resumes one of those who wait, and tenants take turns: so the piece of one is
- * all that stands before anybody's request, however many searches and exports run. Not for use inside a transaction, which would hold its locks for
- * as long as others take.
+ * Yields between the pieces of long work. Each iteration of the event loop resumes one waiter, and tenants take turns, so that at most one piece
+ * delays any request, however many searches and exports run. Do not use it inside a transaction, which would hold its locks for as long as others
+ * take.
  */
 export function nextTurn(tenantId: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();

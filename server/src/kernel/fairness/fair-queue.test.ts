@@ -16,7 +16,7 @@ function queueOf(limits: Partial<FairQueueLimits> = {}): FairQueue {
   });
 }
 
-/** Runs until it is told to end, and notes when it began. */
+/** A task that runs until it is told to end, and records when it began. */
 function task(queue: FairQueue, tenant: string, begun: string[], name = tenant) {
   const end = Promise.withResolvers<void>();
   const done = queue.run(tenant, () => {

@@ -1,18 +1,18 @@
 import { CofferError, unavailable } from '../errors.ts';
 import { RoundRobin } from './round-robin.ts';
 
-/** Stands for the service's own work, which is no tenant's: only the number of slots bounds it. */
+/** The key for the service's own work, which belongs to no tenant: only the number of slots limits it. */
 export const SERVICE = '';
 
 export interface FairQueueLimits {
-  /** What is waited for, as the refusal names it: "transactions". */
+  /** What the slots are for, as named in the error: "transactions". */
   of: string;
-  /** At once, in this process. */
+  /** Concurrent users in this process. */
   slots: number;
-  /** At once, for one tenant: the rest is always there for others. */
+  /** Concurrent users of one tenant, so that the other slots stay available to other tenants. */
   perTenant: number;
   waitingPerTenant: number;
-  /** Of all tenants together. */
+  /** Over all tenants. */
   waitingMax: number;
   waitMs: number;
 }
@@ -24,8 +24,8 @@ interface Waiter {
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Slots that tenants share. Whoever finds none free waits; tenants take turns, and one tenant's requests are served as they came. A tenant that
- * asks for too much is refused by itself, with 429; only if others hold every slot is it 503.
+ * Slots that tenants share. Callers wait if none is free; tenants take turns, and the requests of one tenant are served in order. A tenant over its
+ * own limits gets 429; 503 means that others hold every slot.
  */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
@@ -42,7 +42,7 @@ export class FairQueue {
     return this.#waiting.size;
   }
 
-  /** Takes a slot: at once, where nothing is returned, or when the promise resolves. Each is given back by one `leave`. */
+  /** Takes a slot: at once if it returns undefined, or when the promise resolves. Each slot is released by one `leave`. */
   enter(tenantId: string): Promise<void> | undefined {
     if (this.#free > 0 && this.#mayRun(tenantId)) {
       this.#take(tenantId);

@@ -1,6 +1,6 @@
-/** Items that wait, by tenant: tenants take turns, and inside one tenant the first to come is the first to be served. */
+/** Waiting items by tenant. Tenants take turns, and the items of one tenant are served in order. */
 export class RoundRobin<T> {
-  /** In the order of turns: whoever was served goes to the end. */
+  /** In the order of turns: a tenant that was served moves to the end. */
   readonly #queues = new Map<string, T[]>();
   #size = 0;
 
@@ -19,7 +19,7 @@ export class RoundRobin<T> {
     this.#size++;
   }
 
-  /** The next item, of the next tenant that may have a turn now. */
+  /** Returns the next item of the next tenant that is allowed a turn. */
   shift(mayHaveTurn: (tenantId: string) => boolean = () => true): T | undefined {
     for (const [tenantId, queue] of this.#queues) {
       if (!mayHaveTurn(tenantId)) continue;
@@ -32,7 +32,7 @@ export class RoundRobin<T> {
     return undefined;
   }
 
-  /** For whoever waits no longer. */
+  /** Removes an item that no longer waits. */
   remove(tenantId: string, item: T): void {
     const queue = this.#queues.get(tenantId);
     const at = queue?.indexOf(item) ?? -1;

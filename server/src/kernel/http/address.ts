@@ -5,10 +5,10 @@ export interface TrustedProxies {
   readonly ranges: readonly Cidr[];
 }
 
-/** Longer chains of trusted proxies do not exist; a longer header is somebody making us work. */
+/** Real chains of trusted proxies are shorter; a longer header is an attempt to cause work. */
 export const MAX_FORWARDED_HOPS = 32;
 
-/** The peer of a socket that is already closed. It is nobody's address, so no rule about a real network matches it. */
+/** Stands for the peer of a socket that is already closed. It is nobody's address, so no rule about a real network matches it. */
 export const UNKNOWN_ADDRESS = '0.0.0.0';
 
 export function trustProxies(list: readonly string[]): TrustedProxies {
@@ -21,10 +21,9 @@ export function trustProxies(list: readonly string[]): TrustedProxies {
 }
 
 /**
- * The address a request comes from. Anyone can send X-Forwarded-For, so it counts only as far as it was written by
- * proxies we trust: each appends the address it saw, hence the walk from the right, which ends at the first hop that
- * is not a trusted proxy. An entry that is no plain address ends the walk too, and the answer is then the trusted
- * proxy that passed it on: wrong for the client, but never chosen by it.
+ * The address a request comes from. Anyone can send X-Forwarded-For, so only the part that trusted proxies wrote counts. Each proxy appends the
+ * address it saw, so the header is read from the right up to the first hop that is not a trusted proxy. An entry that is not a plain address ends
+ * the search too; the result is then the trusted proxy that forwarded it, which is wrong for the client but never chosen by it.
  */
 export function clientAddress(
   remote: string,
@@ -32,7 +31,7 @@ export function clientAddress(
   trusted: TrustedProxies,
 ): string {
   if (trusted.ranges.length === 0 && isIPv4(remote)) return remote;
-  // The zone of a link-local peer is our own interface, told by our own kernel: the address stands without it.
+  // The zone of a link-local peer is an interface of this machine, set by our own kernel, so it is removed.
   const peer = parseAddress(remote.split('%', 1)[0] ?? '');
   if (peer === null) return UNKNOWN_ADDRESS;
   if (forwardedFor === undefined || !isTrusted(peer, trusted)) return peer.text;
@@ -40,7 +39,7 @@ export function clientAddress(
   return walk(peer, header, trusted).text;
 }
 
-/** Whether who is connected is a proxy whose word about its clients counts. */
+/** Whether the connected peer is a proxy whose statements about its clients are trusted. */
 export function isTrustedPeer(remote: string, trusted: TrustedProxies): boolean {
   if (trusted.ranges.length === 0) return false;
   const peer = parseAddress(remote.split('%', 1)[0] ?? '');

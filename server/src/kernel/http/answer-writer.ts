@@ -1,23 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import { MINUTE_MS, SECOND_MS } from '../clock.ts';
 
-/** Written at once: more is written only when the reader has taken this. */
+/** Written at once. More is written only when the client has read this much. */
 const CHUNK_BYTES = 64 * 1024;
-/** A reader that takes no chunk in this time has left, or wants to hold what we hold for it. */
+/** A client that reads no chunk in this time has left, or wants to make us hold resources. */
 const STALL_MS = 20 * SECOND_MS;
-/** Of an answer, from its first byte to its last. */
+/** The time limit for a whole response, from its first byte to its last. */
 const WRITING_MS = 15 * MINUTE_MS;
-/** A smaller answer fits in what the system buffers: it is written and done with. */
+/** A smaller response fits into the system's buffers, so it is written at once. */
 export const SMALL_BYTES = 128 * 1024;
 
-/** Whoever should have read the answer did not, or not fast enough. */
+/** The client did not read the response, or not fast enough. */
 export class SlowReader extends Error {
   override readonly name = 'SlowReader';
 }
 
 /**
- * Writes an answer at the pace of its reader, and holds no more of it than one piece. What fails half-way is cut off, so that nobody takes a part for
- * the whole; a reader that stalls is cut off too.
+ * Writes a response at the pace of its client and holds no more than one piece in memory. A response that fails halfway is cut off, so that nobody
+ * takes a part for the whole. A client that stalls is cut off too.
  */
 export async function writeAnswer(
   response: ServerResponse,
@@ -41,7 +41,7 @@ export async function writeAnswer(
 }
 
 function* chunksOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {
-  // No character takes more than three bytes.
+  // No UTF-16 code unit takes more than three bytes in UTF-8.
   if (piece.length * 3 <= CHUNK_BYTES) {
     yield piece;
     return;
@@ -50,9 +50,9 @@ function* chunksOf(piece: string | Uint8Array): Iterable<string | Uint8Array> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
 
-/** Resolves when there is room for more, when all is written, or when there is nobody to write to. */
+/** Resolves when there is room for more, when everything is written, or when the client has left. */
 async function taken(response: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
-  // It is told of its end only once.
+  // The `close` event is emitted only once, and may already be over.
   if (response.destroyed) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = setTimeout(() => reject(new SlowReader('the answer was not read')), STALL_MS);

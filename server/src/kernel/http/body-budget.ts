@@ -1,4 +1,4 @@
-/** Bytes that may be held at a time. One payer, a tenant or an address, gets a share, so that it cannot hold all of it. */
+/** Bytes that may be held at the same time. Each payer, a tenant or an address, has a share, so that none can hold all of it. */
 export interface BodyBudgetLimits {
   totalBytes: number;
   shareBytes: number;
@@ -16,7 +16,7 @@ export class BodyBudget {
     this.#limits = limits;
   }
 
-  /** Null if the bytes may be held; otherwise nothing is counted, and the answer says which limit stands against it. */
+  /** Returns null if the bytes may be held. Otherwise nothing is counted, and the result names the limit that was reached. */
   take(payer: string, bytes: number): BodyRefusal | null {
     const held = this.#byPayer.get(payer) ?? 0;
     if (held + bytes > this.#limits.shareBytes) return 'share';

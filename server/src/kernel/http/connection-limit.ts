@@ -2,17 +2,17 @@ import type { Server as NetServer, Socket } from 'node:net';
 import { addressGroup } from '../limits/address-group.ts';
 import { clientAddress, isTrustedPeer, type TrustedProxies } from './address.ts';
 
-/** In all, on each listener. */
+/** The total on each listener. */
 const CONNECTIONS_MAX = 20_000;
 
 export interface ConnectionLimitOptions {
   perAddress: number;
-  /** Everybody's connections come from them, so what one of them may have cannot be limited. */
+  /** The connections of all clients come from these proxies, so they have no limit per address. */
   trusted: TrustedProxies;
   onRefused(reason: 'address' | 'total'): void;
 }
 
-/** Closes connections beyond so many from one address, over all listeners, and beyond so many in all. */
+/** Closes connections beyond the limit per address, over all listeners, and beyond the total. */
 export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions;
   readonly #open = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** `client-cert`: RFC 9440. `x-client-cert`: PEM, URL-escaped, as nginx's `$ssl_client_escaped_cert` is. */
+/** `client-cert`: RFC 9440. `x-client-cert`: URL-escaped PEM, like nginx's `$ssl_client_escaped_cert`. */
 export const CERTIFICATE_HEADERS = ['client-cert', 'x-client-cert'] as const;
 export type CertificateHeader = (typeof CERTIFICATE_HEADERS)[number];
 
@@ -13,8 +13,8 @@ const BINARY_ITEM = /^:([A-Za-z0-9+/]+={0,2}):$/;
 const PEM = /^-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----\s*$/;
 
 /**
- * What a proxy says its client showed. Only the one header the operator named is read: another one that the proxy does not know, and so
- * passes on, is the client's own word. Proxies that saw no certificate leave it out, or empty.
+ * The client certificate that a proxy reports. Only the header that the operator configured is read: the proxy may not know another one and pass it
+ * on, and then the client has written it. Proxies that saw no certificate leave the header out or empty.
  */
 export function forwardedCertificate(
   headers: IncomingHttpHeaders,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 export const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
-/** Answers are never cached, framed, sniffed or used as a page. */
+/** Responses are never cached, framed, sniffed or used as a page. */
 export function securityHeaders(isHttps: boolean): Record<string, string> {
   return {
     'Cache-Control': 'no-store',
@@ -13,7 +13,7 @@ export function securityHeaders(isHttps: boolean): Record<string, string> {
   };
 }
 
-/** The service's own pages may load their own style and script, and talk to their own service; nothing else. */
+/** The service's own pages may load only their own style and script, and connect only to the service itself. */
 export const PAGE_SECURITY_POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -28,7 +28,7 @@ export const PAGE_SECURITY_POLICY = [
 /** RFC 3986, 3.2, without the comma, which joins a header that was sent twice. */
 const HOST = /^[\w.~%!$&'()*+;=:[\]-]*$/;
 
-/** Why the Host of a request is refused (RFC 9112, 3.2). Two proxies that take different ones of two would disagree about where it goes. */
+/** Why the Host header is refused (RFC 9112, 3.2). With two of them, proxies that use different ones would disagree about the destination. */
 export function hostProblem({ headers: { host }, httpVersion }: IncomingMessage): string | null {
   if (host === undefined) return httpVersion === '1.1' ? 'Send a Host header.' : null;
   return HOST.test(host) ? null : 'Send one Host header, with a host name or address and perhaps a port.';

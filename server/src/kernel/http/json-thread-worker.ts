@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { JsonError, parseJson } from './json.ts';
 import type { ThreadAnswer } from './json-thread.ts';
 
-/** The other end of `JsonThread`. */
+/** The worker side of `JsonThread`. */
 parentPort?.on('message', (bytes: Uint8Array<ArrayBuffer>) => parentPort?.postMessage(answerTo(bytes)));
 
 function answerTo(bytes: Uint8Array<ArrayBuffer>): ThreadAnswer {

@@ -7,7 +7,7 @@ import { JsonThread, PARSED_IN_PLACE_BYTES_MAX } from './json-thread.ts';
 const thread = new JsonThread();
 after(() => thread.close());
 
-/** Bytes of their own, as they are handed over. */
+/** Bytes in a buffer of their own, because the buffer is transferred to the worker. */
 function bytesOf(text: string): Buffer<ArrayBuffer> {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
   bytes.write(text);

@@ -2,12 +2,12 @@ import { Worker } from 'node:worker_threads';
 import { unavailable } from '../errors.ts';
 import { JsonError, parseJson } from './json.ts';
 
-/** Up to this size a body is parsed where it is: that takes a few milliseconds at most, about as long as handing it over. */
+/** Up to this size a body is parsed on the main thread, which takes a few milliseconds at most, about as long as the transfer to the worker. */
 export const PARSED_IN_PLACE_BYTES_MAX = 64 * 1024;
-/** Enough for the largest body and what it is parsed to. A thread that needs more ends, and the process goes on. */
+/** Enough for the largest body and its parsed value. If a thread needs more, it ends, and the process continues. */
 const THREAD_HEAP_MIB_MAX = 256;
 
-/** What the thread answers, in the order of what it was sent. */
+/** The thread's responses, in the order of the messages. */
 export type ThreadAnswer = { value: unknown } | { problem: string };
 
 interface Waiting {
@@ -16,14 +16,14 @@ interface Waiting {
 }
 
 /**
- * Parses large JSON in a thread of its own: 12 MiB take up to 400 ms, in which no other request would be answered. The bytes are handed over
- * without a copy, so nobody may use them afterwards. The thread starts with the first large body.
+ * Parses large JSON in a worker thread: 12 MiB take up to 400 ms, during which no other request would be answered. The bytes are transferred
+ * without a copy, so the caller must not use them afterwards. The thread starts with the first large body.
  */
 export class JsonThread {
   #worker: Worker | null = null;
   #waiting: Waiting[] = [];
 
-  /** At once if the body is small; throws a `JsonError`, or rejects with one, if it is not acceptable. */
+  /** Synchronous if the body is small. Throws a `JsonError`, or rejects with one, if the body is not acceptable. */
   parse(bytes: Buffer<ArrayBuffer>): unknown {
     if (bytes.length <= PARSED_IN_PLACE_BYTES_MAX) return parseJson(bytes);
     const worker = this.#started();
@@ -41,7 +41,7 @@ export class JsonThread {
     if (this.#worker !== null) return this.#worker;
     const worker = new Worker(new URL('./json-thread-worker.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MIB_MAX },
-      // It needs nothing of the environment, where secrets may be.
+      // It needs no environment variables, which may contain secrets.
       env: {},
     });
     worker.on('message', (answer: ThreadAnswer) => this.#answer(answer));
@@ -61,7 +61,7 @@ export class JsonThread {
     else waiting?.resolve(answer.value);
   }
 
-  /** Whatever ended it, the next large body starts another. */
+  /** Whatever ended the thread, the next large body starts a new one. */
   #ended(cause: unknown): void {
     const waiting = this.#waiting;
     this.#waiting = [];

@@ -4,15 +4,14 @@ export const MAX_JSON_DEPTH = 32;
 /** Keys of objects and elements of arrays, counted over the whole body. */
 export const MAX_JSON_MEMBERS = 20_000;
 
-/** A body that is not acceptable JSON. The message says what and where, and never repeats the body. */
+/** The body is not acceptable JSON. The message says what is wrong and where, and never repeats the body. */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
 }
 
 /**
- * Reads a body strictly. One scan comes before JSON.parse, because depth and member count must be bounded before
- * objects are made, and because afterwards a duplicate key cannot be seen any more: two parsers that keep different
- * ones of them disagree about what was authorised.
+ * Parses a body strictly. It is scanned before JSON.parse, because depth and member count must be limited before objects are created, and because
+ * duplicate keys are not visible afterwards: two parsers that keep different ones disagree about what was authorised.
  */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new JsonError('The body is empty; JSON is expected.');
@@ -25,7 +24,7 @@ export function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The scan leaves only the inside of strings to JSON.parse, whose message quotes the body: only its number is used.
+    // After the scan, JSON.parse can only fail inside a string. Its message quotes the body, so only the position is used.
     const position = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(
       error instanceof Error ? error.message : '',
     );
@@ -66,7 +65,7 @@ const CODE = {
 const SCALAR = /true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 
-/** Checks everything about a JSON text but the inside of its strings, without recursion and in linear time. */
+/** Checks everything in a JSON text except the inside of its strings, without recursion and in linear time. */
 class Scanner {
   readonly #text: string;
   readonly #frames: Frame[] = [];
@@ -132,7 +131,7 @@ class Scanner {
     SCALAR.lastIndex = this.#at;
     const word = SCALAR.exec(this.#text)?.[0];
     if (word === undefined) this.#unexpected();
-    // JSON.parse turns 1e999 into Infinity, which no number on the wire means.
+    // JSON.parse turns 1e999 into Infinity, which no client can mean.
     else if (Number(word) === Infinity || Number(word) === -Infinity) this.#fail('a number is out of range');
     else this.#at += word.length;
     this.#endValue();
@@ -158,13 +157,13 @@ class Scanner {
     this.#expect = 'colon';
   }
 
-  /** Moves behind the closing quote and says whether there was an escape. Native search carries a long value. */
+  /** Moves behind the closing quote and returns whether there was an escape. Long values are skipped by native search. */
   #skipString(): boolean {
     const text = this.#text;
     const start = this.#at + 1;
     const quote = text.indexOf('"', start);
     if (quote === -1) this.#fail('a string is not closed');
-    // Searched at most once per stretch of text: a search per string would make a body of short strings quadratic.
+    // Each stretch of text is searched at most once: a search per string would make a body of short strings quadratic.
     if (this.#nextBackslash < start) {
       const found = text.indexOf('\\', start);
       this.#nextBackslash = found === -1 ? text.length : found;

@@ -5,20 +5,20 @@ import type { TLSSocket } from 'node:tls';
 import { isTrustedPeer, type TrustedProxies } from './address.ts';
 import { type CertificateHeader, forwardedCertificate } from './forwarded-certificate.ts';
 
-/** The client certificate of a request. That its holder has the key was proven in the handshake; nothing else about it is checked yet. */
+/** The client certificate of a request. The handshake proved that the client has its key; nothing else about it is checked yet. */
 export interface PeerCertificate {
-  /** The leaf. */
+  /** The leaf certificate. */
   readonly der: Uint8Array;
-  /** What else was sent, the leaf not included. */
+  /** The other certificates that were sent. */
   readonly chain: readonly Uint8Array[];
-  /** base64url of the leaf's SHA-256, as `cnf["x5t#S256"]` has it. */
+  /** base64url of the leaf's SHA-256, as in `cnf["x5t#S256"]`. */
   readonly thumbprint: string;
 }
 
-/** One more than anybody accepts, so that a chain that is too long is not taken for a shorter one. */
+/** One more than any check accepts, so that a chain that is too long is not taken for a shorter one. */
 const CHAIN_KEPT_MAX = 9;
 
-/** Shown, but unreadable: no check accepts it, and nothing is bound to it. */
+/** A certificate that was sent but cannot be parsed: no check accepts it, and nothing is bound to it. */
 export const UNREADABLE_CERTIFICATE: PeerCertificate = { der: new Uint8Array(), chain: [], thumbprint: '' };
 
 export function peerCertificate(der: Uint8Array, chain: readonly Uint8Array[]): PeerCertificate {
@@ -26,8 +26,8 @@ export function peerCertificate(der: Uint8Array, chain: readonly Uint8Array[]): 
 }
 
 /**
- * Which certificate a request came with: that of its connection, or, from a trusted proxy, the one in the header that the operator named.
- * A proxy speaks for others, so the certificate of its own connection is nobody's; a header from anyone else is nothing.
+ * The certificate of a request: that of its connection or, from a trusted proxy, the one in the header that the operator configured. A proxy
+ * forwards requests of others, so the certificate of its own connection is ignored. The header is ignored if it comes from anyone else.
  */
 export function clientCertificate(
   request: IncomingMessage,
@@ -44,7 +44,7 @@ export function clientCertificate(
 
 const known = new WeakMap<Socket, PeerCertificate | null>();
 
-/** Read once for each connection: there is no renegotiation that could change it. */
+/** Read once per connection, because renegotiation, which could change it, is disabled. */
 function connectionCertificate(socket: Socket): PeerCertificate | null {
   if (!('encrypted' in socket)) return null;
   let certificate = known.get(socket);

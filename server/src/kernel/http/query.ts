@@ -2,12 +2,12 @@ import type { FieldProblem } from '../errors.ts';
 
 export const MAX_QUERY_PAIRS = 64;
 
-/** A query string that cannot be read. The message never repeats it, for it may hold a misplaced credential. */
+/** The query string cannot be parsed. The message never repeats it, because it may contain a misplaced credential. */
 export class QueryError extends Error {
   override readonly name = 'QueryError';
 }
 
-/** What `coerceQuery` reads of an object schema; a TypeBox `TObject` fits. */
+/** The part of an object schema that `coerceQuery` reads; a TypeBox `TObject` fits. */
 export interface QuerySchema {
   readonly properties: Readonly<Record<string, object>>;
 }
@@ -19,17 +19,17 @@ export interface CoercedQuery {
 
 type Kind = 'string' | 'integer' | 'boolean' | 'array';
 
-// Fifteen digits stay below 2^53, and one spelling per number keeps cache and idempotency keys honest.
+// Fifteen digits stay below 2^53, and with one spelling per number, equal queries have equal cache and idempotency keys.
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/;
 const BOOLEANS = new Map([
   ['true', true],
   ['false', false],
 ]);
 const SAFE_KEY = /^[A-Za-z0-9_.-]{1,64}$/;
-// Node hands over bytes above 0x7f as Latin-1, so they are not the text the client meant.
+// Node decodes bytes above 0x7f as Latin-1, so they are not the text that the client meant.
 const RAW_QUERY = /^[!-~]*$/;
 
-/** Reads the part after `?`. An empty value counts as absent, and so does a key without `=`. */
+/** Parses the part after `?`. An empty value counts as absent, and so does a key without `=`. */
 export function parseQuery(rawUrl: string): Map<string, string[]> {
   const pairs = new Map<string, string[]>();
   const mark = rawUrl.indexOf('?');
@@ -44,7 +44,7 @@ export function parseQuery(rawUrl: string): Map<string, string[]> {
   return pairs;
 }
 
-/** Turns text into the declared types. Whether a typed value is allowed is asked of the schema afterwards. */
+/** Converts text into the declared types. The schema decides afterwards whether a value is allowed. */
 export function coerceQuery(schema: QuerySchema, pairs: ReadonlyMap<string, readonly string[]>): CoercedQuery {
   const value: Record<string, unknown> = {};
   const problems: FieldProblem[] = [];
@@ -89,7 +89,7 @@ function kindOf(declared: object): Kind {
   throw new TypeError('a query parameter is declared as a type that a query string cannot carry');
 }
 
-/** Null when nothing but separators was given, which counts as absent like any empty value. */
+/** Null if the value consists only of separators, which counts as absent like any empty value. */
 type Coerced = { value: unknown } | { reason: string } | null;
 
 function coerce(kind: Kind, texts: readonly string[]): Coerced {
@@ -105,7 +105,7 @@ function coerce(kind: Kind, texts: readonly string[]): Coerced {
   return flag === undefined ? { reason: 'must be true or false' } : { value: flag };
 }
 
-// A key that is no plain word is not repeated in the answer: it could be anything, a pasted secret included.
+// A key that is not a plain word is not repeated in the response, because it could be anything, including a pasted secret.
 function pointerTo(key: string): string {
   return SAFE_KEY.test(key) ? `/query/${key}` : '/query';
 }

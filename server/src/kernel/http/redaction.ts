@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 
-/** What is shown in the place of a credential. */
+/** Shown in place of a credential. */
 export const REDACTED = '[redacted]';
 
-/** JSON Schema's own word for a field that goes in and never comes out. */
+/** `writeOnly` is JSON Schema's keyword for a field that is accepted in requests but never returned. */
 interface Described {
   writeOnly?: boolean;
   properties?: Readonly<Record<string, TSchema>>;
@@ -11,7 +11,7 @@ interface Described {
   anyOf?: readonly TSchema[];
 }
 
-/** A value as its schema lets it be shown: fields that are `writeOnly` are hidden, and so is what the schema does not know. */
+/** The value as it may be shown: fields that are `writeOnly` are hidden, and so are fields that the schema does not declare. */
 export function redacted(schema: TSchema, value: unknown): unknown {
   const { writeOnly, properties, items, anyOf = [] } = schema as Described;
   if (writeOnly === true || anyOf.some((one) => (one as Described).writeOnly === true)) return REDACTED;

@@ -8,22 +8,22 @@ import { JsonThread } from './json-thread.ts';
 import { announcedLength, awaitsContinue } from './unread-body.ts';
 
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i;
-/** Allocated at first, or less if less was announced: to announce a length gets nobody memory. */
+/** The initial allocation, or less if the announced length is smaller. An announced length alone must not allocate memory. */
 const FIRST_BYTES = 64 * 1024;
-/** Each piece costs some microseconds, whatever its size, so they are few or not small on average. */
+/** Each piece costs some microseconds, whatever its size, so there may be only few of them unless they are large on average. */
 const PIECES_MAX = 4096;
 const PIECE_BYTES = 64;
 
-/** What all requests share to read their bodies with. */
+/** The state that all requests share for reading their bodies. */
 export interface BodyReading {
-  /** For callers that are not known, by address, and for the others, by tenant: strangers cannot take what belongs to those. */
+  /** Unauthenticated callers have a budget by address, the others by tenant, so that strangers cannot use up the tenants' memory. */
   readonly budgets: { readonly strangers: BodyBudget; readonly tenants: BodyBudget };
   readonly json: JsonThread;
   onRefused(reason: BodyRefusal): void;
 }
 
 const MIB = 1024 * 1024;
-/** Parts of `CV_BODY_MEMORY_MIB`: of one tenant, of all callers that are not known yet, and of those at one address. */
+/** Shares of `CV_BODY_MEMORY_MIB`: of one tenant, of all unauthenticated callers, and of those at one address. */
 export const TENANT_PART = 1 / 4;
 const STRANGERS_PART = 1 / 8;
 const ADDRESS_PART = 1 / 64;
@@ -40,7 +40,7 @@ export function bodyReading({ config, metrics }: Pick<Kernel, 'config' | 'metric
   };
 }
 
-/** The body of one request. Nothing of it is read before the pipeline asks for it. */
+/** The body of one request. Nothing of it is read before the pipeline requests it. */
 export class RequestBody implements UnreadBody {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -72,8 +72,8 @@ export class RequestBody implements UnreadBody {
   }
 
   /**
-   * The bytes count as held until the request is decided: until then what they were parsed to is in memory. What was not read is thrown
-   * away, or the next request on the connection would wait behind it.
+   * The bytes count as held until the request is finished, because their parsed value is in memory until then. A body that was not read is
+   * discarded: otherwise the next request on the connection would wait behind it.
    */
   release(): void {
     this.#request.resume();
@@ -104,7 +104,7 @@ export class RequestBody implements UnreadBody {
           reject(error);
         }
       };
-      // A client that has left meanwhile would send no event any more.
+      // If the client has already disconnected, no further event would be emitted.
       if (request.destroyed) fail();
       else request.on('data', add).once('end', finish).once('close', fail).once('error', fail);
     });
@@ -126,7 +126,7 @@ export class RequestBody implements UnreadBody {
   }
 }
 
-/** One buffer that grows: a list of pieces would cost a hundred times their size if each is a byte long. */
+/** One growing buffer: a list of pieces would take a hundred times their size if each is one byte long. */
 class Collected {
   readonly #bytesMax: number;
   readonly #take: (bytes: number) => void;

@@ -4,7 +4,7 @@ import { splitReservedSuffix } from './secret-path.ts';
 
 export const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** A path as the router knows it, with the endpoints behind it. */
+/** A path in the router, with its endpoints. */
 export interface Route {
   /** In the router's syntax: `:name` for a segment, a final `*` for the rest. */
   url: string;
@@ -14,11 +14,11 @@ export interface Route {
 
 interface RoutedEndpoint {
   endpoint: ReadyEndpoint;
-  /** What the rest of the path is called, where the path ends in one. */
+  /** The parameter name of the final wildcard, if the path has one. */
   starName: string;
 }
 
-/** Every path answers as the spec writes it and with `/v1` added or removed. */
+/** Every path is served as declared, and also with `/v1` added or removed. */
 export function bothSpellings(path: string): [string, string] {
   return path.startsWith('/v1/') ? [path, path.slice(3)] : [path, `/v1${path}`];
 }
@@ -49,8 +49,8 @@ export type Match =
   | { endpoint: null; allow: readonly Method[] };
 
 /**
- * The endpoint for a request on this route. Where the path ends in a wildcard, its last segment decides: a reserved one names the verb
- * and is not part of the secret's path.
+ * The endpoint for a request on this route. If the path ends in a wildcard, its last segment decides: a reserved one is the verb and not part of
+ * the secret's path.
  */
 export function match(route: Route, method: string, raw: Readonly<Record<string, string>>): Match {
   const rest = raw['*'];

@@ -27,7 +27,7 @@ function accepted(path: string): boolean {
   return parseSecretPath(path).ok;
 }
 
-/** The contract's sentence, written a second time and differently. */
+/** The rule of the API contract, implemented a second time in another way. */
 function isLegal(path: string): boolean {
   const segments = path.split('/');
   return (

@@ -8,19 +8,19 @@ export const RESERVED_LAST_SEGMENTS = ['versions', 'rotate', 'move', 'copy', 'ro
 export type ReservedSegment = (typeof RESERVED_LAST_SEGMENTS)[number];
 export type SecretPath = { ok: true; path: string } | { ok: false; reason: string };
 
-/** What a schema can say of a path; of segments of dots and reserved ones `parseSecretPath` tells more. */
+/** What a schema can express about a path. `parseSecretPath` also checks dot segments and reserved segments. */
 export const SECRET_PATH_PATTERN = '^[A-Za-z0-9._@+=-]{1,128}(?:/[A-Za-z0-9._@+=-]{1,128}){0,31}$';
 
 const SEGMENT = /^[A-Za-z0-9._@+=-]+$/;
-/** Most paths by far: nothing about them needs a closer look but their length and their last segment. */
+/** Matches nearly all paths. Only their length and their last segment still have to be checked. */
 const ORDINARY = /^[A-Za-z0-9_@+=-][A-Za-z0-9._@+=-]{0,127}(?:\/[A-Za-z0-9_@+=-][A-Za-z0-9._@+=-]{0,127}){0,31}$/;
 
 /**
- * Checks a path that has been percent-decoded exactly once. It is accepted or refused, never repaired: policies and
- * the store compare paths byte by byte, so a second spelling of a path is a way around the rule about the first.
+ * Checks a path that has been percent-decoded exactly once. It is accepted or refused, never repaired: policies and the database compare paths byte
+ * by byte, so a second spelling would bypass a rule about the first.
  */
 export function parseSecretPath(decodedOnce: string): SecretPath {
-  // One code unit is at least one byte, so this bounds the work; accepted text is ASCII, which makes it exact.
+  // A code unit is at least one byte, so this limits the work. Accepted text is ASCII, for which the limit is exact.
   if (decodedOnce.length > MAX_PATH_BYTES) return refuse(`must be at most ${MAX_PATH_BYTES} bytes`);
   if (ORDINARY.test(decodedOnce) && !isReserved(lastSegment(decodedOnce))) return { ok: true, path: decodedOnce };
   const segments = decodedOnce.split('/');
@@ -35,7 +35,7 @@ export function parseSecretPath(decodedOnce: string): SecretPath {
   return { ok: true, path: decodedOnce };
 }
 
-/** Takes a verb off the end, for routes that carry one there. What is left still has to pass `parseSecretPath`. */
+/** Removes a verb from the end, for routes that have one there. The rest must still pass `parseSecretPath`. */
 export function splitReservedSuffix(decodedOnce: string): { path: string; suffix: ReservedSegment | null } {
   const slash = decodedOnce.lastIndexOf('/');
   const last = lastSegment(decodedOnce);

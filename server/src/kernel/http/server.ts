@@ -22,18 +22,18 @@ import type { CurrentIdentity } from './tls-identity.ts';
 import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
 import { endAfterDraining, hasBody, hasRestOfBody } from './unread-body.ts';
 
-/** Bounds of what a connection may cost before anything is known about it. */
+/** Limits for the cost of a connection before anything is known about it. */
 const HEADER_BYTES_MAX = 16 * 1024;
 const HEADERS_TIMEOUT_MS = 10 * SECOND_MS;
 const REQUEST_TIMEOUT_MS = 30 * SECOND_MS;
 const KEEP_ALIVE_TIMEOUT_MS = 65 * SECOND_MS;
 const CLOSE_SWEEP_MS = 50;
-/** Whoever has not sent their request, or taken their answer, by then would hold up the end for everyone. */
+/** Clients that have not sent their request or read their response by then would delay the shutdown for everyone. */
 const CLOSE_GRACE_MS = 10 * SECOND_MS;
-/** Longer than the longest secret path (1,024 bytes), each byte of which may be written as three. */
+/** Longer than the longest secret path (1,024 bytes), each byte of which may be percent-encoded as three. */
 const PARAMETER_LENGTH_MAX = 4096;
 
-/** No endpoint is declared for it, nor for any method that is not routed. */
+/** No endpoint is declared for it. All methods that are not routed are handled like it. */
 const UNDECLARED_METHOD = 'TRACE';
 const ROUTED_METHODS: ReadonlySet<string> = new Set([...METHODS, 'HEAD', 'OPTIONS', UNDECLARED_METHOD]);
 
@@ -43,8 +43,8 @@ export interface HttpServer {
 }
 
 /**
- * The HTTP side: parsing within bounds, routing, and turning replies of the pipeline into responses. `identity` is there if there is TLS,
- * on whichever listener.
+ * The HTTP layer: parsing within limits, routing, and turning the replies of the pipeline into responses. `identity` is present if any listener
+ * uses TLS.
  */
 export function createHttpServer(
   kernel: Kernel,
@@ -60,13 +60,13 @@ export function createHttpServer(
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
-    // What arrives on an open connection while we end is answered like everything else; the framework's own refusal has none of our headers.
+    // Requests on open connections during the shutdown are answered normally, because the framework's own refusal has none of our headers.
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     routerOptions: {
       maxParamLength: PARAMETER_LENGTH_MAX,
-      // Queries are parsed by the pipeline, strictly, once the endpoint is known.
+      // The pipeline parses queries strictly, once the endpoint is known.
       querystringParser: () => ({}),
     },
     frameworkErrors: (error, request, reply) => {
@@ -98,7 +98,7 @@ export function createHttpServer(
       write(response, errorReply(error, requestId, { 'X-Request-Id': requestId, Connection: 'close' }), common);
       request.destroy();
     });
-    // The client is told to go on when its body is wanted.
+    // The client gets 100 Continue only when its body is to be read.
     listener.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
       fastify.routing(request, response),
     );
@@ -117,7 +117,7 @@ export function createHttpServer(
     return problem !== null;
   };
 
-  /** To know all thirty methods on every path would make a start a second longer: each of the others is as unknown as this one. */
+  /** Registering all thirty methods on every path would make startup a second slower, so all other methods are treated as this one. */
   const answerAsUndeclared = (request: FastifyRequest, reply: FastifyReply): void => {
     request.raw.method = UNDECLARED_METHOD;
     reply.hijack();
@@ -126,7 +126,7 @@ export function createHttpServer(
 
   leaveBodiesUnread(fastify);
   fastify.setErrorHandler((error, request, reply) => {
-    // The framework itself refuses QUERY without a content type, before it looks for a route.
+    // Fastify itself refuses QUERY without a content type, before it looks for a route.
     if (!ROUTED_METHODS.has(request.method)) {
       answerAsUndeclared(request, reply);
       return;
@@ -175,7 +175,7 @@ export function createHttpServer(
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
     result.headers['X-Request-Id'] = requestId;
     send(reply, result, common, (error) => {
-      // A reader that is too slow is no failure of ours, nor is one who may read no more.
+      // Neither a slow client nor a revoked caller is a failure of the service.
       if (isRefusal(error)) return;
       const level = error instanceof SlowReader ? 'warn' : 'error';
       kernel.log[level]({ err: error, request_id: requestId }, 'an answer was cut off');
@@ -186,7 +186,7 @@ export function createHttpServer(
     fastify.route({
       method: [...ROUTED_METHODS],
       url: route.url,
-      // What it returns is no promise: the framework would wait for one, only to find that it was answered.
+      // The handler must not return a promise: Fastify would wait for it, only to find that the response was already sent.
       handler: (request, reply) => {
         answer(route, request, reply).catch((error: unknown) => {
           if (!reply.sent) return reply.send(error);
@@ -206,7 +206,10 @@ export function createHttpServer(
         throw error;
       }
     },
-    /** A connection whose last answer ends while we wait would otherwise be kept open for its next request. */
+    /**
+     * Closes idle connections repeatedly, because a connection whose last response ends during the shutdown would otherwise stay open for its next
+     * request.
+     */
     async close() {
       const sweep = setInterval(() => {
         for (const listener of listeners) listener.closeIdleConnections();
@@ -236,7 +239,7 @@ async function listenForTls({ config, log }: Kernel, listener: NetServer | null)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EADDRINUSE' || isChosen) throw tlsPortError(error, port);
-    // It was not asked for: an installation that ran before there was such a port must go on running.
+    // The port was not configured explicitly: an installation from before this port existed must keep running.
     log.warn({ port }, 'the usual port for TLS is in use, so there is no listener for it: set CV_TLS_PORT');
     return null;
   }
@@ -257,11 +260,11 @@ function tlsPortError(error: unknown, port: number): unknown {
 const NODE_OPTIONS = {
   maxHeaderSize: HEADER_BYTES_MAX,
   headersTimeout: HEADERS_TIMEOUT_MS,
-  // How often the time limits are looked at: without it a slow client lives half a minute longer.
+  // How often the timeouts are checked. With the default, a slow client would stay half a minute longer.
   connectionsCheckingInterval: SECOND_MS,
-  // Joined, a header given twice fits no form; by default the second would be dropped unseen.
+  // A joined header that was sent twice matches no valid form. By default Node would silently drop the second one.
   joinDuplicateHeaders: true,
-  // Checked by us, so that the refusal looks like every other.
+  // We check it ourselves, so that the error looks like every other.
   requireHostHeader: false,
 };
 
@@ -272,20 +275,20 @@ function mainOptions(identity: CurrentIdentity | null) {
 
 const REQUEST_ID = Symbol('request id');
 
-/** Ours, never the caller's: a chosen id could be made to point at somebody else's request. */
+/** Generated by us and never taken from the caller: a chosen id could point to somebody else's request. */
 function requestIdOf(request: FastifyRequest): string {
   const carrier = request.raw as unknown as Record<symbol, string | undefined>;
   carrier[REQUEST_ID] ??= newId('req');
   return carrier[REQUEST_ID] as string;
 }
 
-/** Leaves every body where it is: the pipeline reads it, once it is known who sends it. */
+/** Fastify must not read bodies: the pipeline reads them once the caller is authenticated. */
 function leaveBodiesUnread(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
 }
 
-/** What the HTTP library refuses itself. Its messages may quote the request; ours do not. */
+/** Errors of the HTTP library itself. Its messages may quote the request; ours do not. */
 function refusalOf(error: unknown, requestId: string): Reply {
   if (error instanceof CofferError) return errorReply(error, requestId);
   if (isParserError(error)) {
@@ -302,7 +305,7 @@ function isParserError(error: unknown): boolean {
   return (code?.startsWith('FST_ERR_') ?? false) || (statusCode !== undefined && statusCode < 500);
 }
 
-/** Which methods there are is no secret: it is in the API reference, so whoever asks need not be known. */
+/** The declared methods are public in the API reference, so the caller need not be authenticated. */
 function withoutEndpoint(method: string, declared: readonly string[], requestId: string): Reply {
   if (declared.length === 0) return errorReply(new CofferError('NOT_FOUND', 'There is no such route.'), requestId);
   const Allow = [...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
@@ -310,7 +313,7 @@ function withoutEndpoint(method: string, declared: readonly string[], requestId:
   return errorReply(new CofferError('METHOD_NOT_ALLOWED', `Use ${declared.join(' or ')} here.`), requestId, { Allow });
 }
 
-/** Written straight to Node's response: by then there is nothing left for the framework to do but to cost time. */
+/** Writes directly to Node's response, because Fastify would only cost time here. */
 function send(
   reply: FastifyReply,
   result: Reply,
@@ -329,7 +332,7 @@ function write(
 ): void {
   const isCutShort = hasRestOfBody(response.req);
   if (isCutShort) headers['Connection'] = 'close';
-  // A flat list, which Node writes without looking at each name again.
+  // Node writes a flat list without processing each name again.
   const flat: string[] = [];
   for (const name in headers) flat.push(name, headers[name] as string);
   for (const name in more) if (headers[name] === undefined) flat.push(name, more[name] as string);
@@ -340,7 +343,7 @@ function write(
   }
   response.writeHead(status, flat);
   if (response.req.method === 'HEAD' && isStream(body)) {
-    // Nothing of it is made: it would be read from the database for nobody.
+    // The stream is closed without reading it: its rows would be loaded from the database for nobody.
     body[Symbol.asyncIterator]().return?.().catch(onFailure);
     response.end();
   } else if (isStream(body)) writeAnswer(response, body).catch(onFailure);
@@ -352,15 +355,15 @@ function write(
   else response.end(body ?? undefined);
 }
 
-/** What Node tells of bytes that are no HTTP, with the bytes. */
+/** Node's error for bytes that are not HTTP, with those bytes. */
 interface ParserError extends Error {
   code?: string;
   rawPacket?: Buffer;
 }
 
-/** Malformed HTTP has no request to answer to, only a socket. */
+/** Malformed HTTP has no request to respond to, only a socket. */
 function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<Record<string, string>>): void {
-  // Where no handshake came about, an answer would wait for one for ever.
+  // Before the TLS handshake is complete, a response could never be sent.
   const isShakingHands = (socket as Duplex & { secureConnecting?: boolean }).secureConnecting === true;
   if (error.code === 'ECONNRESET' || !socket.writable || isShakingHands) {
     socket.destroy();
@@ -380,7 +383,7 @@ function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<R
     'Content-Length': Buffer.byteLength(text),
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  // Whoever asks with HEAD reads no body, and would take one for the next answer.
+  // A client that sent HEAD reads no body, and would take one for the next response.
   const isHead = error.rawPacket?.toString('latin1', 0, 5) === 'HEAD ';
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${isHead ? '' : text}`);
 }

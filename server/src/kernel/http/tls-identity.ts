@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from 'pino';
 import { SECOND_MS } from '../clock.ts';
 
-/** How often it is asked whether there is a newer certificate. */
+/** How often the source is checked for a newer certificate. */
 const LOOKED_AT_MS = 5 * SECOND_MS;
 
 /** Forward secrecy and authenticated encryption only; the first three are those of TLS 1.3. */
@@ -20,28 +20,28 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':');
 
-/** A certificate with its chain, and its key, in PEM. */
+/** A certificate with its chain and its key, in PEM. */
 export interface TlsIdentity {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
 }
 
 export interface TlsIdentitySource {
-  /** What to show from now on, or null if that is still what it answered last. */
+  /** The identity to use from now on, or null if it has not changed since the last call. */
   next(): Promise<TlsIdentity | null>;
 }
 
-/** What a server does with a certificate; the same for every listener, and given anew with each new certificate. */
+/** The TLS options for a certificate. They are the same for every listener and are set again with each new certificate. */
 export function contextOptions({ cert, key }: TlsIdentity): SecureContextOptions {
   return {
     cert,
     key,
-    // None is trusted in the handshake: who is trusted depends on the connection that is claimed.
+    // No authority is trusted in the handshake, because the trusted ones depend on the connection that the client claims to be.
     ca: [],
     minVersion: 'TLSv1.2',
     ciphers: CIPHERS,
     honorCipherOrder: true,
-    // A resumed session would come without the chain its client sent, and a renegotiated one with another certificate.
+    // A resumed session would lack the client's certificate chain, and renegotiation could change the certificate.
     secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_NO_RENEGOTIATION,
   };
 }
@@ -50,7 +50,7 @@ interface Shows {
   setSecureContext(options: SecureContextOptions): void;
 }
 
-/** What the listeners show, kept up to date while they run. What does not work is logged, and the one before it goes on. */
+/** The TLS identity of the listeners, updated while they run. If a new one does not work, that is logged and the previous one stays in use. */
 export class CurrentIdentity {
   readonly #source: TlsIdentitySource;
   readonly #log: Logger;
@@ -58,7 +58,7 @@ export class CurrentIdentity {
   readonly #timer: NodeJS.Timeout;
   #current: TlsIdentity;
   #looking: Promise<void> = Promise.resolve();
-  /** Told once, not every time it is looked at. */
+  /** The last failure, so that it is logged once and not at every check. */
   #failure = '';
 
   static async open(source: TlsIdentitySource, log: Logger): Promise<CurrentIdentity> {
@@ -82,7 +82,7 @@ export class CurrentIdentity {
     return contextOptions(this.#current);
   }
 
-  /** From now on it shows whatever is newest. Connections that are open keep what they began with. */
+  /** From now on the listener uses the newest identity. Open connections keep the one they began with. */
   keep(listener: Shows): void {
     this.#listeners.push(listener);
   }
@@ -92,7 +92,7 @@ export class CurrentIdentity {
       const next = await this.#source.next();
       if (next === null) return;
       this.#failure = '';
-      // Tried apart from the listeners, which would be left with half of it.
+      // Tested first without the listeners, which could be left with half of a broken identity.
       createSecureContext(contextOptions(next));
       this.#current = next;
       for (const listener of this.#listeners) listener.setSecureContext(contextOptions(next));
@@ -111,13 +111,13 @@ export class CurrentIdentity {
   }
 }
 
-/** Never more than the code: what a library says of a key it cannot read may quote it. */
+/** Only the error code is logged, because a library's message about an unreadable key may quote it. */
 function codeOf(error: unknown): string {
   const { code, name } = error as { code?: string; name?: string };
   return code ?? name ?? 'unknown';
 }
 
-/** From two files, which are read again when either changes. Until both are new they do not fit, which is no more than a warning. */
+/** Loads the identity from two files whenever either changes. Until both are replaced they do not match, which only logs a warning. */
 export class IdentityFiles implements TlsIdentitySource {
   readonly #certFile: string;
   readonly #keyFile: string;

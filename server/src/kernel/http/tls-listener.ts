@@ -4,12 +4,12 @@ import type { Server as NetServer, Socket } from 'node:net';
 import { SECOND_MS } from '../clock.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 
-/** As long as headers may take: before it is over nothing is known about who is there. */
+/** The same limit as for headers: before the handshake is complete, nothing is known about the client. */
 export const HANDSHAKE_TIMEOUT_MS = 10 * SECOND_MS;
 
 /**
- * The listener that asks its clients for certificates. None is needed to connect, and none is refused in the handshake, which only proves
- * that the client has the key: whose it is and whether it is good is decided for each request, by what the request claims to be.
+ * The listener that requests client certificates. None is required to connect, and none is refused in the handshake, which only proves that the
+ * client has the key. Whose certificate it is and whether it is valid is decided for each request, by the identity that the request claims.
  */
 export function createTlsListener(
   identity: CurrentIdentity,
@@ -30,7 +30,7 @@ export function createTlsListener(
   return server;
 }
 
-/** Connections that are still shaking hands are not the HTTP server's to close; this cuts off every one there is. */
+/** The HTTP server does not close connections that are still in the handshake; this destroys all of them. */
 export function connectionCutter(server: NetServer): () => void {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {

@@ -1,32 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SECOND_MS } from '../clock.ts';
 
-/** A rest of at most so many bytes is not worth a new connection: Node discards it, within the time a request may take. */
+/** A remainder of at most this size is not worth a new connection: Node discards it within the request timeout. */
 const DISCARDED_BYTES_MAX = 64 * 1024;
-/** More than the largest body that any endpoint accepts, so that whoever sends one reads why it was refused. */
+/** More than the largest body that any endpoint accepts, so that a client that sends one can still read why it was refused. */
 export const DRAINED_BYTES_MAX = 16 * 1024 * 1024;
 const DRAINED_MS_MAX = 5 * SECOND_MS;
-/** What a piece counts for at least: each costs some microseconds, whatever its size. */
+/** The minimum that a piece counts for, because each costs some microseconds, whatever its size. */
 const PIECE_BYTES_MIN = 1024;
 
-/** The length that was announced: 0 if there is no body, undefined if it is not known beforehand. */
+/** The announced length: 0 if there is no body, undefined if it is not known in advance. */
 export function announcedLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length'];
   if (length !== undefined) return Number(length);
   return headers['transfer-encoding'] === undefined ? 0 : undefined;
 }
 
-/** Whether there is a body to read. That of a GET or HEAD means nothing (RFC 9110, 9.3.1), and is not looked at. */
+/** Whether there is a body to read. A body of a GET or HEAD has no meaning (RFC 9110, 9.3.1) and is ignored. */
 export function hasBody(request: IncomingMessage): boolean {
   return announcedLength(request) !== 0 && request.method !== 'GET' && request.method !== 'HEAD';
 }
 
-/** RFC 9110, 10.1.1: the body comes only once it is asked for. Other expectations are refused before. */
+/** RFC 9110, 10.1.1: the client sends the body only after 100 Continue. Other expectations are refused before. */
 export function awaitsContinue({ headers: { expect }, httpVersion }: IncomingMessage): boolean {
   return expect !== undefined && httpVersion === '1.1';
 }
 
-/** Whether the connection cannot go on after an answer that is given now: too much of the body is, or may be, still to come. */
+/** Whether the connection must be closed after a response that is sent now, because too much of the body is, or may be, still to come. */
 export function hasRestOfBody(request: IncomingMessage): boolean {
   const length = announcedLength(request);
   if (length === 0 || request.complete) return false;
@@ -34,8 +34,8 @@ export function hasRestOfBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Ends an answer that is written, though the request is not read to its end. To close at once would reset the connection, and a client that is
- * still sending would see that instead of the answer; so the rest is taken in and thrown away, within bounds.
+ * Ends a response although the request has not been read completely. Closing at once would reset the connection, and a client that is still sending
+ * would see the reset instead of the response. So the rest is read and discarded, within limits.
  */
 export function endAfterDraining(request: IncomingMessage, response: ServerResponse): void {
   let drained = 0;

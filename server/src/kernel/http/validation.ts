@@ -10,7 +10,7 @@ export type InputValidator = (call: Call) => Input;
 
 const PROBLEMS_MAX = 20;
 
-/** Checks path, query and body against the declaration; an unknown field anywhere is a problem, not ignored. */
+/** Validates path, query and body against the declaration. An unknown field anywhere is an error, not ignored. */
 export function inputValidator(e: EndpointDeclaration): InputValidator {
   const params = e.params === NONE ? null : checker(e.params, '/path');
   const starName = /\{([a-z_]+)\*\}/.exec(e.path)?.[1];
@@ -48,14 +48,14 @@ function queryOf(url: string, schema: TSchema | null, problems: FieldProblem[]):
   }
 }
 
-/** For a part of a body whose schema depends on the rest of it. */
+/** For a part of a body whose schema depends on the rest of the body. */
 export function problemsIn(schema: TSchema, value: unknown, at: string): FieldProblem[] {
   const problems: FieldProblem[] = [];
   checker(schema, at)(value, problems);
   return problems.slice(0, PROBLEMS_MAX);
 }
 
-/** Compiled when it is first needed: to compile all of them would be a good part of a start. */
+/** Compiled on first use, because compiling all schemas would take a large part of the startup time. */
 function checker(schema: TSchema, at: string): (value: unknown, problems: FieldProblem[]) => void {
   let compiled: Validator | null = null;
   return (value, problems) => {
@@ -66,12 +66,12 @@ function checker(schema: TSchema, at: string): (value: unknown, problems: FieldP
       problems.push(surplus);
       return;
     }
-    // What does not pass is refused, whatever the list says: it ends after a few problems.
+    // A value that fails the check is refused even if the list of errors yields no problem, because that list is truncated.
     const known = problems.length;
     const errors = [...compiled.Errors(value)];
     for (const { keyword, instancePath, params, message } of errors) {
       for (const pointer of pointers(`${at}${shown(instancePath)}`, keyword, params)) {
-        // A value that fails its own schema is also reported by the object that holds it, as if it were unknown there.
+        // A value that fails its own schema is also reported by the enclosing object, as if it were unknown there.
         if (problems.every((other) => other.pointer !== pointer)) {
           problems.push({ pointer, reason: choicesAt(errors, instancePath) ?? REASONS[keyword] ?? message });
         }
@@ -81,7 +81,7 @@ function checker(schema: TSchema, at: string): (value: unknown, problems: FieldP
   };
 }
 
-/** What of a schema bounds how many members a value has. */
+/** The parts of a schema that limit the number of members. */
 interface CountingSchema {
   maxItems?: number;
   maxProperties?: number;
@@ -89,7 +89,7 @@ interface CountingSchema {
   items?: CountingSchema;
 }
 
-/** Counts come before everything else: to find each problem of 20,000 members takes half a second, in which nobody else is answered. */
+/** Counts are checked first: finding each problem of 20,000 members takes half a second, during which no other request is answered. */
 function surplusMembers(schema: CountingSchema, value: unknown, at: string): FieldProblem | null {
   if (typeof value !== 'object' || value === null) return null;
   const [members, most, noun] = Array.isArray(value)
@@ -111,7 +111,7 @@ function surplusMembers(schema: CountingSchema, value: unknown, at: string): Fie
 
 const REASONS: Record<string, string> = {
   additionalProperties: 'is not a known field',
-  // The schema of a field that is not known is `false`; the object that holds it reports it once more.
+  // The schema of an unknown field is `false`; the enclosing object reports the field once more.
   boolean: 'is not a known field',
   required: 'is required',
   pattern: 'does not have the required form',
@@ -125,7 +125,7 @@ interface SchemaError {
   params: unknown;
 }
 
-/** What there is to choose from, where a value is none of that. */
+/** The allowed values, if the value is none of them. */
 function choicesAt(errors: readonly SchemaError[], instancePath: string): string | null {
   const choices = errors
     .filter((error) => error.instancePath === instancePath && ['enum', 'const'].includes(error.keyword))
@@ -152,7 +152,7 @@ function pointers(at: string, keyword: string, params: unknown): string[] {
   return names.slice(0, PROBLEMS_MAX).map((name) => `${at}/${told(name)}`);
 }
 
-/** Only a plain name is told back: a field's name can be anything, even a secret in the wrong place. */
+/** Only a plain name is repeated in the response: a field's name can be anything, even a misplaced secret. */
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const told = (name: string) => (NAME.test(name) ? name : '?');
 const POINTER_PART = /^(?:[A-Za-z0-9_.-]|~[01]){0,64}$/;

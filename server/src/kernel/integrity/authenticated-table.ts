@@ -5,48 +5,48 @@ import type { Tables } from '../storage/tables.ts';
 import { isRowMac, rowMac } from './row-keys.ts';
 import { appendedText, type ColumnValue, fieldText, rowDigest, sealedText } from './row-text.ts';
 
-/** Rows that are loaded at once when a whole table is walked. */
+/** Rows loaded at once when a whole table is walked. */
 export const WALK_CHUNK = 500;
-/** MACs that one statement writes: each is a condition of its own. */
+/** MACs written per statement, each of which adds a condition. */
 const MACS_AT_ONCE = 50;
 
-/** Columns of digests are bytes. */
+/** Columns with this suffix hold digests as bytes. */
 const HASH_SUFFIX = '_hash';
 
 type Column<R> = keyof R & string;
 
 interface Shape<R> {
-  /** What names a row inside its tenant. The tenant's own row has no other name than the tenant. */
+  /** The columns that identify a row inside its tenant. Empty for the tenant's own row. */
   key: readonly Column<R>[];
-  /** What the MAC covers beside tenant and key, in an order that never changes. */
+  /** The columns the MAC covers besides tenant and key. Their order must never change. */
   covered: readonly Column<R>[];
-  /** Covered too, in the order in which later migrations added them. Each is null in rows from before it. */
+  /** Covered columns that later migrations added, in that order. Each is null in older rows. */
   appended?: readonly Column<R>[];
-  /** Of these only the head is covered: they are sealed, and bound to the row by that. */
+  /** Sealed columns. Only their head is covered, because the seal itself binds them to the row. */
   sealed?: readonly Column<R>[];
   /** Columns that decide nothing, each with the reason. */
   uncovered?: Partial<Record<Column<R>, string>>;
-  /** Whether the audit log tells the digest of each row: not of what only grows, and is bound to a row that is told. */
+  /** Whether the audit log records the digest of each row. It is false for tables that only grow and whose rows are bound to a recorded row. */
   isRecorded?: boolean;
-  /** Rows that were there before they were authenticated are not listed in the log one by one: there may be millions. */
+  /** Whether rows that existed before they were authenticated are listed in the log one by one. There may be millions of them. */
   isListedAtUpgrade?: boolean;
 }
 
-/** Chooses rows, as in `where` of Kysely. */
+/** Selects rows, like `where` of Kysely. */
 export type Which<T extends keyof Tables> = (eb: ExpressionBuilder<Tables, T>) => Expression<SqlBool>;
 
-/** A row with what authenticates it. */
+/** A row with its MAC. */
 export type Signed<R> = R & { row_mac: Uint8Array };
 
-/** Statements whose table is known only when they run. */
+/** For statements whose table is known only at run time. */
 type AnyTable = Kysely<Record<string, Record<string, ColumnValue>>>;
 type AnyExpressions = ExpressionBuilder<Record<string, Record<string, ColumnValue>>, string>;
 
 /**
- * A table whose rows decide who may do what, or what a secret is. Each row carries a MAC over its tenant, its table, its key and every
- * column that decides, under a key that the database holds only wrapped; and each change is told to the transaction, which records the
- * row's digest in the audit log. So whoever writes to the database without the root key can make no row that is believed, and rows that
- * were deleted or put back are found by comparing them with the log.
+ * A table whose rows decide who may do what, or what a secret is. Each row carries a MAC over its tenant, its table, its key and every deciding
+ * column, under a key that the database stores only wrapped. Each change is registered with the transaction, which records the row's digest in the
+ * audit log. Anyone who writes to the database without the root key therefore cannot forge a row, and rows that were deleted or restored are found
+ * by comparing them with the log.
  */
 export class AuthenticatedTable<T extends keyof Tables & string, R extends { tenant_id: string }> {
   readonly name: T;
@@ -70,7 +70,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     this.columns = ['tenant_id', ...this.#fields.map(([column]) => column), ...appended, ...plain];
   }
 
-  /** How the audit log calls a row. */
+  /** The name of a row in the audit log. */
   keyText(row: R): string {
     return this.key.length === 0 ? row.tenant_id : this.key.map((column) => plainText(row[column])).join(' ');
   }
@@ -89,7 +89,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return rowDigest(this.text(row));
   }
 
-  /** The row with its MAC, for a statement that writes it in this transaction in the place of the one before, if there is one. */
+  /** The row with its MAC, for a statement that writes it in this transaction. `before` is the row it replaces, if any. */
   async signed(tx: Tx, row: R, before?: R): Promise<Signed<R>> {
     const key = await keyFor(tx, row.tenant_id);
     const text = this.text(row);
@@ -97,12 +97,12 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return { ...row, row_mac: rowMac(key, text) };
   }
 
-  /** For rows of a new tenant and for the upgrade, whose key is at hand. */
+  /** For rows of a new tenant and for the upgrade, where the caller already has the key. */
   mac(key: MacKey, row: R): Buffer {
     return rowMac(key, this.text(row));
   }
 
-  /** The row as it was loaded, if the service wrote it. */
+  /** Returns the loaded row if the service wrote it, and throws otherwise. */
   async checked<L extends R>(db: Reader, row: L | undefined): Promise<L | undefined> {
     if (row === undefined) return undefined;
     if (!(await this.isAuthentic(db, row))) throw db.rowKeys.refuse(this.name, this.keyText(row));
@@ -114,7 +114,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return rows;
   }
 
-  /** For rows that only ever allow something: those that the service did not write are reported, and count for nothing. */
+  /** For rows that can only allow something. Forged rows are reported and ignored. */
   async authenticOf<L extends R>(db: Reader, rows: readonly L[]): Promise<L[]> {
     const authentic: L[] = [];
     for (const row of rows) {
@@ -144,7 +144,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
       .execute();
   }
 
-  /** A row that was locked and checked in this transaction becomes what the change makes of it. */
+  /** Updates a row that was locked and verified in this transaction. */
   async update(tx: Tx, row: R, change: Partial<R>): Promise<R> {
     const changed = { ...row, ...change };
     if (this.keyText(changed) !== this.keyText(row)) throw new Error(`the key of a row of ${this.name} stays`);
@@ -158,14 +158,17 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return changed;
   }
 
-  /** Locks the rows, checks them, and changes each; answers with the rows as they were. */
+  /** Locks, verifies and updates the rows. Returns them as they were before. */
   async updateWhere(tx: Tx, which: Which<T>, change: Partial<R>): Promise<R[]> {
     const rows = await this.lockedWhere(tx, which);
     for (const row of rows) await this.update(tx, row, change);
     return rows;
   }
 
-  /** Changes those rows of a tenant of which `change` says how, and says how many; forged ones are left as they are, and refused wherever they are used. */
+  /**
+   * Updates the rows of a tenant for which `change` returns new values, and returns their number. Forged rows stay as they are and are refused
+   * wherever they are used.
+   */
   async changeEach(tx: Tx, tenantId: string, change: (row: R) => Partial<R> | null): Promise<number> {
     let count = 0;
     for await (const rows of this.walk(tx, tenantId)) {
@@ -179,7 +182,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return count;
   }
 
-  /** Forged rows can be deleted too, so they are not checked. Answers with the rows as they were. */
+  /** Forged rows can be deleted too, so the rows are not verified. Returns them as they were before. */
   async deleteWhere(tx: Tx, which: Which<T>, limit?: number): Promise<R[]> {
     const rows = await this.#selectLocked(tx, which, limit);
     for (const row of rows) {
@@ -227,7 +230,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return (await query.execute()).map(({ tenant_id }) => String(tenant_id));
   }
 
-  /** Every row of a tenant, in the order of its key, some at a time. */
+  /** Loads every row of a tenant in chunks, in the order of its key. */
   async *walk(db: Reader, tenantId: string): AsyncGenerator<(R & { row_mac: Uint8Array | null })[]> {
     for (let last: R | undefined; ; ) {
       let query = anyTable(db)
@@ -244,7 +247,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     }
   }
 
-  /** The row that the audit log calls so. */
+  /** Finds a row by its name in the audit log. */
   async find(db: Reader, tenantId: string, keyText: string): Promise<R | undefined> {
     const values = this.key.length === 0 ? [] : keyText.split(' ');
     let query = anyTable(db)
@@ -258,7 +261,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     return (await query.executeTakeFirst()) as unknown as R | undefined;
   }
 
-  /** Behind a row in the order of the key: greater in the first column in which the two differ. */
+  /** Matches rows after `last` in key order: greater in the first column that differs. */
   #isAfter(last: R) {
     const key: readonly string[] = this.key;
     const values = last as unknown as Record<string, ColumnValue>;
@@ -273,7 +276,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
       );
   }
 
-  /** Gives rows that have none a MAC, without a record: for the upgrade and the rekey, which record in their own way. */
+  /** Writes the MAC of a row without registering a change, for the upgrade and the rekey, which record in their own way. */
   async writeMac(tx: Tx, row: R, mac: Uint8Array): Promise<void> {
     let query = anyTable(tx)
       .updateTable(this.name as string)
@@ -300,7 +303,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
             (all, { row, mac }) => all.when(this.#isRow(eb, row)).then(mac as ColumnValue),
             begun,
           );
-          // Of its type PostgreSQL takes the values to be.
+          // The `else` branch gives PostgreSQL the type of the values.
           return { row_mac: cases.else(eb.ref('row_mac')).end() };
         })
         .where('tenant_id', '=', first.row.tenant_id)
@@ -316,7 +319,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     ]);
   }
 
-  /** Only what the table has: rows are often made from others by spreading. */
+  /** Keeps only the columns of the table, because rows are often made from others by spreading. */
   #stored(row: Signed<R>): Record<string, ColumnValue> {
     const values: Record<string, ColumnValue> = { row_mac: row.row_mac };
     for (const column of this.columns) values[column] = row[column] as ColumnValue;
@@ -324,7 +327,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   }
 }
 
-/** A table without its row type, for walking over all of them. */
+/** A table without its row type, for loops over all tables. */
 export type AnyAuthenticatedTable = AuthenticatedTable<keyof Tables & string, { tenant_id: string }>;
 
 function keyFor(tx: Tx, tenantId: string): Promise<MacKey> | MacKey {

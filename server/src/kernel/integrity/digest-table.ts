@@ -12,8 +12,8 @@ const DELETED = 2;
 const SEEN = 4;
 
 /**
- * What the log last said of each row, in 32 bytes each: a tenant may have millions of rows, and objects for them would take a gigabyte. Names
- * and digests are shortened to what no two can share by chance.
+ * The last recorded digest of each row, in 32 bytes each: a tenant may have millions of rows, and objects for them would take a gigabyte. Names and
+ * digests are truncated to a length at which collisions do not happen by chance.
  */
 export class DigestTable {
   #slots = FIRST_SLOTS;
@@ -33,7 +33,7 @@ export class DigestTable {
     this.#bytes[at + STATE] = digest === null ? DELETED : PRESENT;
   }
 
-  /** Whether a change that found this digest, or null for no row, comes right after what was said of the row last. */
+  /** Whether a change that found this digest, or null for no row, directly follows the last recorded state of the row. */
   isLast(name: string, before: string | null): boolean {
     const at = this.#find(this.#bytes, this.#slots, keyOf(name));
     const state = (this.#bytes[at + STATE] ?? FREE) & ~SEEN;
@@ -41,7 +41,7 @@ export class DigestTable {
     return before !== null && shortened(before).equals(this.#bytes.subarray(at + KEY_BYTES, at + STATE));
   }
 
-  /** How a row that is there compares with what was said of it last, and notes that it is there. */
+  /** Compares an existing row with its last recorded state, and marks it as seen. */
   compare(name: string, digest: string): 'same' | 'other' | 'deleted' | 'unknown' {
     const at = this.#find(this.#bytes, this.#slots, keyOf(name));
     const state = (this.#bytes[at + STATE] ?? FREE) & ~SEEN;
@@ -52,12 +52,12 @@ export class DigestTable {
     return isSame ? 'same' : 'other';
   }
 
-  /** Whether there should be such a row, and none was seen. */
+  /** Whether the row should exist but was not seen. */
   isMissed(name: string): boolean {
     return this.#bytes[this.#find(this.#bytes, this.#slots, keyOf(name)) + STATE] === PRESENT;
   }
 
-  /** How many rows should be there and were not seen. */
+  /** The number of rows that should exist but were not seen. */
   get missed(): number {
     let count = 0;
     for (let at = STATE; at < this.#bytes.length; at += SLOT_BYTES) if (this.#bytes[at] === PRESENT) count++;
@@ -76,7 +76,7 @@ export class DigestTable {
     this.#bytes = bytes;
   }
 
-  /** Where the key is, or would be. */
+  /** The slot of the key, or the free slot where it belongs. */
   #find(bytes: Buffer, slots: number, key: Buffer): number {
     for (let slot = key.readUInt32LE(0) % slots; ; slot = (slot + 1) % slots) {
       const at = slot * SLOT_BYTES;

@@ -2,20 +2,20 @@ import type { MacKey } from '../crypto/keyring.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 
 /**
- * What the audit log says of a row that a change left behind: its digest, or null where it deleted the row; and the digest of the row that it
- * found. Nodes record at the same time, so the log may tell of two changes in the other order: what each of them found tells which was last.
+ * A changed row in the audit log: the digest of the new row, or null if it was deleted, and the digest of the row that the change found. Nodes
+ * record concurrently, so the log may list two changes in the wrong order; what each of them found tells which was last.
  */
 export type RowRecord = readonly [table: string, key: string, digest: string | null, before: string | null];
 
 /**
- * The authenticated rows that one transaction has changed. They must be recorded in the audit log by that same transaction: a commit that
- * leaves some over fails.
+ * The authenticated rows that one transaction has changed. The same transaction must record them in the audit log: a commit with unrecorded changes
+ * fails.
  */
 export class RowChanges {
   readonly #records = new Map<string, Map<string, RowRecord>>();
   readonly #keys = new Map<string, MacKey>();
 
-  /** Rows of the installation (its signing keys) belong to no tenant's log: an old one that is put back has expired by itself. */
+  /** Rows of the installation, its signing keys, belong to no tenant's log: an old one that is restored has expired anyway. */
   note(tenantId: string, table: string, key: string, digest: string | null, before: string | null): void {
     if (tenantId === SYSTEM_TENANT) return;
     let records = this.#records.get(tenantId);
@@ -28,14 +28,14 @@ export class RowChanges {
     records.set(name, [table, key, digest, found === undefined ? before : found[3]]);
   }
 
-  /** Those of one tenant, which the caller now records. */
+  /** Returns the changes of one tenant, which the caller must record now. */
   take(tenantId: string): RowRecord[] {
     const records = [...(this.#records.get(tenantId)?.values() ?? [])];
     this.#records.delete(tenantId);
     return records;
   }
 
-  /** A tenant made in this transaction has a key that nobody else can read yet. */
+  /** The key of a tenant that this transaction creates is not visible to others yet. */
   useKey(tenantId: string, key: MacKey): void {
     this.#keys.set(tenantId, key);
   }

@@ -6,15 +6,15 @@ import { UnsealError } from '../crypto/sealing.ts';
 const KEYS_BOUNDS = { bytesMax: 8 * 1024 * 1024, bytesOf: () => SECRET_KEY_BYTES };
 const VERSION_BYTES = 4;
 
-/** The purpose of the key that authenticates a tenant's rows. It only makes MACs, and is replaced by a rekey alone. */
+/** The purpose of the key that authenticates a tenant's rows. It is used only for MACs, and only a rekey replaces it. */
 export const ROW_PURPOSE = 'rows';
 
-/** Where row keys come from: the keyring, once it is open. */
+/** The source of row keys: the keyring, once it is open. */
 export interface RowKeySource {
   newestRowKey(tenantId: string): Promise<MacKey>;
 }
 
-/** A row that decides access and was not written by the service. */
+/** A row that decides access was not written by the service. */
 export class ForgedRowError extends Error {
   override readonly name = 'ForgedRowError';
   readonly table: string;
@@ -28,8 +28,8 @@ export class ForgedRowError extends Error {
 }
 
 /**
- * The keys under which rows are authenticated, one for each tenant. Only the newest version counts: whoever has an older one, from a
- * stolen copy and an old root key, can authenticate nothing.
+ * The keys that authenticate rows, one per tenant. Only the newest version counts: an older one, from a stolen copy of the database and an old root
+ * key, authenticates nothing.
  */
 export class RowKeys {
   readonly #keys = new BoundedCache<string, MacKey>(KEYS_BOUNDS);
@@ -42,7 +42,7 @@ export class RowKeys {
     this.#keys.clear();
   }
 
-  /** At once if it is cached. */
+  /** The synchronous variant, if the key is cached. */
   cached(tenantId: string): MacKey | undefined {
     return this.#keys.get(tenantId);
   }
@@ -56,7 +56,7 @@ export class RowKeys {
     return key;
   }
 
-  /** The same for checking, where a key that does not open or is not there means that the row cannot be trusted. */
+  /** For verification: null if the key does not exist or cannot be unwrapped, which means that the row cannot be trusted. */
   async keyForCheck(tenantId: string): Promise<MacKey | null> {
     try {
       return await this.key(tenantId);

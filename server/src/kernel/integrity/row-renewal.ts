@@ -4,8 +4,8 @@ import type { AnyAuthenticatedTable } from './authenticated-table.ts';
 import { RowFindings } from './row-verification.ts';
 
 /**
- * Authenticates the rows of a tenant under a new key. One that was not authentic gets no MAC by that: it stays refused, and is reported.
- * What rows say does not change, so the audit log, which tells digests without a key, needs no entry for them.
+ * Authenticates the rows of a tenant under a new key. A row that was not authentic gets no new MAC: it stays refused and is reported. The content
+ * of rows does not change, so the audit log, whose digests have no key, needs no entry for them.
  */
 export async function renewMacs(
   tx: Tx,

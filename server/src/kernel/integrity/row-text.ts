@@ -2,13 +2,10 @@ import { sha256 } from '../crypto/digest.ts';
 
 export type ColumnValue = string | number | null | Uint8Array;
 
-/** Of a sealed value the head is enough: its tag authenticates the rest to whoever holds the key, and nobody else makes another with that tag. */
+/** For a sealed value the head is enough: its tag authenticates the rest, and nobody without the key can make another value with that tag. */
 export const SEALED_HEAD_BYTES = 1 + 4 + 12 + 16;
 
-/**
- * A row as one text, the same for the same row and for no other: each field carries its type and length, so that nothing can be shifted
- * from one field into the next.
- */
+/** Serializes a row unambiguously: each field carries its type and length, so that nothing can be shifted from one field into the next. */
 export function fieldText(value: ColumnValue | undefined): string {
   if (value === null || value === undefined) return 'n;';
   if (typeof value === 'number') return `i${value};`;
@@ -17,8 +14,8 @@ export function fieldText(value: ColumnValue | undefined): string {
 }
 
 /**
- * Columns that a later migration added. Nulls at the end are left out, so that the text of a row from before the migration stays what it was;
- * it is still the text of no other row, since every field that is there carries its type and length.
+ * Serializes columns that later migrations added. Trailing nulls are left out, so that the text of a row from before the migration does not change.
+ * The result is still unambiguous, because every field carries its type and length.
  */
 export function appendedText(values: readonly (ColumnValue | undefined)[]): string {
   const last = values.findLastIndex((value) => value !== null && value !== undefined);
@@ -28,7 +25,7 @@ export function appendedText(values: readonly (ColumnValue | undefined)[]): stri
     .join('');
 }
 
-/** The head and the length of what is sealed. */
+/** The head and the length of a sealed value. */
 export function sealedText(value: Uint8Array | null): string {
   if (value === null) return 'n;';
   return `h${value.length}:${hexOf(value.subarray(0, SEALED_HEAD_BYTES))};`;
@@ -38,7 +35,7 @@ function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }
 
-/** What the audit log says of a row: not keyed, so that it outlives a change of keys. Rows hold no short secrets, only hashes and sealed values. */
+/** The digest in the audit log. It has no key, so that it outlives a change of keys. Rows hold no short secrets, only hashes and sealed values. */
 export function rowDigest(text: string): string {
   return sha256(text).toString('base64url');
 }

@@ -5,7 +5,7 @@ import type { RowRecord } from './row-changes.ts';
 import { rowDigest } from './row-text.ts';
 import { RowHistory } from './row-verification.ts';
 
-/** An entry as the log has it: sixteen fields, and the rows. */
+/** An entry as the log stores it: sixteen fields, then the rows. */
 function entryWith(...records: RowRecord[]): string {
   return JSON.stringify([...Array.from({ length: 16 }, () => ''), records]);
 }
@@ -20,7 +20,7 @@ test('whatever the order in which the log tells of changes, the last one is know
         records.push(['users', 'user_1', digest, before]);
         before = digest;
       }
-      // The first is told first: what came before it is not known.
+      // The first change must come first, because nothing is known about the row before it.
       const [first, ...others] = records;
       const told = others.map((record) => [Number(numbers.next().value), record] as const);
       const history = new RowHistory();

@@ -5,13 +5,13 @@ import type { AnyAuthenticatedTable } from './authenticated-table.ts';
 import { DigestTable } from './digest-table.ts';
 import type { RowRecord } from './row-changes.ts';
 
-/** Problems that are told one by one; the rest is counted. */
+/** Problems that are listed one by one; further ones are only counted. */
 export const PROBLEMS_TOLD_MAX = 100;
 
 /**
- * What is wrong with a row. `forged`: the service did not write it as it is. `rolled_back`: it did once, and has changed it since.
- * `resurrected`: it has deleted it since. `missing`: it was deleted by somebody else. `unrecorded`: the log never told of it. `replaced`: a change
- * of it found another row than the log told of. `unlinked`: an entry of the log that has waited too long for its place in the chain.
+ * What is wrong with a row. `forged`: the service did not write it in this form. `rolled_back`: the service wrote it, but has changed it since.
+ * `resurrected`: the service has deleted it since. `missing`: somebody else deleted it. `unrecorded`: the log never recorded it. `replaced`: a
+ * change found another row than the log had recorded. `unlinked`: a log entry has waited too long to be linked into the chain.
  */
 export const ROW_PROBLEMS = [
   'forged',
@@ -30,15 +30,15 @@ export interface RowProblem {
   problem: RowProblemKind;
 }
 
-/** What the audit log told of a tenant's rows, collected as the log is read. */
+/** The states of a tenant's rows as the audit log recorded them, collected while the log is read. */
 export class RowHistory {
   readonly digests = new DigestTable();
   readonly #waiting = new Map<string, { digest: string | null; before: string | null }[]>();
   readonly #foundFirst = new Map<string, string>();
-  /** What nodes wrote to the log and was taken away before it was linked, as the log itself tells. */
+  /** Segments that nodes wrote and that were deleted before they were linked, as recorded in the log. */
   readonly missingSegments: string[] = [];
 
-  /** From the text of one entry; answers with what it tells. */
+  /** Takes the text of one entry and returns its row records. */
   add(text: string): readonly RowRecord[] {
     const records = recordsIn(text);
     if (text.includes(TAMPERING_ACTION)) this.#noteMissing(text);
@@ -46,14 +46,15 @@ export class RowHistory {
     return records;
   }
 
-  /** A change that was told before the one whose row it found waits for that. */
+  /** A change that is recorded before the one whose row it found waits for that one. */
   #take(name: string, digest: string | null, before: string | null): void {
     const waiting = this.#waiting.get(name) ?? [];
     if (!this.digests.isLast(name, before)) {
       this.#waiting.set(name, [...waiting, { digest, before }]);
       return;
     }
-    // The first that is told of a row may have found one: what made that is told later, or was before rows were told of.
+    // The first recorded change of a row may have found an existing row: the change that created it comes later in the log, or happened before rows
+    // were recorded.
     if (before !== null && this.digests.isLast(name, null)) this.#foundFirst.set(name, before);
     this.digests.set(name, digest);
     const next = waiting.find((one) => one.before === digest);
@@ -65,12 +66,12 @@ export class RowHistory {
     this.#take(name, next.digest, next.before);
   }
 
-  /** Whether anything it told of does not fit what was found, so far. */
+  /** Whether some recorded state does not match the rows seen so far. */
   isOpen(): boolean {
     return this.digests.missed > 0 || this.unexplained().length > 0;
   }
 
-  /** Rows with a change that found another row than the log told of: it was built on one that somebody had put there. */
+  /** Rows with a change that found another row than the log had recorded: somebody had replaced the row before that change. */
   unexplained(): { table: string; row: string }[] {
     return [...this.#waiting]
       .filter(([name, waiting]) => !isRoundTrip(waiting) && !isRoundTrip([...waiting, this.#backToNothing(name)]))
@@ -94,7 +95,7 @@ export class RowHistory {
   }
 }
 
-/** Changes that lead back to where they began, such as a deletion and the restoring of the same row, leave no gap wherever the log tells of them. */
+/** Changes that end where they began, such as a deletion and the restore of the same row, leave no gap wherever the log lists them. */
 function isRoundTrip(changes: readonly { digest: string | null; before: string | null }[]): boolean {
   const balance = new Map<string | null, number>();
   for (const { digest, before } of changes) {
@@ -109,15 +110,14 @@ const ACTION_FIELD = 6;
 const DETAILS_FIELD = 15;
 const ROWS_FIELD = 16;
 
-/** Entries of changes tell their rows in a last field of their own. */
+/** The rows of a change, from the last field of its entry. */
 export function recordsIn(text: string): readonly RowRecord[] {
-  // Most entries tell none, and reading them costs more than looking for the end of such a list.
+  // Most entries have none, and parsing them costs more than checking for the end of such a list.
   if (!text.endsWith(']]]')) return [];
   const fields = JSON.parse(text) as unknown[];
   return fields.length > ROWS_FIELD ? (fields[ROWS_FIELD] as RowRecord[]) : [];
 }
 
-/** What an entry says was done. */
 export function actionIn(text: string): string {
   return String((JSON.parse(text) as unknown[])[ACTION_FIELD]);
 }
@@ -133,7 +133,7 @@ export class RowFindings {
   }
 }
 
-/** Holds the rows that are there against their MACs, and, where the log is whole, against what it last told of them. */
+/** Compares the existing rows with their MACs and, if the log is intact, with their last recorded states. */
 export async function compareRows(
   db: Reader,
   tables: readonly AnyAuthenticatedTable[],

@@ -11,7 +11,7 @@ import { takeWord } from '../time/operator-words.ts';
 import type { Outcome } from './leases.ts';
 import { excessOf, type Share } from './share.ts';
 
-/** Background work. It must be idempotent: a node may die in the middle, and another then runs it again from the start. */
+/** Background work. It must be idempotent: if a node dies in the middle, another one runs it again from the start. */
 export type Job = KeepingJob | RemovingJob;
 
 interface Scheduled {
@@ -24,32 +24,31 @@ export interface KeepingJob extends Scheduled {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Ends or deletes what is over by the clock. It gets the time to use, and runs only while that time can be trusted. */
+/** Ends or deletes what has expired. It gets the time to use, and runs only while that time can be trusted. */
 export interface RemovingJob extends Scheduled {
   removes: Removal;
   run(signal: AbortSignal, cutoff: Cutoff): Promise<void>;
 }
 
 export interface Removal {
-  /** How long ago, by time that really passed, it must have been over already. */
+  /** How long ago, in real elapsed time, the rows must already have expired. */
   secondLookMs: number;
-  /** What would go, out of how much; null, with the reason beside it, where all of it may go at once. */
+  /** How much would be removed of what there is; null, with a comment saying why, if all of it may be removed at once. */
   share: ((cutoff: Cutoff) => Promise<Share[]>) | null;
 }
 
-/** How long a run belongs to its node without a sign of life. */
+/** How long a run belongs to its node without a renewal. */
 const LEASE_MS = MINUTE_MS;
 const RENEW_MS = LEASE_MS / 3;
 const TICK_MS = SECOND_MS;
 /**
- * What lies further ahead than it can have been set was set by a clock that was wrong, and would keep the job from running until then. Clocks
- * of nodes may differ by less: two that do not believe each other would run a job again and again.
+ * A due time further ahead than it can have been set comes from a wrong clock and would keep the job from running until then. The clocks of nodes
+ * must differ by less than this: otherwise two nodes that distrust each other would run a job again and again.
  */
 const DISBELIEF_MS = DAY_MS;
 
 /**
- * Runs each job when it is due, on one node of however many there are: a node takes the lease in the database, renews it while the job
- * runs, and writes when the job is due next.
+ * Runs each due job on only one node: a node takes the lease in the database, renews it while the job runs, and stores when the job is due next.
  */
 export class JobRunner {
   readonly #database: Database;
@@ -100,7 +99,7 @@ export class JobRunner {
     }
   }
 
-  /** Runs what is due now and not taken by another node; says which ran. */
+  /** Runs the jobs that are due and not leased by another node; returns their names. */
   async runDue(): Promise<string[]> {
     const ran: string[] = [];
     for (const job of this.#jobs) {
@@ -114,7 +113,7 @@ export class JobRunner {
     return ran;
   }
 
-  /** How it runs now; null if it must wait for the clock. Another node, whose clock is right, can take it meanwhile. */
+  /** Prepares a run; null if the job must wait for the clock. Meanwhile another node with a correct clock can take it. */
   async #prepare(job: Job): Promise<((signal: AbortSignal) => Promise<Outcome>) | null> {
     if (job.removes === 'nothing') {
       return async (signal) => {
@@ -131,7 +130,7 @@ export class JobRunner {
     };
   }
 
-  /** More than a share is removed only by an operator's word, which is then used up. */
+  /** More than the allowed share is removed only with an operator's permission, which is valid once. */
   async #mayRemove({ name, removes }: RemovingJob, cutoff: Cutoff): Promise<boolean> {
     const excess = removes.share === null ? [] : await excessOf(await removes.share(cutoff));
     const isAllowed =

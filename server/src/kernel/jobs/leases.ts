@@ -1,7 +1,7 @@
 import type { Reader, Tx } from '../storage/database.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 
-/** How a run of a job ended. One that is refused would have removed more than its share, and removed nothing. */
+/** How a run of a job ended. A refused one would have removed more than its share, and removed nothing. */
 export type Outcome = 'success' | 'failure' | 'refused';
 
 const REFUSED: Outcome = 'refused';
@@ -17,7 +17,7 @@ export async function refusedJobs(db: Reader): Promise<string[]> {
   return rows.map(({ job }) => job);
 }
 
-/** It runs as soon as a node can. */
+/** The job runs as soon as a node is free. */
 export async function makeDue(tx: Tx, job: string): Promise<void> {
   await tx
     .updateTable('job_leases')

@@ -1,14 +1,14 @@
-/** A job that would remove more than this of what there is removes nothing, unless an operator allowed it. */
+/** A job that would remove more than this share removes nothing, unless an operator allowed it. */
 export const SHARE_MAX = 0.1;
 
-/** How much of something a job would remove. */
+/** How much of one kind of object a job would remove. */
 export interface Share {
-  /** As the log calls it. */
+  /** The name in the log. */
   of: string;
   expired: number;
-  /** So many are removed whatever their share: small installations have little of everything. */
+  /** This many may be removed whatever their share, because small installations have few objects of any kind. */
   floor: number;
-  /** Of how many. Asked only beyond the floor, since counting may take a while. */
+  /** The total number. It is queried only above the floor, because counting may take a while. */
   total(): Promise<number>;
 }
 
@@ -23,7 +23,7 @@ export function allowedOf(total: number, floor: number): number {
   return Math.max(floor, Math.floor(total * SHARE_MAX));
 }
 
-/** Those shares that are too large. */
+/** The shares that are too large. */
 export async function excessOf(shares: readonly Share[]): Promise<Excess[]> {
   const found: Excess[] = [];
   for (const { of, expired, floor, total: count } of shares) {

@@ -1,4 +1,4 @@
-/** One subscriber usually holds a whole IPv6 /64: counting single addresses there would count nothing. */
+/** Groups IPv6 addresses by /64: one subscriber usually has a whole /64, so counting single addresses would limit nobody. */
 export function addressGroup(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');

@@ -8,9 +8,9 @@ import { CofferError, invalidField } from '../errors.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 
-/** Its keys seal nothing themselves: each answer has a key that is derived from one of them and from what the caller sent. */
+/** These keys do not seal directly: the key of each response is derived from one of them and from the caller's Idempotency-Key. */
 const PURPOSE = 'idempotent-answers';
-/** Sealed answers of releases before 0.5.0, which are gone a day after the upgrade. */
+/** The purpose of responses that releases before 0.5.0 sealed. They expire a day after the upgrade. */
 const OLD_PURPOSE = 'idempotency';
 const DERIVED_BYTES = 32;
 const KEPT_MS = DAY_MS;
@@ -19,28 +19,28 @@ const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 export interface SavedAnswer {
   status: number;
   body: string;
-  /** What was authorized when it was made, and what was known of it; a replay is authorized again. */
+  /** The resource that was authorized, with its attributes. A replay is authorized again. */
   resource: string;
   attributes: ResourceAttributes;
 }
 
-/** One use of an Idempotency-Key: whose it is and what was asked. */
+/** One use of an Idempotency-Key: its caller and its request. */
 export interface IdempotentRequest {
   tenantId: string;
-  /** The credential, not the person: an answer may hold a credential that is shown once, to whoever asked for it. */
+  /** The credential, not the person: a response may contain a credential that is shown only once, to the one who requested it. */
   actorId: string;
   keyHash: Buffer;
-  /** As the caller sent it. Never stored: without it, the database and the root key do not open the answer. */
+  /** As the caller sent it. It is never stored, so the database and the root key alone do not open the response. */
   key: string;
-  /** Of what was asked. Kept only sealed: it would let who has the database guess a password in the body. */
+  /** A digest of the request. It is stored only sealed: otherwise anyone with the database could guess a password in the body. */
   requestDigest: string;
-  /** Derived before the transaction, in which the answer is sealed with it. */
+  /** Derived before the transaction, in which the response is sealed with it. */
   sealing: { key: KeyObject; version: number };
 }
 
 /**
- * Writes with an Idempotency-Key happen once. The answer is kept, sealed, in the transaction of the change itself: after a kill
- * at any instant either both are there or neither.
+ * A write with an Idempotency-Key happens once. The response is stored, sealed, in the transaction of the change itself: after a kill at any
+ * moment, either both exist or neither.
  */
 export class Idempotency {
   readonly #database: Database;
@@ -64,13 +64,15 @@ export class Idempotency {
     return { tenantId, actorId, keyHash: sha256(key), key, requestDigest, sealing };
   }
 
-  /** RFC 5869. An answer may hold a private key that is shown once: who has our keys must still guess the caller's to open it. */
+  /**
+   * RFC 5869. A response may contain a private key that is shown only once: anyone who has our keys must still guess the caller's key to open it.
+   */
   async #derived(tenantId: string, version: number, key: string): Promise<KeyObject> {
     const ours = await this.#keyring.keyAt(tenantId, PURPOSE, version);
     return createSecretKey(Buffer.from(hkdfSync('sha256', ours, key, PURPOSE, DERIVED_BYTES)));
   }
 
-  /** Runs `act` unless the answer is known or being made on this node; `act` saves it with `save`. */
+  /** Runs `act` unless the response is stored or this node is still processing the same key. `act` must store its response with `save`. */
   async once<T>(request: IdempotentRequest, act: () => Promise<T>): Promise<{ saved: SavedAnswer } | { result: T }> {
     const saved = await this.#find(request);
     if (saved !== null) return { saved };
@@ -84,7 +86,7 @@ export class Idempotency {
     try {
       return { result: await act() };
     } catch (error) {
-      // Another node may have committed the same key first, which made this one fail; then its answer is the answer.
+      // Another node may have committed the same key first, which made this one fail; then its response is used.
       const other = await this.#find(request);
       if (other === null) throw error;
       return { saved: other };
@@ -148,7 +150,6 @@ export class Idempotency {
     return unseal(derived, place(request), row.sealed_body);
   }
 
-  /** Answers older than a day are forgotten. */
   async forgetExpired(cutoff: Cutoff): Promise<void> {
     await this.#database.transaction((tx) =>
       tx.deleteFrom('idempotency_keys').where('expires_at', '<=', cutoff).execute(),
@@ -158,7 +159,7 @@ export class Idempotency {
 
 type Kept = [requestDigest: string, resource: string, attributes: ResourceAttributes, body: string];
 
-/** Before 0.2.0 nothing but its name was known of a resource. */
+/** Before 0.2.0, resources were stored without attributes. */
 type KeptBefore = [requestDigest: string, resource: string, body: string];
 
 function keptIn(text: string): Kept {

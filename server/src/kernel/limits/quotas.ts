@@ -4,7 +4,7 @@ import { lockCounter } from '../storage/counters.ts';
 import type { Tx } from '../storage/database.ts';
 import type { Plan } from './rate-classes.ts';
 
-/** What is counted, with the words in which a refusal tells of it and of the way out. */
+/** Each quota, with its description and its remedy for the error message. */
 const COUNTED = {
   policies: ['policies in the tenant', 'Delete one that is not used'],
   policy_bytes: ['bytes of policy documents in the tenant', 'Shorten or delete a policy'],
@@ -22,7 +22,7 @@ const COUNTED = {
 export type QuotaName = keyof typeof COUNTED;
 export const QUOTAS = (Object.keys(COUNTED) as QuotaName[]).map((name) => ({ name, what: COUNTED[name][0] }));
 
-/** How much of each a tenant may have. What is there already stays, and works, also above a quota. */
+/** The quotas by plan. Existing objects above a quota stay and keep working. */
 export const PLAN_QUOTAS: Record<Plan, Record<QuotaName, number>> = {
   starter: {
     policies: 50,
@@ -66,14 +66,14 @@ export const PLAN_QUOTAS: Record<Plan, Record<QuotaName, number>> = {
 };
 
 /**
- * Called before rows of a tenant are counted against its quota: whoever adds to the same count waits until this transaction has ended. It is the
- * first lock of a change, so that no two changes wait for each other. A count that is about one row holds that row instead.
+ * Call this before counting a tenant's rows against a quota: concurrent changes of the same count wait until this transaction has ended. It must be
+ * the first lock of a change, to avoid deadlocks. A count that concerns one row locks that row instead.
  */
 export function lockQuota(tx: Tx, tenantId: string, name: QuotaName): Promise<void> {
   return lockCounter(tx, tenantId, `quota ${name}`);
 }
 
-/** Refuses to add more than the tenant's plan has room for. `used` is counted under a lock, in the transaction that adds. */
+/** Refuses to exceed the quota of the tenant's plan. `used` must be counted under a lock, in the transaction that adds. */
 export function refuseBeyondQuota(ctx: Context, name: QuotaName, used: number, added = 1): void {
   const { plan } = ctx.principal;
   const limit = PLAN_QUOTAS[plan][name];

@@ -2,37 +2,39 @@ import { MINUTE_MS, SECOND_MS } from '../clock.ts';
 import { SlidingWindow } from './sliding-window.ts';
 
 export const WINDOW_MS = MINUTE_MS;
-/** Keys counted at a time; beyond it, callers with the same limit share one counter, so that a flood of addresses costs no memory. */
+/** Keys counted at the same time. Beyond it, callers with the same limit share one counter, so that a flood of addresses costs no memory. */
 const KEYS_MAX = 100_000;
 const OVERFLOW_KEY = 'overflow';
-/** Up to this limit each request is counted with its own millisecond; above it those of one grain together, so that a counter stays small. */
+/**
+ * Up to this limit each request is counted with its own millisecond. Above it, requests are counted per `GRAIN_MS`, so that a counter stays small.
+ */
 const EXACT_MAX = 1000;
 export const GRAIN_MS = 100;
-/** A counter is worth telling other nodes about once it has used this share of its limit. */
+/** A counter is shared with other nodes once it has used this share of its limit. */
 const SHARED_FROM = 0.05;
-/** Nodes tell each other counts of spans of this length. */
+/** Nodes share counts of intervals of this length. */
 export const SHARED_SPAN_MS = 5 * SECOND_MS;
 
 export interface RateState {
   limit: number;
   remaining: number;
-  /** Unix time in seconds at which the whole limit is free again, if nothing is sent until then. */
+  /** Unix time in seconds at which the whole limit is available again, if no request is sent until then. */
   resetSeconds: number;
-  /** After this a request passes again; meant for one that was refused. */
+  /** Seconds until a request passes again; meant for a refused one. */
   retryAfterSeconds: number;
   isExceeded: boolean;
 }
 
 interface Counter {
   readonly own: SlidingWindow;
-  /** What other nodes let pass, as far as is known. */
+  /** Known requests that other nodes let pass. */
   elsewhere: SlidingWindow | null;
   limit: number;
-  /** Other nodes know of everything before this time. */
+  /** Everything before this time was shared with other nodes. */
   sharedUntil: number;
 }
 
-/** What one node let pass from `start` on, for `SHARED_SPAN_MS`. */
+/** The requests that one node let pass from `start` on, for `SHARED_SPAN_MS`. */
 export interface SharedCount {
   key: string;
   start: number;
@@ -40,14 +42,14 @@ export interface SharedCount {
 }
 
 /**
- * Counts the requests that pass, in memory, and lets no more than the limit pass in any span of a minute: what passed counts for one minute, to
- * the millisecond, or for up to `GRAIN_MS` longer where the limit is high. What other nodes let pass is added in by rate-sharing.ts.
+ * Counts the requests that pass, in memory, and lets no more than the limit pass in any interval of a minute. A request counts for one minute, to
+ * the millisecond, or for up to `GRAIN_MS` longer if the limit is high. rate-sharing.ts adds the requests of other nodes.
  */
 export class RateLimiter {
   readonly #counters = new Map<string, Counter>();
   #sweptAt = 0;
 
-  /** Counts a request, unless it is one too many. */
+  /** Counts a request, unless the limit is exceeded. */
   take(key: string, limit: number, now: number): RateState {
     const counter = this.#counter(key, limit, now);
     const isExceeded = usedBy(counter) >= limit;
@@ -55,7 +57,7 @@ export class RateLimiter {
     return stateOf(counter, now, isExceeded);
   }
 
-  /** How things stand, without counting anything. */
+  /** Returns the current state without counting a request. */
   look(key: string, limit: number, now: number): RateState {
     return stateOf(this.#counter(key, limit, now), now, false);
   }
@@ -75,7 +77,7 @@ export class RateLimiter {
     return counter;
   }
 
-  /** Only when somebody new comes, and seldom: it looks at every counter. */
+  /** Runs only for a new key and rarely, because it visits every counter. */
   #sweep(now: number): void {
     const pause = this.#counters.size >= KEYS_MAX ? SECOND_MS : WINDOW_MS;
     if (now >= this.#sweptAt && now < this.#sweptAt + pause) return;
@@ -86,7 +88,7 @@ export class RateLimiter {
     }
   }
 
-  /** Which keys other nodes should know of, and what they do not know of them yet. A span is told again until it is over. */
+  /** The keys that other nodes should know about, with counts that are not shared yet. An interval is shared again until it is over. */
   shared(now: number): { keys: string[]; counts: SharedCount[] } {
     const keys: string[] = [];
     const counts: SharedCount[] = [];
@@ -100,7 +102,7 @@ export class RateLimiter {
     return { keys, counts };
   }
 
-  /** These were told as they stood at this time: spans that were over by then never change. */
+  /** Marks the counts as shared at this time. Intervals that were over by then never change. */
   told(counts: readonly SharedCount[], now: number): void {
     for (const { key } of counts) {
       const counter = this.#counters.get(key);
@@ -108,7 +110,7 @@ export class RateLimiter {
     }
   }
 
-  /** All that other nodes have told of a key, in the order of time. */
+  /** Sets everything other nodes have shared about a key, in time order. */
   learn(key: string, counts: readonly Omit<SharedCount, 'key'>[]): void {
     const counter = this.#counters.get(key);
     if (counter === undefined) return;
@@ -121,14 +123,17 @@ function usedBy({ own, elsewhere }: Counter): number {
   return elsewhere === null ? own.used : own.used + elsewhere.used;
 }
 
-/** A clock that was set back by more than a window would freeze the counter; by less, it stands still until the clock is where it was. */
+/**
+ * A clock set back by more than a window would freeze the counter, so it is cleared. If set back by less, nothing expires until the clock catches
+ * up.
+ */
 function expire({ own, elsewhere }: Counter, now: number): void {
   if (own.end > now + 2 * WINDOW_MS) own.clear();
   own.expire(now);
   elsewhere?.expire(now);
 }
 
-/** Up to when a request of this time counts. */
+/** The time until which a request made at `time` counts. */
 function endOf(time: number, limit: number): number {
   if (limit <= EXACT_MAX) return time + WINDOW_MS;
   return time - (time % GRAIN_MS) + GRAIN_MS + WINDOW_MS;
@@ -150,14 +155,14 @@ function stateOf(counter: Counter, now: number, isExceeded: boolean): RateState 
   };
 }
 
-/** When so much has expired that one more passes. */
+/** The time at which enough has expired for one more request to pass. */
 function freeAt(counter: Counter, now: number): number {
   const [own, elsewhere] = [counter.own.entries(), counter.elsewhere?.entries()];
   let [mine, theirs] = [own.next().value, elsewhere?.next().value];
   for (let used = usedBy(counter); ; ) {
     const isMine = mine !== undefined && (theirs === undefined || mine[0] <= theirs[0]);
     const next = isMine ? mine : theirs;
-    // A limit of 0 lets nothing pass, ever.
+    // A limit of 0 lets nothing pass.
     if (next === undefined) return now + WINDOW_MS;
     used -= next[1];
     if (used < counter.limit) return next[0];

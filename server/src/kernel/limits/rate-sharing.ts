@@ -15,8 +15,8 @@ const UPSERT = `insert into rate_windows (tenant_id, subject, rate_class, window
   on conflict (tenant_id, subject, rate_class, window_start, node_id) do update set used = excluded.used`;
 
 /**
- * Lets nodes on one PostgreSQL know of each other's counts, once a second. A limit can be passed by what the other nodes count in
- * that second, and by no more.
+ * Shares counts between the nodes of one PostgreSQL database, once a second. A limit can be exceeded only by what the other nodes count in that
+ * second.
  */
 export class RateSharing {
   readonly #database: Database;

@@ -4,7 +4,7 @@ import { addressGroup } from './address-group.ts';
 import { AUTH_LIMIT_PER_ADDRESS, FAILED_AUTH_LIMIT_PER_ADDRESS, limitFor } from './rate-classes.ts';
 import type { RateState } from './rate-limiter.ts';
 
-/** Login and other public exchanges are counted by address, since there is nobody else to count yet. */
+/** Logins and other public exchanges are counted by address, because the caller is not known yet. */
 export function limitByAddress(ctx: Context): RateState | null {
   if (ctx.declaration.rate !== 'auth' || ctx.declaration.credentials !== 'public') return null;
   const key = `address ${addressGroup(ctx.call.address)} auth`;
@@ -12,8 +12,8 @@ export function limitByAddress(ctx: Context): RateState | null {
 }
 
 /**
- * By tenant and class, and by token too where a token has limits of its own; the tighter one is told. A token that is refused takes nothing
- * from its tenant. What is not limited tells how the caller's reads stand.
+ * Counts by tenant and class, and also by token if a token has its own limits; the state of the tighter one is returned. A token that is refused
+ * does not use up its tenant's limit. For requests that are not limited, the state of the caller's reads is returned.
  */
 export function limitByTenant(ctx: Context): RateState {
   const { rate } = ctx.declaration;
@@ -30,8 +30,8 @@ export function limitByTenant(ctx: Context): RateState {
 }
 
 /**
- * Failed authentications are counted by address, after the credential was examined: whoever shares an address with a guesser is never refused
- * for it. To examine a token that we did not sign takes one signature check, and a client secret one lookup, no more than to answer at all.
+ * Failed authentications are counted by address, after the credential was checked, so that a valid caller who shares an address with an attacker is
+ * never refused. Checking a token that we did not sign takes one signature check, and a client secret one lookup, no more than any response.
  */
 export function limitFailures(ctx: Context): void {
   const key = `address ${addressGroup(ctx.call.address)} failed`;

@@ -1,7 +1,7 @@
-/** The lists drop their oldest entries only when there are this many to drop: each drop copies a whole list, so it should be rare. */
+/** Expired entries are removed only in batches of this size, because each removal copies a whole list. */
 const GONE_MAX = 64;
 
-/** Counts, each with the time up to which it counts. One that would end before the last one ends with it. */
+/** Counts, each with the time until which it counts. One that would end before the last one ends with it. */
 export class SlidingWindow {
   readonly #ends: number[] = [];
   readonly #counts: number[] = [];
@@ -12,7 +12,7 @@ export class SlidingWindow {
     return this.#used;
   }
 
-  /** When all of it will be gone; 0 if there is nothing. */
+  /** When everything will have expired; 0 if it is empty. */
   get end(): number {
     return this.#first < this.#ends.length ? (this.#ends.at(-1) as number) : 0;
   }

@@ -10,13 +10,13 @@ export type ErrorClass = abstract new (...args: never[]) => Error;
 export interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** Standard output unless given. */
+  /** Standard output by default. */
   readonly stream?: DestinationStream & { readonly isTTY?: boolean };
-  /** Classes whose messages are written by us, for operators, and hold no value. */
+  /** Error classes whose messages we write ourselves, for operators, and which contain no secret value. */
   readonly ownErrors?: readonly ErrorClass[];
 }
 
-/** An error as it may be logged. There is no field for anything a caller sent. */
+/** An error in the form in which it may be logged. No field can hold anything that a caller sent. */
 export interface LoggedError {
   type: string;
   message: string;
@@ -32,14 +32,14 @@ const HIDDEN = '[hidden]';
 const MAX_STACK_FRAMES = 20;
 const MAX_CAUSES = 3;
 
-// In lower case, for the comparison ignores it. Headers and bodies go as a whole, for nothing in them is ours.
+// In lower case, because the comparison ignores case. Headers and bodies are hidden as a whole, because callers control their content.
 const HIDDEN_KEYS = new Set([
   ...['authorization', 'cookie', 'set-cookie', 'dpop', 'headers', 'body', 'query'],
   ...['password', 'passphrase', 'secret', 'client_secret', 'clientsecret', 'value', 'plaintext', 'otp'],
   ...['token', 'access_token', 'accesstoken', 'id_token', 'idtoken', 'private_key', 'privatekey'],
 ]);
 
-/** Facts PostgreSQL states about the schema; `detail`, `where`, `hint` and the message can quote a row. */
+/** Facts about the schema. `detail`, `where`, `hint` and the message of PostgreSQL can quote a row and are left out. */
 const DATABASE_FACTS = ['severity', 'constraint_name', 'table_name', 'routine'];
 const PLAIN_WORD = /^[A-Za-z0-9_$.-]{1,64}$/;
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
@@ -62,8 +62,8 @@ export function createLogger(options: LogOptions): Logger {
 }
 
 /**
- * Keeps what identifies a fault and drops what may quote data. A message survives only if one of us wrote it or the
- * operating system did: V8, Node, parsers and databases put the offending value into theirs.
+ * Keeps what identifies a fault and drops what may quote data. A message is kept only if we or the operating system wrote it: V8, Node, parsers and
+ * databases include the offending value in theirs.
  */
 export function describeError(error: unknown, ownErrors: readonly ErrorClass[], causes = MAX_CAUSES): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: MESSAGE_WITHHELD };
@@ -86,13 +86,13 @@ function databaseFacts(fields: Record<string, unknown>): Record<string, unknown>
   return { message: DATABASE_MESSAGE, ...Object.fromEntries(facts) };
 }
 
-// `errcode` is the extended result code, which tells a full disk from a broken constraint.
+// `errcode` is the extended result code, which distinguishes a full disk from a violated constraint.
 function sqliteFacts(fields: Record<string, unknown>): Record<string, unknown> {
   const errcode = fields['errcode'];
   return { message: DATABASE_MESSAGE, ...(typeof errcode === 'number' ? { errcode } : {}) };
 }
 
-/** A stack starts with the message, which may have many lines; only lines that are frames are kept. */
+/** A stack starts with the message, which may have many lines, so only lines that are frames are kept. */
 function framesOf(error: Error): string[] {
   const stack = typeof error.stack === 'string' ? error.stack : '';
   const message = stack.indexOf(error.message);
@@ -105,7 +105,7 @@ function plainWord(text: unknown): string | undefined {
   return typeof text === 'string' && PLAIN_WORD.test(text) ? text : undefined;
 }
 
-// A request object holds headers and the socket; a query string may hold a token.
+// Only method and path are logged: a request object holds headers and the socket, and a query string may hold a token.
 function describeRequest(request: unknown): Record<string, unknown> {
   const { method, url } = Object(request) as { method?: unknown; url?: unknown };
   return { method: plainWord(method), path: typeof url === 'string' ? url.split('?', 1)[0] : undefined };
@@ -121,8 +121,8 @@ type Describe = (error: Error) => LoggedError;
 const SERIALIZED = new Set(['err', 'req', 'res']);
 
 /**
- * Hides what must not be logged in the top two levels of a line. pino's own redaction does the same for known paths,
- * but took 30 µs a line with wildcards (this: below 2 µs), and an error under any name but `err` keeps all its fields.
+ * Hides what must not be logged in the top two levels of a line. pino's own redaction does the same for known paths, but took 30 µs a line with
+ * wildcards (this: below 2 µs), and it keeps all fields of an error under any name but `err`.
  */
 function clean(fields: object, describe: Describe): Record<string, unknown> {
   const inner = (value: unknown, name: string): unknown => {
@@ -145,7 +145,7 @@ function mapValues(fields: object, map: (value: unknown, name: string) => unknow
   return mapped;
 }
 
-/** pino takes an error's message as the line's when none is given, and prints objects among the arguments. */
+/** Without a message, pino uses the one of the error, and it prints objects among the arguments. Both could hold a secret value. */
 function withSafeMessage(describe: Describe) {
   const safeArgument = (value: unknown): unknown => {
     if (value instanceof Error) return describe(value).message;
@@ -159,13 +159,13 @@ function withSafeMessage(describe: Describe) {
   };
 }
 
-// Fastify, like much code, logs an error together with its message.
+// Fastify, like much other code, logs an error together with its message.
 function safeMessage(given: unknown, original: string, described: string): unknown {
   if (given === undefined) return described;
   return typeof given === 'string' && original !== '' ? given.replaceAll(original, () => described) : given;
 }
 
-// pino's formatters see a line's own fields only. Children inherit this method, so theirs are clean as well.
+// pino's formatters see only the fields of the line itself. Child loggers inherit this method, so their bindings are cleaned as well.
 function withCleanBindings(logger: Logger, describe: Describe): Logger {
   const original = logger.child;
   const child = function (this: Logger, bindings: object, options?: object): unknown {
@@ -179,7 +179,7 @@ function errorIn(fields: unknown): Error | null {
   return fields.err instanceof Error ? fields.err : null;
 }
 
-/** In this process and at once: a worker would lose the last lines of a crash, which are the ones that matter. */
+/** Formats in this process and synchronously: a worker would lose the last lines before a crash, which matter most. */
 function prettyStream(stream: DestinationStream & { readonly isTTY?: boolean }): DestinationStream {
   const prettify = prettyFactory({ colorize: stream.isTTY === true, translateTime: 'SYS:HH:MM:ss.l' });
   return { write: (line) => stream.write(prettify(line)) };

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { Metrics } from './metrics.ts';
 
 const RESERVED_SUFFIX = /_(?:total|count|sum|bucket)$/;
-/** Prometheus wants seconds, bytes and ratios, which every chart can scale. */
+/** Prometheus wants base units: seconds, bytes and ratios. */
 const DERIVED_UNIT =
   /(?:^|_)(?:milli|micro|nano)?(?:ms|us|ns|milliseconds|microseconds|nanoseconds|minutes|hours|days|weeks|kb|mb|gb|kilobytes|megabytes|gigabytes|bits|percent)(?:_|$)/;
 
-/** The rules that `promtool check metrics` has. */
+/** The rules of `promtool check metrics`. */
 test('names and help are as Prometheus’ own check wants them', async () => {
   const metrics = new Metrics();
   metrics.collect('cv_made_by_a_feature', 'A number that a feature looks up.', async () => 1);

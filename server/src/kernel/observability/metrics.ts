@@ -2,11 +2,11 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { RequestMetrics } from './request-metrics.ts';
 
 const PREFIX = 'cv_';
-/** Gauges of the library with names of counters, which Prometheus' own check refuses. Each is the sum of one by type, which stays. */
+/** Gauges of the library with names of counters, which `promtool check metrics` rejects. Each is the sum of a gauge by type, which stays. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 const JOB_SECONDS = [0.01, 0.1, 1, 10, 60, 600];
 
-/** What Prometheus may see: endpoints, statuses, jobs. Nothing names a tenant, a person or a secret. */
+/** The metrics for Prometheus: endpoints, statuses, jobs. No label names a tenant, a person or a secret. */
 export class Metrics {
   readonly registry = new Registry();
   readonly jobRuns = new Counter({
@@ -100,7 +100,7 @@ export class Metrics {
     for (const name of MISNAMED) this.registry.removeSingleMetric(`${PREFIX}${name}`);
   }
 
-  /** A number that a feature looks up whenever somebody asks for the metrics. */
+  /** Registers a number that is computed whenever the metrics are read. */
   collect(name: string, help: string, count: () => Promise<number>): void {
     const collect = async function (this: Gauge) {
       this.set(await count());

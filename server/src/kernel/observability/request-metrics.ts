@@ -4,14 +4,14 @@ const BUCKET_ENDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
 
 interface Series {
   byStatus: Map<number, number>;
-  /** Requests that took no longer than each end and longer than the one before; the last are those that took longer than all. */
+  /** Number of requests per bucket. The last bucket counts those longer than every limit. */
   inBucket: number[];
   seconds: number;
 }
 
 /**
- * Counts requests and their durations. They are put into the form that Prometheus reads when it reads them: to do so with each request would
- * cost a twentieth of a short one.
+ * Counts requests and their durations. The Prometheus format is built when the metrics are read, because doing so for each request would cost a
+ * twentieth of a short one.
  */
 export class RequestMetrics {
   readonly #series = new Map<string, Series>();

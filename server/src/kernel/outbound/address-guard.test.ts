@@ -5,7 +5,7 @@ import { loadConfig } from '../config.ts';
 import { AddressGuard, BlockedAddress, UnresolvedHost } from './address-guard.ts';
 
 const PUBLIC = ['1.1.1.1', '8.8.8.8', '100.63.255.255', '172.32.0.1', '223.255.255.255', '2606:4700::1111', '2a00::1'];
-/** What may be opened, by the range it stands for. */
+/** Addresses that the operator can allow, by range. */
 const PRIVATE = {
   loopback: ['127.0.0.1', '127.255.255.255', '::1'],
   'link-local and metadata': ['169.254.169.254', '169.254.0.1', 'fe80::1', 'febf::1'],

@@ -4,24 +4,24 @@ import ipaddr from 'ipaddr.js';
 import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../cidr.ts';
 import { isHostName } from '../host-name.ts';
 
-/** As `config.outboundAllow` has it: names in lower case, and ranges. */
+/** The format of `config.outboundAllow`: names in lower case, and ranges. */
 export type OutboundAllow = readonly string[];
 
-/** Every address of a name. */
+/** Resolves a name to all of its addresses. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-/** Where a call may go. It must connect to `address`, not to the name: asked again, the name may lead elsewhere. */
+/** The destination of a call. The call must connect to `address`, not to the name: resolved again, the name may lead elsewhere. */
 export interface Destination {
   readonly address: string;
   readonly family: 4 | 6;
-  /** A private address that the operator opened: plain http, or no TLS, may be used to it. */
+  /** A private address that the operator allowed. Plain http, or a connection without TLS, is permitted to it. */
   readonly isPrivateAllowed: boolean;
 }
 
 const LOOKUP_TIMEOUT_MS = 5000;
 const SHOWN_HOST = /^[\x21-\x7e]{1,253}$/;
 
-/** The host leads, at least with one of its addresses, where no call may go. The addresses themselves are nobody's business. */
+/** At least one address of the host is forbidden. The message does not reveal the addresses. */
 export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress';
   constructor(host: string) {
@@ -29,7 +29,7 @@ export class BlockedAddress extends Error {
   }
 }
 
-/** The name has no address, or the resolver did not answer in time. */
+/** The name has no address, or the resolver did not respond in time. */
 export class UnresolvedHost extends Error {
   override readonly name = 'UnresolvedHost';
   constructor(host: string) {
@@ -38,8 +38,8 @@ export class UnresolvedHost extends Error {
 }
 
 /**
- * Decides where outgoing calls go. Their hosts are chosen by tenants, while the process often stands in a network that trusts it: without
- * this, a webhook could be aimed at the cloud's metadata service or a neighbour's database.
+ * Decides where outgoing calls may go. Tenants choose the hosts, while the process often runs in a network that trusts it: without this guard, a
+ * webhook could be aimed at the cloud's metadata service or a neighbour's database.
  */
 export class AddressGuard {
   readonly #hosts: ReadonlySet<string>;
@@ -53,12 +53,12 @@ export class AddressGuard {
     this.#resolve = resolve;
   }
 
-  /** Takes a name or an address, as in a URL also in brackets. Throws BlockedAddress or UnresolvedHost. */
+  /** Takes a name or an address, which may be in brackets as in a URL. Throws BlockedAddress or UnresolvedHost. */
   async resolve(host: string): Promise<Destination> {
     const isBracketed = host.startsWith('[') && host.endsWith(']');
     const literal = isBracketed ? host.slice(1, -1) : host;
     if (isBracketed ? isIPv6(literal) : isIP(literal) !== 0) return this.#judge(host, false, [literal]);
-    // Whatever else looks like an address (0x7f.1, 2130706433, 127.0.0.1.) never reaches a resolver that might read it as one.
+    // Any other spelling of an address (0x7f.1, 2130706433, 127.0.0.1.) must not reach a resolver that might accept it.
     if (!isHostName(host)) throw new BlockedAddress(host);
     const name = host.toLowerCase();
     return this.#judge(host, this.#hosts.has(name), await this.#addressesOf(name));
@@ -78,7 +78,7 @@ export class AddressGuard {
     }
   }
 
-  /** All addresses must be acceptable: of a mixed answer, which one is used would be a matter of luck, or of whoever gave it. */
+  /** All addresses must be acceptable: if only some were, chance or the DNS server would decide which one is used. */
   #judge(host: string, isListed: boolean, addresses: readonly string[]): Destination {
     const destinations = addresses.map((text) => {
       const address = parseAddress(text);
@@ -95,7 +95,7 @@ export class AddressGuard {
     const reach = reachOf(address);
     const isOpened = isListed || this.#ranges.some((range) => cidrContains(range, address));
     if (reach === 'never' || (reach === 'private' && !isOpened)) return null;
-    // The text is the one that was judged, mapped addresses unwrapped, so that nothing reads it differently afterwards.
+    // The text is that of the checked address, with mapped addresses unwrapped, so that nothing parses it differently afterwards.
     return {
       address: address.text,
       family: address.bytes.length === 4 ? 4 : 6,
@@ -106,13 +106,13 @@ export class AddressGuard {
 
 type AllowedRanges = 'public' | 'private' | 'never';
 
-/** No server is there, and a kernel may take them for the machine itself; no operator means them by `0.0.0.0/0`. */
+/** No server has these addresses, and a kernel may route them to the machine itself. No operator means them by `0.0.0.0/0`. */
 const NEVER = ['unspecified', 'broadcast', 'multicast'];
 const GLOBAL_UNICAST: Cidr = range('2000::/3');
-/** NAT64 (RFC 6052, 2.1): how a machine without IPv4 reaches IPv4. The last four bytes are the address it really goes to. */
+/** NAT64 (RFC 6052, 2.1): how a machine without IPv4 reaches IPv4. The last four bytes are the real destination. */
 const NAT64: Cidr = range('64:ff9b::/96');
 
-/** Public only if known to be: whatever IANA has set apart, or has not given out yet, is private. */
+/** Public only if known to be: any range that IANA has reserved or not assigned yet is private. */
 function reachOf(address: Address): AllowedRanges {
   if (cidrContains(NAT64, address)) {
     const inner = parseAddress(address.bytes.slice(-4).join('.'));
@@ -130,12 +130,12 @@ function range(text: string): Cidr {
   return cidr;
 }
 
-/** What a caller wrote is shown to that caller only if it is one plain word. */
+/** The host is repeated to the caller only if it is one plain word. */
 function shown(host: string): string {
   return SHOWN_HOST.test(host) ? `The host ${host}` : 'The host';
 }
 
-/** The system's resolver, so that /etc/hosts counts and its order of preference holds. */
+/** Uses the system's resolver, so that /etc/hosts and its order of preference apply. */
 async function lookupAll(host: string): Promise<string[]> {
   return (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address);
 }

@@ -7,28 +7,28 @@ import { type AddressGuard, BlockedAddress, type Destination, UnresolvedHost } f
 export const TIMEOUT_DEFAULT_MS = 10 * SECOND_MS;
 export const URL_LENGTH_MAX = 8192;
 const ANSWER_HEADER_BYTES_MAX = 16 * 1024;
-/** Calls of a tenant under way to one host: whoever answers slowly holds no more than these … */
+/** Concurrent calls of one tenant to one host, so that a slow host blocks no more than these. */
 export const PER_OWNER_AND_HOST_MAX = 32;
-/** … a tenant with many slow hosts no more than these … */
+/** Concurrent calls of one tenant, so that many slow hosts block no more than these. */
 export const PER_OWNER_MAX = 64;
-/** … all tenants together to one host, which many share, as those of a cloud, no more than these … */
+/** Concurrent calls of all tenants to one host, which many may share, such as those of a cloud provider. */
 const PER_HOST_MAX = 256;
-/** … and all of them are as many as a process can bear. So one tenant never has more than an eighth of what others wait for. */
+/** Concurrent calls in total, as many as a process can handle. With these limits, one tenant never takes more than an eighth of a shared one. */
 const AT_ONCE_MAX = 1024;
 
 export interface OutgoingRequest {
-  /** The tenant whose settings it follows. */
+  /** The tenant whose settings cause the call. */
   readonly owner: string;
   readonly url: string;
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The only authorities believed for this call, in place of those the system knows. */
+  /** The only certificate authorities trusted for this call, instead of the system's. */
   readonly caPem?: string | undefined;
   readonly bodyBytesMax: number;
-  /** For everything: looking the name up, connecting, waiting, reading. */
+  /** For the whole call: resolving the name, connecting, waiting, reading. */
   readonly timeoutMs?: number;
-  /** Only to private addresses that the operator opened: for endpoints that stand in for those of a well-known provider. */
+  /** Restricts the call to private addresses that the operator allowed, for endpoints that replace those of a well-known provider. */
   readonly onlyOpened?: boolean;
 }
 
@@ -54,7 +54,7 @@ const PROBLEMS = {
 } as const;
 export type OutgoingProblem = keyof typeof PROBLEMS;
 
-/** An outgoing call that came to nothing. Its text is ours alone: no part of the URL, of a header or of an answer is in it. */
+/** An outgoing call failed. The message is our own: it contains no part of the URL, of a header or of a response. */
 export class OutgoingFailure extends Error {
   override readonly name = 'OutgoingFailure';
   readonly problem: OutgoingProblem;
@@ -65,7 +65,7 @@ export class OutgoingFailure extends Error {
   }
 }
 
-/** Calls to hosts that tenants choose. Each has its own connection, goes where the guard says, and ends in time. */
+/** Calls to hosts that tenants choose. Each has its own connection, goes only where the guard allows, and has a time limit. */
 export class HttpClient {
   readonly #guard: AddressGuard;
   readonly #underWay = new Map<string, number>();
@@ -96,7 +96,7 @@ export class HttpClient {
     }
   }
 
-  /** Resolved once: the call goes to this very address, whatever the name says when it is asked again. */
+  /** Resolved once: the call connects to this address, whatever the name resolves to later. */
   async #destination(url: URL, onlyOpened: boolean): Promise<Destination> {
     const destination = await this.#guard.resolve(url.hostname);
     if (onlyOpened && !destination.isPrivateAllowed) throw new OutgoingFailure('not-opened');
@@ -118,13 +118,13 @@ export class HttpClient {
   }
 }
 
-/** A URL that a call can go to, or null. Nothing is repaired: what the parser would read differently than it is written is refused. */
+/** A URL for an outgoing call, or null. Nothing is repaired: text that the parser would read differently than written is refused. */
 export function parseOutgoingUrl(text: string): URL | null {
   if (text.length > URL_LENGTH_MAX || !/^https?:\/\/[\x21-\x7e]+$/.test(text) || /[\\#]/.test(text)) return null;
   if (!URL.canParse(text)) return null;
   const url = new URL(text);
   const authority = text.slice(url.protocol.length + 2).split(/[/?]/, 1)[0];
-  // One spelling: no user or password, no upper case, no default port, no number that stands for an address.
+  // One spelling: no user or password, no upper case, no default port, no number that encodes an address.
   return authority === url.host ? url : null;
 }
 
@@ -144,7 +144,7 @@ async function exchange(
   const status = response.statusCode ?? 0;
   if (status >= 300 && status < 400) throw new OutgoingFailure('redirect');
   const encoding = response.headers['content-encoding'];
-  // None was asked for, and unpacking would make much of little.
+  // We requested no encoding, and a small compressed response could expand to a huge one.
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new OutgoingFailure('encoded');
   if (Number(response.headers['content-length'] ?? 0) > outgoing.bodyBytesMax) throw new OutgoingFailure('too-large');
   const pieces: Buffer[] = [];
@@ -172,7 +172,7 @@ function responseTo(
     port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
     path: `${url.pathname}${url.search}`,
     method: outgoing.method,
-    // A connection of its own, closed afterwards: nothing of one call is there for the next.
+    // A separate connection that is closed afterwards, so that no state of one call reaches the next.
     agent: false,
     maxHeaderSize: ANSWER_HEADER_BYTES_MAX,
     headers: {
@@ -185,9 +185,9 @@ function responseTo(
     ...(isTls && {
       minVersion: 'TLSv1.2',
       rejectUnauthorized: true,
-      // The certificate must be that of the name in the URL, although the connection goes to an address.
+      // The certificate must be for the name in the URL, although the connection goes to an address.
       ...(isIP(host) === 0 && { servername: host }),
-      // Whoever pins the server's own certificate, and not the authority that signed it, means it.
+      // `caPem` may be the server's own certificate instead of that of the authority that signed it.
       ...(outgoing.caPem !== undefined && { ca: outgoing.caPem, allowPartialTrustChain: true }),
     }),
   };
@@ -195,7 +195,7 @@ function responseTo(
     const request: ClientRequest = isTls ? httpsRequest(options) : httpRequest(options);
     deadline.onEnd(() => request.destroy());
     request.once('response', resolve);
-    // Errors after the answer began are those of the answer; without a listener here they would end the process.
+    // Errors after the response began are handled where it is read. Without a listener here they would end the process.
     request.on('error', reject);
     request.once('upgrade', (_, socket) => {
       socket.destroy();
@@ -205,7 +205,7 @@ function responseTo(
   });
 }
 
-/** One time for the whole call. When it is over, or the call is, everything that was opened for it is closed. */
+/** One time limit for the whole call. When it expires or the call ends, everything opened for the call is closed. */
 class Deadline {
   readonly #timer: NodeJS.Timeout;
   readonly #late: Promise<never>;
@@ -237,7 +237,7 @@ class Deadline {
 
 const ERROR_CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
 
-/** What went wrong below, by its code alone: messages of sockets and TLS quote addresses, names and what was sent. */
+/** Reports only the error code, because messages of sockets and TLS quote addresses, names and sent data. */
 function told(error: unknown): OutgoingFailure {
   if (error instanceof OutgoingFailure) return error;
   if (error instanceof BlockedAddress) return new OutgoingFailure('blocked');

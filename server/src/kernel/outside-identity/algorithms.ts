@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 
 /**
- * What may sign a token from outside (RFC 7518, 3.1; RFC 8037; RFC 9864). Asymmetric only: with HMAC the public key would be the secret, and `none` is
- * no signature. A key is used with an algorithm of its own kind alone (RFC 8725, 3.1 and 3.2).
+ * The signature algorithms of tokens from outside (RFC 7518, 3.1; RFC 8037; RFC 9864). Only asymmetric ones: with HMAC the public key would be the
+ * secret, and `none` is no signature. A key is used only with an algorithm of its own type (RFC 8725, 3.1 and 3.2).
  */
 const ALGORITHMS = {
   RS256: { type: 'rsa' },
@@ -31,12 +31,12 @@ export function algorithmNamed(name: unknown): OutsideAlgorithm | null {
   return ANY_ALGORITHM.find((known) => known === name) ?? null;
 }
 
-/** Whether a key can be trusted to verify anything at all. */
+/** Whether a key is strong enough to verify anything. */
 export function isUsableKey(key: KeyObject): boolean {
   const { modulusLength = 0, publicExponent = 0n, namedCurve } = key.asymmetricKeyDetails ?? {};
   switch (key.asymmetricKeyType) {
     case 'rsa':
-      // With an exponent of 1 anybody signs.
+      // With an exponent of 1, anyone can sign.
       return (
         modulusLength >= RSA_BITS_MIN &&
         modulusLength <= RSA_BITS_MAX &&

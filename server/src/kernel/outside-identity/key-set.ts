@@ -4,35 +4,34 @@ import { fits, isUsableKey, type OutsideAlgorithm } from './algorithms.ts';
 export const KEYS_MAX = 100;
 export const KID_LENGTH_MAX = 512;
 
-/** A public key that somebody outside signs with. */
+/** A public key of an outside issuer. */
 export interface OutsideKey {
-  /** Null if it has none. */
   readonly kid: string | null;
   readonly key: KeyObject;
-  /** The only algorithm it says it is for, if it says so. */
+  /** The only algorithm the key may be used with, if it declares one. */
   readonly algorithm: string | null;
 }
 
-/** The members that make a public key; nothing else of what was sent is looked at (RFC 7518, 6; RFC 8037, 2). */
+/** The members that make up a public key; all others are ignored (RFC 7518, 6; RFC 8037, 2). */
 const PUBLIC_MEMBERS: Readonly<Record<string, readonly string[]>> = {
   RSA: ['kty', 'n', 'e'],
   EC: ['kty', 'crv', 'x', 'y'],
   OKP: ['kty', 'crv', 'x'],
 };
-/** A key set that shows these has shown its secret: whoever read it can sign. */
+/** A key set with these members has published its private key: anyone who read it can sign. */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
 export interface KeySet {
   readonly keys: readonly OutsideKey[];
-  /** Ids that more than one key has: none of those is used. */
+  /** Ids that several keys share: none of these keys is used. */
   readonly doubled: ReadonlySet<string>;
 }
 
-/** The keys of a JWKS document that can verify signatures (RFC 7517, 5): others, of any kind, are passed over. Null if it is no key set. */
+/** The keys of a JWKS document that can verify signatures (RFC 7517, 5); all other keys are skipped. Null if it is not a key set. */
 export function keySetOf(document: unknown): KeySet | null {
   const listed = isRecord(document) ? document['keys'] : undefined;
   if (!Array.isArray(listed) || listed.length > KEYS_MAX) return null;
-  // Also of those that are passed over: which of two keys is meant must not depend on what we can read.
+  // Skipped keys count too: which of two keys is meant must not depend on which of them we can parse.
   const kids = listed.map((jwk) => (isRecord(jwk) && typeof jwk['kid'] === 'string' ? jwk['kid'] : null));
   const doubled = new Set(kids.filter((kid, index) => kid !== null && kids.indexOf(kid) !== index)) as Set<string>;
   const keys = listed.map(keyOf).filter((key) => key !== null);
@@ -58,7 +57,7 @@ function keyOf(jwk: unknown): OutsideKey | null {
   }
 }
 
-/** The keys that can have signed a token with this header. `kid` is compared and nothing else is done with it. */
+/** The keys that can have signed a token with this header. `kid` is only compared and not used for anything else. */
 export function candidates(
   keys: readonly OutsideKey[],
   kid: string | null,

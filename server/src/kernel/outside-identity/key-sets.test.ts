@@ -232,7 +232,7 @@ describe('discovery', () => {
       await refused(find(first, discovered), /names another issuer/);
     }
     assert.equal(fetches(), 0);
-    // An issuer that ends with a slash is found without doubling it, and still compared with it.
+    // An issuer that ends with a slash is discovered without a double slash, and is still compared with its slash.
     const slashed = { ...discovered, issuer: `${issuer.url}/` };
     sets = new KeySets(http, { now: () => now });
     issuer.instead.clear();

@@ -9,17 +9,17 @@ import { OutsideRefusal, refuse } from './refusal.ts';
 const BYTES_MAX = 32 * 1024 * 1024;
 const SET_BYTES = 1024;
 const DOCUMENT_BYTES_MAX = 256 * 1024;
-/** An unknown key id makes us look for new keys, but garbage cannot make us look all the time. */
+/** An unknown key id triggers a fetch of new keys, but invalid tokens must not cause constant fetches. */
 export const MISS_COOLDOWN_MS = 30 * SECOND_MS;
-/** Who does not answer is not asked again at once. */
+/** A source that failed is not fetched again at once. */
 export const FAILURE_COOLDOWN_MS = 5 * SECOND_MS;
 const DISCOVERY_PATH = '/.well-known/openid-configuration';
 
-/** Whose keys, where they are, and for how long they are believed. Everything that decides is part of what they are kept under. */
+/** The source of keys, and how long they are cached. Every field that affects a decision is part of the cache key. */
 export interface KeySource {
-  /** The tenant: what one tenant's settings fetched is never used for another's. */
+  /** The tenant: keys fetched for one tenant's settings are never used for another's. */
   readonly owner: string;
-  /** With `jwksUrl`, where the keys are; without it, where discovery says. */
+  /** If `jwksUrl` is null, the keys are found by discovery from the issuer. */
   readonly issuer: string;
   readonly jwksUrl: string | null;
   readonly ttlMs: number;
@@ -30,10 +30,10 @@ export interface KeySource {
 interface KeptSet {
   known: KeySet | null;
   until: number;
-  /** When an unknown key id last made us fetch. */
+  /** When an unknown key id last triggered a fetch. */
   missedAt: number;
   failure: { at: number; error: OutsideRefusal } | null;
-  /** Whoever comes meanwhile waits for the same fetch. */
+  /** Concurrent callers wait for the same fetch. */
   fetching: Promise<KeySet> | null;
 }
 
@@ -41,7 +41,7 @@ function nameOf({ owner, issuer, jwksUrl, ttlMs, onlyOpened = false }: KeySource
   return JSON.stringify([owner, issuer, jwksUrl, ttlMs, onlyOpened]);
 }
 
-/** Keys that sign outside: fetched when needed, kept for a while. */
+/** Public keys of outside issuers, fetched when needed and cached for a while. */
 export class KeySets {
   readonly #http: HttpClient;
   readonly #clock: Clock;
@@ -55,13 +55,13 @@ export class KeySets {
     this.#clock = clock;
   }
 
-  /** The one key that a token with this header can be signed with. */
+  /** The one key that can have signed a token with this header. */
   async find(source: KeySource, kid: string | null, algorithm: OutsideAlgorithm): Promise<OutsideKey> {
     const kept = this.#kept(source);
     const before = kept.known;
     let set = await this.#current(kept, source);
     let found = candidates(set.keys, kid, algorithm);
-    // Keys may have changed since these were fetched; not so if they were fetched just now.
+    // The issuer may have changed its keys since they were cached, but not if they were fetched just now.
     if (found.length === 0 && set === before && this.#mayLookAgain(kept)) {
       set = await this.#fetch(kept, source);
       found = candidates(set.keys, kid, algorithm);
@@ -99,7 +99,7 @@ export class KeySets {
     return kept;
   }
 
-  /** A failure leaves the known keys in place: they are good until their time is up. */
+  /** A failure keeps the known keys, which stay valid until their TTL expires. */
   #fetch(kept: KeptSet, source: KeySource): Promise<KeySet> {
     kept.fetching ??= this.#fetched(source)
       .then(
@@ -107,7 +107,7 @@ export class KeySets {
           kept.known = set;
           kept.until = this.#clock.now() + source.ttlMs;
           kept.failure = null;
-          // Stored anew, since it holds more than before.
+          // Stored again, because its size has grown.
           this.#sets.set(nameOf(source), kept);
           return set;
         },
@@ -128,7 +128,7 @@ export class KeySets {
     return keySetOf(await this.#document(url, source, 'the key set')) ?? refuse('the key set is none');
   }
 
-  /** OpenID Connect Discovery 1.0, 4.3: a document that names another issuer is somebody else's. */
+  /** OpenID Connect Discovery 1.0, 4.3: a document that names another issuer belongs to somebody else. */
   async #discover(source: KeySource): Promise<string> {
     const base = source.issuer.endsWith('/') ? source.issuer.slice(0, -1) : source.issuer;
     const document = await this.#document(`${base}${DISCOVERY_PATH}`, source, 'the discovery document');

@@ -7,7 +7,7 @@ import { isRecord, KID_LENGTH_MAX, type OutsideKey } from './key-set.ts';
 import { refuse } from './refusal.ts';
 
 export const TOKEN_LENGTH_MAX = 16 * 1024;
-/** Clocks differ; what is from further in the future than this is not. */
+/** The allowed difference between clocks. A token from further in the future is refused. */
 export const SKEW_MS = 60 * SECOND_MS;
 export const SUBJECT_LENGTH_MAX = 1024;
 
@@ -21,7 +21,7 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface ReadToken {
   readonly text: string;
   readonly header: TokenHeader;
-  /** Nothing is verified yet. */
+  /** The claims before anything is verified. */
   readonly unverified: Claims;
 }
 
@@ -29,17 +29,17 @@ export interface Expectations {
   readonly issuer: string | null;
   readonly audience: string;
   readonly now: number;
-  /** How long ago it may have been issued; `iat` is required then. */
+  /** The maximum age since it was issued; `iat` is then required. */
   readonly maxAgeMs?: number;
 }
 
 const FORM = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
-/** They would let the token choose the key that verifies it, or change what a signature covers (RFC 7515, 4.1; RFC 7797). */
+/** They would let the token choose the key that verifies it, or change what the signature covers (RFC 7515, 4.1; RFC 7797). */
 const REFUSED_HEADERS = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64', 'zip', 'enc'] as const;
-/** Other kinds of JWT are signed with the same keys: a proof or a logout token is no identity (RFC 8725, 3.11). */
+/** Other types of JWT are signed with the same keys: a proof or a logout token is not an identity (RFC 8725, 3.11). */
 const TYPES = ['jwt', 'at+jwt', 'jose'];
 
-/** Takes a token apart, within bounds, before any key is looked for. */
+/** Parses a token, within limits, before any key is looked up. */
 export function readToken(text: string, allowed: readonly OutsideAlgorithm[]): ReadToken {
   if (text.length > TOKEN_LENGTH_MAX) refuse('the token is too long');
   if (!FORM.test(text)) refuse('the token is not a signed JWT');
@@ -64,7 +64,7 @@ export function readToken(text: string, allowed: readonly OutsideAlgorithm[]): R
   };
 }
 
-/** Whether this key signed it, by the algorithm that was found acceptable and fits the key. */
+/** Whether this key signed the token, with the algorithm that was accepted and matches the key. */
 export async function isSignedBy({ text, header }: ReadToken, { key }: OutsideKey): Promise<boolean> {
   try {
     await compactVerify(text, key, { algorithms: [header.algorithm] });
@@ -74,7 +74,7 @@ export async function isSignedBy({ text, header }: ReadToken, { key }: OutsideKe
   }
 }
 
-/** RFC 7519, 4.1, with nothing left to choose: one audience, the very issuer, and an end. */
+/** RFC 7519, 4.1, in its strictest form: a single audience, exactly this issuer, and an expiry. */
 export function refuseUnfitClaims(claims: Claims, { issuer, audience, now, maxAgeMs }: Expectations): void {
   const { iss, aud, exp, nbf, iat, sub } = claims;
   if (issuer !== null && iss !== issuer) refuse('the token is from another issuer');
@@ -93,14 +93,14 @@ export function refuseUnfitClaims(claims: Claims, { issuer, audience, now, maxAg
   if (sub !== undefined && !isName(sub)) refuse('the subject is malformed');
 }
 
-/** A token for us and for others could be used here by those others. */
+/** If a token is also for other audiences, those others could use it here. */
 export function refuseOtherAudience(aud: unknown, audience: string): void {
   if (Array.isArray(aud) && aud.length > 1) refuse('the token is for several audiences');
   const single = Array.isArray(aud) ? aud[0] : aud;
   if (typeof single !== 'string' || audience === '' || single !== audience) refuse('the token is for another audience');
 }
 
-/** A name that an identity goes by: text without control characters, of a length that can be matched and recorded. */
+/** The name of an identity: text without control characters, short enough to be matched and recorded. */
 export function isName(value: unknown): value is string {
   return typeof value === 'string' && NAME_FORM.test(value) && value.length <= SUBJECT_LENGTH_MAX;
 }
@@ -112,13 +112,13 @@ function isTime(value: unknown): value is number {
 
 function decoded(part: string, what: string): Record<string, unknown> {
   const bytes = Buffer.from(part, 'base64url');
-  // One spelling: bits that no reader looks at must be zero (RFC 4648, 3.5).
+  // One spelling: bits that no decoder reads must be zero (RFC 4648, 3.5).
   if (bytes.toString('base64url') !== part || !isUtf8(bytes)) refuse(`the token's ${what} is malformed`);
   try {
     const value = parseJson(bytes);
     if (isRecord(value)) return value;
   } catch {
-    // What it says is not repeated: it is part of the token.
+    // The parser's message is not repeated, because it is about the content of the token.
   }
   return refuse(`the token's ${what} is malformed`);
 }

@@ -1,4 +1,4 @@
-/** An identity from outside that is not accepted. The message is the true reason, for the audit log alone, and quotes nothing of the token. */
+/** An outside identity is not accepted. The message is the real reason, for the audit log only, and quotes nothing of the token. */
 export class OutsideRefusal extends Error {
   override readonly name = 'OutsideRefusal';
   readonly code: 'LOGIN_DENIED' | 'JWKS_KEY_NOT_FOUND';

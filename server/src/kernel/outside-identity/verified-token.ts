@@ -5,8 +5,8 @@ import { type Claims, type Expectations, isSignedBy, readToken, refuseUnfitClaim
 import { refuse } from './refusal.ts';
 
 /**
- * The claims of a token that its issuer signed, for us, now. What it says of itself is looked at before its issuer is asked for keys, so that a
- * token that cannot be accepted in any case makes no call; it counts only once the signature is found good.
+ * The claims of a token that its issuer signed for us and that is valid now. The claims are checked before the issuer's keys are fetched, so that a
+ * token that cannot be accepted causes no call. They are returned only after the signature was verified.
  */
 export async function verifiedByKeySet(
   text: string,
@@ -22,7 +22,7 @@ export async function verifiedByKeySet(
   return token.unverified;
 }
 
-/** The same for keys that are at hand and have no ids: each that fits is tried. */
+/** The same for keys that are already known and have no ids: each key that fits is tried. */
 export async function verifiedByKeys(
   text: string,
   allowed: readonly OutsideAlgorithm[],

@@ -42,14 +42,14 @@ const BY_CODE = new Map([
 ]);
 const CAUSES_MAX = 4;
 
-/** What whoever runs the service can do about a store that fails, in their words; null if that is not what failed. */
+/** Tells the operator what to do about a failing database or disk; null if the error has another cause. */
 export function adviceFor(error: unknown, causes = CAUSES_MAX): string | null {
   const { code, errcode, cause } = (error ?? {}) as { code?: unknown; errcode?: unknown; cause?: unknown };
   const known =
     code === 'ERR_SQLITE_ERROR' ? BY_SQLITE_CODE.get(Number(errcode) & 0xff) : BY_CODE.get(String(code ?? ''));
   if (known !== undefined) return known;
   if (cause !== undefined && causes > 0) return adviceFor(cause, causes - 1);
-  // What has a path is about a file: a server that cannot be reached has an address.
+  // An error with a path is about a file. An unreachable server has an address instead.
   const isOfFile = typeof (error as { path?: unknown } | null)?.path === 'string';
   return !isOfFile && classifyPostgresError(error) === 'unavailable' ? UNREACHABLE : null;
 }

@@ -4,37 +4,37 @@ import { StartError } from './data-folder.ts';
 const SUFFIX = '-commits';
 const DIGITS = 10;
 const FORM = /^\d{10}\n$/;
-/** What `user_version`, in the head of SQLite's file, holds; after the last number comes the first. */
+/** The range of `user_version` in the header of a SQLite file. The numbers wrap around. */
 const NUMBERS = 2 ** 31;
 
 /**
- * SQLite takes a log that was cut off for one that ended there, and goes on without the commits it held. So each of them carries a number,
- * which is written to a file of its own once it is durable, and a database that does not know the last number has lost something.
- * That file is not waited for: a kill leaves it as it is, and after a power cut it may be too old, which never refuses a database that is whole.
+ * SQLite treats a truncated WAL as one that ended there, and silently loses the commits after that point. So each commit carries a number, which is
+ * written to a separate file once the commit is durable; a database that does not know the last number has lost commits. That file is not synced: a
+ * kill leaves it intact, and after a power cut it may be too old, which never refuses an intact database.
  */
 export class CommitMark {
   readonly #file: string;
   #fd: number | null = null;
   #number = 0;
 
-  /** `numberNow` says which commit the database knows as its last, and changes nothing; it is asked only after an end that was not in good order. */
+  /** `numberNow` returns the last commit number in the database without changing anything. It is called only after an unclean shutdown. */
   constructor(databaseFile: string, numberNow: () => number) {
     this.#file = `${databaseFile}${SUFFIX}`;
     const last = lastNumber(this.#file);
     if (last !== null && isLater(last, numberNow())) throw lostCommits(databaseFile, this.#file);
   }
 
-  /** The database is open, and this is its last commit. */
+  /** Called when the database is open, with the number of its last commit. */
   begin(number: number): void {
     this.#number = number;
   }
 
-  /** For the commit that is about to be made. */
+  /** The number of the next commit. */
   get next(): number {
     return (this.#number + 1) % NUMBERS;
   }
 
-  /** It is durable. */
+  /** Called when that commit is durable. */
   committed(): void {
     this.#number = this.next;
     try {
@@ -42,17 +42,17 @@ export class CommitMark {
       this.#fd ??= openSync(this.#file, O_CREAT | O_WRONLY, 0o600);
       writeSync(this.#fd, `${String(this.#number).padStart(DIGITS, '0')}\n`, 0);
     } catch {
-      // The commit is made and cannot be taken back. The mark stays at an older one, which only means that a loss of this one goes unnoticed.
+      // The commit is made and cannot be undone. The mark stays at an older number, so a loss of this commit would go undetected.
     }
   }
 
-  /** Before the database is closed in good order, after which its log is gone. */
+  /** Called before the database is closed cleanly, which deletes its WAL. */
   remove(): void {
     try {
       if (this.#fd !== null) closeSync(this.#fd);
       rmSync(this.#file, { force: true });
     } catch {
-      // On a disk that can no longer be written it stays, and is true all the same: the rest has to be closed.
+      // If the disk is no longer writable, the file stays, but its number is still correct. Closing must go on.
     }
     this.#fd = null;
   }

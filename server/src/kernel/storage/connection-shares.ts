@@ -1,25 +1,25 @@
-/** What the connections of one process to PostgreSQL are for. */
+/** How the PostgreSQL connections of one process are divided. */
 export interface ConnectionShares {
-  /** Writes of the audit log that stand alone. */
+  /** Writes of the audit log outside of other transactions. */
   audit: number;
   /** Pipelined reads of requests. */
   reads: number;
-  /** Pipelined reads of exports, searches and checks: they never stand before a secret that somebody reads. */
+  /** Pipelined reads of exports, searches and checks, so that they never delay the read of a secret. */
   bulkReads: number;
   /** Transactions of logins, proofs, the audit log and leases. */
   service: number;
   /** Transactions of requests. */
   transactions: number;
-  /** Of these, for one tenant. */
+  /** The part of `transactions` that one tenant can use. */
   transactionsPerTenant: number;
-  /** Of these, for imports and jobs, whose transactions are long. */
+  /** The part of `transactions` for imports and jobs, whose transactions are long. */
   bulkTransactions: number;
 }
 
-/** Below this there is one connection for each kind of read, and one less for the service's own work. */
+/** Below this pool size, each kind of read has one connection, and the service's own work has one less. */
 const ROOMY = 10;
 const TRANSACTIONS_MIN = 3;
-/** So many are opened at least, whatever CV_DATABASE_POOL says. */
+/** The minimum that is opened, whatever CV_DATABASE_POOL says. */
 export const CONNECTIONS_MIN = 8;
 
 export function sharesOf(pool: number): ConnectionShares {

@@ -1,7 +1,7 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { Tables } from './tables.ts';
 
-/** How many rows a query finds. It has a table and conditions, and selects nothing yet. */
+/** Counts the rows of a query, which has a table and conditions but no selection yet. */
 export async function countRows<T extends keyof Tables>(
   query: SelectQueryBuilder<Tables, T, Record<never, never>>,
 ): Promise<number> {

@@ -1,12 +1,12 @@
 import type { QuotaName } from '../limits/quotas.ts';
 import type { Tx } from './database.ts';
 
-/** What is counted; one list, so that two nouns can never share a counter. */
+/** All counters in one list, so that two nouns can never share one. */
 export type CounterName = 'environments' | 'federations';
-/** Held, not counted with: rows are counted against a quota, and this row keeps others from adding one meanwhile. */
+/** Used only as a lock: rows are counted against a quota, and this row prevents others from inserting one in the meantime. */
 export type LockName = `quota ${QuotaName}`;
 
-/** The next number of this kind in the tenant, from 1. Whoever asks at the same time waits until this transaction has ended. */
+/** The next number of this kind in the tenant, from 1. Concurrent callers wait until this transaction has ended. */
 export async function nextNumber(tx: Tx, tenantId: string, name: CounterName): Promise<number> {
   const { value } = await tx
     .insertInto('counters')
@@ -22,7 +22,7 @@ export async function nextNumber(tx: Tx, tenantId: string, name: CounterName): P
 /** More than a tenant counts between two backups. */
 export const RESTORED_STEP = 100_000;
 
-/** After a restore: numbers that were given out since the backup may still be in use elsewhere, so none of them is given out again. */
+/** Called after a restore. Numbers assigned since the backup may still be in use elsewhere, so none of them is assigned again. */
 export async function raiseCounters(tx: Tx, tenantId: string): Promise<void> {
   await tx
     .updateTable('counters')
@@ -31,7 +31,7 @@ export async function raiseCounters(tx: Tx, tenantId: string): Promise<void> {
     .execute();
 }
 
-/** Waits for whoever counts, and makes others wait, without counting. Of a counter that never counted there is nothing to hold. */
+/** Locks a counter without incrementing it. A counter that was never incremented has no row to lock. */
 export async function holdCounter(tx: Tx, tenantId: string, name: CounterName): Promise<void> {
   await tx
     .selectFrom('counters')
@@ -42,7 +42,7 @@ export async function holdCounter(tx: Tx, tenantId: string, name: CounterName): 
     .execute();
 }
 
-/** Waits for whoever holds it, and makes others wait until this transaction has ended; also the first time, when there is no row yet. */
+/** Locks the row until this transaction has ended, and creates it if it does not exist yet. */
 export async function lockCounter(tx: Tx, tenantId: string, name: LockName): Promise<void> {
   await tx
     .insertInto('counters')

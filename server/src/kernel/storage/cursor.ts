@@ -1,24 +1,24 @@
 import { type CofferError, invalidField } from '../errors.ts';
 
-/** Holds the longest path (1,024 bytes), sealed, in base64 twice. */
+/** Room for the longest path (1,024 bytes), sealed and encoded in base64 twice. */
 export const CURSOR_LENGTH_MAX = 2048;
-/** A dot and 128 bits, by which a cursor is bound to its list: see `list-cursor.ts`. */
+/** A dot and 128 bits, which bind a cursor to its list: see `list-cursor.ts`. */
 export const BINDING_LENGTH = 23;
 
 /**
- * A keyset cursor holds the key of the last row a caller was shown, and nothing else: it is no secret and needs no state. On its way out it is
- * bound to its list (`list-cursor.ts`).
+ * A keyset cursor holds only the key of the last row that the caller was shown. It is not secret and needs no state. Before it is sent, it is bound
+ * to its list (`list-cursor.ts`).
  */
 export function encodeCursor(key: readonly string[]): string {
   return Buffer.from(JSON.stringify(key), 'utf8').toString('base64url');
 }
 
-/** `forms` say what each part of this list's key looks like: a cursor of another list, or a made-up one, is refused. */
+/** `forms` describe the parts of this list's key, so that a cursor of another list or a forged one is refused. */
 export function decodeCursor(cursor: string | undefined, ...forms: RegExp[]): string[] | null {
   return decodeCursorAt('/query/cursor', cursor, ...forms);
 }
 
-/** The same for a cursor that came in another place. */
+/** The same for a cursor in another part of the request. */
 export function decodeCursorAt(pointer: string, cursor: string | undefined, ...forms: RegExp[]): string[] | null {
   if (cursor === undefined) return null;
   const key = cursor.length <= CURSOR_LENGTH_MAX ? parse(cursor) : null;
@@ -50,7 +50,7 @@ export interface Page<T> {
   next_cursor: string | null;
 }
 
-/** Stores ask for one row more than the page holds; that row only says whether there is a next page. */
+/** Stores load one row more than the page holds. That row only shows whether there is a next page. */
 export function pageOf<T>(rows: T[], limit: number, key: (row: T) => string[]): Page<T> {
   const last = rows[limit - 1];
   if (rows.length <= limit || last === undefined) return { rows, next_cursor: null };

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** A start that cannot go on; its message tells the operator what to do. */
+/** The service cannot start. The message tells the operator what to do. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
@@ -19,8 +19,8 @@ export function makeDataFolder(folder: string): void {
 }
 
 /**
- * Whoever owns a file can read and replace it, whatever its mode says. That holds for root too, which would otherwise take the key and the data of any
- * user: in a container, run as the user that owns the volume. Windows has no such owners.
+ * The owner of a file can read and replace it, whatever its mode. The check applies to root too, which would otherwise accept the key and the data
+ * of any user: in a container, run as the user that owns the volume. Windows has no such owners.
  */
 export function refuseForeignOwner(what: string, path: string): void {
   const own = process.geteuid?.();
@@ -32,8 +32,8 @@ export function refuseForeignOwner(what: string, path: string): void {
 }
 
 /**
- * Holds the data folder for this process alone. The lock is SQLite's own lock on a small file: the operating system
- * releases it when the process ends, however it ends, so a kill never leaves a stale one.
+ * Locks the data folder for this process. The lock is SQLite's own lock on a small file: the operating system releases it when the process ends,
+ * however it ends, so a kill never leaves a stale lock.
  */
 export function lockDataFolder(folder: string): { release(): void } {
   const file = join(folder, 'lock');

@@ -6,14 +6,14 @@ import type { RowKeys } from '../integrity/row-keys.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
-/** Queries, with the keys that tell whether a row is one that the service wrote. */
+/** Queries, with the keys that verify whether the service wrote a row. */
 export type Reader = Kysely<Tables> & { readonly rowKeys: RowKeys };
 
 declare const inTransaction: unique symbol;
-/** A transaction. Stores that change rows demand one, so that forgetting it does not compile. */
+/** A transaction. Stores that change rows require one, so that code without one does not compile. */
 export type Tx = Reader & {
   readonly changes: RowChanges;
-  /** Called if the transaction turns out not to be committed, or if nobody knows. */
+  /** Called if the transaction is not committed, or if the outcome is unknown. */
   readonly whenUndone: (() => void)[];
   readonly [inTransaction]: true;
 };
@@ -21,48 +21,48 @@ export type Tx = Reader & {
 export type DatabaseKind = 'sqlite' | 'postgres';
 
 /**
- * What is done for a tenant. `request`: what an ordinary request needs. `bulk`: what reads or changes much, in requests and jobs. `authentication`: what
- * finds out who somebody is, which has connections of its own.
+ * The kind of work done for a tenant. `request`: an ordinary request. `bulk`: work that reads or changes many rows, in requests and jobs.
+ * `authentication`: identifying the caller, which has its own connections.
  */
 export type Work = 'request' | 'bulk' | 'authentication';
 
 export interface Database {
   readonly kind: DatabaseKind;
   /**
-   * Grows with every change this process commits, where no other process can change anything; null where one can. What was read at
-   * a version is still true while the version stands.
+   * Increases with every change that this process commits, if no other process can change anything; null otherwise. What was read at a version is
+   * current as long as the version is.
    */
   readonly version: number | null;
-  /** Set up once the keyring is open. */
+  /** Configured once the keyring is open. */
   readonly rowKeys: RowKeys;
   /** Queries outside a transaction. Its connections are read-only: a write through it fails. */
   readonly read: Reader;
   /** A hot-path query, compiled once. */
   query<P extends object, R>(prepared: PreparedQuery<P, R>, parameters: P): Promise<R[]>;
   /**
-   * Runs `fn` in one transaction and commits it durably. `fn` may run more than once (busy and serialisation failures are
-   * retried), so it must do nothing but use `tx`: no network call, no other transaction. A change of rows that are authenticated has to be
-   * recorded in the audit log inside it: without that it fails.
+   * Runs `fn` in one transaction and commits it durably. `fn` may run more than once (busy and serialization failures are retried), so it must only
+   * use `tx`: no network call, no other transaction. A change of authenticated rows must be recorded in the audit log inside it, or the transaction
+   * fails.
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * The same database for a tenant's work, ordinary requests unless told: tenants take turns, and none can hold all connections. What is done without
-   * it is the service's own.
+   * The same database for one tenant's work, `request` by default. Tenants take turns, and none can hold all connections. Work outside of it counts
+   * as the service's own.
    */
   forTenant(tenantId: string, work?: Work): Database;
   /**
-   * For a transaction that destroys keys, best before it does: once it is committed, what it deleted is not left behind in files of this process' own
-   * either. A server keeps its own log and cleans up by its own rules.
+   * For a transaction that destroys keys; call it before the deletion. After the commit, the deleted content is also removed from files of this
+   * process. A database server has its own log and cleans up by its own rules.
    */
   scrubAfterCommit(): void;
-  /** Resolves when everything that is committed by now survives a power cut. */
+  /** Resolves when everything committed so far survives a power cut. */
   sync(): Promise<void>;
-  /** Resolves if the database answers. */
+  /** Resolves if the database responds. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a driver's failure means to the rules above it, whichever database it came from. */
+/** What a driver's failure means to its callers, independent of the database. */
 export type FailureKind = 'retry' | 'unique' | 'unavailable' | 'other';
 
 export class UniqueViolation extends Error {
@@ -73,7 +73,7 @@ const MAX_ATTEMPTS = 8;
 const RETRY_BASE_MS = 5;
 const insideTransaction = new AsyncLocalStorage<true>();
 
-/** On SQLite a nested transaction would wait for itself for ever, on PostgreSQL it would not see its parent's rows. */
+/** On SQLite a nested transaction would wait for itself forever; on PostgreSQL it would not see its parent's rows. */
 export function refuseInsideTransaction(what: string): void {
   if (insideTransaction.getStore()) throw new Error(`${what} inside a transaction`);
 }
@@ -98,7 +98,7 @@ export async function runTransaction<T>(
   }
 }
 
-/** A transaction's own handle, and what has to hold before its commit. */
+/** A transaction's handle, with what must be checked before its commit. */
 export function transactionOver(db: Kysely<Tables>, rowKeys: RowKeys): Tx {
   return Object.assign(db, { rowKeys, changes: new RowChanges(), whenUndone: [] }) as unknown as Tx;
 }

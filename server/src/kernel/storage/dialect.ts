@@ -16,7 +16,7 @@ import {
 import type { DatabaseKind } from './database.ts';
 import type { Tables } from './tables.ts';
 
-/** One writer at a time makes row locks moot on SQLite: `for update` is left out there, so stores are written once. */
+/** SQLite has one writer at a time and needs no row locks: `for update` is left out there, so that the same stores work on both databases. */
 class SqliteWithoutRowLocks extends SqliteQueryCompiler {
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier === undefined || !ROW_LOCKS.has(node.modifier)) super.visitSelectModifier(node);
@@ -27,8 +27,8 @@ const ROW_LOCKS = new Set(['ForUpdate', 'ForShare', 'SkipLocked', 'NoWait']);
 export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<{ rows: unknown[]; affected: number }>;
 
 /**
- * Kysely over one function that runs SQL. Connections, transactions and retries are ours (see sqlite.ts and
- * postgres.ts), so Kysely only builds and types the queries.
+ * Kysely over one function that runs SQL. Connections, transactions and retries are our own (see sqlite.ts and postgres.ts); Kysely only builds and
+ * types the queries.
  */
 export function kyselyOver(kind: DatabaseKind, execute: Execute): Kysely<Tables> {
   const connection: DatabaseConnection = {

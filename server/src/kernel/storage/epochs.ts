@@ -10,7 +10,7 @@ const READ_EPOCH = new PreparedQuery<{ tenantId: string }, { epoch: number }>((d
 const BYTES_MAX = 4 * 1024 * 1024;
 const ENTRY_BYTES = 320;
 
-/** The tenant's epoch as of now: what was committed before a request began is seen by it. Requests at the same time share a query. */
+/** The tenant's current epoch, which includes everything committed before the request began. Concurrent requests share a query. */
 export class Epochs {
   readonly #database: Database;
   readonly #readings = new BoundedCache<string, SharedRun<number | null>>({
@@ -49,7 +49,10 @@ export class Epochs {
   }
 }
 
-/** For what a node may have cached at an epoch that is not known here: no tenant's epoch is raised once in each millisecond, so none was ever beyond the time. */
+/**
+ * Used when nodes may have cached data at an epoch that is unknown here. An epoch never rises once per millisecond, so the time in milliseconds is
+ * above any epoch used so far.
+ */
 export async function raiseEpochTo(tx: Tx, tenantId: string, now: number): Promise<void> {
   const query = tx.selectFrom('tenants').select('epoch').where('tenant_id', '=', tenantId);
   const { epoch } = await query.executeTakeFirstOrThrow();
@@ -60,10 +63,10 @@ export async function raiseEpochTo(tx: Tx, tenantId: string, now: number): Promi
     .execute();
 }
 
-/** The epochs that a transaction found before it raised them. */
+/** The epochs as a transaction found them before it incremented them. */
 const FOUND = new WeakMap<Tx, Map<string, number>>();
 
-/** Every change that matters to access calls this in its own transaction. */
+/** Every change that matters to access must call this in its own transaction. */
 export async function raiseEpoch(tx: Tx, tenantId: string): Promise<void> {
   const raised = await tx
     .updateTable('tenants')
@@ -81,8 +84,9 @@ const HOLD_EPOCH = new PreparedQuery<{ tenantId: string }, { epoch: number }>((d
 );
 
 /**
- * The tenant's epoch as others left it: what this transaction raised it by does not count. Nobody else raises it before this transaction
- * ends. Changes that raise nothing hold it together. Locked after all else, since whoever raises it has locked other rows before.
+ * The tenant's epoch without the increments of this transaction. It locks the row, so that nobody else increments the epoch before this transaction
+ * ends; changes that do not increment it share the lock. It must be the last lock, because transactions that increment the epoch lock other rows
+ * first.
  */
 export async function heldEpoch(tx: Tx, tenantId: string): Promise<number | null> {
   const found = FOUND.get(tx)?.get(tenantId);

@@ -11,7 +11,9 @@ export interface Columns {
   integer: ColumnType;
   bigint: ColumnType;
   blob: ColumnType;
-  /** Ends a table that is read and written by its primary key: on SQLite the key then is the table, not an index beside it. */
+  /**
+   * Appended to a table that is accessed by its primary key: on SQLite the table is then stored in the key's own B-tree, without a separate index.
+   */
   byPrimaryKey: RawBuilder<unknown>;
 }
 
@@ -21,12 +23,12 @@ export interface Migration {
   up(schema: SchemaBuilder, columns: Columns, data: MigrationData): Promise<void>;
 }
 
-/** For what has to be carried over from old columns to new ones: plain SQL, the same on both databases. */
+/** Moves data from old columns to new ones, in plain SQL that is the same on both databases. */
 export interface MigrationData {
   run(statement: RawBuilder<unknown>): Promise<void>;
 }
 
-/** The C collation makes PostgreSQL compare text byte by byte, as SQLite does: names and cursors mean the same on both. */
+/** The C collation makes PostgreSQL compare text byte by byte like SQLite, so that names and cursors sort the same on both. */
 const COLUMNS: Record<DatabaseKind, Columns> = {
   sqlite: { text: 'text', integer: 'integer', bigint: 'bigint', blob: 'blob', byPrimaryKey: sql`without rowid` },
   postgres: { text: sql`text collate "C"`, integer: 'integer', bigint: 'bigint', blob: 'bytea', byPrimaryKey: sql`` },
@@ -50,8 +52,8 @@ export async function loadMigrations(folder: string = FOLDER): Promise<Migration
 }
 
 /**
- * Brings the schema up to date: forward only, each step in its own transaction. The row lock on `schema_version` makes
- * nodes that start together take turns; a schema newer than this code is refused, since older code could harm it.
+ * Migrates the schema: forward only, each step in its own transaction. The row lock on `schema_version` serializes nodes that start together. A
+ * schema newer than this code is refused, because older code could damage it.
  */
 export async function migrate(database: Database, migrations: Migration[]): Promise<{ applied: string[] }> {
   await createVersionTable(database);
@@ -84,7 +86,7 @@ async function lockedVersion(db: Kysely<{ schema_version: { id: number; version:
   return row.version;
 }
 
-/** Two nodes may make it at once; PostgreSQL then fails one of them with a unique violation, which means it is there. */
+/** Two nodes may create it at once. PostgreSQL then fails one of them with a unique violation, which means that the table exists. */
 async function createVersionTable(database: Database): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

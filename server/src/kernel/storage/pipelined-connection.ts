@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { ScramClient } from './scram-client.ts';
 
 /**
- * One connection that many requests use at once: statements are sent as they come and answered in order, without waiting for each other.
- * A connection that breaks fails what was under way on it and connects anew for the next statement.
+ * One connection that many requests use concurrently: statements are sent at once and answered in order, without a round trip between them. If the
+ * connection breaks, its pending statements fail, and the next statement opens a new connection.
  */
 export class PipelinedConnection {
   readonly #settings: pg.ClientConfig;
@@ -20,7 +20,7 @@ export class PipelinedConnection {
     return client.query(sql, parameters);
   }
 
-  /** For the few statements of the hot path: parsed by the server once for each connection. */
+  /** For the few statements of the hot path, which the server parses once per connection. */
   async queryPrepared(sql: string, parameters: unknown[]): Promise<pg.QueryResult> {
     let name = this.#names.get(sql);
     if (name === undefined) {

@@ -4,13 +4,13 @@ import { PipelinedConnection } from './pipelined-connection.ts';
 
 interface Shared {
   connection: PipelinedConnection;
-  /** Statements that were sent on it and not answered yet. */
+  /** Statements sent on it that have no response yet. */
   pending: number;
 }
 
 /**
- * Several pipelined connections that tenants share. A statement waits for all that were sent before it on its connection, so only so many are sent
- * ahead: beyond that tenants take turns.
+ * Several pipelined connections that tenants share. A statement waits for all statements sent before it on its connection, so the number sent ahead
+ * is limited: beyond it, tenants take turns.
  */
 export class PipelinedConnections {
   readonly #connections: Shared[];

@@ -22,26 +22,26 @@ import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** Longer than the server's own limit, so that this one only speaks when the server does not answer at all. */
+/** Longer than the server's own limit, so that it applies only if the server does not respond at all. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
 const INT8 = 20;
-/** Statements sent ahead on one pipelined connection, and of them for one tenant: what comes after waits for them. */
+/** Statements in flight on one pipelined connection, in total and for one tenant. Later statements wait. */
 const SENT_AHEAD_MAX = 32;
 const SENT_AHEAD_PER_TENANT = 16;
 const WAITING = { waitingPerTenant: 2000, waitingMax: 50_000, waitMs: 10_000 };
-/** A bulk transaction takes seconds, and waits for others like it. */
+/** A bulk transaction takes seconds and waits for others of its kind. */
 const BULK_WAIT_MS = 30_000;
 
 /**
- * PostgreSQL 15 or later. READ COMMITTED: a rule that reads and then writes locks the row it decides on
- * (`for update`), which every PostgreSQL-compatible engine honours.
+ * PostgreSQL 15 or later, with READ COMMITTED: code that reads and then writes locks the row it decides on (`for update`), which every
+ * PostgreSQL-compatible engine supports.
  */
 export class PostgresDatabase implements Database {
   readonly kind = 'postgres';
   readonly version = null;
   readonly rowKeys = new RowKeys();
   readonly read: Reader;
-  /** Statements that stand alone share connections; a transaction has one to itself. */
+  /** Single statements share connections; a transaction has its own. */
   readonly #reads: Record<'request' | 'bulk', PipelinedConnections>;
   readonly #writing: PipelinedConnection;
   readonly #transactions: pg.Pool;
@@ -64,9 +64,9 @@ export class PostgresDatabase implements Database {
     this.#slots = transactionSlots(shares);
     const max = shares.service + shares.transactions;
     this.#transactions = new pg.Pool({ ...settings, Client: ScramClient, max, idleTimeoutMillis: 0 });
-    // An idle connection that breaks is replaced when one is next needed; without a listener it would end the process.
+    // A broken idle connection is replaced when one is next needed. Without a listener, its error would end the process.
     this.#transactions.on('error', () => {});
-    // Nor may one that breaks in the very moment it is handed over: the pool listens no longer then, and we not yet.
+    // A connection can also break while it is handed over, when the pool no longer listens and our code does not listen yet.
     this.#transactions.on('connect', (client) => client.on('error', () => {}));
     this.read = this.#readerOf(SERVICE, 'request');
   }
@@ -114,7 +114,7 @@ export class PostgresDatabase implements Database {
 
   #transactionOf<T>(tenantId: string, work: Work, fn: (tx: Tx) => Promise<T>): Promise<T> {
     const inSlot = (kind: Work) => this.#slots[kind].run(tenantId, () => this.#attempt(fn));
-    // A bulk transaction takes one of the tenant's slots too: both bounds hold.
+    // A bulk transaction takes one of the tenant's ordinary slots too, so that both limits hold.
     const attempt =
       work === 'bulk' ? () => this.#slots.bulk.run(tenantId, () => inSlot('request')) : () => inSlot(work);
     return runTransaction(attempt, classifyPostgresError);
@@ -143,7 +143,8 @@ export class PostgresDatabase implements Database {
     } catch (error) {
       isOpen = false;
       for (const tell of tx.whenUndone) tell();
-      // A connection that cannot even roll back is thrown away with whatever it was doing. One that has gone silent would be waited for again.
+      // A connection that cannot even roll back is discarded. One that has stopped responding is discarded without a rollback, which would wait for
+      // it again.
       if (isSilence(error)) broken = error as Error;
       else await client.query('rollback').catch(noteBreak);
       throw error;
@@ -153,7 +154,7 @@ export class PostgresDatabase implements Database {
     }
   }
 
-  /** One writing statement, committed by itself: what the audit log's group commit needs. */
+  /** One write statement, committed by itself, for the group commit of the audit log. */
   async write(sql: string, parameters: readonly unknown[]): Promise<void> {
     await understood(this.#writing.queryPrepared(sql, [...parameters]));
   }
@@ -214,7 +215,7 @@ type Query = (sql: string, parameters: unknown[]) => Promise<{ rows: unknown[]; 
 
 interface Queryable {
   query: Query;
-  /** Parsed by the server once for each connection. */
+  /** Parsed by the server once per connection. */
   queryPrepared: Query;
 }
 
@@ -238,7 +239,7 @@ function isSilence(error: unknown): boolean {
   return message === SILENCE || (cause instanceof Error && cause.message === SILENCE);
 }
 
-/** Failures in our own words; what a transaction may retry stays as it is, for it to see. */
+/** Translates driver errors into our own. An error that a transaction may retry is passed on unchanged, so that the transaction recognizes it. */
 async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
   try {
     return await query;
@@ -249,7 +250,7 @@ async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
 }
 
 const RETRY_STATES = new Set(['40001', '40P01']);
-/** Connection, resources, shutting down, system error, read-only standby, cancelled by a time limit, damaged pages. */
+/** Connection, resources, shutdown, system error, read-only standby, cancelled by a time limit, damaged pages. */
 const UNAVAILABLE_STATES = /^(08|53|57P|58|25006|57014|55P03|XX001|XX002)/;
 const UNAVAILABLE_CODES = new Set([
   'ECONNREFUSED',
@@ -263,7 +264,7 @@ const UNAVAILABLE_CODES = new Set([
   'ETIMEDOUT',
   UNSAFE_LOGIN,
 ]);
-/** The driver's own failures carry no code. */
+/** The driver's own errors have no code. */
 const SILENCE = 'Query read timeout';
 const UNAVAILABLE_MESSAGES = new RegExp(
   `^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,

@@ -3,7 +3,7 @@ import type { DatabaseKind, Reader } from './database.ts';
 import { kindOf } from './dialect.ts';
 import type { Tables } from './tables.ts';
 
-/** Stands in the built query where a parameter will be. */
+/** Marks the position of a parameter in the built query. */
 class Placeholder {
   readonly name: string;
   constructor(name: string) {
@@ -13,7 +13,7 @@ class Placeholder {
 
 export type Parameter<P> = <K extends keyof P & string>(name: K) => P[K];
 
-/** What PostgreSQL calls the statements that it keeps parsed, by their text; each connection keeps its own. */
+/** Names of prepared statements by their SQL. Each PostgreSQL connection prepares its own. */
 const NAMES = new Map<string, string>();
 
 export function nameOf(sql: string): string | undefined {
@@ -21,8 +21,8 @@ export function nameOf(sql: string): string | undefined {
 }
 
 /**
- * A query built by Kysely once for each kind of database, and then run without building it again. It names its columns: a statement that PostgreSQL
- * keeps fails once a newer release has added one to what `*` stands for.
+ * A query that Kysely builds once per kind of database and that is then run without building it again. It must list its columns: a statement
+ * prepared with `*` fails once a newer release has added a column.
  */
 export class PreparedQuery<P extends object, R> {
   readonly #build: (db: Kysely<Tables>, parameter: Parameter<P>) => Compilable<R>;
@@ -46,7 +46,7 @@ export class PreparedQuery<P extends object, R> {
     return compiled;
   }
 
-  /** On a handle of Kysely's, be it a transaction: building a query takes longer than SQLite takes to run it. */
+  /** Runs on any Kysely handle, including a transaction, because building a query takes longer than SQLite takes to run it. */
   async run(db: Reader, parameters: P): Promise<R[]> {
     const { sql, bind } = this.compile(kindOf(db), db);
     return (await db.executeQuery<R>(CompiledQuery.raw(sql, bind(parameters)))).rows;

@@ -4,7 +4,7 @@ import pg from 'pg';
 
 export const UNSAFE_LOGIN = 'UNSAFE_LOGIN';
 
-/** The server asked for the password in a form that gives it away, or did not prove that it knows it. */
+/** The server asked for the password in a form that reveals it, or did not prove that it knows the password. */
 export class UnsafeLogin extends Error {
   override readonly name = 'UnsafeLogin';
   readonly code = UNSAFE_LOGIN;
@@ -14,12 +14,13 @@ export class UnsafeLogin extends Error {
   }
 }
 
-/** Both give the password, or what is as good as it, to whoever asks. */
+/** Both reveal the password, or an equivalent of it, to whichever server asks for it. */
 const GIVEN_AWAY = new Set<string | symbol>(['authenticationCleartextPassword', 'authenticationMD5Password']);
 
 /**
- * The driver answers whatever the server asks for, and takes "ready" for a login. This client answers SCRAM-SHA-256 only (RFC 5802), and a login
- * that began with it is over only when the server's signature was verified. A server that asks for no password is not refused here.
+ * The driver responds to any authentication request of the server and takes "ready" for a successful login. This client responds to SCRAM-SHA-256
+ * only (RFC 5802), and such a login succeeds only after the server's signature was verified. A server that asks for no password is not refused
+ * here.
  */
 export class ScramClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
@@ -28,7 +29,7 @@ export class ScramClient extends pg.Client {
   }
 }
 
-/** Stands before the driver's own listeners until the login is over, and takes no part in what follows. */
+/** Intercepts the driver's events until the login is over, and is not involved afterwards. */
 function guardLogin(connection: pg.Connection): void {
   const pass = EventEmitter.prototype.emit;
   let isAsked = false;
@@ -40,7 +41,7 @@ function guardLogin(connection: pg.Connection): void {
     if (isOver) return false;
     isOver = true;
     pass.call(connection, 'error', isVerifying ? new UnsafeLogin() : error);
-    // The driver leaves the connection open after a login that failed.
+    // The driver leaves the connection open after a failed login.
     return (connection.stream as Duplex).destroy() !== undefined;
   };
 

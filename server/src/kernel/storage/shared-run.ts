@@ -1,6 +1,6 @@
 /**
- * Lets callers who ask at the same time share one run of a task, but never one that began before they asked: whatever happened before
- * a caller asked is seen by the run it waits for.
+ * Concurrent callers share one run of a task, but never one that began before they called: whatever happened before a call is visible to the run it
+ * waits for.
  */
 export class SharedRun<T> {
   readonly #task: () => Promise<T>;

@@ -23,20 +23,23 @@ import { PreparedQuery } from './prepared-query.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const BUSY_TIMEOUT_MS = 5000;
-/** More would let the first of them wait for long. */
+/** With more, the first of them would wait too long. */
 const COMMITTED_TOGETHER_MAX = 32;
 const STATEMENT_CACHE_SIZE = 512;
 const CACHE_KIB = 32 * 1024;
-/** 16 MiB of log before it is copied into the database: long enough that hot pages are copied once, short enough to replay fast. */
+/** 16 MiB of WAL before a checkpoint: large enough that hot pages are copied once, small enough for a fast recovery. */
 const CHECKPOINT_PAGES = 4096;
 const SET_UP = `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma trusted_schema = off; pragma temp_store = memory;
   pragma cache_size = -${CACHE_KIB};`;
-/** What is deleted is overwritten in pages that are written anyway; large values, which have pages of their own, are sealed by keys that go first. */
+/**
+ * Deleted content is overwritten in pages that are written anyway. Large values have their own pages and may remain, but the keys that sealed them
+ * are deleted first.
+ */
 const WRITER_SET_UP = `${SET_UP} pragma synchronous = full; pragma secure_delete = fast; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES};`;
 
 /**
- * SQLite in the data folder: one writing connection, used by one transaction at a time, and one reading connection, which
- * sees only what is committed. FULL synchronisation makes a commit survive a kill and a power cut; see `unsynced` for the one exception.
+ * SQLite in the data folder: one writing connection, used by one transaction at a time, and one reading connection, which sees only committed data.
+ * FULL synchronization makes a commit survive a kill and a power cut; `unsynced` is the one exception.
  */
 export class SqliteDatabase implements Database {
   readonly kind = 'sqlite';
@@ -49,7 +52,7 @@ export class SqliteDatabase implements Database {
   readonly #mark: CommitMark;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
   readonly #queued = new RoundRobin<Queued>();
-  /** Each has the database to itself, and short ones go in between: they would wait for its end otherwise. */
+  /** A bulk transaction is committed alone, because short ones in the same commit would have to wait for its end. */
   readonly #queuedBulk = new RoundRobin<Queued>();
   #isBulkNext = false;
   #version = 0;
@@ -77,7 +80,7 @@ export class SqliteDatabase implements Database {
     return numberFrom(this.#writer.prepare(sql));
   }
 
-  /** The data folder's lock keeps every other process out. */
+  /** The lock on the data folder excludes every other process, so this process sees every change. */
   get version(): number {
     return this.#version;
   }
@@ -92,8 +95,8 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * Transactions that are asked for together are committed together, since a commit costs the same for one as for many. Each runs by itself,
-   * one after the other, and can fail by itself; none is told that it succeeded before all of them are durable.
+   * Concurrent transactions share a commit, because a commit costs the same for one as for many. They run one after the other, and each can fail by
+   * itself; none reports success before all of them are durable.
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#transactionOf(SERVICE, 'request', fn);
@@ -119,13 +122,13 @@ export class SqliteDatabase implements Database {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const queue = work === 'bulk' ? this.#queuedBulk : this.#queued;
     queue.push(tenantId, { fn, resolve: resolve as (result: unknown) => void, reject });
-    // After what has arrived by now was taken in.
+    // The commit starts after the transactions that have already arrived are queued.
     if (this.#queued.size + this.#queuedBulk.size === 1)
       setImmediate(() => this.#writing.run(() => this.#commitQueued()));
     return promise;
   }
 
-  /** In turns: what is short, as much as is there; then one that is long. */
+  /** Alternates between all short transactions that are queued and one bulk transaction. */
   #nextBatch(): Queued[] {
     const isBulk = this.#queuedBulk.size > 0 && (this.#isBulkNext || this.#queued.size === 0);
     this.#isBulkNext = !isBulk;
@@ -156,15 +159,15 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Until the traces are gone, pages that become free are overwritten too: otherwise they keep the end of a long value. */
+  /** Until the traces are removed, pages that become free are overwritten too. Otherwise they would keep the end of a long value. */
   scrubAfterCommit(): void {
     this.#isTraceToGo = true;
     this.#writer.database.exec('pragma secure_delete = on');
   }
 
   /**
-   * Deleted content is overwritten where it stood; this empties the log, which has it from before. If a reader is in the way, or the disk is full,
-   * it is tried again after the next commit: this one is made, and must not look as if it were not.
+   * Deleted content is overwritten in its pages; this empties the WAL, which still contains it. If a reader blocks it or the disk is full, it is
+   * retried after the next commit: the current commit has succeeded and must not be reported as failed.
    */
   #removeTraces(): void {
     try {
@@ -175,19 +178,25 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Copies all of the log into the database, both synced, and begins it anew; says whether nobody was in the way. */
+  /** Copies the whole WAL into the database, syncs both, and truncates the WAL. Returns whether no reader blocked it. */
   #hasCopiedLog(): boolean {
     const row = this.#writer.database.prepare('pragma wal_checkpoint(truncate)').get();
     return Number(row?.['busy']) === 0;
   }
 
-  /** A sync that failed may have left out pages that the next one no longer knows of: what is in them is written once more, elsewhere. */
+  /**
+   * After a failed sync, the operating system may have dropped dirty pages that the next sync will not write. A checkpoint writes their content
+   * again, elsewhere.
+   */
   #copyLog(): void {
     if (!this.#hasCopiedLog()) throw unavailable('The store cannot be used now.');
     this.#isLogSuspect = false;
   }
 
-  /** Runs one of them; what it answers is told once it is committed. What fails is undone, unless the whole has failed with it. */
+  /**
+   * Runs one transaction in a savepoint. Its result is reported once everything is committed. If it fails, it is rolled back alone, unless the
+   * whole commit has failed with it.
+   */
   async #runInside({ fn, resolve, reject }: Queued): Promise<() => void> {
     let isOpen = true;
     const execute = executeOn(this.#writer, { isRetried: true });
@@ -213,8 +222,8 @@ export class SqliteDatabase implements Database {
   }
 
   /**
-   * One transaction that the disk may have later: it is for what is still to be had from elsewhere until `sync` says that it is durable. It
-   * leaves the version alone: it is for the audit log, on which nothing that is cached depends.
+   * One transaction that need not be on disk at once: its data must still exist elsewhere until `sync` has made it durable. It does not change the
+   * version: it is for the audit log, on which no cached data depends.
    */
   unsynced(fn: (run: Run) => Promise<void>): Promise<void> {
     return runTransaction(() => this.#writing.run(() => this.#commitUnsynced(fn)), classifySqliteError);
@@ -232,7 +241,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Before a transaction, by whoever begins one: set back after a commit, a failure would make a commit that is made look like one that is not. */
+  /** Called before each transaction. Resetting the level after a commit could fail, and a commit that succeeded would be reported as failed. */
   #synchronise(level: 'full' | 'normal'): void {
     if (this.#level === level) return;
     this.#level = null;
@@ -240,7 +249,7 @@ export class SqliteDatabase implements Database {
     this.#level = level;
   }
 
-  /** Resolves when the disk has everything that was committed by now. The log is all there is to write: what was copied out of it was synced first. */
+  /** Resolves when everything committed so far is on disk. Only the WAL has to be synced: what was checkpointed from it was synced before. */
   async sync(): Promise<void> {
     if (this.#isLogSuspect) return this.#writing.run(async () => this.#copyLog());
     this.#log ??= this.#openLog();
@@ -253,7 +262,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Once, whoever asks while it is opened: a handle that nobody closes ends the process when it is collected. */
+  /** Opened only once, even by concurrent callers: Node ends the process if a file handle is garbage-collected without being closed. */
   async #openLog(): Promise<FileHandle> {
     try {
       return await open(`${this.file}-wal`);
@@ -263,7 +272,7 @@ export class SqliteDatabase implements Database {
     }
   }
 
-  /** Some failures (a full disk) have rolled back already; then there is nothing left to undo. */
+  /** Some failures, such as a full disk, have already rolled back; then there is nothing left to undo. */
   #rollback(): void {
     if (this.#writer.database.isTransaction) this.#writer.run('rollback', []);
   }
@@ -297,7 +306,7 @@ function numberFrom(statement: StatementSync): number {
   return Number(Object.values(statement.get() ?? {})[0]);
 }
 
-/** By a connection that can write nothing: one that can would tidy the log away when it is closed. */
+/** Uses a read-only connection, because a writable one would checkpoint and delete the WAL when it is closed. */
 function numberIn(file: string): number {
   const database = new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
   try {
@@ -307,10 +316,10 @@ function numberIn(file: string): number {
   }
 }
 
-/** Reads a page of the file: a lost or damaged one shows. */
+/** Reads a page of the file, so that a lost or damaged file is detected. */
 const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
 
-/** A connection with its prepared statements, the least recently used of which is dropped first. */
+/** A connection with its prepared statements, of which the oldest is evicted first. */
 export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -346,7 +355,7 @@ export class Connection {
   }
 }
 
-/** Failures in our own words; what a transaction may retry stays as it is, for it to see. */
+/** Translates driver errors into our own. An error that a transaction may retry is passed on unchanged, so that the transaction recognizes it. */
 function executeOn(connection: Connection, { isRetried }: { isRetried: boolean }): Execute {
   return async (sql, parameters) => {
     try {

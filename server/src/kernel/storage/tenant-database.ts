@@ -3,15 +3,15 @@ import type { RowKeys } from '../integrity/row-keys.ts';
 import type { Database, DatabaseKind, Reader, Tx, Work } from './database.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 
-/** Enough for the tenants that are active at a time. */
+/** Enough for the tenants that are active at the same time. */
 const BYTES_MAX = 4 * 1024 * 1024;
-/** One holds a query builder and its connections' queue. */
+/** The size of a query builder and its queue. */
 const DATABASE_BYTES = 4 * 1024;
 
-/** How one tenant's work of one kind uses the database. */
+/** The database operations of one tenant for one kind of work. */
 export type OwnPart = Pick<Database, 'read' | 'query' | 'transaction'>;
 
-/** The database as one tenant uses it: what it asks for waits among its own, and takes turns with others. */
+/** The database as one tenant uses it: its queries wait in the tenant's own queue, and tenants take turns. */
 class TenantDatabase implements Database {
   readonly #whole: Database;
   readonly #own: OwnPart;
@@ -66,7 +66,7 @@ class TenantDatabase implements Database {
   }
 }
 
-/** Made once for each tenant and kind of work: building one costs more than using it. */
+/** Cached per tenant and kind of work, because building one costs more than using it. */
 export class TenantDatabases {
   readonly #made: Record<Work, BoundedCache<string, Database>> = {
     request: databaseCache(),

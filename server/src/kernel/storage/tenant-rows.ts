@@ -11,7 +11,7 @@ export const TENANTS = new AuthenticatedTable<'tenants', TenantRow>('tenants', {
   uncovered: { epoch: 'only counts up; a node that sees it go back resolves its callers anew' },
 });
 
-/** Reading a tenant is the kernel's, since every credential belongs to one; making and changing them is a feature. */
+/** The kernel reads tenants, because every credential belongs to one. A feature creates and changes them. */
 export async function findTenant(db: Reader, tenantId: string): Promise<TenantRow | undefined> {
   const query = db.selectFrom('tenants').selectAll().where('tenant_id', '=', tenantId);
   return TENANTS.checked(db, await query.executeTakeFirst());
@@ -22,20 +22,20 @@ export async function findTenantByName(db: Reader, name: string): Promise<Tenant
 }
 
 /**
- * Held until the transaction ends: nobody suspends the tenant before. Asked after all else is locked, since whoever changes the tenant's row has
- * locked other rows before.
+ * Locks the tenant's row, so that nobody can suspend the tenant before the transaction ends. It must be the last lock, because transactions that
+ * change the tenant's row lock other rows first.
  */
 export async function isHeldActive(tx: Tx, tenantId: string): Promise<boolean> {
   const query = tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenantId).forShare();
   return (await TENANTS.checked(tx, await query.executeTakeFirst()))?.status === 'active';
 }
 
-/** Only to say in whose log something is written: before rows are authenticated there is nothing to check it by. */
+/** Only used to choose the log for an entry: before rows are authenticated, there is no MAC to verify. */
 export function findUncheckedOperator(db: Reader): Promise<Pick<TenantRow, 'tenant_id'> | undefined> {
   return db.selectFrom('tenants').select('tenant_id').where('is_operator', '=', 1).executeTakeFirst();
 }
 
-/** The tenant of whoever runs the installation: made by the first start, so it is there or there is nothing at all. */
+/** The operator's tenant. The first start creates it, so it is missing only in an empty database. */
 export async function findOperatorTenant(db: Reader): Promise<TenantRow | undefined> {
   return TENANTS.checked(
     db,

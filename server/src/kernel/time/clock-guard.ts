@@ -10,17 +10,17 @@ import { newestRecordAt } from './newest-record.ts';
 import { CLOCK, findWord } from './operator-words.ts';
 import type { TimeSources } from './sources.ts';
 
-/** How far apart clocks may be, and how long a measurement may take that tells. */
+/** The allowed difference between clocks, and the longest round trip that still gives a usable measurement. */
 export const TOLERANCE_MS = 30 * SECOND_MS;
-/** What is data is removed only if it was over at two looks that are so far apart. */
+/** Data is deleted only if it had expired at two looks that are this far apart. */
 export const SECOND_LOOK_MS = HOUR_MS;
 const CHECK_MS = MINUTE_MS;
 const TICK_MS = SECOND_MS;
 const START_ATTEMPTS = 3;
-/** A service that was off for longer says so: its clock may be the reason. */
+/** A service that was off for longer logs a warning, because a wrong clock may be the reason. */
 const LONG_AGO_MS = DAY_MS;
 
-/** One comparison of this node's clock with the database's; on SQLite there is only this one. */
+/** One comparison of this node's clock with the database's. On SQLite there is only the node's clock. */
 interface Measurement extends Look {
   nodeTime: number;
   offsetMs: number;
@@ -38,8 +38,8 @@ const WHAT_TO_DO = {
 };
 
 /**
- * Compares this node's clock with others that it can know: the database's, the newest commit's, and the time that really passed. While they
- * disagree, nothing is removed because its time is over.
+ * Compares this node's clock with other sources: the database's clock, the newest commit, and the elapsed time. While they disagree, nothing is
+ * deleted as expired.
  */
 export class ClockGuard {
   readonly #time: TimeSources;
@@ -60,7 +60,7 @@ export class ClockGuard {
     this.#metrics = parts.metrics;
   }
 
-  /** Before requests are answered. */
+  /** Called before requests are answered. */
   async firstLook(): Promise<void> {
     this.#newestAt = await this.#newestRecord();
     this.#sayAhead();
@@ -80,7 +80,7 @@ export class ClockGuard {
     await this.#ticking;
   }
 
-  /** A clock that was set shows at once, without a query; one that differs for other reasons shows within a minute. */
+  /** A clock that was set is detected at once, without a query; any other difference within a minute. */
   async #tick(): Promise<void> {
     const sinceCheck = this.#time.elapsed() - (this.#checked?.elapsed ?? Number.NEGATIVE_INFINITY);
     const wasSet = Math.abs(this.#time.now() - (this.#checked?.now ?? 0) - sinceCheck) > TOLERANCE_MS;
@@ -92,21 +92,24 @@ export class ClockGuard {
     }
   }
 
-  /** For readiness: a balancer should send requests to nodes whose clock is right. */
+  /** For readiness: a load balancer should send requests only to nodes with a correct clock. */
   refuseWrongClock(): void {
     if (this.#trouble?.kind !== 'offset') return;
     throw unavailable(`The clock of this node differs from the database’s by more than ${TOLERANCE_MS / SECOND_MS} s.`);
   }
 
-  /** What is over at this time may be removed; null while nothing may be, because of the clock or because the second look is still to come. */
+  /**
+   * Returns the time up to which expired data may be deleted; null while nothing may be deleted, because of the clock or because the second look is
+   * not due yet.
+   */
   async cutoff(waitMs: number): Promise<Cutoff | null> {
-    // Asked every second for each job that waits, so the database is asked only if the answer can be yes.
+    // Called every second for each waiting job, so the database is queried only if deletion is possible.
     if (this.#trouble !== null || !this.#looks.hasOne(this.#time.elapsed(), waitMs)) return null;
     const look = await this.check();
     return look === null ? null : this.#looks.cutoff(look, waitMs);
   }
 
-  /** Compares the clock and takes a look; null if it cannot be trusted, or if comparing took too long to tell. */
+  /** Compares the clock and adds a look; null if the clock cannot be trusted or the comparison took too long. */
   async check(): Promise<Look | null> {
     this.#checked = { now: this.#time.now(), elapsed: this.#time.elapsed() };
     const measured = await measure(this.#time, this.#database);
@@ -132,14 +135,14 @@ export class ClockGuard {
     return { kind: 'behind', newestAt: this.#newestAt };
   }
 
-  /** Records that an operator said were made by a wrong clock count as made when that was said. */
+  /** Records that an operator declared to come from a wrong clock count as made at the time of that declaration. */
   async #newestRecord(): Promise<number | null> {
     const newestAt = await newestRecordAt(this.#database.read);
     const word = await findWord(this.#database.read, CLOCK);
     return newestAt !== null && word !== undefined && newestAt <= word.valid_until ? word.given_at : newestAt;
   }
 
-  /** A machine may have been off for long, so this refuses nothing: what is removed waits for its second look, and for its share. */
+  /** A machine may have been off for long, so this only logs a warning: deletions wait for the second look and are limited to their share. */
   #sayAhead(): void {
     const aheadMs = this.#newestAt === null ? 0 : this.#time.now() - this.#newestAt;
     if (aheadMs < LONG_AGO_MS) return;
@@ -150,7 +153,7 @@ export class ClockGuard {
     );
   }
 
-  /** Once for each change. */
+  /** Logs once per change. */
   #say(trouble: Trouble | null, { nodeTime, time }: Measurement): void {
     const before = this.#trouble;
     this.#trouble = trouble;
@@ -176,7 +179,7 @@ export class ClockGuard {
   }
 }
 
-/** Before anything is written: a node whose clock is wrong would stamp everything with it. */
+/** Called before anything is written, because a node with a wrong clock would give everything a wrong time. */
 export async function refuseWrongStart(time: TimeSources, database: Database): Promise<void> {
   let measured: Measurement | null = null;
   for (let attempt = 1; measured === null && attempt <= START_ATTEMPTS; attempt++) {
@@ -189,7 +192,7 @@ export async function refuseWrongStart(time: TimeSources, database: Database): P
   );
 }
 
-/** The database is taken to have answered in the middle of the round trip; one that took too long tells nothing. */
+/** The database's time is taken to be that of the middle of the round trip. A round trip that took too long gives no measurement. */
 async function measure(time: TimeSources, database: Database): Promise<Measurement | null> {
   const sent = time.elapsed();
   const ofDatabase = await time.ofDatabase(database);

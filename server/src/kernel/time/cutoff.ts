@@ -1,9 +1,12 @@
 declare const trusted: unique symbol;
 
-/** A time before which something is over, from a clock that was compared. Only `Looks` makes one, so that what removes rows cannot use another clock. */
+/**
+ * The time up to which data has expired, from a clock that was compared with others. Only `Looks` creates one, so that code that deletes rows
+ * cannot use another clock.
+ */
 export type Cutoff = number & { readonly [trusted]: true };
 
-/** An earlier cutoff, for rows that stay for some time after they have expired. */
+/** An earlier cutoff, for rows that are stored for some time after they have expired. */
 export function earlier(cutoff: Cutoff, ms: number): Cutoff {
   if (ms < 0) throw new Error('a cutoff is never moved forwards');
   return (cutoff - ms) as Cutoff;

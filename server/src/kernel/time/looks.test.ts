@@ -5,7 +5,7 @@ import { Looks } from './looks.ts';
 
 const AT = Date.UTC(2026, 10, 1);
 
-/** A clock, and the time that really passes beside it. */
+/** A clock, and the elapsed time independent of it. */
 class Wall {
   elapsed = 5000;
   wrongBy = 0;
@@ -15,7 +15,7 @@ class Wall {
     return { time: AT + this.elapsed + this.wrongBy, elapsed: this.elapsed };
   }
 
-  /** Lets time pass, and looks every minute. */
+  /** Lets time pass and adds a look every minute. */
   pass(ms: number): void {
     for (const end = this.elapsed + ms; this.elapsed < end; this.looks.add(this.now)) this.elapsed += MINUTE_MS;
   }

@@ -1,28 +1,28 @@
 import type { Cutoff } from './cutoff.ts';
 
-/** What the clock said, and how much time had really passed in this process by then. */
+/** A reading of the clock, with the time elapsed in this process until then. */
 export interface Look {
   time: number;
   elapsed: number;
 }
 
-/** More than are made in twice the longest wait; a process that looks more often keeps the first ones. */
+/** More than are made in twice the longest wait. A process that looks more often keeps the earliest ones. */
 const LOOKS_MAX = 1000;
 
 /**
- * What the clock said in the last hour or so. Something is removed only if it was over at a look of this process that is long enough ago by time
- * that really passed, so a clock that is wrong for a moment, at either end of the wait, removes nothing.
+ * The clock readings of about the last hour. Data is deleted only if it had also expired at a look that is long enough ago in elapsed time, so a
+ * clock that is wrong for a moment, at either end of the wait, deletes nothing.
  */
 export class Looks {
   readonly #keptMs: number;
   #looks: Look[] = [];
 
-  /** `keptMs` is the longest wait that is asked for. */
+  /** `keptMs` is the longest wait that callers use. */
   constructor(keptMs: number) {
     this.#keptMs = keptMs;
   }
 
-  /** By how much the clock was set since the oldest look that is kept: forwards above zero, backwards below. */
+  /** How far the clock was set since the oldest look: forwards if positive, backwards if negative. */
   jumpTo({ time, elapsed }: Look): number {
     const first = this.#looks[0];
     return first === undefined ? 0 : time - first.time - (elapsed - first.elapsed);
@@ -44,7 +44,7 @@ export class Looks {
     return waitMs === 0 || this.#lastBefore(elapsed - waitMs) !== undefined;
   }
 
-  /** What is over at this time was over at both looks; null if none is long enough ago. */
+  /** The time up to which data had expired at both looks; null if no look is long enough ago. */
   cutoff(now: Look, waitMs: number): Cutoff | null {
     const earlier = waitMs === 0 ? now : this.#lastBefore(now.elapsed - waitMs);
     return earlier === undefined ? null : (Math.floor(Math.min(earlier.time, now.time)) as Cutoff);

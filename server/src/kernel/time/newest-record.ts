@@ -1,7 +1,7 @@
 import { timeOfId } from '../ids.ts';
 import type { Reader } from '../storage/database.ts';
 
-/** The latest time that any commit bears: that of an audit entry, which every change has, or of a job. Null in an empty database. */
+/** The latest time of any commit: of an audit entry, which every change has, or of a job. Null in an empty database. */
 export async function newestRecordAt(db: Reader): Promise<number | null> {
   const segments = await db
     .selectFrom('tenants as t')

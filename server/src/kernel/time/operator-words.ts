@@ -7,7 +7,7 @@ declare module '../storage/tables.ts' {
   }
 }
 
-/** What whoever runs the installation allowed, for a while. */
+/** A temporary permission that the operator gave. */
 export interface OperatorWordRow {
   tenant_id: string;
   /** The name of a job, or `CLOCK`. */
@@ -16,7 +16,7 @@ export interface OperatorWordRow {
   valid_until: number;
 }
 
-/** Not of the form of a job's name. */
+/** Contains a space, unlike the name of any job. */
 export const CLOCK = 'the clock';
 
 export async function saveWord(tx: Tx, word: Omit<OperatorWordRow, 'tenant_id'>): Promise<void> {
@@ -37,7 +37,7 @@ export function findWord(db: Reader, subject: string): Promise<OperatorWordRow |
     .executeTakeFirst();
 }
 
-/** Uses it up; says whether it was there and still good. */
+/** Deletes the permission; returns whether there was one that is still valid. */
 export async function takeWord(tx: Tx, subject: string, now: number): Promise<boolean> {
   const taken = await tx
     .deleteFrom('operator_words')

@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Database } from '../storage/database.ts';
 
-/** Where time comes from. Injected, so that tests can move all of it, or set one clock wrong. */
+/** The sources of time. They are injected, so that tests can move all of them, or set one clock wrong. */
 export interface TimeSources extends Clock {
-  /** Milliseconds since some moment of this process. Nobody can set it, so it tells how much time really passed. */
+  /** Milliseconds since some moment in this process. Nobody can set it, so it measures the time that really passed. */
   elapsed(): number;
-  /** What the clock of the database server says; null where the database has none of its own. */
+  /** The clock of the database server; null if the database has none of its own. */
   ofDatabase(database: Database): Promise<number | null>;
 }
 
