@@ -123,7 +123,7 @@ describe('the reference in a browser', () => {
     assert.equal(await page.evaluate(`document.querySelectorAll('figure button').length`), 0);
   });
 
-  inBrowser('no page is wider than its window, on a phone or a queue', async () => {
+  inBrowser('no page is wider than its window, on a phone or a desk', async () => {
     for (const width of WIDTHS) {
       await page.look({ width });
       for (const address of LOOKED_AT) {

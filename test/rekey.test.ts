@@ -21,7 +21,7 @@ import {
 import { call, type DatabaseKind, onBothDatabases } from './support/service.ts';
 
 /** Some at random here; `test/faults/rekey.test.ts` ends one before each of its steps. */
-const KILLS = Number(process.env['COFFER_TEST_REKEY_KILLS'] ?? 4);
+const KILLS = Number(process.env['COFFER_TEST_REKEY_KILLS'] ?? 2);
 const REKEY = ['server', 'rekey'];
 const OLD_KEY = Buffer.alloc(32, 1).toString('base64');
 const NEW_KEY = Buffer.alloc(32, 2).toString('base64');

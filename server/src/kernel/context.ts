@@ -21,13 +21,13 @@ import { vaultResource } from './authz/pattern.ts';
 import type { Call, ResourceAttributes } from './call.ts';
 import type { MacKey } from './crypto/keyring.ts';
 import { Decisions, RightsChanged } from './decisions.ts';
-import { type EndpointDeclaration, NONE } from './endpoint.ts';
+import { type EndpointDeclaration, NONE, workOf } from './endpoint.ts';
 import { CofferError } from './errors.ts';
 import type { Kernel } from './kernel.ts';
 import type { Actor, Principal } from './principal.ts';
 import { ipNotAllowed, notPermitted, outOfScope } from './refusals.ts';
 import { MFA_FRESH_MS, proofRequired } from './second-factor.ts';
-import type { Database, Tx, Work } from './storage/database.ts';
+import type { Database, Tx } from './storage/database.ts';
 
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '', key: '' };
 
@@ -445,9 +445,4 @@ export class Context {
     const outcome = { decision, status, reason, details: this.#details };
     return requestEntry(tenantId, this.#actor, this, outcome);
   }
-}
-
-function workOf({ bulk, credentials }: EndpointDeclaration): Work {
-  if (bulk === true) return 'bulk';
-  return credentials === 'public' ? 'authentication' : 'request';
 }

@@ -6,6 +6,7 @@ import type { Context } from './context.ts';
 import { ERROR_CODES, type ErrorCode } from './errors.ts';
 import type { RateClass } from './limits/rate-classes.ts';
 import type { Principal } from './principal.ts';
+import type { Work } from './storage/database.ts';
 
 export const CREDENTIAL_KINDS = [
   'pat',
@@ -287,4 +288,10 @@ function inconsistency(e: EndpointDeclaration): string | null {
     if (!declared.includes(String(match[1]))) return `resource names {${match[1]}}, which the path does not`;
   }
   return null;
+}
+
+/** Which share of the database's connections a request of this endpoint uses. */
+export function workOf({ bulk, credentials }: EndpointDeclaration): Work {
+  if (bulk === true) return 'bulk';
+  return credentials === 'public' ? 'authentication' : 'request';
 }
