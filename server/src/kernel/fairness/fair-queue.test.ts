@@ -63,6 +63,18 @@ test('a tenant beyond its own share is told so, and a slot that others hold is u
   await queue.run('quiet', async () => {});
 });
 
+test('where slots are held for moments, a wait in which none is released is nobody’s fault', async () => {
+  const queue = queueOf({ slots: 2, perTenant: 1, waitMs: 20, isQuick: true });
+  const begun: string[] = [];
+  const [stuck, other] = [task(queue, 'noisy', begun), task(queue, 'other', begun)];
+  await assert.rejects(task(queue, 'noisy', begun).done, isRefused('UNAVAILABLE'));
+  const waiting = task(queue, 'noisy', begun).done;
+  other.end();
+  await assert.rejects(waiting, isRefused('RATE_LIMIT_EXCEEDED'));
+  stuck.end();
+  await Promise.all([stuck.done, other.done]);
+});
+
 test('so many wait and no more', async () => {
   const queue = queueOf({ waitingPerTenant: 1 });
   const begun: string[] = [];

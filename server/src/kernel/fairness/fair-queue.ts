@@ -15,6 +15,8 @@ export interface FairQueueLimits {
   /** Over all tenants. */
   waitingMax: number;
   waitMs: number;
+  /** Slots are normally held for much less than `waitMs`: if none is released during a whole wait, the resource is stuck, and the wait ends with 503. */
+  isQuick?: boolean;
 }
 
 interface Waiter {
@@ -25,13 +27,14 @@ const RETRY_AFTER_SECONDS = 2;
 
 /**
  * Slots that tenants share. Callers wait if none is free; tenants take turns, and the requests of one tenant are served in order. A tenant over its
- * own limits gets 429; 503 means that others hold every slot.
+ * own limits gets 429; 503 means that others hold every slot, or that the resource is stuck.
  */
 export class FairQueue {
   readonly #limits: FairQueueLimits;
   readonly #running = new Map<string, number>();
   readonly #waiting = new RoundRobin<Waiter>();
   #free: number;
+  #released = 0;
 
   constructor(limits: FairQueueLimits) {
     this.#limits = limits;
@@ -56,6 +59,7 @@ export class FairQueue {
     if (running > 0) this.#running.set(tenantId, running);
     else this.#running.delete(tenantId);
     this.#free++;
+    this.#released++;
     if (this.#waiting.size > 0) this.#admitNext();
   }
 
@@ -86,7 +90,7 @@ export class FairQueue {
   }
 
   #wait(tenantId: string): Promise<void> {
-    const { waitingPerTenant, waitingMax, waitMs } = this.#limits;
+    const { waitingPerTenant, waitingMax, waitMs, isQuick = false } = this.#limits;
     const isFull = this.#waiting.size >= waitingMax || this.#waiting.sizeOf(tenantId) >= waitingPerTenant;
     if (isFull) return Promise.reject(this.#refusal(tenantId));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -97,19 +101,23 @@ export class FairQueue {
         resolve();
       },
     };
+    const releasedBefore = this.#released;
     const timer = setTimeout(() => {
       this.#waiting.remove(tenantId, waiter);
-      reject(this.#refusal(tenantId));
+      const isStuck = isQuick && this.#released === releasedBefore;
+      reject(isStuck ? this.#busy() : this.#refusal(tenantId));
     }, waitMs);
     this.#waiting.push(tenantId, waiter);
     return promise;
   }
 
+  #busy(): CofferError {
+    return unavailable(`The service is busy with ${this.#limits.of}: try again shortly.`);
+  }
+
   #refusal(tenantId: string): CofferError {
     const { of } = this.#limits;
-    if (tenantId === SERVICE || this.#mayRun(tenantId)) {
-      return unavailable(`The service is busy with ${of}: try again shortly.`);
-    }
+    if (tenantId === SERVICE || this.#mayRun(tenantId)) return this.#busy();
     const message = `Your tenant has too many ${of} at once: wait for some to end, and send fewer at a time.`;
     const auditReason = `too many ${of} at once`;
     return new CofferError('RATE_LIMIT_EXCEEDED', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, auditReason });

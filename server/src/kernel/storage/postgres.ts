@@ -28,7 +28,7 @@ const INT8 = 20;
 /** Statements in flight on one pipelined connection, in total and for one tenant. Later statements wait. */
 const SENT_AHEAD_MAX = 32;
 const SENT_AHEAD_PER_TENANT = 16;
-const WAITING = { waitingPerTenant: 2000, waitingMax: 50_000, waitMs: 10_000 };
+const WAITING = { waitingPerTenant: 2000, waitingMax: 50_000, waitMs: 10_000, isQuick: true };
 /** A bulk transaction takes seconds and waits for others of its kind. */
 const BULK_WAIT_MS = 30_000;
 
@@ -189,6 +189,7 @@ function transactionSlots(shares: ConnectionShares): Record<Work, FairQueue> {
       perTenant: 1,
       ...WAITING,
       waitMs: BULK_WAIT_MS,
+      isQuick: false,
     }),
   };
 }
