@@ -410,7 +410,7 @@ onBothDatabases('import and export', (database) => {
       ]);
       for (const prefix of ['closed/a', 'closed/b', 'closed/', 'nothing/', '']) {
         const error = await refused(take(vault, `prefix=${prefix}`, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
-        assert.match(error.message, /narrow it/);
+        assert.match(error.message, /select fewer with `prefix`/);
       }
       assert.deepEqual(Object.keys(await ok(take(vault, 'prefix=open/', person.token))), ['open/a']);
       assert.deepEqual(await ok(take(vault, 'prefix=open/tag', person.token)), {});
