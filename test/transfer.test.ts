@@ -82,13 +82,13 @@ onBothDatabases('import and export', (database) => {
       const warnings = [
         {
           code: 'repeated_key',
-          message: 'An earlier line has the same key: this one, the last, was taken.',
+          message: 'An earlier line has the same key; this last one is used.',
           path: 'shop/TWICE',
           line: 9,
         },
         {
           code: 'unexpanded_variable',
-          message: 'A shell would replace what follows the $: it was taken as it is written.',
+          message: 'A shell would expand the text after $; it was imported literally.',
           path: 'shop/URL',
           line: 6,
         },

@@ -109,7 +109,7 @@ function refuseSameNames(format: EnvFileFormat, rows: readonly DecidedRow[]): vo
     const name = variableName(path);
     const other = taken.get(name);
     if (other !== undefined) {
-      throw invalidField('/query/format', `cannot be ${format}: ${other} and ${path} would both be ${name}`);
+      throw invalidField('/query/format', `cannot be ${format}: ${other} and ${path} would both become ${name}`);
     }
     taken.set(name, path);
   }
