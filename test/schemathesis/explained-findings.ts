@@ -19,7 +19,7 @@ export const EXPLAINED_FINDINGS: readonly ExplainedFinding[] = [
   },
   {
     code: VALID_AND_REJECTED,
-    says: /exactly one of|send one of the two|: give one\.|must have policy or document, not both|must have policy, document or principal|must contain value, metadata or rotation|or digest is required, but not both|is required unless public_key is given|the credential of one type of method|cannot be combined with backend|cannot be combined with deleted=true|cannot be combined with invite/,
+    says: /exactly one of|send one of the two|: give one\.|must have policy or document, not both|must have policy, document or principal|must contain value, metadata or rotation|or digest is required, but not both|is required unless public_key is given|the credential of exactly one type of method|cannot be combined with backend|cannot be combined with deleted=true|cannot be combined with invite/,
     reason:
       'Which fields go together is a rule of the service: `oneOf` could say so, and generators make no usable type of it.',
   },
