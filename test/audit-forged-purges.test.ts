@@ -169,7 +169,7 @@ onBothDatabases('whoever writes to the database cannot pass a removal off as a p
     assert.match(first ?? '', new RegExp(`^entry ${purge.details.from_seq} is missing`));
     assert.match(
       (await problems((lines) => lines, purge.details.from_seq + 1)).join(),
-      new RegExp(`verify an export that starts at entry ${purge.details.from_seq}$`),
+      new RegExp(`verify an export that starts at entry ${purge.details.from_seq}\\b`),
     );
     const page = await ok(service.call('GET', '/v1/audit/checkpoints'));
     const early = { ...page, checkpoints: page.checkpoints.filter((one: Entry) => one.seq < purge.seq) };
