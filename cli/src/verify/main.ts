@@ -18,7 +18,7 @@ const USAGE = `coffer-verify: verify an exported audit log against signed checkp
   --log FILE          the response of GET /v1/audit/export, or pages of GET /v1/audit; - reads standard input
   --checkpoints FILE  the response of GET /v1/audit/checkpoints, or a file of CV_CHECKPOINT_DIR; may be given more than once
   --key ID            the key_id that you noted when the service was set up; may be given more than once. Its successors are trusted too.
-                      Take it from a note that nobody who can change the log can change, never from the files being verified
+                      Take it from a note that is out of reach of anyone who can change the log, never from the files being verified
   --from-seq N        the log starts with this entry: earlier entries were verified before
   --tenant ID         the tenant of the log; required only if no file contains it
   --chain-only        only check the hash chain, without checkpoints; never reports OK, because anybody can build a valid chain
@@ -28,7 +28,7 @@ It needs no network and no service. Exit code: 0 if the log is verified with a k
 
 const KEY_MISSING =
   '--key is missing: without it a log forged with any key would pass. Give the key_id that was noted from GET /v1/audit/checkpoints when the service ' +
-  'was set up, and stored where nobody who can change the log can change it; one taken from the files being verified proves nothing';
+  'was set up, and stored out of reach of anyone who can change the log; one taken from the files being verified proves nothing';
 
 class WrongUsage extends Error {}
 

@@ -71,7 +71,7 @@ const Collision = named(
   'Collision',
   'Secrets in several vaults that have the same path or the same value.',
   object({
-    kind: oneOf(['path', 'value'], 'What they have in common.'),
+    kind: oneOf(['path', 'value'], 'Whether the secrets share their path or their value.'),
     path: Type.String({ description: 'The common path; for equal values, the path of the first secret.' }),
     vaults: Type.Array(Type.String(), { description: 'At most 50 are listed.' }),
     vaults_total: Type.Integer({ description: 'Total number.' }),

@@ -238,7 +238,7 @@ export const Member = named(
     role: Role,
     added_at: timestampText,
     reviewed_at: nullable(timestampText),
-    reviewed_by: nullable(Type.String({ description: 'Who reviewed the membership last.' })),
+    reviewed_by: nullable(Type.String({ description: 'The user who last reviewed the membership.' })),
   }),
 );
 export type Member = Static<typeof Member>;
