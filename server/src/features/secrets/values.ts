@@ -18,5 +18,8 @@ export function refuseBadValue(
 
 export function refuseInZeroKnowledge(vault: Pick<VaultRow, 'is_zero_knowledge'>, what: string): void {
   if (vault.is_zero_knowledge !== 1) return;
-  throw new CofferError('ZkBoundaryViolation', `${what} needs plaintext, which the service never sees in this vault.`);
+  throw new CofferError(
+    'ZkBoundaryViolation',
+    `${what} is not available in a zero-knowledge vault, because it needs the plaintext.`,
+  );
 }
