@@ -179,7 +179,7 @@ describe('gcp_iam', () => {
     const publicIssuer = 'https://8.8.8.8';
     const elsewhere = await signed(key, claims({ iss: publicIssuer, email, email_verified: true }));
     const work = closed.verify(gcpIam, { gcp_jwt: elsewhere }, { ...config, issuer: publicIssuer });
-    await refusedFor(work, /not one that the operator opened/);
+    await refusedFor(work, /the operator has not allowed this host/);
   });
 
   test('a config that could not work is refused', () => {

@@ -265,6 +265,6 @@ test('every default parses, names are unique, and the docs list them all', () =>
     assert.ok(setting.default === null || setting.kind.parse(setting.default) !== undefined, setting.name);
     assert.equal(rows[index]?.match(/\|/g)?.length, 4, setting.name);
   }
-  assert.match(markdown, /\| `CV_PORT` \| Port to listen on; 0 takes any free one\. \| `7400` \|/);
+  assert.match(markdown, /\| `CV_PORT` \| Port to listen on; 0 uses any free one\. \| `7400` \|/);
   assert.match(markdown, /\| `CV_DATABASE_URL` \|.* Secret\. \| none: SQLite/);
 });
