@@ -110,7 +110,7 @@ export class FairQueue {
     if (tenantId === SERVICE || this.#mayRun(tenantId)) {
       return unavailable(`The service is busy with ${of}: try again shortly.`);
     }
-    const message = `Your tenant has too many ${of} at once: wait for some to end, and send fewer at a time.`;
+    const message = `Your tenant has too many ${of} at the same time: wait for some to end, and send fewer at a time.`;
     const auditReason = `too many ${of} at once`;
     return new CofferError('RATE_LIMIT_EXCEEDED', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, auditReason });
   }

@@ -196,7 +196,7 @@ describe('key sets that are not used', () => {
     await t.test('slow', { timeout: 20_000 }, async () => {
       sets = new KeySets(http, { now: () => now });
       issuer.instead.set('/keys', () => {});
-      await refused(find(first), /did not answer in time/);
+      await refused(find(first), /did not respond in time/);
     });
   });
 
