@@ -112,6 +112,6 @@ export function invalidClient(reason: string, row?: ConnectionRow): RefusedCrede
   return new RefusedCredential(
     reason,
     row === undefined ? null : ownerOf(row),
-    'The connection is not known by this credential: it was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
+    'This credential matches no active connection: the connection was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
   );
 }
