@@ -41,9 +41,10 @@ export function verifyNitroChain(
 ): ChainVerdict {
   const read = [...bundle.map(readAuthority), parseCertificate(leafDer)];
   const chain = read.filter((parsed) => parsed !== null);
-  if (chain.length !== read.length) return refused('bad_certificate', 'A certificate of the document cannot be read.');
+  if (chain.length !== read.length)
+    return refused('bad_certificate', 'A certificate of the document cannot be parsed.');
   if (new Set(chain.map(fingerprintOf)).size !== chain.length) {
-    return refused('bad_chain', 'A certificate of the document is given twice.');
+    return refused('bad_chain', 'A certificate of the document occurs twice.');
   }
   const [root] = chain as [Parsed, ...Parsed[]];
   if (fingerprintOf(root) !== rootFingerprint) {
@@ -60,7 +61,7 @@ export function verifyNitroChain(
 }
 
 function untimely(isExpired: boolean): Finding {
-  if (isExpired) return fatal('certificate_expired', 'A certificate is no longer valid.');
+  if (isExpired) return fatal('certificate_expired', 'A certificate has expired.');
   return fatal('certificate_not_yet_valid', 'A certificate is not valid yet.');
 }
 

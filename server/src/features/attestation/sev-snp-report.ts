@@ -185,7 +185,8 @@ function tcbOf(value: bigint, isTurin: boolean) {
 
 function findingsOf(isDebug: boolean, isWellFormed: boolean): Finding[] {
   const findings: Finding[] = [];
-  if (isDebug) findings.push(fatal('debug_mode', 'The guest’s policy allows debugging: its host can look into it.'));
-  if (!isWellFormed) findings.push(remark('reserved_not_zero', 'Bits that are reserved are not as they must be.'));
+  if (isDebug)
+    findings.push(fatal('debug_mode', 'The guest’s policy allows debugging, so its host can read its memory.'));
+  if (!isWellFormed) findings.push(remark('reserved_not_zero', 'Reserved bits do not have their required values.'));
   return findings;
 }

@@ -128,7 +128,7 @@ function readSignature(fields: Fields) {
 
 function findingsOf(isDebug: boolean, areReservedZero: boolean): Finding[] {
   const findings: Finding[] = [];
-  if (isDebug) findings.push(fatal('debug_mode', 'The enclave runs in debug mode, open to its host.'));
-  if (!areReservedZero) findings.push(remark('reserved_not_zero', 'Bytes that are reserved are not zero.'));
+  if (isDebug) findings.push(fatal('debug_mode', 'The enclave runs in debug mode, so its host can read its memory.'));
+  if (!areReservedZero) findings.push(remark('reserved_not_zero', 'Reserved bytes are not zero.'));
   return findings;
 }
