@@ -308,7 +308,7 @@ describe('a start that cannot go on', () => {
     rmSync(join(other, 'admin.token'));
     const service = await spawnService({ dataDir: other });
     assert.equal(contentOf(other)['ca.pem'], content['ca.pem'], 'the certificate of another installation');
-    assert.match(service.stderr() + service.stdout(), /holds no certificate of this installation/);
+    assert.match(service.stderr() + service.stdout(), /contains no certificate of this installation/);
     await stopService(service);
     rmSync(join(other, 'ca.pem'));
     await stopService(await spawnService({ dataDir: other }));
