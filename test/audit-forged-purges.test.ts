@@ -193,6 +193,6 @@ onBothDatabases('whoever writes to the database cannot pass a removal off as a p
     await purgeAudit(service);
     assert.equal((await purgesOf(service)).length, 1);
     assert.equal((await auditOf(service, `vault=${vault}&action=vaults:read`)).length, 1);
-    assert.ok(service.logs.some((line) => line.includes('does not verify') && line.includes('what_to_do')));
+    assert.ok(service.logs.some((line) => line.includes('fails verification') && line.includes('what_to_do')));
   });
 });

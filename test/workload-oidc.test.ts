@@ -97,7 +97,7 @@ describe('oidc_generic', () => {
     await refusedFor(forged(assembled({ alg: 'HS256', kid: 'k' }, claims(), 'x')), /algorithm is not accepted/);
     await refusedFor(forged(await signed(key, claims({ sub: undefined }))), /no subject/);
     await refusedFor(forged(await signed(key, claims({ sub: 'somebody\nelse' }))), /subject is malformed/);
-    await refusedFor(forged(await signed(key, claims({ exp: undefined }))), /no end/);
+    await refusedFor(forged(await signed(key, claims({ exp: undefined }))), /no valid expiry time/);
     await refusedFor(forged(await signed(key, claims({ aud: [AUDIENCE, 'x'] }))), /several audiences/);
     await refusedFor(forged(await signed(key, claims({ iat: seconds() + 3600 }))), /in the future/);
   });

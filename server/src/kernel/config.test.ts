@@ -151,7 +151,7 @@ test('all problems are told at once, one line each', () => {
 
 test('an unknown name stops the start and suggests the closest', () => {
   assert.deepEqual(problemsOf({ CV_PROT: '1' }), [
-    'CV_PROT is not a setting. Remove it, or write CV_PORT if that is meant.',
+    'CV_PROT is not a setting. Remove it, or correct it: did you mean CV_PORT?',
   ]);
   assert.match(problemsOf({ CV_DATABASE_URI: 'MARKER' })[0] ?? '', /write CV_DATABASE_URL /);
   assert.match(problemsOf({ CV_ROOTKEY: 'MARKER' })[0] ?? '', /write CV_ROOT_KEY /);

@@ -276,7 +276,7 @@ export const revokeCertificate = endpoint({
     connection: connectionId,
     serial: Type.String({ pattern: '^[0-9a-fA-F]{1,40}$', description: 'The serial number, in hexadecimal.' }),
   }),
-  body: object({ reason: Type.Optional(lineOfText({ maxLength: 256 }, 'Why.')) }),
+  body: object({ reason: Type.Optional(lineOfText({ maxLength: 256 }, 'The reason for the revocation.')) }),
   status: 204,
   output: NONE,
   errors: ['NOT_FOUND'],

@@ -37,7 +37,7 @@ export function attributeTo(ctx: Context, row: ConnectionRow, key: string): void
 export async function refuseInactive(ctx: Context, row: ConnectionRow): Promise<void> {
   if (row.status !== 'active') throw loginDenied('the connection is disabled');
   const tenant = await findTenant(ctx.database.read, row.tenant_id);
-  if (tenant?.status !== 'active') throw loginDenied('the tenant is suspended or gone');
+  if (tenant?.status !== 'active') throw loginDenied('the tenant is suspended or deleted');
 }
 
 /**

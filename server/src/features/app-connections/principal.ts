@@ -24,7 +24,7 @@ export async function actingConnection(
   credential: Pick<Principal, 'credential' | 'credentialId' | 'auditKey' | 'expiresAt'>,
 ): Promise<ActingConnection> {
   const tenant = await findTenant(db, row.tenant_id);
-  if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or gone' };
+  if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or deleted' };
   if (row.status !== 'active') return { principal: null, refusal: 'the connection is disabled' };
   const vaults = new Set(await vaultNames(db, row));
   const allowedPaths = JSON.parse(row.allowed_paths) as string[];

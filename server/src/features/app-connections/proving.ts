@@ -65,7 +65,7 @@ async function certificateShown(
   const isIdentity = kind === 'certificate' || kind === 'bound_certificate';
   const isRequired = row.mtls_required === 1 || isIdentity || tokenThumbprint !== null;
   if (peer === null) {
-    if (isRequired) throw certificateRequired('no certificate was shown');
+    if (isRequired) throw certificateRequired('no certificate was presented');
     return false;
   }
   const verdict = await certificates.check(

@@ -180,7 +180,7 @@ export const readApproval = endpoint({
   errors: ['NOT_FOUND'],
 });
 
-const reason = Type.Optional(lineOfText({ maxLength: REASON_LENGTH_MAX }, 'Why.'));
+const reason = Type.Optional(lineOfText({ maxLength: REASON_LENGTH_MAX }, 'The reason for the decision.'));
 
 const decision = {
   ...common,
