@@ -92,7 +92,7 @@ export function isRateLimited(e: EndpointDeclaration): boolean {
 }
 
 const INFO_DESCRIPTION = [
-  'Coffer manages secrets: it stores, versions, rotates and serves them, and records every access in an audit log.',
+  'Coffer manages secrets: it stores, versions, rotates and serves them, and records in an audit log who requested what.',
   'Every path also works with `/v1` added or removed: `/v1/vaults` is `/vaults`, `/auth/me` is `/v1/auth/me`.',
   'Bodies are JSON in UTF-8, and unknown fields are rejected. Timestamps are ISO 8601 in UTC. A list response has ' +
     '`next_cursor`: send it as `cursor`, with the same filters, to get the next page; it is null on the last page.',

@@ -221,7 +221,7 @@ export const rotateConnection = endpoint({
   summary: 'Create a new client secret, a new certificate, or both for an AppConnection',
   description:
     'The previous secret and certificates stay valid for `overlap_seconds`. A ' +
-    'connection may renew its own certificate with its client secret or certificate, unless that one was replaced or was issued by an exchange. Only people may renew the client secret, which requires `members:add` on ' +
+    'connection may renew its own certificate with its client secret or certificate, unless that one was replaced or was issued by an exchange. Only people may renew the client secret; rotation by a person requires `members:add` on ' +
     'its vaults.',
   permission: 'app_connections:rotate',
   resource: 'loaded',

@@ -355,7 +355,7 @@ const OUTCOMES: Record<Exclude<Approval['status'], 'pending'>, string> = {
   expired: 'This request has expired: send it again.',
   failed: 'This request was approved but could not be executed: send it again.',
   cancelled:
-    'This request was cancelled, because its token, session or account was revoked, disabled or deleted: send it again.',
+    'This request was cancelled: its token, session or account was revoked, disabled or deleted, or an operator cancelled it. Send it again.',
 };
 
 function refuseDecided(current: Current): void {

@@ -213,7 +213,7 @@ export const exchangeToken = endpoint({
   summary: 'Exchange a pipeline’s id_token for a certificate and a token',
   description:
     'Send the id_token in the body or as a bearer token; it must have been issued at most ten minutes ago. The connection is identified by its ' +
-    'client id or by its number, which is unique in the installation. A refused exchange does not say why; the reason is in the ' +
+    'client id or by its number, which is unique in the installation. A token that is not accepted gets LOGIN_DENIED or JWKS_KEY_NOT_FOUND; the reason is in the ' +
     'audit log. With a DPoP header, the token is bound to that key; if the connection requires a certificate, to the one issued here.',
   credentials: 'public',
   tenant: NONE,
