@@ -241,8 +241,7 @@ export class Context {
       ceilings.some((c) => c.vaults !== null || c.actions !== null || c.cidrs !== null || c.places !== null),
     );
     if (!isRestricted) return;
-    const message =
-      'A token with a scope or an address list cannot do this: use a session, or a token without these restrictions.';
+    const message = 'A token with a scope or an address list cannot do this: use a session, or a token without them.';
     throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'the credential is restricted' });
   }
 
