@@ -34,18 +34,22 @@ export function ruleOf(kind: ApprovalKind): ApprovalRule {
 export const CANCEL_REASONS = ['credential_revoked', 'account_ended', 'operator'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
-export const ApprovalKindName = named('ApprovalKind', 'What takes a second person.', oneOf(APPROVAL_KINDS));
+export const ApprovalKindName = named(
+  'ApprovalKind',
+  'The kind of operation that requires approval by a second person.',
+  oneOf(APPROVAL_KINDS),
+);
 
 /** The response to a request that waits for approval, in place of the endpoint's own response. */
 export const PENDING_STATUS = 202;
 export const PendingApproval = named(
   'PendingApproval',
-  'A request that was accepted, and waits for somebody else to approve it.',
+  'The request was accepted and is waiting for approval by another person.',
   object({
-    status: oneOf(['pending_approval'], 'It is not done yet.'),
+    status: oneOf(['pending_approval'], 'Approval is pending; nothing has changed yet.'),
     approval_id: id('approval'),
     approval: ApprovalKindName,
-    resource: Type.String({ description: 'What it would change.' }),
+    resource: Type.String({ description: 'The resource that the request would change.' }),
     expires_at: timestampText,
   }),
 );
@@ -90,7 +94,7 @@ export class ApprovalRequired extends Error {
   readonly proposal: Proposal;
 
   constructor(proposal: Proposal) {
-    super('an approval is required');
+    super('approval is required');
     this.proposal = proposal;
   }
 }
@@ -98,6 +102,6 @@ export class ApprovalRequired extends Error {
 /** Leaves the handler once the approval is stored. Nothing after the change may run, because the change has not happened. */
 export class AwaitsApproval extends Error {
   constructor() {
-    super('the request waits for an approval');
+    super('approval is pending');
   }
 }

@@ -7,20 +7,22 @@ import { oneOf } from './wire.ts';
 
 const FieldProblem = named(
   'FieldProblem',
-  'What is wrong with one field of a request.',
+  'A problem with one field of a request.',
   Type.Object({
     pointer: Type.String({
-      description: 'Where: `/path`, `/query` or `/body`, then the names on the way to the field.',
+      description: 'The location: `/path`, `/query` or `/body`, followed by the names that lead to the field.',
     }),
-    reason: Type.String({ description: 'What is wrong with it, or what it must be.' }),
+    reason: Type.String({ description: 'What is wrong, or what the field must be.' }),
   }),
 );
 
 const ErrorDetails = named(
   'ErrorDetails',
-  'What a machine may want to know beside the code; which members there are depends on it.',
+  'Machine-readable details; the members depend on the code.',
   Type.Object(
-    { fields: Type.Optional(Type.Array(FieldProblem, { description: 'Of VALIDATION_FAILED: every problem found.' })) },
+    {
+      fields: Type.Optional(Type.Array(FieldProblem, { description: 'With VALIDATION_FAILED: every problem found.' })),
+    },
     { additionalProperties: true },
   ),
 );
@@ -31,13 +33,13 @@ const ErrorBody = named(
   Type.Object({
     code: named(
       'ErrorCode',
-      'Stable; decide by this. Which of them an endpoint answers with stands at its responses.',
+      'Stable: base decisions on this. The responses of each endpoint list its codes.',
       oneOf(Object.keys(ERROR_CODES) as ErrorCode[]),
     ),
-    message: Type.String({ description: 'For people; may change.' }),
+    message: Type.String({ description: 'For people; the wording may change.' }),
     request_id: Type.String({ pattern: '^req_', description: 'The id of the request, also found in the audit log.' }),
     details: Type.Optional(ErrorDetails),
   }),
 );
 
-export const ErrorAnswer = named('Error', 'What every refusal answers with.', Type.Object({ error: ErrorBody }));
+export const ErrorAnswer = named('Error', 'The body of every error response.', Type.Object({ error: ErrorBody }));

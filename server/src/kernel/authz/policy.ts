@@ -31,7 +31,7 @@ export const PolicyEffect = named('PolicyEffect', 'A deny wins over every allow.
 
 export const PolicyStatement = named(
   'PolicyStatement',
-  'Allows or denies actions on resources. A deny wins over every allow; what nothing allows is denied.',
+  'Allows or denies actions on resources. A deny wins over every allow; anything that no statement allows is denied.',
   Type.Object(
     {
       sid: Type.Optional(
@@ -46,12 +46,13 @@ export const PolicyStatement = named(
       action: Type.Array(Type.String({ minLength: 1, maxLength: MAX_ACTION_CHARS }), {
         minItems: 1,
         maxItems: MAX_STATEMENT_ACTIONS,
-        description: '`<resource>:<verb>`, with `*` for either half, such as secrets:read.',
+        description: '`<resource>:<verb>` such as secrets:read; `*` may replace either half.',
       }),
       resource: Type.Array(Type.String({ minLength: 1, maxLength: MAX_RESOURCE_PATTERN_CHARS }), {
         minItems: 1,
         maxItems: MAX_STATEMENT_RESOURCES,
-        description: 'Such as vault/<name>/<path>; `*` stays inside a segment, a final `/*` or `**` crosses.',
+        description:
+          'Such as vault/<name>/<path>. `*` matches within one segment; a final `/*` or `**` matches several.',
       }),
       condition: Type.Optional(Condition),
     },
@@ -62,17 +63,17 @@ export type PolicyStatement = Static<typeof PolicyStatement>;
 
 export const PolicyDocument = named(
   'PolicyDocument',
-  'What a policy says.',
+  'The document of a policy.',
   Type.Object(
     {
       version: Type.String({
         format: 'date',
         maxLength: 10,
-        description: 'A date of your choice, such as 2026-01-01. It changes nothing about how the document is read.',
+        description: 'A date of your choice, such as 2026-01-01. It does not change how the document is evaluated.',
       }),
       statement: Type.Array(PolicyStatement, {
         maxItems: MAX_POLICY_STATEMENTS,
-        description: 'All of them count, in no order.',
+        description: 'All statements apply; their order does not matter.',
       }),
     },
     {
