@@ -85,10 +85,8 @@ onBothDatabases('lessons', (database) => {
     const body = { email: member.email.toUpperCase() };
     await refused(service.call('POST', '/v1/users', { body }), 409, 'ALREADY_EXISTS');
     const scope = { actions: ['Users:List'] };
-    const made = await service.call('POST', '/auth/tokens', { token: admin.token, body: { name: 'x', scope } });
-    if (made.status === 201) {
-      await refused(service.call('GET', '/v1/users', { token: made.body.token }), 403, 'INSUFFICIENT_PRIVILEGE');
-    } else assert.equal(made.status, 422);
+    const made = service.call('POST', '/auth/tokens', { token: admin.token, body: { name: 'x', scope } });
+    await invalid(made, '/body/scope/actions/0');
     const tenant = await addTenant(service);
     const inside = await addPerson(service, { tenant });
     await refused(attempt({ ...inside, tenant: tenant.name.toUpperCase() }), 401, 'LOGIN_DENIED');

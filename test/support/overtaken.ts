@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
 import pg from 'pg';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { query } from './postgres.ts';
-import { pause } from './process.ts';
 import type { Answer, Service } from './service.ts';
 
 const WAITING_MAX_MS = 10_000;
@@ -65,6 +66,15 @@ async function queued(database: Database, send: () => Promise<Answer>): Promise<
   return () => sent;
 }
 
+/** Sends a request, and goes on when it waits for a lock that the caller holds. */
+export async function untilBlocked(service: Service, send: () => Promise<Answer>): Promise<() => Promise<Answer>> {
+  const { database } = service.app.kernel;
+  if (database.kind === 'sqlite') return queued(database, send);
+  const sent = send();
+  await untilWaiting(async () => (await BLOCKED.execute(database.read)).rows);
+  return () => sent;
+}
+
 async function holdingRow(
   databaseUrl: string,
   { table, where }: NeededRow,
@@ -82,7 +92,7 @@ async function holdingRow(
     );
     assert.ok(found.rowCount === 1, `one row of ${table} is held`);
     const changing = change();
-    await untilWaiting(databaseUrl);
+    await untilWaiting(() => query(databaseUrl, BLOCKED_SQL));
     assertDone(await overtake());
     await client.query('rollback');
     return await changing;
@@ -91,12 +101,14 @@ async function holdingRow(
   }
 }
 
-async function untilWaiting(databaseUrl: string): Promise<void> {
-  const sql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+const BLOCKED_SQL = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+const BLOCKED = sql.raw(BLOCKED_SQL);
+
+async function untilWaiting(blocked: () => Promise<readonly unknown[]>): Promise<void> {
   for (const deadline = Date.now() + WAITING_MAX_MS; Date.now() < deadline; await pause(10)) {
-    if ((await query(databaseUrl, sql)).length > 0) return;
+    if ((await blocked()).length > 0) return;
   }
-  assert.fail('the change does not wait for the row');
+  assert.fail('the request does not wait for the lock');
 }
 
 function assertDone({ status, text }: Answer): void {

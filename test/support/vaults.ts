@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Tx } from '../../server/src/kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
 import { SECOND_LOOK_MS } from '../../server/src/kernel/time/clock-guard.ts';
+import { untilBlocked } from './overtaken.ts';
 import { approved, ok, uniqueName } from './people.ts';
 import { type Answer, type CallOptions, type Service, startService } from './service.ts';
 
@@ -145,9 +146,8 @@ export async function whileHeld(
     await over.promise;
   });
   await held.promise;
-  const asked = ask();
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const asked = await untilBlocked(service, ask);
   over.resolve();
   await holding;
-  return asked;
+  return asked();
 }
