@@ -34,7 +34,7 @@ onBothDatabases('coffer server allow-purge', (kind) => {
     const stored = { ...(databaseUrl !== undefined && { databaseUrl }), keepData: true };
     let service = await startService(kind, stored);
     const { dataDir } = service;
-    const refusal = /a job would delete more than its limit: nothing was deleted/;
+    const refusal = /a job would remove too much: nothing was removed/;
     const allow = (job: string) => runCoffer(['server', 'allow-purge', job], { dataDir, databaseUrl });
     /** On SQLite the command needs the folder for itself. */
     const aside = async (act: () => Promise<void>) => {

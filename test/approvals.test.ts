@@ -149,7 +149,7 @@ onBothDatabases('approvals', (database) => {
       await ok(service.call('GET', '/v1/audit?limit=1', { token: there.member.token }));
 
       const again = await refused(approve(service, id, there.admin.token), 409, 'VERSION_CONFLICT');
-      assert.match(again.message, /already approved and executed/);
+      assert.match(again.message, /carried out already/);
       await refused(reject(id, there.admin), 409, 'VERSION_CONFLICT');
 
       const [done, request] = await audited('policies:attach', there);

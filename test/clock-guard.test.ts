@@ -74,7 +74,7 @@ onBothDatabases('a clock', (kind) => {
     assert.equal(await guard.cutoff(0), null);
     guard.refuseWrongClock();
     const [line] = lines;
-    assert.match(String(line?.msg), /^the clock is behind the newest record/);
+    assert.match(String(line?.msg), /^the clock is behind what was recorded before/);
     assert.match(String(line?.what_to_do), /coffer server accept-clock$/);
     assert.equal(await gauge(it, 'cv_clock_trusted'), 0);
     await guard.check();
@@ -100,7 +100,7 @@ onBothDatabases('a clock', (kind) => {
     await recordAt(it.database, it.clock.now() - 60 * DAY_MS);
     await refuseWrongStart(it.clock, it.database);
     await it.guard.firstLook();
-    assert.match(String(it.lines[0]?.what_to_do), /correct the clock of this machine/);
+    assert.match(String(it.lines[0]?.what_to_do), /set the clock of this machine/);
     assert.equal(await it.guard.cutoff(SECOND_LOOK_MS), null, 'but it waits for the second look');
   });
 
@@ -127,7 +127,7 @@ onBothDatabases('a clock', (kind) => {
     assert.notEqual(await guard.cutoff(SECOND_LOOK_MS), null);
     clock.set({ node: 40 * DAY_MS, database: 40 * DAY_MS });
     assert.equal(await guard.cutoff(SECOND_LOOK_MS), null);
-    assert.match(String(lines.at(-1)?.msg), /^the clock was changed/);
+    assert.match(String(lines.at(-1)?.msg), /^the clock was set/);
     clock.advance(SECOND_LOOK_MS - MINUTE_MS);
     assert.equal(await guard.cutoff(SECOND_LOOK_MS), null);
     clock.advance(MINUTE_MS);
@@ -151,7 +151,7 @@ describe('the clock of a node, beside that of PostgreSQL', () => {
         const shown = [...error.message.matchAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g)].map(([time]) => Date.parse(time));
         assert.equal(shown.length, 2);
         assert.ok(Math.abs(Number(shown[0]) - Number(shown[1]) - node) < 2 * SECOND_MS, error.message);
-        return /Correct the one that is wrong, .* and start again\.$/.test(error.message);
+        return /Set the one that is wrong, .* and start again\.$/.test(error.message);
       });
     }
     for (const node of [0, 25 * SECOND_MS, -25 * SECOND_MS]) {

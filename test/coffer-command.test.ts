@@ -29,7 +29,7 @@ describe('coffer', () => {
   test('a wrong setting is a sentence and exit 1', async () => {
     const { code, stderr } = await runCoffer(['server', 'migrate'], { env: { CV_PROT: '1' } });
     assert.equal(code, 1);
-    assert.equal(stderr, 'CV_PROT is not a setting. Remove it, or correct it: did you mean CV_PORT?\n');
+    assert.equal(stderr, 'CV_PROT is not a setting. Remove it, or write CV_PORT if that is meant.\n');
   });
 });
 

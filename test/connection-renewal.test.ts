@@ -35,7 +35,7 @@ onBothDatabases('a credential whose end is set renews nothing', (database) => {
       const refused = await renew(machine, machine, more);
       assert.equal(refused.status, 403);
       assert.equal(refused.body.error.code, 'INSUFFICIENT_PRIVILEGE');
-      assert.match(refused.body.error.message, /was replaced and cannot renew credentials: use the new one/);
+      assert.match(refused.body.error.message, /was replaced and renews nothing: use the new one/);
     }
     service.clock.advance((OVERLAP_SECONDS + 1) * 1000);
     assert.equal(await fetched(machine, machine), 401);
@@ -49,7 +49,7 @@ onBothDatabases('a credential whose end is set renews nothing', (database) => {
     assert.equal((await callAs(service, machine, 'GET', secretUrl(vault, 'a'))).status, 200, 'it is good meanwhile');
     const refused = await callAs(service, machine, 'POST', url(machine), { body: { certificate: true } });
     assert.equal(refused.status, 403);
-    assert.match(refused.body.error.message, /was replaced and cannot renew credentials: use the new one/);
+    assert.match(refused.body.error.message, /was replaced and renews nothing: use the new one/);
     const newer = { ...machine, client_secret };
     assert.equal((await callAs(service, newer, 'POST', url(machine), { body: { certificate: true } })).status, 200);
   });

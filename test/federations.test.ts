@@ -195,10 +195,10 @@ onBothDatabases('federations', (database) => {
       ['several audiences', () => idToken({ ...good, aud: [AUDIENCE, 'x'] }), /several audiences/],
       ['no audience', () => idToken({ ...good, aud: undefined }), /another audience/],
       ['a time of issue in the future', () => idToken({ ...good, iat: seconds(120_000) }), /in the future/],
-      ['no end', () => idToken({ ...good, exp: undefined }), /no valid expiry time/],
+      ['no end', () => idToken({ ...good, exp: undefined }), /no end/],
       ['an end in the past', () => idToken({ ...good, exp: seconds(-1000) }), /has expired/],
       ['more than ten minutes old', () => idToken({ ...good, iat: seconds(-601_000) }), /too long ago/],
-      ['no time of issue', () => idToken({ ...good, iat: undefined }), /no valid time of issue/],
+      ['no time of issue', () => idToken({ ...good, iat: undefined }), /does not say when/],
       ['the issuer with a slash', () => idToken({ ...good, iss: `${issuer.url}/` }), /no federation .* this issuer/],
       ['the issuer in other case', () => idToken({ ...good, iss: issuer.url.toUpperCase() }), /no federation/],
       ['another issuer', () => idToken({ ...good, iss: 'https://evil.example' }), /no federation/],
@@ -211,14 +211,10 @@ onBothDatabases('federations', (database) => {
       ['the subject in other case', () => idToken({ ...good, sub: SUBJECT.toUpperCase() }), /subject does not match/],
       ['a wildcard as the subject', () => idToken({ ...good, sub: '**' }), /subject does not match/],
       ['no subject', () => idToken({ ...good, sub: undefined }), /no subject/],
-      ['another claim', () => idToken({ ...good, repository_id: '8' }), /claim repository_id has another value/],
-      [
-        'a claim of another type',
-        () => idToken({ ...good, repository_id: 7 }),
-        /claim repository_id has another value/,
-      ],
-      ['a claim as text', () => idToken({ ...good, protected: 'true' }), /claim protected has another value/],
-      ['a missing claim', () => idToken({ repository_id: '7' }), /claim protected has another value/],
+      ['another claim', () => idToken({ ...good, repository_id: '8' }), /claim repository_id is another/],
+      ['a claim of another type', () => idToken({ ...good, repository_id: 7 }), /claim repository_id is another/],
+      ['a claim as text', () => idToken({ ...good, protected: 'true' }), /claim protected is another/],
+      ['a missing claim', () => idToken({ repository_id: '7' }), /claim protected is another/],
       ['too long', async () => `${'x'.repeat(16_000)}.${'y'.repeat(380)}.z`, /malformed/],
     ];
     for (const [name, token, reason, code] of cases) {
@@ -234,7 +230,7 @@ onBothDatabases('federations', (database) => {
 
   test('key sets that are huge, slow to change, doubled or redirect let nobody in', async () => {
     const cases: [Parameters<typeof issuer.instead.set>[1], RegExp, string?][] = [
-      [(_, r) => json(r, { keys: [key.jwk, { ...key.jwk }] }), /several keys with this id/, 'JWKS_KEY_NOT_FOUND'],
+      [(_, r) => json(r, { keys: [key.jwk, { ...key.jwk }] }), /several keys of this id/, 'JWKS_KEY_NOT_FOUND'],
       [(_, r) => json(r, { keys: [key.jwk], more: 'x'.repeat(300_000) }), /too large/],
       [(_, r) => r.writeHead(301, { location: '/keys' }).end(), /redirect/],
       [(_, r) => r.writeHead(200, { 'content-type': 'text/plain' }).end('{}'), /not JSON/],

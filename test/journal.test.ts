@@ -180,7 +180,7 @@ describe('a journal that was tampered with', () => {
     assert.equal(frameAt(changed, 2)?.seq, 2);
     changed.write('"deny"', changed.indexOf('"allow"', 2 * PAGE_BYTES));
     writeFileSync(file, changed);
-    await refused(dataDir, /lacks batch 2: entries waiting in it were removed or changed\. .*move the file out/);
+    await refused(dataDir, /lacks batch 2: entries that waited in it were removed or changed\. .*move the file out/);
     assert.deepEqual(readFileSync(file), changed);
     const rekeyed = await runCoffer(['server', 'rekey'], { dataDir });
     assert.equal(rekeyed.code, 1);
@@ -205,7 +205,7 @@ describe('a journal that was tampered with', () => {
     sql(dataDir, 'update audit_journal set moved = 2');
     await refused(dataDir, /audit_journal was changed/);
     sql(dataDir, 'delete from audit_journal');
-    await refused(dataDir, /does not match this database/);
+    await refused(dataDir, /does not belong to this database as it is now/);
     const service = await spawnService({ dataDir: backup });
     assert.deepEqual(await timesRecorded(service, token, requests), [1, 1]);
     await stopService(service);
@@ -221,7 +221,7 @@ describe('a journal that was tampered with', () => {
     sql(dataDir, LET_GO);
     const present = readFileSync(file);
     writeFileSync(file, old);
-    await refused(dataDir, /does not match this database/);
+    await refused(dataDir, /does not belong to this database as it is now/);
     writeFileSync(file, present);
     const again = await spawnService({ dataDir });
     assert.deepEqual(await timesRecorded(again, token, requests), [1, 1]);

@@ -281,7 +281,7 @@ test('a node with another root key is refused, and changes nothing', async () =>
   const wrong = folderWithKey((file) =>
     writeFileSync(file, `${Buffer.alloc(32, 1).toString('base64')}\n`, { mode: 0o600 }),
   );
-  await assert.rejects(spawnService({ databaseUrl, dataDir: wrong }), /cannot decrypt this database/);
+  await assert.rejects(spawnService({ databaseUrl, dataDir: wrong }), /does not open this database/);
   assert.equal((await call(first.url, 'GET', '/auth/me', { token: first.adminToken() })).status, 200);
   await stopService(first);
 });

@@ -183,7 +183,7 @@ describe('a start that cannot go on', () => {
 
   test('the root key file is missing', async () => {
     const key = readFileSync(join(dataDir, 'root.key'));
-    await refuses(/root key file \S+ is missing.*Restore it from your backup/, {
+    await refuses(/root key file \S+ is missing.*Put it back from your backup/, {
       damage: () => rmSync(join(dataDir, 'root.key')),
       repair: () => writeFileSync(join(dataDir, 'root.key'), key, { mode: 0o600 }),
     });
@@ -191,21 +191,21 @@ describe('a start that cannot go on', () => {
 
   test('the root key is another one', async () => {
     const key = readFileSync(join(dataDir, 'root.key'));
-    await refuses(/cannot decrypt this database.*Provide the key that the database was created or last rekeyed with/, {
+    await refuses(/does not open this database.*Give the key it was made or last rekeyed with/, {
       damage: () => writeFileSync(join(dataDir, 'root.key'), `${KEY}\n`),
       repair: () => writeFileSync(join(dataDir, 'root.key'), key),
     });
-    await refuses(/The root key from CV_ROOT_KEY .*cannot decrypt this database/, {
+    await refuses(/The root key from CV_ROOT_KEY .*does not open this database/, {
       env: { CV_ROOT_KEY_PROVIDER: 'env', CV_ROOT_KEY: KEY },
     });
-    await refuses(/The root key from the root passphrase .*cannot decrypt this database/, {
+    await refuses(/The root key from the root passphrase .*does not open this database/, {
       env: { CV_ROOT_KEY_PROVIDER: 'passphrase', CV_ROOT_PASSPHRASE: 'not what it was made with' },
     });
   });
 
   test('the root key file holds no key', async () => {
     const key = readFileSync(join(dataDir, 'root.key'));
-    await refuses(/does not contain a key.*Restore it from your backup/, {
+    await refuses(/does not hold a key.*Restore it from your backup/, {
       damage: () => writeFileSync(join(dataDir, 'root.key'), key.subarray(0, 20)),
       repair: () => writeFileSync(join(dataDir, 'root.key'), key),
     });
@@ -219,7 +219,7 @@ describe('a start that cannot go on', () => {
   });
 
   test('others can write to the folder', async () => {
-    await refuses(/Other users can write to the data folder .*\(mode 770\)\. Run: chmod go-w/, {
+    await refuses(/Others can write to the data folder .*\(mode 770\)\. Run: chmod go-w/, {
       damage: () => chmodSync(dataDir, 0o770),
       repair: () => chmodSync(dataDir, 0o700),
     });
@@ -233,7 +233,7 @@ describe('a start that cannot go on', () => {
   test('the schema is newer', async () => {
     const file = join(dataDir, 'coffer.db');
     const whole = readFileSync(file);
-    await refuses(/has schema version \d+, newer than this release supports \(\d+\)\. Start a newer release/, {
+    await refuses(/has schema \d+, newer than this release knows \(\d+\)\. Start a newer release/, {
       damage: () => {
         const database = new DatabaseSync(file);
         database.exec('update schema_version set version = version + 100');
@@ -276,7 +276,7 @@ describe('a start that cannot go on', () => {
     const port = await freePort();
     assertRefused(
       await runService({ databaseUrl: `postgres://nobody:MARKER@127.0.0.1:${port}/none` }),
-      /The database cannot be reached\. Check that it is running, and check CV_DATABASE_URL/,
+      /The database cannot be reached\. Check CV_DATABASE_URL/,
     );
     const url = new URL(await newPostgresDatabase());
     url.password = 'MARKER';
@@ -290,12 +290,9 @@ describe('a start that cannot go on', () => {
 
   test('PostgreSQL is empty, and the folder has a database that was used', async () => {
     const databaseUrl = await newPostgresDatabase();
-    await refuses(
-      /copy --to URL" without CV_DATABASE_URL; to start a new installation, move .*coffer\.db out of the folder/,
-      {
-        env: { CV_DATABASE_URL: databaseUrl },
-      },
-    );
+    await refuses(/copy --to URL" without CV_DATABASE_URL; to begin anew, move .*coffer\.db out of the folder/, {
+      env: { CV_DATABASE_URL: databaseUrl },
+    });
     assert.deepEqual(await query(databaseUrl, "select 1 from pg_tables where schemaname = 'public'"), []);
   });
 
@@ -304,11 +301,11 @@ describe('a start that cannot go on', () => {
     mkdirSync(other, { mode: 0o700 });
     for (const name of ['admin.token', 'ca.pem']) copyFileSync(join(dataDir, name), join(other, name));
     const content = contentOf(other);
-    assertRefused(await runService({ dataDir: other }), /admin\.token contains the token of another installation/);
+    assertRefused(await runService({ dataDir: other }), /admin\.token holds the token of another installation/);
     rmSync(join(other, 'admin.token'));
     const service = await spawnService({ dataDir: other });
     assert.equal(contentOf(other)['ca.pem'], content['ca.pem'], 'the certificate of another installation');
-    assert.match(service.stderr() + service.stdout(), /contains no certificate of this installation/);
+    assert.match(service.stderr() + service.stdout(), /holds no certificate of this installation/);
     await stopService(service);
     rmSync(join(other, 'ca.pem'));
     await stopService(await spawnService({ dataDir: other }));

@@ -523,7 +523,7 @@ describe('the operator’s certificate', () => {
     writeFileSync(cert, second.pem);
     await pause(6500);
     assert.equal(await shownBy(tlsUrl), 'first');
-    assert.match(service.stderr() + service.stdout(), /cannot be used; the old one stays in use/);
+    assert.match(service.stderr() + service.stdout(), /cannot be used; the old one goes on/);
     assert.doesNotMatch(service.stderr() + service.stdout(), /PRIVATE KEY|BEGIN/);
     writeFileSync(key, await second.keyPem());
     utimesSync(key, new Date(), new Date());
@@ -549,7 +549,7 @@ describe('starting and stopping', () => {
     const { port } = blocker.address() as { port: number };
     const exit = await runService({ env: { CV_TLS_PORT: String(port) } });
     assert.equal(exit.code, 1);
-    assert.match(exit.stderr, /Port \d+ \(CV_TLS_PORT\) is in use/);
+    assert.match(exit.stderr, /Port \d+, which CV_TLS_PORT names, is in use/);
     blocker.close();
   });
 
@@ -565,7 +565,7 @@ describe('starting and stopping', () => {
     const blocked = { ...kernel, config: { ...kernel.config, tlsPort: { port, isChosen: false } } };
     const server = createHttpServer(blocked, [], {} as Pipeline, identity);
     assert.equal((await server.listen()).tlsPort, null);
-    assert.ok(service.logs.some((line) => line.includes('the default port for TLS is in use')));
+    assert.ok(service.logs.some((line) => line.includes('the usual port for TLS is in use')));
     await server.close();
     await identity.close();
     blocker.close();

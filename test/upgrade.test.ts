@@ -183,7 +183,7 @@ describe('a database that is newer than the code', () => {
       await assert.rejects(
         migrate(database, migrations.slice(0, FIRST_SCHEMA)),
         (error) =>
-          error instanceof StartError && error.message.includes(`newer than this release supports (${FIRST_SCHEMA})`),
+          error instanceof StartError && error.message.includes(`newer than this release knows (${FIRST_SCHEMA})`),
       );
       for (const told of expected.told.slice(0, 5)) await assertTold(service, expected, told);
       await service.close();
@@ -197,7 +197,7 @@ describe('a database that is newer than the code', () => {
     assert.equal(exit.code, 1, exit.stdout);
     assert.match(
       exit.stderr,
-      /^Coffer cannot start\. The database has schema version 1000, newer than this release supports \(\d+\)\./,
+      /^Coffer cannot start\. The database has schema 1000, newer than this release knows \(\d+\)\./,
     );
     assert.ok(isDeepStrictEqual(await query(databaseUrl, 'select version from schema_version'), [{ version: 1000 }]));
   });

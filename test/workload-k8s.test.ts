@@ -86,7 +86,7 @@ describe('Lesson 14: a token is shown to nobody it is not for', () => {
     ['another issuer', [AUDIENCE], { iss: 'https://other.example' }, /another issuer/],
     ['the issuer with a slash', [AUDIENCE], { iss: `${cluster.url}/` }, /another issuer/],
     ['an end in the past', [AUDIENCE], { exp: 1 }, /expired/],
-    ['no end', [AUDIENCE], { exp: undefined }, /no valid expiry time/],
+    ['no end', [AUDIENCE], { exp: undefined }, /no end/],
     ['a time of issue in the future', [AUDIENCE], { iat: 9_999_999_999 }, /future/],
   ];
   for (const [name, audience, change, reason] of cases) {

@@ -97,7 +97,7 @@ describe('oidc_generic', () => {
     await refusedFor(forged(assembled({ alg: 'HS256', kid: 'k' }, claims(), 'x')), /algorithm is not accepted/);
     await refusedFor(forged(await signed(key, claims({ sub: undefined }))), /no subject/);
     await refusedFor(forged(await signed(key, claims({ sub: 'somebody\nelse' }))), /subject is malformed/);
-    await refusedFor(forged(await signed(key, claims({ exp: undefined }))), /no valid expiry time/);
+    await refusedFor(forged(await signed(key, claims({ exp: undefined }))), /no end/);
     await refusedFor(forged(await signed(key, claims({ aud: [AUDIENCE, 'x'] }))), /several audiences/);
     await refusedFor(forged(await signed(key, claims({ iat: seconds() + 3600 }))), /in the future/);
   });
@@ -179,7 +179,7 @@ describe('gcp_iam', () => {
     const publicIssuer = 'https://8.8.8.8';
     const elsewhere = await signed(key, claims({ iss: publicIssuer, email, email_verified: true }));
     const work = closed.verify(gcpIam, { gcp_jwt: elsewhere }, { ...config, issuer: publicIssuer });
-    await refusedFor(work, /the operator has not allowed this host/);
+    await refusedFor(work, /not one that the operator opened/);
   });
 
   test('a config that could not work is refused', () => {

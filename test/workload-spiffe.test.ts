@@ -71,7 +71,7 @@ describe('a JWT-SVID', () => {
       [{ aud: 'https://other.example' }, /another audience/],
       [{ aud: [AUDIENCE, 'https://other.example'] }, /several audiences/],
       [{ aud: undefined }, /another audience/],
-      [{ exp: undefined }, /no valid expiry time/],
+      [{ exp: undefined }, /no end/],
       [{ exp: seconds() - 1 }, /expired/],
       [{ nbf: seconds() + 600 }, /not valid yet/],
       [{ iat: seconds() + 600 }, /in the future/],

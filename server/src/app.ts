@@ -317,14 +317,8 @@ function startBackground(kernel: Kernel, heads: Heads, jobs: JobRunner): { stop(
   heads.startAnchoring(kernel.database);
   jobs.start();
   const writeCounts = async () => {
-    await refusals
-      .flush(kernel.clock.now())
-      .catch((error) => log.warn({ err: error }, 'refused calls could not be recorded in the audit log'));
-    await unlistedReads
-      .flush()
-      .catch((error) =>
-        log.warn({ err: error }, 'counts of reads could not be recorded in the audit log; they are recorded later'),
-      );
+    await refusals.flush(kernel.clock.now()).catch((error) => log.warn({ err: error }, 'refusals were not recorded'));
+    await unlistedReads.flush().catch((error) => log.warn({ err: error }, 'counts of reads were not recorded yet'));
   };
   const timer = setInterval(writeCounts, MINUTE_MS);
   return {

@@ -78,13 +78,10 @@ async function leaveOut({ database, keyring, log }: Parts, tenantId: string, pro
   keyring.setAuthenticated(tenantId, true);
   if ((await findUncheckedOperator(database.read))?.tenant_id === tenantId) {
     throw new StartError(
-      `The audit log of ${tenantId}, the operator tenant, was changed (${problem}), so its rows are not trusted. ${TAMPERED}`,
+      `The audit log of ${tenantId}, which runs the installation, was changed (${problem}), so its rows are not trusted. ${TAMPERED}`,
     );
   }
-  log.error(
-    { tenant: tenantId, problem, what_to_do: TAMPERED },
-    'the rows of a tenant could not be authenticated, because its audit log was changed',
-  );
+  log.error({ tenant: tenantId, problem, what_to_do: TAMPERED }, 'the rows of a tenant are not authenticated');
 }
 
 /** Runs in one transaction: a kill leaves everything as it was, and of several nodes that start together one does it. */

@@ -40,7 +40,7 @@ export async function bootstrap(kernel: Kernel): Promise<{ isFirstStart: boolean
 function refuseOtherToken(tokenFile: string): void {
   if (!existsSync(tokenFile)) return;
   throw new StartError(
-    `${tokenFile} contains the token of another installation, and the database is empty. Check CV_DATABASE_URL and CV_DATA_DIR; to start a new installation, move the file out of the folder.`,
+    `${tokenFile} holds the token of another installation, and the database is empty. Check CV_DATABASE_URL and CV_DATA_DIR; to begin anew, move the file out of the folder.`,
   );
 }
 

@@ -22,7 +22,7 @@ function unopened<T extends object>(parts: Partial<T>): T {
     get: (_, name) => (name in parts ? parts[name as keyof T] : nothing),
     apply: () => {
       throw new Error(
-        'a feature uses a service while it is being constructed: use it in the first request, or in a job',
+        'a feature asks for something while it is put together: do it with the first request, or in a job',
       );
     },
   });

@@ -25,7 +25,7 @@ function generatedFiles(): Map<string, string> {
     ['quotas.md', quotasMarkdown()],
     [
       'configuration.md',
-      `# Configuration\n\nGenerated from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown()}`,
+      `# Configuration\n\nMade from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown()}`,
     ],
   ]);
 }
@@ -41,7 +41,7 @@ function committed(name: string): string | null {
 function check(files: ReadonlyMap<string, string>): void {
   const different = [...files].filter(([name, text]) => committed(name) !== text).map(([name]) => `${FOLDER}/${name}`);
   if (different.length === 0) return;
-  console.error(`These files differ from what the code generates: ${different.join(', ')}. Run: npm run generate`);
+  console.error(`Not what the code says: ${different.join(', ')}. Run: npm run generate`);
   process.exitCode = 1;
 }
 

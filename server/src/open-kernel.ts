@@ -49,7 +49,7 @@ import type { TimeSources } from './kernel/time/sources.ts';
 export const DATABASE_FILE = 'coffer.db';
 export const JOURNAL_FILE = 'audit.journal';
 const FORGED =
-  'Somebody wrote to the database without the service. Keep a copy of it, run "coffer server verify", which lists every such row, find out who could write, and restore the rows from a backup.';
+  'Somebody wrote to the database without the service. Keep a copy of it, run "coffer server verify", which names every such row, find out who could write, and bring the rows back from a backup.';
 
 export interface OpenedStorage {
   database: Database;
@@ -86,8 +86,8 @@ async function refuseEmptyBesideUsed({ dataDir }: Config, database: PostgresData
   const file = join(dataDir, DATABASE_FILE);
   if (!existsSync(file) || (await installationThere(database)) !== null) return;
   throw new StartError(
-    `There is a Coffer database in ${dataDir}, and the PostgreSQL database in CV_DATABASE_URL is empty. To continue with the existing data, run ` +
-      `"coffer server copy --to URL" without CV_DATABASE_URL; to start a new installation, move ${file} out of the folder. Nothing was changed.`,
+    `There is a Coffer database in ${dataDir}, and the PostgreSQL database of CV_DATABASE_URL is empty. To go on with what you have, run ` +
+      `"coffer server copy --to URL" without CV_DATABASE_URL; to begin anew, move ${file} out of the folder. Nothing was changed.`,
   );
 }
 
@@ -125,8 +125,8 @@ export function loadRootKey(config: Config, installation: Installation | null, s
   const root = provider.load(salt, installation === null);
   if (installation !== null && root.id !== installation.rootKeyId) {
     throw new StartError(
-      `The root key from ${provider.describes} (${root.id}) cannot decrypt this database, which requires ${installation.rootKeyId}. ` +
-        'Provide the key that the database was created or last rekeyed with; nothing was changed.',
+      `The root key from ${provider.describes} (${root.id}) does not open this database, which needs ${installation.rootKeyId}. ` +
+        'Give the key it was made or last rekeyed with; nothing was changed.',
     );
   }
   return root;
@@ -167,10 +167,7 @@ export async function openKernel(parts: {
   const metrics = new Metrics();
   database.rowKeys.use(keyring, ({ table, row }) => {
     metrics.forgedRows.labels(table).inc();
-    log.error(
-      { table, row, what_to_do: FORGED },
-      'a row was not written by the service or was changed outside it, and is refused',
-    );
+    log.error({ table, row, what_to_do: FORGED }, 'a row was not written by the service as it is, and is refused');
   });
   const unauthenticated = await tenantsToAuthenticate(database.read, root);
   for (const tenantId of unauthenticated) keyring.setAuthenticated(tenantId, false);
@@ -220,8 +217,8 @@ function refuseOlderRelease(anchor: Anchor, unauthenticated: readonly string[]):
   const [tenantId] = unauthenticated.filter((id) => anchor.seen(id) !== undefined);
   if (tenantId === undefined) return;
   throw new StartError(
-    `The database is older than before: the rows of ${tenantId} were authenticated, and are not any more. Restore the newer database, or restore a backup ` +
-      `with "coffer server restore"; or, to continue with this one, move ${ANCHOR_FILE} out of the data folder. Nothing was changed.`,
+    `The database is older than it was: the rows of ${tenantId} were authenticated before, and are not now. Put back the newer database, or restore a backup ` +
+      `with "coffer server restore"; or, to go on with this one as it is, move ${ANCHOR_FILE} out of the data folder. Nothing was changed.`,
   );
 }
 

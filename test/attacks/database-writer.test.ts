@@ -11,7 +11,7 @@ import { newPostgresDatabase } from '../support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../support/service.ts';
 import { addPolicy, addSecret, addVault, secretUrl } from '../support/vaults.ts';
 
-const FORGED = /a row was not written by the service|a response was cut off/;
+const FORGED = /a row was not written by the service|an answer was cut off/;
 
 /** What whoever writes to the database without the root key must not achieve. */
 onBothDatabases('whoever writes to the database', (kind) => {

@@ -92,7 +92,7 @@ onBothDatabases('rows that are edited for a moment', (kind) => {
   });
 
   test('do not make a tokenized value outlive its end', async () => {
-    service.expectErrorLogs(/a stored value cannot be decrypted/);
+    service.expectErrorLogs(/a stored value does not open/);
     const vault = await addVault(service, {}, token);
     const of = (path: string) => `/v1/vaults/${vault}/${path}`;
     const body = { value: 'for two days', ttl_days: 2 };

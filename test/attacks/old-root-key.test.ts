@@ -20,7 +20,7 @@ import { type DatabaseKind, onBothDatabases, type Service, startService } from '
 import { runJobs } from '../support/vaults.ts';
 
 const NEVER_AFTER = 'written after the rekey';
-const REFUSED_ROW = /was not written by the service or was changed outside it/;
+const REFUSED_ROW = /was not written by the service as it is/;
 
 /** Somebody who had the root key and a copy of the database, and opens whatever these open. */
 class Thief {

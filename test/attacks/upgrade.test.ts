@@ -98,7 +98,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     assert.ok(existsSync(join(data.dataDir, ANCHOR_FILE)));
     copyFileSync(join(data.dataDir, ANCHOR_FILE), join(older.dataDir, ANCHOR_FILE));
     await assert.rejects(start(older), (error: Error) => {
-      return error instanceof StartError && /older than before/.test(error.message);
+      return error instanceof StartError && /older than it was/.test(error.message);
     });
     rmSync(older.dataDir, { recursive: true, force: true });
   });

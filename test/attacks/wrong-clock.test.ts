@@ -121,7 +121,7 @@ onBothDatabases('a clock 400 days ahead from the start on', (kind) => {
 
     const ahead = await startService(kind, { ...stored, dataDir, at: Date.now() + 400 * DAY_MS });
     assert.ok(ahead.logs.some((line) => line.includes('the clock is ahead')));
-    ahead.expectErrorLogs(/a job would delete more than its limit: nothing was deleted/);
+    ahead.expectErrorLogs(/a job would remove too much: nothing was removed/);
     for (const minutes of [0, 30, 29]) {
       ahead.clock.advance(minutes * MINUTE_MS);
       await ahead.app.jobs.runDue();
@@ -146,7 +146,7 @@ onBothDatabases('a clock 400 days ahead from the start on', (kind) => {
 
     // Set right again it is behind its own records: it says so, and still removes nothing.
     const right = await startService(kind, { ...stored, dataDir, keepData: false });
-    assert.ok(right.logs.some((line) => line.includes('the clock is behind the newest record')));
+    assert.ok(right.logs.some((line) => line.includes('the clock is behind what was recorded before')));
     right.clock.advance(2 * SECOND_LOOK);
     await right.app.jobs.runDue();
     assertNoneIsMissing(there, await rowsOf(right), 'in the end');
@@ -205,12 +205,9 @@ describe('on PostgreSQL, a node whose clock is wrong', () => {
       assert.deepEqual([code, stdout], [1, ''], `${days} days`);
       assert.match(
         stderr,
-        /^Coffer cannot start\. The clock of this machine is at \S+Z, that of the database server at \S+Z/,
+        /^Coffer cannot start\. The clock of this machine says \S+Z, that of the database server \S+Z/,
       );
-      assert.match(
-        stderr,
-        /Correct the one that is wrong, check that its time service is running, and start again\.\n$/,
-      );
+      assert.match(stderr, /Set the one that is wrong, check that its time service runs, and start again\.\n$/);
       assertNoneIsMissing(there, await rows(), `${days} days`);
     }
   });

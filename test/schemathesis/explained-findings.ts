@@ -25,7 +25,7 @@ export const EXPLAINED_FINDINGS: readonly ExplainedFinding[] = [
   },
   {
     code: VALID_AND_REJECTED,
-    says: /id_token is required, here|current_password is required|config\/\w+ is required|or vault_ids is required|^There is no default generator for type/m,
+    says: /id_token is required, here|current_password is required|config\/\w+ is required|or vault_ids must say|^There is no default generator for type/m,
     reason: 'Whether it is required depends on another field, on a header, or on what is stored.',
   },
   {
@@ -36,7 +36,7 @@ export const EXPLAINED_FINDINGS: readonly ExplainedFinding[] = [
   },
   {
     code: VALID_AND_REJECTED,
-    says: /does not exist, or you lack the permission environments:compose on it|is the current path of the secret|is reserved|never changes|cannot be changed|needs a KMS|is not a cursor of this list/,
+    says: /is not a composed environment of yours|is the current path of the secret|is reserved|never changes|cannot be changed|needs a KMS|is not a cursor of this list/,
     reason: 'It depends on what is stored, or on how the service is set up, which no schema knows.',
   },
   {

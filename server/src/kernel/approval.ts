@@ -34,22 +34,18 @@ export function ruleOf(kind: ApprovalKind): ApprovalRule {
 export const CANCEL_REASONS = ['credential_revoked', 'account_ended', 'operator'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
-export const ApprovalKindName = named(
-  'ApprovalKind',
-  'The kind of operation that requires approval by a second person.',
-  oneOf(APPROVAL_KINDS),
-);
+export const ApprovalKindName = named('ApprovalKind', 'What takes a second person.', oneOf(APPROVAL_KINDS));
 
 /** The response to a request that waits for approval, in place of the endpoint's own response. */
 export const PENDING_STATUS = 202;
 export const PendingApproval = named(
   'PendingApproval',
-  'The request was accepted and is waiting for approval by another person.',
+  'A request that was accepted, and waits for somebody else to approve it.',
   object({
-    status: oneOf(['pending_approval'], 'Approval is pending; nothing has changed yet.'),
+    status: oneOf(['pending_approval'], 'It is not done yet.'),
     approval_id: id('approval'),
     approval: ApprovalKindName,
-    resource: Type.String({ description: 'The resource that the request would change.' }),
+    resource: Type.String({ description: 'What it would change.' }),
     expires_at: timestampText,
   }),
 );
@@ -94,7 +90,7 @@ export class ApprovalRequired extends Error {
   readonly proposal: Proposal;
 
   constructor(proposal: Proposal) {
-    super('approval is required');
+    super('an approval is required');
     this.proposal = proposal;
   }
 }
@@ -102,6 +98,6 @@ export class ApprovalRequired extends Error {
 /** Leaves the handler once the approval is stored. Nothing after the change may run, because the change has not happened. */
 export class AwaitsApproval extends Error {
   constructor() {
-    super('approval is pending');
+    super('the request waits for an approval');
   }
 }

@@ -47,7 +47,7 @@ export class ApprovedRequest extends Context {
     const input = this.#endpoint.validate(this.call);
     authorizeDeclared(this);
     await this.#endpoint.handler(this, input);
-    if (this.committed === null) throw new Error(`${this.declaration.name} was approved but changed nothing`);
+    if (this.committed === null) throw new Error(`${this.declaration.name} was approved and changed nothing`);
   }
 
   override get approvalId(): string {
@@ -60,10 +60,7 @@ export class ApprovedRequest extends Context {
     // Requests stored by release 0.4 and earlier have no differences, so only their basis is compared.
     const isAsShown = approved.differences === undefined || isSame(differences, approved.differences);
     if (isSame(basis, approved.basis ?? {}) && isAsShown) return;
-    throw new CofferError(
-      'VERSION_CONFLICT',
-      'The resource changed after the request was made, so the approval no longer applies: send the request again.',
-    );
+    throw new CofferError('VERSION_CONFLICT', 'What it is about has changed since it was asked for: ask for it again.');
   }
 
   override async change<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
@@ -97,5 +94,5 @@ function insideAnother({ requester, fortressVaults }: Around): ChangeHooks {
 }
 
 async function neverAsked(): Promise<never> {
-  throw new Error('an approved request requires no further approval');
+  throw new Error('what is carried out needs no further approval');
 }

@@ -151,7 +151,7 @@ test('all problems are told at once, one line each', () => {
 
 test('an unknown name stops the start and suggests the closest', () => {
   assert.deepEqual(problemsOf({ CV_PROT: '1' }), [
-    'CV_PROT is not a setting. Remove it, or correct it: did you mean CV_PORT?',
+    'CV_PROT is not a setting. Remove it, or write CV_PORT if that is meant.',
   ]);
   assert.match(problemsOf({ CV_DATABASE_URI: 'MARKER' })[0] ?? '', /write CV_DATABASE_URL /);
   assert.match(problemsOf({ CV_ROOTKEY: 'MARKER' })[0] ?? '', /write CV_ROOT_KEY /);
@@ -265,6 +265,6 @@ test('every default parses, names are unique, and the docs list them all', () =>
     assert.ok(setting.default === null || setting.kind.parse(setting.default) !== undefined, setting.name);
     assert.equal(rows[index]?.match(/\|/g)?.length, 4, setting.name);
   }
-  assert.match(markdown, /\| `CV_PORT` \| Port to listen on; 0 uses any free one\. \| `7400` \|/);
+  assert.match(markdown, /\| `CV_PORT` \| Port to listen on; 0 takes any free one\. \| `7400` \|/);
   assert.match(markdown, /\| `CV_DATABASE_URL` \|.* Secret\. \| none: SQLite/);
 });

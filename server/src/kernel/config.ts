@@ -69,7 +69,7 @@ function unknownNames(env: Readonly<Record<string, string | undefined>>): string
   const known: readonly string[] = SETTINGS.map(({ name }) => name);
   return Object.keys(env)
     .filter((name) => name.startsWith('CV_') && !known.includes(name))
-    .map((name) => `${name} is not a setting. Remove it, or correct it: did you mean ${closest(name, known)}?`);
+    .map((name) => `${name} is not a setting. Remove it, or write ${closest(name, known)} if that is meant.`);
 }
 
 /** Finds settings that contradict each other or require another one. A setting without effect is a mistake that the operator should learn about. */
@@ -114,7 +114,7 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
     provider === 'passphrase' && phrases !== 1,
-    'CV_ROOT_KEY_PROVIDER=passphrase requires CV_ROOT_PASSPHRASE or CV_ROOT_PASSPHRASE_FILE: set exactly one.',
+    'CV_ROOT_KEY_PROVIDER=passphrase needs one of CV_ROOT_PASSPHRASE and CV_ROOT_PASSPHRASE_FILE: set exactly one.',
   );
   return problems;
 }

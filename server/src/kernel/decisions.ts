@@ -39,7 +39,7 @@ const FACTS = [
 /** A decision that the change relies on would be different now. If the client sends the request again, it is decided from the start. */
 export class RightsChanged extends CofferError {
   constructor() {
-    super('IN_USE', 'Your permissions changed during the request, and nothing was done: send it again.', {
+    super('IN_USE', 'Your rights changed while this was under way, and nothing was done: send it again.', {
       auditReason: 'the rights of the caller changed meanwhile',
       retryAfterSeconds: 1,
     });

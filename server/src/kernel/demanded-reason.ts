@@ -4,8 +4,5 @@ import { invalidField } from './errors.ts';
 export function demandedReason(text: string, lengthMin: number): string {
   const reason = text.trim();
   if (reason.length >= Math.max(lengthMin, 1)) return reason;
-  throw invalidField(
-    '/body/reason',
-    `must be at least ${lengthMin} characters, not counting leading and trailing spaces`,
-  );
+  throw invalidField('/body/reason', `must be at least ${lengthMin} characters, without the blanks around them`);
 }

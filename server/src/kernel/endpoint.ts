@@ -256,40 +256,34 @@ function isJson(type: string): boolean {
 /** Checks that the fields of a declaration do not contradict each other. */
 function inconsistency(e: EndpointDeclaration): string | null {
   const unknown = Object.keys(e).filter((field) => !(field in FIELDS));
-  if (unknown.length > 0) return `unknown fields: ${unknown}`;
+  if (unknown.length > 0) return `nothing enforces ${unknown}`;
   for (const part of [e.params, e.query, e.body]) {
-    if (part !== NONE && hasOpenObject(part)) return 'an input object does not declare additionalProperties';
+    if (part !== NONE && hasOpenObject(part)) return 'an object of its input says nothing of further members';
   }
   const isPublic = e.credentials === 'public';
   const templated = [...e.path.matchAll(/\{([a-z_]+)\*?\}/g)].map((m) => String(m[1]));
   const declared = e.params === NONE ? [] : Object.keys(e.params.properties);
   if (!/^\/[A-Za-z0-9/{}_.*-]+$/.test(e.path)) return 'malformed path';
   if (templated.join() !== declared.join()) return `path names (${templated}) but params declare (${declared})`;
-  if (isPublic !== (e.tenant === NONE)) return 'an endpoint has no tenant if and only if it is public';
+  if (isPublic !== (e.tenant === NONE)) return 'a public endpoint, and only that, has no tenant';
   if (isPublic && e.bodyBytesMax > PUBLIC_BODY_BYTES_MAX)
     return `a public body has at most ${PUBLIC_BODY_BYTES_MAX} bytes`;
-  if (isPublic && e.permission !== NONE) return 'a public endpoint cannot require a permission';
-  if (isPublic && e.tier !== NONE) return 'a public endpoint cannot require a plan, because its caller is unknown';
-  if (e.plaintext !== false && e.permission === NONE)
-    return 'an endpoint that returns or accepts values must require a permission';
-  if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource must be declared together';
-  if ((e.resource === 'loaded') !== (e.loads !== undefined))
-    return 'loads must be declared if and only if the resource is loaded';
-  if (!isPublic && e.audit === NONE) return 'an endpoint that requires a credential must be audited';
+  if (isPublic && e.permission !== NONE) return 'a public endpoint cannot demand a permission';
+  if (isPublic && e.tier !== NONE) return 'only a caller that is known has a plan';
+  if (e.plaintext !== false && e.permission === NONE) return 'what shows or takes values demands a permission';
+  if ((e.permission === NONE) !== (e.resource === NONE)) return 'permission and resource go together';
+  if ((e.resource === 'loaded') !== (e.loads !== undefined)) return 'a loaded resource, and only that, says its forms';
+  if (!isPublic && e.audit === NONE) return 'what needs a credential is audited';
   if (e.approval !== NONE && (isPublic || e.effect !== 'change' || e.status === PENDING_STATUS)) {
-    return 'only a change by an authenticated caller can wait for approval, and its own status must differ from that of a pending one';
+    return 'only a change by somebody known can wait for approval, and is told from one that need not by its status';
   }
-  if (e.rate === 'aggregate' && e.bulk !== true) return 'an endpoint with the rate aggregate must be bulk';
-  if (e.bulk === true && isPublic)
-    return 'a bulk endpoint cannot be public, because bulk work is shared between tenants';
-  if (e.method !== 'GET' && e.bodyBytesMax < EMPTY_BODY_BYTES)
-    return 'the body limit must allow {}, which clients send where no body is required';
-  if (e.method === 'GET' && (e.effect === 'change' || e.body !== NONE))
-    return 'a GET cannot change anything or have a body';
-  if ((e.status === 204) !== (e.output === NONE && e.raw === NONE))
-    return 'an endpoint has no output if and only if its status is 204';
-  if (e.raw !== NONE && e.output !== NONE) return 'a response is either raw or has a schema';
-  if (isJson(e.raw) !== (e.rawSchema !== undefined)) return 'a raw response has a schema if and only if it is JSON';
+  if (e.rate === 'aggregate' && e.bulk !== true) return 'what is limited as aggregate is bulk';
+  if (e.bulk === true && isPublic) return 'bulk work is shared out by tenant, so its caller is known';
+  if (e.method !== 'GET' && e.bodyBytesMax < EMPTY_BODY_BYTES) return 'clients send {} where no body is needed';
+  if (e.method === 'GET' && (e.effect === 'change' || e.body !== NONE)) return 'a GET changes nothing and has no body';
+  if ((e.status === 204) !== (e.output === NONE && e.raw === NONE)) return '204 and nothing else has no output';
+  if (e.raw !== NONE && e.output !== NONE) return 'an answer is raw or has a schema';
+  if (isJson(e.raw) !== (e.rawSchema !== undefined)) return 'a raw answer says what it is if it is JSON, and only then';
   for (const match of e.resource.matchAll(/\{([a-z_]+)\}/g)) {
     if (!declared.includes(String(match[1]))) return `resource names {${match[1]}}, which the path does not`;
   }

@@ -7,22 +7,20 @@ import { oneOf } from './wire.ts';
 
 const FieldProblem = named(
   'FieldProblem',
-  'A problem with one field of a request.',
+  'What is wrong with one field of a request.',
   Type.Object({
     pointer: Type.String({
-      description: 'The location: `/path`, `/query` or `/body`, followed by the names that lead to the field.',
+      description: 'Where: `/path`, `/query` or `/body`, then the names on the way to the field.',
     }),
-    reason: Type.String({ description: 'What is wrong, or what the field must be.' }),
+    reason: Type.String({ description: 'What is wrong with it, or what it must be.' }),
   }),
 );
 
 const ErrorDetails = named(
   'ErrorDetails',
-  'Machine-readable details; the members depend on the code.',
+  'What a machine may want to know beside the code; which members there are depends on it.',
   Type.Object(
-    {
-      fields: Type.Optional(Type.Array(FieldProblem, { description: 'With VALIDATION_FAILED: every problem found.' })),
-    },
+    { fields: Type.Optional(Type.Array(FieldProblem, { description: 'Of VALIDATION_FAILED: every problem found.' })) },
     { additionalProperties: true },
   ),
 );
@@ -33,13 +31,13 @@ const ErrorBody = named(
   Type.Object({
     code: named(
       'ErrorCode',
-      'Stable: base decisions on this. The responses of each endpoint list its codes.',
+      'Stable; decide by this. Which of them an endpoint answers with stands at its responses.',
       oneOf(Object.keys(ERROR_CODES) as ErrorCode[]),
     ),
-    message: Type.String({ description: 'For people; the wording may change.' }),
+    message: Type.String({ description: 'For people; may change.' }),
     request_id: Type.String({ pattern: '^req_', description: 'The id of the request, also found in the audit log.' }),
     details: Type.Optional(ErrorDetails),
   }),
 );
 
-export const ErrorAnswer = named('Error', 'The body of every error response.', Type.Object({ error: ErrorBody }));
+export const ErrorAnswer = named('Error', 'What every refusal answers with.', Type.Object({ error: ErrorBody }));

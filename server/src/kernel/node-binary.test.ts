@@ -18,9 +18,9 @@ test('another version, another program of this version, and a platform without a
   writeFileSync(other, Buffer.concat([readFileSync(process.execPath), Buffer.of(0)]));
   const said = async (change: Partial<typeof RUNNING_NODE>) => differenceFromPinnedNode({ ...RUNNING_NODE, ...change });
   assert.match(String(await said({ version: '20.0.0' })), /it runs on Node 20\.0\.0/);
-  assert.match(String(await said({ file: other })), /is a different program/);
+  assert.match(String(await said({ file: other })), /is another program/);
   assert.match(String(await said({ file: join(folder, 'gone') })), /could not be read/);
-  assert.match(String(await said({ platform: 'aix-ppc64' })), /no digest for aix-ppc64/);
+  assert.match(String(await said({ platform: 'aix-ppc64' })), /no digest of it for aix-ppc64/);
 });
 
 test('what is pinned is what package.json and the lock file install', () => {

@@ -24,11 +24,11 @@ export async function differenceFromPinnedNode(node: NodeProgram): Promise<strin
   if (node.version !== pinned.version) return `${expected}; it runs on Node ${node.version} (${node.file}).`;
   const digest = (pinned.sha256 as Record<string, string | undefined>)[node.platform];
   if (digest === undefined)
-    return `${expected}, but there is no digest for ${node.platform} to verify ${node.file} with.`;
+    return `${expected}, but has no digest of it for ${node.platform} to check ${node.file} by.`;
   const found = await sha256Of(node.file);
   if (found === digest) return null;
-  if (found === null) return `${expected}; ${node.file} could not be read, so it was not verified.`;
-  return `${expected}; ${node.file} reports this version, but is a different program. Install again with \`npm ci\`, unless you built it yourself.`;
+  if (found === null) return `${expected}; ${node.file} could not be read, so it was not compared.`;
+  return `${expected}; ${node.file} says that it is this version, but is another program. Install again with \`npm ci\`, unless you built it yourself.`;
 }
 
 /** Returns null if the file was deleted or is not readable: a binary can be replaced while it runs, or be executable only. */

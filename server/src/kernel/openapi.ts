@@ -92,10 +92,10 @@ export function isRateLimited(e: EndpointDeclaration): boolean {
 }
 
 const INFO_DESCRIPTION = [
-  'Coffer manages secrets: it stores, versions, rotates and serves them, and records in an audit log who requested what.',
-  'Every path also works with `/v1` added or removed: `/v1/vaults` is `/vaults`, `/auth/me` is `/v1/auth/me`.',
-  'Bodies are JSON in UTF-8, and unknown fields are rejected. Timestamps are ISO 8601 in UTC. A list response has ' +
-    '`next_cursor`: send it as `cursor`, with the same filters, to get the next page; it is null on the last page.',
+  'Coffer keeps secrets: it stores, versions, rotates and serves them, and records who asked for what.',
+  'Every path also answers with `/v1` added or removed: `/v1/vaults` is `/vaults`, `/auth/me` is `/v1/auth/me`.',
+  'Bodies are JSON in UTF-8, and an unknown field is refused. Timestamps are ISO 8601 in UTC. A list answers with ' +
+    '`next_cursor`: give it back as `cursor` for the next page; it is null on the last one. It works with the same filters only.',
   BEFORE_A_REQUEST,
 ].join('\n\n');
 
@@ -104,16 +104,11 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description:
-      'A personal access token (`cv_pat_…`), a session token from `POST /auth/login`, or a token that a machine got for an external ' +
-      'identity. A token that is bound to a key is sent with the scheme `DPoP` and a proof.',
+      'A personal access token (`cv_pat_…`), a session token from `POST /auth/login`, or a token that a machine got for an identity from ' +
+      'outside. One that is bound to a key is sent as `DPoP` with a proof.',
   },
-  clientId: { type: 'apiKey', in: 'header', name: 'X-Client-Id', description: 'The client id of the AppConnection.' },
-  clientSecret: {
-    type: 'apiKey',
-    in: 'header',
-    name: 'X-Client-Secret',
-    description: 'The client secret of the AppConnection (`Svc_…`).',
-  },
+  clientId: { type: 'apiKey', in: 'header', name: 'X-Client-Id', description: 'Which AppConnection asks.' },
+  clientSecret: { type: 'apiKey', in: 'header', name: 'X-Client-Secret', description: 'Its client secret (`Svc_…`).' },
   certificate: { type: 'mutualTLS', description: 'The client certificate of an AppConnection, on the TLS port.' },
 };
 
@@ -142,8 +137,8 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'Executes the change only once: for 24 hours, the same key with the same request returns the first response again; with ' +
-    'another request it is rejected.',
+    'Makes the change happen once: the same key with the same request gets the first answer again for 24 hours; with ' +
+    'another request it is refused.',
   schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
 };
 
@@ -152,23 +147,20 @@ const IF_MATCH = {
   in: 'header',
   required: false,
   description:
-    'Executes the change only if this is still the newest version, written as `"v3"`; otherwise the response is VERSION_CONFLICT.',
+    'Makes the change only if this is still the newest version, written as `"v3"`; otherwise the answer is VERSION_CONFLICT.',
   schema: { type: 'string', pattern: '^"v[1-9][0-9]{0,9}"$' },
 };
 
 const HEADERS = {
   RequestId: header('string', 'The id of this request, also found in the audit log and in `error.request_id`.'),
-  RateLimit: header('integer', 'Requests allowed per minute.'),
-  RateRemaining: header('integer', 'Requests that are still available.'),
-  RateReset: header('integer', 'Unix time at which the whole limit is available again.'),
-  RetryAfter: header('integer', 'Seconds to wait before repeating the request.'),
-  IdempotencyReplayed: header(
-    'string',
-    '`true` if this is the stored response of an earlier request with the same key.',
-  ),
+  RateLimit: header('integer', 'Requests a minute that are allowed.'),
+  RateRemaining: header('integer', 'Requests that are left in this minute.'),
+  RateReset: header('integer', 'When the count starts anew, in Unix seconds.'),
+  RetryAfter: header('integer', 'Seconds to wait before the request is repeated.'),
+  IdempotencyReplayed: header('string', '`true` if this is the kept answer of an earlier request with the same key.'),
 };
 
-const STATUS_TEXT = { 200: 'Done.', 201: 'Created.', 202: 'Accepted; not done yet.', 204: 'Done; no content.' };
+const STATUS_TEXT = { 200: 'Done.', 201: 'Created.', 202: 'Accepted, and not done yet.', 204: 'Done; no content.' };
 
 function operation(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   const parameters = [...pathParameters(e, schemas), ...queryParameters(e, schemas)];
@@ -252,7 +244,7 @@ function parameterSchema(declared: TSchema, schemas: ComponentSchemas): { descri
 
 function requestBody(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   if (e.body === NONE) return {};
-  const schema = schemas.namedBy(typeName(e, 'Input'), `The request body of \`${e.name}\`.`, e.body);
+  const schema = schemas.namedBy(typeName(e, 'Input'), `The body of \`${e.name}\`.`, e.body);
   return {
     requestBody: {
       description: `At most ${e.bodyBytesMax} bytes.`,
@@ -288,7 +280,7 @@ const TOO_LARGE = 'HeadersTooLarge';
 
 function pendingResponse(approval: string, headers: Json, schemas: ComponentSchemas): Json {
   return {
-    description: `Not done: approval of the kind \`${approval}\` is pending.`,
+    description: `Not done: it waits for an approval of the kind \`${approval}\`.`,
     headers,
     content: { 'application/json': { schema: schemas.of(PendingApproval) } },
   };
@@ -296,7 +288,7 @@ function pendingResponse(approval: string, headers: Json, schemas: ComponentSche
 
 function successContent(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   if (e.output !== NONE) {
-    const schema = schemas.namedBy(typeName(e, 'Output'), `The response of \`${e.name}\`.`, e.output);
+    const schema = schemas.namedBy(typeName(e, 'Output'), `The answer of \`${e.name}\`.`, e.output);
     return { content: { 'application/json': { schema } } };
   }
   if (e.raw === NONE) return {};

@@ -222,22 +222,22 @@ export class Pipeline {
     const { log } = this.#kernel;
     const where = { endpoint: declaration.name, request_id: ctx.call.requestId };
     if (error instanceof UnsealError) {
-      log.error({ err: error, ...where, what_to_do: NOT_OPENED }, 'a stored value cannot be decrypted');
+      log.error({ err: error, ...where, what_to_do: NOT_OPENED }, 'a stored value does not open');
       return new CofferError(
         'INTERNAL_ERROR',
-        'A stored value was damaged or changed, and cannot be decrypted. Tell the operator of the service.',
+        'What is stored here was damaged or changed, and does not open. Tell whoever runs the service.',
       );
     }
     if (error instanceof ForgedRowError) {
       // The error was already logged where it was found, with the table and the row.
       return new CofferError(
         'INTERNAL_ERROR',
-        'A stored row was not written by the service, and is not trusted. Tell the operator of the service.',
+        'What is stored here was not written by the service, and is not trusted. Tell whoever runs it.',
       );
     }
     if (!(error instanceof CofferError)) {
       log.error({ err: error, ...where }, 'unexpected error');
-      return new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to its operator.');
+      return new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.');
     }
     if (!declaredErrors.has(error.code)) log.error({ code: error.code, ...where }, 'undeclared error code');
     if (error.code === 'UNAVAILABLE') {
@@ -251,7 +251,7 @@ export class Pipeline {
 const PROMPT_BODY_MS = 100;
 
 const NOT_OPENED =
-  'A stored value was damaged or changed. Keep a copy of the database, check its disk, and restore the value from a backup; other values are not affected.';
+  'A stored value was damaged or changed. Keep a copy of the database, check its disk, and bring the value back from a backup; other values are not touched by it.';
 
 export function isStream(body: Reply['body']): body is AsyncIterable<string> {
   return body !== null && typeof body === 'object' && Symbol.asyncIterator in body;
@@ -282,7 +282,7 @@ function refuseKind(ctx: Context, { principal, epoch, accepted }: UnacceptedKind
   const kinds = accepted.map((kind) => CREDENTIAL_NAMES[kind]).join(', ');
   throw new CofferError(
     'INSUFFICIENT_PRIVILEGE',
-    `The credential is valid, but its kind is not accepted here. Accepted: ${kinds}.`,
+    `The credential is valid, but not of a kind that is accepted here. Accepted: ${kinds}.`,
     {
       auditReason: `a ${principal.credential} is not accepted here`,
       details: { accepted },
@@ -302,7 +302,7 @@ function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): 
 /** Some rows belong to the installation instead of a tenant. No policy of a tenant can grant access to them. */
 export function requireOwnTenant(ctx: Context): void {
   if (ctx.declaration.tenant !== 'operator' || ctx.principal.isOperator) return;
-  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the operator tenant of this installation may do this.', {
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the tenant that runs this installation may do this.', {
     auditReason: 'not the operator tenant',
   });
 }
@@ -313,7 +313,7 @@ export function requireTier({ declaration, principal }: Context): void {
   if (tier === NONE || PLANS.indexOf(principal.plan) >= PLANS.indexOf(tier)) return;
   throw new CofferError(
     'TIER_REQUIRED',
-    `This requires the ${tier} plan, and your organization has ${principal.plan}: ask the operator of this installation to change the plan.`,
+    `This takes the ${tier} plan, and your organization has ${principal.plan}: ask whoever runs this installation to change the plan.`,
     { auditReason: `the plan is ${principal.plan}` },
   );
 }

@@ -94,7 +94,7 @@ test('every endpoint has one row, under its noun, with its codes', () => {
   assert.deepEqual(text.match(/^## .*$/gm), ['## authentication', '## vaults']);
   assert.match(text, /`a\\\|b`/);
   assert.match(text, /enterprise plan/);
-  assert.match(text, /\| change; may require approval \(`vault_delete`\) \|/);
+  assert.match(text, /\| change; may need approval \(`vault_delete`\) \|/);
 });
 
 test('every error code has one row', () => {

@@ -3,14 +3,14 @@ import { BEFORE_A_REQUEST, ERROR_CODES, type ErrorCode } from './errors.ts';
 import { PLAN_QUOTAS, QUOTAS } from './limits/quotas.ts';
 import { PLANS } from './limits/rate-classes.ts';
 
-const GENERATED = 'Generated from the code by `npm run generate`; do not edit.';
+const GENERATED = 'Made from the code by `npm run generate`; do not edit.';
 
 /** docs/generated/endpoints.md */
 export function endpointsMarkdown(declarations: readonly EndpointDeclaration[]): string {
   const common = commonCodes(declarations);
   const lines = ['# Endpoints', '', GENERATED, ''];
-  lines.push('Every path also works with `/v1` added or removed.', '');
-  if (common.length > 0) lines.push(`Every endpoint can respond with ${common.map(code).join(', ')}.`, '');
+  lines.push('Every path also answers with `/v1` added or removed.', '');
+  if (common.length > 0) lines.push(`Every endpoint can answer with ${common.map(code).join(', ')}.`, '');
   for (const [noun, endpoints] of Map.groupBy(declarations, (e) => e.noun)) {
     const rows = endpoints.map((e) => endpointRow(e, common));
     lines.push(`## ${cell(noun)}`, '', ...table(ENDPOINT_COLUMNS, rows), '');
@@ -21,7 +21,7 @@ export function endpointsMarkdown(declarations: readonly EndpointDeclaration[]):
 /** docs/generated/errors.md */
 export function errorsMarkdown(): string {
   const rows = Object.entries(ERROR_CODES).map(([name, [status, meaning]]) => [code(name), String(status), meaning]);
-  const shape = 'Every error is `{"error": {"code", "message", "request_id", "details"?}}`. Base decisions on `code`.';
+  const shape = 'Every refusal is `{"error": {"code", "message", "request_id", "details"?}}`. Decide by `code`.';
   return [
     '# Error codes',
     '',
@@ -38,7 +38,7 @@ export function errorsMarkdown(): string {
 
 export function quotasMarkdown(): string {
   const meaning =
-    'How many of each a tenant may have, by plan. Beyond that, a create is refused with `QUOTA_EXCEEDED`; existing objects stay and keep working, also after a change to a smaller plan.';
+    'How many of each a tenant may have, by plan. Beyond it a create is refused with `QUOTA_EXCEEDED`; what is there stays and works, also after a change to a smaller plan.';
   const rows = QUOTAS.map(({ name, what }) => [
     code(name),
     what,
@@ -63,7 +63,7 @@ export function callers(e: EndpointDeclaration): string {
 /** The permission with its resource, which is described in words if it is only known once it is loaded. */
 export function permissionAsked(e: EndpointDeclaration): string | null {
   if (e.permission === NONE) return null;
-  return `${code(e.permission)} on ${e.resource === 'loaded' ? 'the requested resource' : code(e.resource)}`;
+  return `${code(e.permission)} on ${e.resource === 'loaded' ? 'the resource asked for' : code(e.resource)}`;
 }
 
 const ENDPOINT_COLUMNS = ['Method', 'Path', 'Who may call', 'Rate', 'Audit', 'Effect', 'Errors'];
@@ -73,7 +73,7 @@ function endpointRow(e: EndpointDeclaration, common: readonly ErrorCode[]): stri
   const audit = e.audit === NONE ? NONE : code(e.audit);
   const tier = e.tier === NONE ? '' : `; ${e.tier} plan`;
   const who = `${whoMayCall(e)}${tier}`;
-  const effect = e.approval === NONE ? e.effect : `${e.effect}; may require approval (${code(e.approval)})`;
+  const effect = e.approval === NONE ? e.effect : `${e.effect}; may need approval (${code(e.approval)})`;
   return [e.method, code(e.path), who, e.rate, audit, effect, codes.map(code).join(', ')];
 }
 

@@ -9,7 +9,7 @@ export function ipNotAllowed(auditReason: string): CofferError {
 /** A policy cannot help here, so the message does not tell the caller to ask for one. */
 export function outOfScope(auditReason: string): CofferError {
   const message =
-    'The scope of your credential does not include this: use another credential, or create one with a wider scope.';
+    'The scope of your credential does not include this: use another credential, or make one with a wider scope.';
   return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
 }
 

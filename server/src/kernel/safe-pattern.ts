@@ -53,7 +53,7 @@ function compile(patterns: readonly string[]): Compiled {
     }
     const program = programOf(pattern, index);
     steps += program.programSize();
-    if (steps > PROGRAM_SIZE_MAX) throw new BadPattern(index, 'is too expensive to match: use fewer repetitions');
+    if (steps > PROGRAM_SIZE_MAX) throw new BadPattern(index, 'asks for too much work: repeat less');
     return program;
   });
   const bytes = programs.length * PROGRAM_BYTES + steps * STEP_BYTES;

@@ -19,8 +19,8 @@ export function startWarnings(config: Config): StartWarning[] {
     warnings.push({
       code: 'plain_http',
       message:
-        'The main port uses plain http on an address that other machines can reach, so tokens and secrets can be read in transit. Set CV_TLS_CERT_FILE and CV_TLS_KEY_FILE, or listen on ' +
-        'loopback (CV_HOST=127.0.0.1) behind a proxy that terminates TLS.',
+        'The main port speaks plain http on an address that other machines reach, so tokens and secrets can be read on the way. Set CV_TLS_CERT_FILE and CV_TLS_KEY_FILE, or listen on ' +
+        'loopback (CV_HOST=127.0.0.1) behind a proxy that speaks TLS.',
       isPublic: true,
     });
   }
@@ -28,8 +28,8 @@ export function startWarnings(config: Config): StartWarning[] {
     warnings.push({
       code: 'database_without_tls',
       message:
-        'The database is on another machine, and the connection to it has no TLS or does not verify the certificate, so it can be read and changed in transit. Add sslmode=verify-full, and ' +
-        'sslrootcert=FILE for a CA of your own, to CV_DATABASE_URL.',
+        'The database is on another machine, and the connection to it has no TLS or does not verify the certificate, so it can be read and changed on the way. Add sslmode=verify-full, and ' +
+        'sslrootcert=FILE if the authority is your own, to CV_DATABASE_URL.',
       isPublic: false,
     });
   }

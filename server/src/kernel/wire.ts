@@ -29,7 +29,7 @@ export function record<V extends TSchema>(
 }
 
 export function id(prefix: IdPrefix) {
-  return Type.String({ pattern: idPattern(prefix), description: `An id that starts with ${prefix}_.` });
+  return Type.String({ pattern: idPattern(prefix), description: `An id that begins with ${prefix}_.` });
 }
 
 /** For path parameters of objects that have a name. */
@@ -37,7 +37,7 @@ export const idOrName = Type.String({
   minLength: 1,
   maxLength: 64,
   pattern: '^[A-Za-z0-9._-]+$',
-  description: 'The id or the name.',
+  description: 'Its id or its name.',
 });
 export const userIdOrEmail = Type.String({
   minLength: 1,
@@ -58,7 +58,7 @@ export function timeFilter(description: string) {
       type: 'string',
       maxLength: 40,
       anyOf: [{ format: 'date-time' }, { format: 'date' }],
-      description: `${description} A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which means midnight UTC.`,
+      description: `${description} A time such as 2026-11-14T10:00:00.000Z, or a date such as 2026-11-14, which begins at midnight UTC.`,
     }),
   );
 }
@@ -78,8 +78,8 @@ export function oneOf<const V extends readonly string[]>(values: V, description?
 /** The response to a DELETE. */
 export const Deleted = named(
   'Deleted',
-  'The response to a deletion.',
-  object({ deleted: Type.Literal(true, { description: 'The resource was deleted.' }) }),
+  'The answer to a deletion.',
+  object({ deleted: Type.Literal(true, { description: 'It is gone.' }) }),
 );
 export type Deleted = Static<typeof Deleted>;
 export const DELETED: Deleted = Object.freeze({ deleted: true });
@@ -89,13 +89,13 @@ export const pageQuery = {
     Type.Integer({
       minimum: 1,
       maximum: LIST_LIMIT_MAX,
-      description: `The maximum number of items. Default: ${LIST_LIMIT_DEFAULT}.`,
+      description: `At most so many; ${LIST_LIMIT_DEFAULT} unless given.`,
     }),
   ),
   cursor: Type.Optional(
     Type.String({
       maxLength: CURSOR_LENGTH_MAX + BINDING_LENGTH,
-      description: '`next_cursor` of the previous page, with the same filters.',
+      description: '`next_cursor` of the page before, with the same filters.',
     }),
   ),
 };
@@ -103,13 +103,12 @@ export const PageQuery = object(pageQuery);
 export type PageQuery = Static<typeof PageQuery>;
 
 export const nextCursor = Type.Union([Type.String(), Type.Null()], {
-  description:
-    'Null on the last page. Items that you may not read are omitted, so a page before it can be short or empty.',
+  description: 'Null on the last page. What you may not read is left out, so a page before it can be short or empty.',
 });
 
 export const resourceName = Type.String({
   pattern: NAME_PATTERN,
-  description: 'Letters, digits, dot, underscore, hyphen; at most 63 characters.',
+  description: 'Letters, digits, dot, underscore, hyphen; at most 63.',
 });
 
 /** One line of text written by people. PostgreSQL cannot store NUL, and control characters could forge lines wherever the text is shown. */
@@ -148,5 +147,5 @@ export const newPassword = Type.String({
   minLength: PASSWORD_LENGTH_MIN,
   maxLength: PASSWORD_LENGTH_MAX,
   writeOnly: true,
-  description: `A new password, at least ${PASSWORD_LENGTH_MIN} characters.`,
+  description: `A new password, of ${PASSWORD_LENGTH_MIN} characters or more.`,
 });

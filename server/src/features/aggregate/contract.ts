@@ -6,10 +6,10 @@ import { vaultName } from '../vaults/index.ts';
 
 const AggregatedSecret = named(
   'AggregatedSecret',
-  'A secret with its value, as part of a bulk read.',
+  'A secret with its value, as it is read together with others.',
   object({
-    path: Type.String({ description: 'The path of the secret in the vault.' }),
-    type: Type.String({ description: 'The type of the secret.' }),
+    path: Type.String({ description: 'Where it is in the vault.' }),
+    type: Type.String({ description: 'What kind of secret it is.' }),
     value: Type.String({ description: 'The value.' }),
     version: Type.Integer({ description: 'The newest version.' }),
   }),
@@ -19,9 +19,8 @@ export const aggregateSecrets = endpoint({
   name: 'aggregateSecrets',
   method: 'GET',
   path: '/v1/vaults/{vault}/aggregate',
-  summary: 'Read several secrets in one request',
-  description:
-    'Secrets that you may not read are omitted, and so are fortress secrets. Each secret is recorded as read.',
+  summary: 'Read several secrets in one call',
+  description: 'What you may not read is left out, and so are fortress secrets. Each secret is recorded as read.',
   noun: 'secrets',
   credentials: ANY_CALLER,
   tenant: 'own',
@@ -38,15 +37,15 @@ export const aggregateSecrets = endpoint({
   effect: 'read',
   params: object({ vault: vaultName }),
   query: object({
-    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
     ...pageQuery,
   }),
   body: NONE,
   bodyBytesMax: BODY_BYTES_DEFAULT,
   status: 200,
   output: object({
-    vault: Type.String({ description: 'The name of the vault.' }),
-    prefix: Type.String({ description: 'The requested prefix; empty for the whole vault.' }),
+    vault: Type.String({ description: 'Its name.' }),
+    prefix: Type.String({ description: 'What was asked for; empty: everything.' }),
     secrets: Type.Array(AggregatedSecret),
     next_cursor: nextCursor,
   }),

@@ -63,8 +63,5 @@ function refuseOutOfScope(ctx: Context, vault: string, within: PathRange): void 
   const { kind, ceilings } = ctx.principal;
   if (kind !== 'app_connection' || intersection(placesInVault(ceilings, vault), [within]).length > 0) return;
   ctx.resource = `vault/${vault}`;
-  throw new CofferError(
-    'VAULT_OUT_OF_SCOPE',
-    "This vault or prefix is outside the connection's vaults and paths: request one of its own, or change the connection.",
-  );
+  throw new CofferError('VAULT_OUT_OF_SCOPE', "This vault or prefix lies outside the connection's vaults and paths.");
 }

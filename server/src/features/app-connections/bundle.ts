@@ -27,10 +27,7 @@ export async function exportBundle(
   const row = await existing(ctx, text);
   await refuseUnshareable(ctx, row);
   if (row.external_ca_pem !== null) {
-    throw new CofferError(
-      'IN_USE',
-      'The certificates of this connection are issued by an external CA, so there is nothing to export: get them from that CA.',
-    );
+    throw new CofferError('IN_USE', 'Its certificates are issued by an external CA: there is nothing here to export.');
   }
   const { tenant_id: tenantId, client_id: clientId, connection_no: connectionNo } = row;
   const ttlMs = (body.certificate_ttl_days ?? CERTIFICATE_DAYS_DEFAULT) * DAY_MS;
@@ -78,12 +75,12 @@ function readme(ctx: Context, row: store.ConnectionRow): string {
   const tlsUrl = ctx.kernel.addresses.origins.at(-1);
   return `Credentials of the connection ${row.name} (client id ${row.client_id}).
 
-client.crt and client.key are its certificate and private key, ca-chain.pem contains the CA certificates to trust,
-and connection.json the addresses of the service. The client secret is not included: it was shown once, when it was created.
+client.crt and client.key are its certificate and private key, ca-chain.pem the authorities to trust,
+connection.json where the service is. The client secret is not here: it was shown once, when it was made.
 
     curl --cacert ca-chain.pem --cert client.crt --key client.key \\
       ${tlsUrl}/app-connections/fetch/${row.client_id}/<vault>/<secret>
 
-Keep client.key private, and delete this archive after unpacking it.
+Keep client.key private, and delete this archive once it is unpacked.
 `;
 }

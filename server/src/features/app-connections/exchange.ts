@@ -15,8 +15,8 @@ import { type ConnectionRow, lockConnection, numberOf } from './store.ts';
 export function loginDenied(auditReason: string, code: OutsideRefusal['code'] = 'LOGIN_DENIED'): CofferError {
   const message =
     code === 'JWKS_KEY_NOT_FOUND'
-      ? 'The issuer of the token does not publish the key that signed it.'
-      : 'The login was refused. An administrator of the tenant can find the reason in its audit log.';
+      ? 'The key that signed the token is not among those its issuer publishes.'
+      : 'The login was refused. Who runs the tenant finds the reason in its audit log.';
   return new CofferError(code, message, { auditReason });
 }
 
@@ -37,7 +37,7 @@ export function attributeTo(ctx: Context, row: ConnectionRow, key: string): void
 export async function refuseInactive(ctx: Context, row: ConnectionRow): Promise<void> {
   if (row.status !== 'active') throw loginDenied('the connection is disabled');
   const tenant = await findTenant(ctx.database.read, row.tenant_id);
-  if (tenant?.status !== 'active') throw loginDenied('the tenant is suspended or deleted');
+  if (tenant?.status !== 'active') throw loginDenied('the tenant is suspended or gone');
 }
 
 /**
@@ -54,7 +54,7 @@ export async function boundKey(ctx: Context, row: ConnectionRow): Promise<string
   if (key === null && row.require_dpop === 1) {
     throw new CofferError(
       'DPOP_REQUIRED',
-      'Send a DPoP proof (RFC 9449): this connection requires its tokens to be bound to a key.',
+      'Send a DPoP proof (RFC 9449): tokens of this connection are bound to a key.',
       {
         auditReason: 'dpop: there is none',
       },

@@ -62,13 +62,9 @@ function shareable(ctx: Context, name: string, row: VaultRow | undefined): Vault
 
 export function refuseUnshareableVault(ctx: Context, name: string, known: VaultRow | undefined): void {
   if (ctx.may('members:add', `vault/${name}`, vaultAttributes(known))) return;
-  throw new CofferError(
-    'INSUFFICIENT_PRIVILEGE',
-    'Giving a connection access to a vault requires members:add on the vault: ask a manager of the vault or an administrator.',
-    {
-      auditReason: 'members:add on the vault of a connection',
-    },
-  );
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'To give a vault to a connection you need members:add on it.', {
+    auditReason: 'members:add on the vault of a connection',
+  });
 }
 
 /** Reads by the External Secrets Operator are for machines only; they return what a person gets with this permission. */
@@ -91,7 +87,7 @@ export function refuseDeniedScopes(
   if (scope === undefined) return;
   throw new CofferError(
     'INSUFFICIENT_PRIVILEGE',
-    `A policy denies you what the scope ${scope} allows in some of the connection's vaults or paths: remove the scope, or those vaults or paths.`,
+    `A policy denies you what ${scope} gives in some of the places of the connection: leave out the scope, or those places.`,
     { auditReason: `${scope}: denied in a place of the connection` },
   );
 }

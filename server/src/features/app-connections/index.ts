@@ -98,11 +98,7 @@ export function appConnectionsFeature(kernel: Kernel, parts: ConnectionParts): F
 }
 
 function notThisClient(): CofferError {
-  return new CofferError(
-    'INSUFFICIENT_PRIVILEGE',
-    'The client id in the path is not that of the authenticated connection: use your own client id.',
-    {
-      auditReason: 'the path names another client',
-    },
-  );
+  return new CofferError('INSUFFICIENT_PRIVILEGE', 'The path names another client than the one that asks.', {
+    auditReason: 'the path names another client',
+  });
 }

@@ -24,7 +24,7 @@ export async function actingConnection(
   credential: Pick<Principal, 'credential' | 'credentialId' | 'auditKey' | 'expiresAt'>,
 ): Promise<ActingConnection> {
   const tenant = await findTenant(db, row.tenant_id);
-  if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or deleted' };
+  if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or gone' };
   if (row.status !== 'active') return { principal: null, refusal: 'the connection is disabled' };
   const vaults = new Set(await vaultNames(db, row));
   const allowedPaths = JSON.parse(row.allowed_paths) as string[];
@@ -112,6 +112,6 @@ export function invalidClient(reason: string, row?: ConnectionRow): RefusedCrede
   return new RefusedCredential(
     reason,
     row === undefined ? null : ownerOf(row),
-    'This credential matches no active connection: the connection was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
+    'The connection is not known by this credential: it was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
   );
 }

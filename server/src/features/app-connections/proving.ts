@@ -65,7 +65,7 @@ async function certificateShown(
   const isIdentity = kind === 'certificate' || kind === 'bound_certificate';
   const isRequired = row.mtls_required === 1 || isIdentity || tokenThumbprint !== null;
   if (peer === null) {
-    if (isRequired) throw certificateRequired('no certificate was presented');
+    if (isRequired) throw certificateRequired('no certificate was shown');
     return false;
   }
   const verdict = await certificates.check(
@@ -89,8 +89,7 @@ async function certificateShown(
 }
 
 function certificateRequired(reason: string): CofferError {
-  const message =
-    'Present the valid client certificate of this connection, on the TLS port or through a trusted proxy.';
+  const message = 'Show the valid client certificate of this connection, on the TLS port or through a trusted proxy.';
   return new CofferError('CERTIFICATE_REQUIRED', message, { auditReason: `certificate: ${reason}` });
 }
 
@@ -105,7 +104,7 @@ async function keyProven(
   if (key === null) {
     if (tokenKey !== null) throw refusedProof('there is none');
     if (row.require_dpop === 1 || kind === 'bound_certificate') {
-      throw new CofferError('DPOP_REQUIRED', 'This connection requires a DPoP proof (RFC 9449) with each request.', {
+      throw new CofferError('DPOP_REQUIRED', 'Send a DPoP proof (RFC 9449) with each request of this connection.', {
         auditReason: 'dpop: there is none',
       });
     }

@@ -24,21 +24,17 @@ export async function rotate(
   const isSecret =
     body.client_secret ??
     (ctx.principal.kind === 'user' && body.certificate === undefined && body.csr_pem === undefined);
-  if (!isSecret && !isCertificate) throw invalidField('/body', 'must request a client secret, a certificate, or both');
-  if (body.csr_pem !== undefined && !isCertificate)
-    throw invalidField('/body/csr_pem', 'is only used for a new certificate: omit it, or request a certificate');
+  if (!isSecret && !isCertificate) throw invalidField('/body', 'asks for neither a client secret nor a certificate');
+  if (body.csr_pem !== undefined && !isCertificate) throw invalidField('/body/csr_pem', 'is for a certificate');
   if (row.external_ca_pem !== null && body.certificate === true) {
     throw invalidField(
       '/body/certificate',
-      'must be omitted or false: an external CA issues the certificates of this connection',
+      'is for connections of our own CA: the external one issues its certificates',
     );
   }
   const issues = isCertificate && row.external_ca_pem === null;
   if (!issues && !isSecret)
-    throw invalidField(
-      '/body',
-      'must request a client secret: an external CA issues the certificates of this connection',
-    );
+    throw invalidField('/body', 'leaves nothing to renew: an external CA issues its certificates');
   const prepared = issues
     ? await certificates.prepare({
         tenantId: ctx.tenantId,
@@ -101,7 +97,7 @@ async function authorized(
     if (body.client_secret === true) {
       throw new CofferError(
         'INSUFFICIENT_PRIVILEGE',
-        'A connection can renew its certificate but not its client secret: ask an administrator to renew the secret.',
+        'A connection renews its certificate; its secret only people renew.',
         {
           auditReason: 'a connection asked for a new secret',
         },
@@ -128,15 +124,12 @@ async function refuseEnding(ctx: Context, tx: Tx, certificates: ConnectionCertif
   const { principal, call, proofs } = ctx;
   if (principal.kind !== 'app_connection') return undefined;
   const isFormer = principal.credential === 'connection' && !isCurrentSecret(row, call.headers['x-client-secret']);
-  if (isFormer) throw renewsNothing('This client secret was replaced and cannot renew credentials: use the new one.');
+  if (isFormer) throw renewsNothing('This client secret was replaced and renews nothing: use the new one.');
   if (!proofs.mtls || call.certificate === null) return undefined;
   const shown = await certificates.issued(tx, row.tenant_id, call.certificate);
-  if (shown?.source != null)
-    throw renewsNothing(
-      'This certificate was issued by an exchange and cannot renew credentials: use the connection’s own client secret or certificate.',
-    );
+  if (shown?.source != null) throw renewsNothing('The certificate of an exchange ends with it and renews nothing.');
   if (shown?.revoked_at != null) {
-    throw renewsNothing('This certificate was replaced and cannot renew credentials: use the new one.');
+    throw renewsNothing('This certificate was replaced and renews nothing: use the new one.');
   }
   return shown;
 }

@@ -79,7 +79,7 @@ export class CertificateScheme implements CredentialScheme {
     if (authorization !== undefined || secret !== undefined) return null;
     const named = header ?? call.params['client_id'] ?? this.#certificates.claimed(call.certificate)?.clientId;
     const clientId = String(named ?? '');
-    if (!CLIENT_ID.test(clientId)) throw invalidClient('neither the certificate nor a header names a client');
+    if (!CLIENT_ID.test(clientId)) throw invalidClient('the certificate names no client, and nothing else does');
     return `${kind} ${clientId} ${call.certificate.thumbprint}`;
   }
 

@@ -62,13 +62,13 @@ export async function create(
 ) {
   ctx.requireUnrestricted();
   if (body.vault === undefined && body.vault_ids === undefined) {
-    throw invalidField('/body/vault', 'or vault_ids is required: name the vaults of the connection');
+    throw invalidField('/body/vault', 'or vault_ids must say which vaults it is for');
   }
   refuseBadPaths(body.allowed_paths ?? []);
   refuseBadAllowlist(body.ip_allowlist ?? []);
   if (body.external_ca_pem !== undefined) refuseBadAuthorities(body.external_ca_pem);
   if (body.external_ca_pem !== undefined && body.csr_pem !== undefined) {
-    throw invalidField('/body/csr_pem', 'must be omitted with external_ca_pem: that CA signs the certificates');
+    throw invalidField('/body/csr_pem', 'has no effect with external_ca_pem: that CA signs its certificates');
   }
   const vaults = await vaultsToShare(ctx, body);
   const { scopes = SCOPES_DEFAULT, allowed_paths = ['*'] } = body;
@@ -153,7 +153,7 @@ export async function reachesProduction(db: Reader, row: store.ConnectionRow): P
 /** With client headers alone, a proof by an arbitrary key would prove nothing. */
 function refuseUnusable(row: store.ConnectionRow): void {
   if (row.require_dpop === 1 && row.mtls_required === 0 && row.dpop_jkt === null) {
-    throw invalidField('/body/dpop_jkt', 'is required if DPoP is required and a certificate is not');
+    throw invalidField('/body/dpop_jkt', 'must name the key where DPoP is required and a certificate is not');
   }
 }
 
@@ -272,7 +272,7 @@ export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow):
   if (attached.every(({ name }) => ctx.may('policies:attach', `policy/${name}`))) return;
   throw new CofferError(
     'INSUFFICIENT_PRIVILEGE',
-    'Letting others act as this connection requires policies:attach on each policy attached to it.',
+    'To let others act as a connection you need policies:attach on each policy attached to it.',
     { auditReason: 'policies:attach on a policy of a connection' },
   );
 }
@@ -384,6 +384,6 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'A connection with this name already exists: choose another name.');
+    throw new CofferError('ALREADY_EXISTS', 'A connection with this name exists.');
   }
 }

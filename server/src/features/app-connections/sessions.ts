@@ -40,13 +40,9 @@ export class SessionGate {
     const database = this.#kernel.database.forTenant(this.#row.tenant_id, 'authentication');
     const isAdmitted = await database.transaction((tx) => admitted(tx, this.#row, session, now));
     if (!isAdmitted) {
-      throw new CofferError(
-        'SESSION_LIMIT',
-        'The connection has reached its limit of concurrent sessions: end one, or wait until one expires.',
-        {
-          auditReason: `session: ${session_limit} at a time`,
-        },
-      );
+      throw new CofferError('SESSION_LIMIT', 'The connection has as many sessions as it may have: end one, or wait.', {
+        auditReason: `session: ${session_limit} at a time`,
+      });
     }
     this.#known.set(session, now);
   }

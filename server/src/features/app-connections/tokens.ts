@@ -85,8 +85,7 @@ export class ConnectionTokens implements TokenResolver {
       const gone = { tenantId, kind: 'app_connection', id: clientId, name: row?.name ?? '', key: tokenId };
       throw new RefusedCredential('the token is not known', gone);
     }
-    if (row === undefined || row.connection_no !== token.connection_no)
-      throw invalidToken('the connection was deleted');
+    if (row === undefined || row.connection_no !== token.connection_no) throw invalidToken('the connection is gone');
     const auditKey = cleanActor(`${token.source}: ${token.subject}`);
     const owner = ownerOf(row, auditKey);
     if (token.expires_at <= this.#kernel.clock.now()) throw new RefusedCredential('the token has expired', owner);

@@ -110,9 +110,9 @@ function toPending(row: store.ApprovalFacts): PendingApproval {
 
 function refuseTooMany({ inTenant, ofRequester }: store.Waiting): void {
   if (ofRequester >= PENDING_BY_REQUESTER_MAX) {
-    const message = `${PENDING_BY_REQUESTER_MAX} of your requests are waiting for approval: have some of them decided, or withdraw some with POST /approvals/<id>/reject.`;
+    const message = `${PENDING_BY_REQUESTER_MAX} of your requests wait for approval: have some decided, or withdraw some with POST /approvals/<id>/reject.`;
     throw new CofferError('IN_USE', message);
   }
   if (inTenant < PENDING_MAX) return;
-  throw new CofferError('IN_USE', `${PENDING_MAX} requests are waiting for approval: have some of them decided first.`);
+  throw new CofferError('IN_USE', `${PENDING_MAX} requests wait for approval: have some of them decided first.`);
 }

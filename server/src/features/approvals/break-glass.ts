@@ -119,7 +119,7 @@ async function lockWaiting(tx: Tx, row: store.ApprovalRow): Promise<store.Approv
 function notWaiting(): CofferError {
   return new CofferError(
     'VERSION_CONFLICT',
-    'This approval is no longer pending: it was decided, cancelled or expired.',
+    'This approval does not wait any more: it was decided, cancelled or expired.',
   );
 }
 

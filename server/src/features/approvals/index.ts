@@ -23,10 +23,8 @@ export interface ApprovalsFeature extends Feature {
 export function approvalsFeature(kernel: Kernel, ports: ApprovalPorts): ApprovalsFeature {
   const approvals = new Approvals(ports);
   const { database, metrics } = kernel;
-  metrics.collect(
-    'cv_break_glass_uses',
-    'Break-glass actions of operators that bypassed the approvals of tenants, since installation.',
-    () => countUses(database.read),
+  metrics.collect('cv_break_glass_uses', 'What operators did past the approvals of tenants, ever.', () =>
+    countUses(database.read),
   );
   return {
     name: 'approvals',

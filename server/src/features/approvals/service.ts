@@ -350,12 +350,11 @@ function isFinal(error: unknown): error is CofferError {
 }
 
 const OUTCOMES: Record<Exclude<Approval['status'], 'pending'>, string> = {
-  completed: 'This request was already approved and executed.',
-  rejected: 'This request was rejected or withdrawn.',
-  expired: 'This request has expired: send it again.',
-  failed: 'This request was approved but could not be executed: send it again.',
-  cancelled:
-    'This request was cancelled: its token, session or account was revoked, disabled or deleted, or an operator cancelled it. Send it again.',
+  completed: 'It was approved and carried out already.',
+  rejected: 'It was rejected or withdrawn.',
+  expired: 'It expired: ask for it again.',
+  failed: 'It was approved and could not be carried out: ask for it again.',
+  cancelled: 'It was cancelled, since the token, session or account it was asked for with has ended: ask for it again.',
 };
 
 function refuseDecided(current: Current): void {
@@ -364,20 +363,19 @@ function refuseDecided(current: Current): void {
 }
 
 function changedMeanwhile(): CofferError {
-  return new CofferError('VERSION_CONFLICT', 'Another person decided at the same time: read the approval again.');
+  return new CofferError('VERSION_CONFLICT', 'Somebody else decided meanwhile: read the approval again.');
 }
 
 function notWhatWasSeen(): CofferError {
-  const message = 'The digest does not match this approval: read it with GET /approvals/<id> and send its `digest`.';
+  const message = 'The digest is not that of this approval: read it with GET /approvals/<id> and send its `digest`.';
   return new CofferError('VERSION_CONFLICT', message);
 }
 
 const REFUSALS: Record<Refusal, string> = {
-  requester: 'You made this request: another person must approve it.',
-  not_eligible: 'You cannot decide this: it requires an owner, an admin, or a manager of the vault.',
-  decided_before: 'You already approved one level: another person must approve the next one.',
-  other_first:
-    'A manager of the vault, or another admin, must approve first: only you can approve the level after that.',
+  requester: 'You asked for this: somebody else has to approve it.',
+  not_eligible: 'You cannot decide this: it takes an owner or an admin, or a manager of the vault.',
+  decided_before: 'You approved one level already: the next one is for somebody else.',
+  other_first: 'A manager of the vault, or another admin, has to approve first: only you are left for the level after.',
 };
 
 function refusal(why: Refusal): CofferError {

@@ -140,7 +140,7 @@ async function connectionNow(row: ApprovalRow, order: Order, db: Reader): Promis
 }
 
 function requesterGone(): CofferError {
-  return new CofferError('INSUFFICIENT_PRIVILEGE', 'The requester of this approval is no longer active.', {
+  return new CofferError('INSUFFICIENT_PRIVILEGE', 'Who asked for this is no longer active.', {
     auditReason: 'the requester is gone or disabled',
   });
 }

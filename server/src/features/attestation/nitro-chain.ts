@@ -41,10 +41,9 @@ export function verifyNitroChain(
 ): ChainVerdict {
   const read = [...bundle.map(readAuthority), parseCertificate(leafDer)];
   const chain = read.filter((parsed) => parsed !== null);
-  if (chain.length !== read.length)
-    return refused('bad_certificate', 'A certificate of the document cannot be parsed.');
+  if (chain.length !== read.length) return refused('bad_certificate', 'A certificate of the document cannot be read.');
   if (new Set(chain.map(fingerprintOf)).size !== chain.length) {
-    return refused('bad_chain', 'A certificate of the document occurs twice.');
+    return refused('bad_chain', 'A certificate of the document is given twice.');
   }
   const [root] = chain as [Parsed, ...Parsed[]];
   if (fingerprintOf(root) !== rootFingerprint) {
@@ -61,28 +60,28 @@ export function verifyNitroChain(
 }
 
 function untimely(isExpired: boolean): Finding {
-  if (isExpired) return fatal('certificate_expired', 'A certificate has expired.');
+  if (isExpired) return fatal('certificate_expired', 'A certificate is no longer valid.');
   return fatal('certificate_not_yet_valid', 'A certificate is not valid yet.');
 }
 
 function problemOf(certificate: Parsed, chain: readonly Parsed[], at: number): string | null {
   const isLeaf = at === chain.length - 1;
   if (certificate.defect !== null) return certificate.defect;
-  if (certificate.native.publicKey.asymmetricKeyDetails?.namedCurve !== CURVE) return 'the key is not on P-384';
-  if (certificate.isCa === isLeaf) return isLeaf ? 'the leaf is a CA certificate' : 'it is not a CA certificate';
+  if (certificate.native.publicKey.asymmetricKeyDetails?.namedCurve !== CURVE) return 'its key is not on P-384';
+  if (certificate.isCa === isLeaf) return isLeaf ? 'the leaf is an authority' : 'it is no authority';
   const needed = isLeaf ? KeyUsageFlags.digitalSignature : KeyUsageFlags.keyCertSign;
-  if (((certificate.keyUsage ?? 0) & needed) === 0) return 'the key usage does not allow what it signed';
+  if (((certificate.keyUsage ?? 0) & needed) === 0) return 'its key may not sign what it signed';
   // The number of authorities between it and the leaf.
   const below = chain.length - 2 - at;
-  if (certificate.pathLength !== null && below > certificate.pathLength) return 'too many CA certificates follow it';
+  if (certificate.pathLength !== null && below > certificate.pathLength) return 'too many authorities follow it';
   // AWS constrains no names. Name constraints could not be applied to common names, so a certificate that has some is refused.
-  if (certificate.nameConstraints !== null) return 'name constraints are not allowed';
+  if (certificate.nameConstraints !== null) return 'it constrains names';
   const issuer = chain[at - 1];
   // The root is identified by its fingerprint; checking that it signed itself would prove nothing more.
   if (issuer === undefined) return null;
-  if (certificate.hasWeakSignature) return 'the signature algorithm is weak';
-  if (!certificate.native.checkIssued(issuer.native)) return 'it was not issued by the certificate before it';
-  return certificate.native.verify(issuer.native.publicKey) ? null : 'the signature is wrong';
+  if (certificate.hasWeakSignature) return 'the signature on it is of a weak kind';
+  if (!certificate.native.checkIssued(issuer.native)) return 'the one before it is not its issuer';
+  return certificate.native.verify(issuer.native.publicKey) ? null : 'its signature is wrong';
 }
 
 function fingerprintOf({ native }: Parsed): string {

@@ -18,7 +18,7 @@ const WAITING_MAX = 10_000;
 
 export async function issueNonce(tx: Tx, tenantId: string, now: number) {
   if ((await store.countNonces(tx, tenantId, now, WAITING_MAX)) >= WAITING_MAX) {
-    throw new CofferError('RATE_LIMIT_EXCEEDED', 'Too many unused nonces: use some, or wait until they expire.', {
+    throw new CofferError('RATE_LIMIT_EXCEEDED', 'Too many nonces wait to be used.', {
       retryAfterSeconds: LIFE_MS / 1000,
     });
   }
@@ -35,7 +35,7 @@ export function isOurs(nonce: Uint8Array | null): nonce is Uint8Array {
 /** The nonce is deleted atomically, so of several concurrent requests only one can use it. */
 export async function useNonce(tx: Tx, tenantId: string, nonce: Uint8Array, now: number): Promise<Finding[]> {
   if (await store.takeNonce(tx, tenantId, hashOf(nonce), now)) return [];
-  return [fatal('nonce_not_current', 'The nonce was already used, has expired, or was not issued to your tenant.')];
+  return [fatal('nonce_not_current', 'The nonce was used, has expired or was never given out to you.')];
 }
 
 function hashOf(nonce: Uint8Array): string {

@@ -46,7 +46,7 @@ const SIGNING_KEYS: Readonly<Record<number, string>> = { 0: 'vcek', 1: 'vlek', 7
 export const sevSnpReportFormat: AttestationFormat = {
   read(bytes) {
     if (bytes.length !== REPORT_BYTES)
-      throw new MalformedDocument(`is not a SEV-SNP report, which has ${REPORT_BYTES} bytes`);
+      throw new MalformedDocument(`is no SEV-SNP report: those have ${REPORT_BYTES} bytes`);
     const fields = new Fields(bytes);
     const { reportData, measurement, ...rest } = readReport(fields);
     const isWellFormed = fields.areReservedZero && bit(BigInt(rest.policy.value), POLICY_RESERVED_BIT);
@@ -64,7 +64,7 @@ export const sevSnpReportFormat: AttestationFormat = {
 function readReport(fields: Fields) {
   const version = fields.u32('the version');
   if (version < VERSION_MIN || version > VERSION_MAX) {
-    throw new MalformedDocument(`is not a SEV-SNP report of version ${VERSION_MIN} to ${VERSION_MAX}`);
+    throw new MalformedDocument(`is no SEV-SNP report of version ${VERSION_MIN} to ${VERSION_MAX}`);
   }
   const guest_svn = fields.u32('guest_svn');
   const policy = policyOf(fields.u64('the policy'));
@@ -185,8 +185,7 @@ function tcbOf(value: bigint, isTurin: boolean) {
 
 function findingsOf(isDebug: boolean, isWellFormed: boolean): Finding[] {
   const findings: Finding[] = [];
-  if (isDebug)
-    findings.push(fatal('debug_mode', 'The guest’s policy allows debugging, so its host can read its memory.'));
-  if (!isWellFormed) findings.push(remark('reserved_not_zero', 'Reserved bits do not have their required values.'));
+  if (isDebug) findings.push(fatal('debug_mode', 'The guest’s policy allows debugging: its host can look into it.'));
+  if (!isWellFormed) findings.push(remark('reserved_not_zero', 'Bits that are reserved are not as they must be.'));
   return findings;
 }

@@ -19,9 +19,9 @@ const KNOWN_BOUNDS = { bytesMax: 4 * 1024 * 1024, bytesOf: () => 400 };
 const HASH_DIGITS = 12;
 
 const WHAT_TO_DO =
-  'Check that the folder in CV_CHECKPOINT_DIR exists, that the service may write to it, and that its disk has free space. Missing checkpoints are then written automatically.';
+  'Check that the folder that CV_CHECKPOINT_DIR names exists, that the service may write to it, and that its disk has room. What is missing is written then, by itself.';
 const FORGED =
-  'Somebody changed audit_checkpoints in the database. Call GET /v1/audit/verify with a token of that tenant, and compare an export with the files that were written before.';
+  'Somebody changed audit_checkpoints in the database. Ask for GET /v1/audit/verify with a token of that tenant, and hold an export against the files that were written before.';
 
 /**
  * Writes each checkpoint to its own file in a folder, so that it does not exist only in the database it vouches for. A file is never overwritten: its
@@ -69,11 +69,11 @@ export class CheckpointFiles {
     const { log, metrics } = this.#kernel;
     try {
       await this.#writeMissing();
-      if (this.#isFailing) log.info('audit checkpoints can be written to CV_CHECKPOINT_DIR again');
+      if (this.#isFailing) log.info('audit checkpoints are written to their folder again');
       this.#isFailing = false;
     } catch (error) {
       const facts = { err: error, what_to_do: WHAT_TO_DO };
-      if (!this.#isFailing) log.error(facts, 'audit checkpoints cannot be written to CV_CHECKPOINT_DIR; retrying');
+      if (!this.#isFailing) log.error(facts, 'audit checkpoints cannot be written to their folder; it is tried again');
       this.#isFailing = true;
     }
     metrics.checkpointFilesFailing.set(this.#isFailing ? 1 : 0);
@@ -128,7 +128,7 @@ export class CheckpointFiles {
     const problem = await signatureProblem(this.#keys, row);
     if (key === undefined || problem !== null) {
       const facts = { tenant_id: row.tenant_id, problem, what_to_do: FORGED };
-      this.#kernel.log.error(facts, 'a checkpoint that the service did not sign was not written to CV_CHECKPOINT_DIR');
+      this.#kernel.log.error(facts, 'a checkpoint that the service did not sign was not written to the folder');
       return;
     }
     const content = { checkpoint: checkpointToWire(row), key: keyToWire(key) };

@@ -106,7 +106,7 @@ export class Checkpoints {
       const next = await this.#next(ctx.tenantId);
       if (next instanceof Distrusted) throw next;
       if ('last' in next) {
-        if (next.last === null) throw notFound('entry: the log is empty, so there is nothing to sign');
+        if (next.last === null) throw notFound('entry to sign for: the log is empty');
         return checkpointToWire(next.last);
       }
       const row = await signCheckpoint(this.#keys, next.unsigned);
@@ -123,7 +123,7 @@ export class Checkpoints {
         if (!(error instanceof UniqueViolation)) throw error;
       }
     }
-    throw new CofferError('IN_USE', 'Other checkpoints were signed at the same time: list them, or try again.');
+    throw new CofferError('IN_USE', 'Others signed checkpoints all the while: list them.');
   }
 
   async list(ctx: Context, query: Query<typeof listCheckpoints>) {

@@ -10,25 +10,29 @@ const DECISIONS = ['allow', 'deny', 'error'] as const;
 
 const AuditActor = named(
   'AuditActor',
-  'Who performed the action.',
+  'Who acted.',
   object({
     kind: Type.String({ description: 'A person, a machine, or the service itself.' }),
     id: Type.String({ description: 'The id.' }),
     name: Type.String({ description: 'The name, such as an e-mail address.' }),
-    key: Type.String({ description: 'The credential used: a token id, a client id, a run or a method.' }),
+    key: Type.String({ description: 'The credential: a token id, a client id, a run or a method.' }),
   }),
 );
 
-const AuditDecision = named('AuditDecision', 'allow: executed. deny: refused. error: failed.', oneOf(DECISIONS));
+const AuditDecision = named(
+  'AuditDecision',
+  'allow: it was done. deny: it was refused. error: it failed.',
+  oneOf(DECISIONS),
+);
 
 const ChangedRow = named(
   'ChangedRow',
-  'The state of a row that decides access, after a change.',
+  'What a change left of a row that decides access.',
   object({
     table: Type.String({ description: 'The table.' }),
     row: Type.String({ description: 'The row in it.' }),
-    digest: nullable(Type.String({ description: 'A digest of the row after the change; null if it was deleted.' })),
-    before: nullable(Type.String({ description: 'A digest of the row before the change; null if it is new.' })),
+    digest: nullable(Type.String({ description: 'A digest of it as it is now; null if it was deleted.' })),
+    before: nullable(Type.String({ description: 'The same of what it was before; null if it is new.' })),
   }),
 );
 
@@ -36,31 +40,29 @@ export const AuditRecord = named(
   'AuditEntry',
   'An entry of the audit log.',
   object({
-    id: Type.String({ description: 'The id of the entry.' }),
+    id: Type.String({ description: 'Its id.' }),
     timestamp: timestampText,
     actor: AuditActor,
-    action: Type.String({ description: 'The action, such as secrets:read or vault_created.' }),
-    resource: Type.String({ description: 'The resource of the action.' }),
-    vault: nullable(Type.String({ description: 'The vault of the resource, if any.' })),
+    action: Type.String({ description: 'What was asked, such as secrets:read or vault_created.' }),
+    resource: Type.String({ description: 'On what.' }),
+    vault: nullable(Type.String({ description: 'The vault that it is about, if any.' })),
     decision: AuditDecision,
-    status: Type.Integer({ description: 'The HTTP status of the response.' }),
-    ip: Type.String({ description: 'The address that the request came from.' }),
-    user_agent: Type.String({ description: 'The User-Agent of the client.' }),
+    status: Type.Integer({ description: 'The HTTP status of the answer.' }),
+    ip: Type.String({ description: 'Where the request came from.' }),
+    user_agent: Type.String({ description: 'What the client called itself.' }),
     request_id: Type.String({ description: 'The id of the request.' }),
-    reason: nullable(Type.String({ description: 'Why the request was refused, or the reason that the caller gave.' })),
+    reason: nullable(Type.String({ description: 'Why it was refused, or why the caller asked.' })),
     details: Type.Record(Type.String(), Type.Unknown(), { description: 'Names, ids and counts; never a value.' }),
     rows: Type.Optional(
       Type.Array(ChangedRow, {
         description:
-          'For each changed row that decides access: its digests before and after the change, or null if it was new or deleted.',
+          'What a change left of the rows that decide access: the digest of each, or null if it was deleted; and of the row it found.',
       }),
     ),
     seq: nullable(
-      Type.Integer({
-        description: 'Position in the chain; null until the entry is linked, a moment after it is recorded.',
-      }),
+      Type.Integer({ description: 'Place in the chain; null until it is sealed, a moment after the entry.' }),
     ),
-    hash: nullable(Type.String({ description: 'SHA-256 over the previous hash and this entry, in hexadecimal.' })),
+    hash: nullable(Type.String({ description: 'SHA-256 over the hash before and this entry, in hexadecimal.' })),
   }),
 );
 export type AuditRecord = Static<typeof AuditRecord>;
@@ -69,7 +71,7 @@ const filter = (description: string) => Type.Optional(Type.String({ minLength: 1
 
 const common = {
   noun: 'audit',
-  nounDescription: 'A tamper-evident log of who did what, and of what was refused.',
+  nounDescription: 'What was done and refused, by whom, in a log that shows when it was tampered with.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -91,7 +93,7 @@ export const listAudit = endpoint({
   path: '/v1/audit',
   summary: 'Read the audit log, newest first',
   description:
-    'A page reads a limited part of the log, so a rare filter may return a short or empty page with a `next_cursor`: continue until it is null.',
+    'A rare filter may answer a short or empty page with a `next_cursor`: a page looks at a bounded part of the log. Go on until `next_cursor` is null.',
   permission: 'audit:read',
   resource: 'audit',
   rate: 'read',
@@ -99,11 +101,9 @@ export const listAudit = endpoint({
   query: object({
     ...pageQuery,
     vault: filter('Name of a vault.'),
-    actor: filter('Id, name (e-mail address) or key (token id) of the actor.'),
-    action: filter(
-      'For example secrets:read; with a final * every action that starts with the text, such as vault_* or secrets:*.',
-    ),
-    resource: filter('The exact resource; with a final * every resource that starts with the text.'),
+    actor: filter('Id, name (e-mail address) or key (token id) of who acted.'),
+    action: filter('For example secrets:read; with a final * everything that begins so, as vault_* or secrets:*.'),
+    resource: filter('The resource, exactly; with a final * everything that begins so.'),
     from: timeFilter('At or after this time.'),
     to: timeFilter('Before this time.'),
     decision: Type.Optional(described('Only entries of this decision.', AuditDecision)),
@@ -114,7 +114,7 @@ export const listAudit = endpoint({
 
 const RowProblem = named(
   'RowProblem',
-  'A row that was changed outside the service.',
+  'A row that is not as the service left it.',
   object({
     table: Type.String({ description: 'The table.' }),
     row: Type.String({ description: 'The row in it.' }),
@@ -127,9 +127,9 @@ export const verifyAudit = endpoint({
   name: 'verifyAudit',
   method: 'GET',
   path: '/v1/audit/verify',
-  summary: 'Verify the whole chain of the audit log and every checkpoint',
+  summary: 'Recompute the whole chain of the audit log, and check every checkpoint',
   description:
-    'Reports the first entry that was changed, removed, inserted or moved, or that contradicts a checkpoint, and every row that was forged, edited, rolled back or removed in the database. The duration is proportional to the size of the log and the number of rows.',
+    'Names the first entry that was changed, removed, inserted or moved, or that a checkpoint tells otherwise of, and every row that was forged, edited, put back or taken away in the database. Takes time in proportion to the log and the rows.',
   permission: 'audit:verify',
   resource: 'audit',
   rate: 'aggregate',
@@ -137,37 +137,37 @@ export const verifyAudit = endpoint({
   audit: 'audit:verify',
   query: NONE,
   output: object({
-    valid: Type.Boolean({ description: 'No problem was found in the log or the rows.' }),
-    entries: Type.Integer({ description: 'The number of entries in the chain, including purged ones.' }),
+    valid: Type.Boolean({ description: 'Nothing is wrong with the log or the rows.' }),
+    entries: Type.Integer({ description: 'How many entries the chain has, those that were purged included.' }),
     purged: Type.Integer({
       description:
-        'The number of entries that were deleted because the retention of their vault ended; an entry `audit:purge` records each deletion.',
+        'How many of them are gone because their vault keeps them no longer, as an entry `audit:purge` of the log tells of each.',
     }),
     first_broken: nullable(
       described(
-        'Where the chain is first broken; null if it is intact.',
+        'Where the chain breaks first; null if nowhere.',
         object({
-          seq: Type.Integer({ description: 'The number of the entry.' }),
-          reason: Type.String({ description: 'What is wrong with the entry.' }),
+          seq: Type.Integer({ description: 'The entry.' }),
+          reason: Type.String({ description: 'What is wrong with it.' }),
         }),
       ),
     ),
     checkpoints: Type.Integer({
-      description: 'The number of checkpoints that match the log, each with two valid signatures.',
+      description: 'How many checkpoints were found to fit, each with both its signatures.',
     }),
     signed_seq: Type.Integer({
-      description: 'The last entry that a checkpoint covers; 0 if there is none.',
+      description: 'Up to this entry the last of them vouches for the log; 0 if there is none.',
     }),
     rows: described(
-      'The result of checking the rows that decide access.',
+      'What was found of rows that decide access.',
       object({
         checked: Type.Integer({
           description:
-            'The number of rows checked: those that decide access or define a secret, each against its MAC and its latest record in the log.',
+            'Rows that decide who may do what, or what a secret is: each against its MAC, and against what the log last told of it.',
         }),
-        problems_count: Type.Integer({ description: 'The number of rows with a problem.' }),
+        problems_count: Type.Integer({ description: 'How many of them are not as they should be.' }),
         problems: Type.Array(RowProblem, {
-          description: 'The first hundred problems.',
+          description: 'The first hundred of them.',
         }),
       }),
     ),
@@ -177,14 +177,14 @@ export const verifyAudit = endpoint({
 
 export const Checkpoint = named(
   'Checkpoint',
-  'A signature over the audit log up to an entry.',
+  'A signature over the audit log as far as it had come.',
   object({
-    id: Type.Integer({ description: 'Numbered from 1 in each tenant.' }),
+    id: Type.Integer({ description: 'Counted up from 1 in the tenant.' }),
     tenant_id: id('tenant'),
-    seq: Type.Integer({ description: 'The last entry that it covers.' }),
-    hash: Type.String({ description: 'The hash of that entry, in hexadecimal.' }),
+    seq: Type.Integer({ description: 'The entry that was the last one then.' }),
+    hash: Type.String({ description: 'Its hash, in hexadecimal.' }),
     signed_at: timestampText,
-    key_id: Type.String({ description: 'The id of the signing key in `keys`.' }),
+    key_id: Type.String({ description: 'Which of `keys` signed it.' }),
     signature: Type.String({ description: 'In base64: ML-DSA-65, then RSA-PSS-3072 (id-MLDSA65-RSA3072-PSS-SHA512).' }),
   }),
 );
@@ -194,11 +194,11 @@ export const CheckpointKey = named(
   'CheckpointKey',
   'A public key that signed checkpoints.',
   object({
-    key_id: Type.String({ description: 'The id of the key, derived from the key itself.' }),
-    algorithm: Type.String({ description: 'The signature algorithm.' }),
-    public_key: Type.String({ description: 'The public key, in base64.' }),
-    endorsed_by: nullable(Type.String({ description: 'The previous key, which signed the id of this one.' })),
-    endorsement: nullable(Type.String({ description: 'The signature of the previous key, in base64.' })),
+    key_id: Type.String({ description: 'Its id, made from the key itself.' }),
+    algorithm: Type.String({ description: 'How it signs.' }),
+    public_key: Type.String({ description: 'In base64.' }),
+    endorsed_by: nullable(Type.String({ description: 'The key before it, which signed its id.' })),
+    endorsement: nullable(Type.String({ description: 'That signature, in base64.' })),
   }),
 );
 export type CheckpointKey = Static<typeof CheckpointKey>;
@@ -210,7 +210,7 @@ export const listCheckpoints = endpoint({
   path: '/v1/audit/checkpoints',
   summary: 'List the signed checkpoints of the audit log, newest first',
   description:
-    'One is signed every hour in which something was recorded. Store them elsewhere: with them, `coffer-verify` checks without this service whether an ' +
+    'One is signed each hour in which something was recorded. Keep them elsewhere: with them `coffer-verify` tells, without this service, whether an ' +
     'exported log is the one that was signed.',
   permission: 'audit:read',
   resource: 'audit',
@@ -220,7 +220,7 @@ export const listCheckpoints = endpoint({
   output: object({
     checkpoints: Type.Array(Checkpoint),
     keys: Type.Array(CheckpointKey, {
-      description: 'The public keys, newest first. Their ids are derived from them: store one id elsewhere.',
+      description: 'The public keys, newest first. Their ids are made from them: note the id of one, elsewhere.',
     }),
     next_cursor: nextCursor,
   }),
@@ -234,7 +234,7 @@ export const createCheckpoint = endpoint({
   path: '/v1/audit/checkpoints',
   summary: 'Sign a checkpoint of the audit log now',
   description:
-    'It covers everything recorded before this request; if the last checkpoint already does, that one is returned. Use it, for example, before handing over a log.',
+    'It covers what was recorded before this request; if the last one does so already, that is the answer. For example before a log is handed over.',
   permission: 'audit:sign',
   resource: 'audit',
   rate: 'write',
@@ -252,10 +252,10 @@ export const exportAudit = endpoint({
   name: 'exportAudit',
   method: 'GET',
   path: '/v1/audit/export',
-  summary: 'Export the whole audit log in chain order, for `coffer-verify`',
+  summary: 'The whole audit log in the order of its chain, for `coffer-verify`',
   description:
-    'JSON lines: first a header, then `{seq, hash, entry}` for each entry, where `entry` is the hashed list of its fields. A purged entry is ' +
-    '`{seq, hash, purged_by}`, with the id of the entry that records the purge.',
+    'Lines of JSON: first what follows, then `{seq, hash, entry}` for each entry, where `entry` is the list of its fields that is hashed. One that was purged is ' +
+    '`{seq, hash, purged_by}`, with the id of the entry that records it.',
   permission: 'audit:read',
   resource: 'audit',
   rate: 'aggregate',
@@ -266,7 +266,7 @@ export const exportAudit = endpoint({
       Type.Integer({
         minimum: 1,
         maximum: SEQ_MAX,
-        description: 'Start at this entry. Default: the first.',
+        description: 'Only from this entry on; from the first unless given.',
       }),
     ),
   }),

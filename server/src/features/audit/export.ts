@@ -22,7 +22,7 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
   const head = await store.findHead(read, ctx.tenantId);
   if (head === undefined) throw notFound('audit log');
   const fromSeq = query.from_seq ?? 1;
-  if (fromSeq > head.seq + 1) throw notFound('entry: from_seq is beyond the end of the log');
+  if (fromSeq > head.seq + 1) throw notFound('entry: the log has not come so far');
   const start = await store.segmentHolding(read, ctx.tenantId, fromSeq - 1);
   const header = {
     format: 'coffer-audit-export',

@@ -24,7 +24,7 @@ const PURGED_AT_ONCE = 10_000;
 const DISORDER_MS = HOUR_MS;
 
 const WHAT_TO_DO =
-  'Call GET /v1/audit/verify with a token of that tenant: it reports what was changed in the database. Entries are purged again once it finds no problem.';
+  'Ask for GET /v1/audit/verify with a token of that tenant: it names what was changed in the database. Entries are purged again once it finds nothing.';
 
 export interface RetentionParts extends VerificationParts {
   retentions(db: Reader, tenantId: string): Promise<AuditRetention[]>;
@@ -157,7 +157,7 @@ async function verifiedUpTo(parts: RetentionParts, tenantId: string): Promise<nu
   const { valid, signed_seq } = await verify(parts, tenantId);
   if (valid) return signed_seq;
   const facts = { tenant_id: tenantId, what_to_do: WHAT_TO_DO };
-  parts.kernel.log.error(facts, 'the audit log of a tenant fails verification: nothing is purged from it');
+  parts.kernel.log.error(facts, 'the audit log of a tenant does not verify: nothing is purged from it');
   return 0;
 }
 

@@ -38,9 +38,9 @@ export function verifyChain(
 
 function leafProblem(leaf: Parsed, isUsageRequired: boolean): string | null {
   if (leaf.defect !== null) return leaf.defect;
-  if (leaf.isCa) return 'a CA certificate is not a client certificate';
+  if (leaf.isCa) return 'an authority is no client';
   if (leaf.keyUsage === null ? isUsageRequired : (leaf.keyUsage & KeyUsageFlags.digitalSignature) === 0) {
-    return 'the key usage does not allow signatures';
+    return 'the key may not sign';
   }
   if (leaf.extendedKeyUsage === null ? isUsageRequired : !leaf.extendedKeyUsage.includes(CLIENT_AUTH)) {
     return 'not for client authentication';
@@ -51,17 +51,16 @@ function leafProblem(leaf: Parsed, isUsageRequired: boolean): string | null {
 /** Returns why this certificate may not have issued the last one of the path, or null. */
 function authorityProblem(authority: Parsed, path: readonly Parsed[]): string | null {
   if (authority.defect !== null) return authority.defect;
-  if (!authority.isCa) return 'the issuer is not a CA';
+  if (!authority.isCa) return 'issued by what is no authority';
   if (authority.keyUsage !== null && (authority.keyUsage & KeyUsageFlags.keyCertSign) === 0) {
-    return 'the CA may not sign certificates';
+    return 'the authority may not sign certificates';
   }
   if (authority.extendedKeyUsage !== null && !authority.extendedKeyUsage.includes(CLIENT_AUTH)) {
-    return 'the CA is not for client authentication';
+    return 'the authority is not for client authentication';
   }
   // The leaf does not count towards the path length.
-  if (authority.pathLength !== null && path.length - 1 > authority.pathLength) return 'too many intermediate CAs';
-  if (!path.every((below) => withinConstraints(below, authority)))
-    return 'the name constraints of the CA do not allow a name';
+  if (authority.pathLength !== null && path.length - 1 > authority.pathLength) return 'too many authorities in between';
+  if (!path.every((below) => withinConstraints(below, authority))) return 'a name the authority may not speak for';
   return null;
 }
 
@@ -94,7 +93,7 @@ class PathSearch {
     if (!child.native.checkIssued(authority.native)) return false;
     if (this.#signatures++ >= SIGNATURES_MAX || !child.native.verify(authority.native.publicKey)) return false;
     const problem = child.hasWeakSignature
-      ? 'the signature algorithm is weak or unknown'
+      ? 'the signature is of a weak or unknown kind'
       : authorityProblem(authority, path);
     if (problem === null) return true;
     this.nearMiss = problem;

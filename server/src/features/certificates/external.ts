@@ -14,12 +14,12 @@ export function externalAnchors(pem: string): Parsed[] {
 /** Returns what is wrong with the PEM of an external authority, worded for the caller who sent it, or null. */
 export function externalCaProblem(pem: string): string | null {
   const certificates = certificatesIn(pem);
-  if (certificates === null) return `must be 1 to ${AUTHORITIES_MAX} certificates in PEM without other content`;
+  if (certificates === null) return `must be 1 to ${AUTHORITIES_MAX} certificates in PEM and nothing else`;
   const bad = certificates.find((certificate) => !mayVouch(certificate));
   if (bad === undefined) return null;
   return bad.defect === null
-    ? 'must contain only CA certificates (basicConstraints CA:TRUE, keyUsage keyCertSign)'
-    : `contains a certificate that cannot be used: ${bad.defect}`;
+    ? 'must hold certificates of authorities only (basicConstraints CA:TRUE, keyUsage keyCertSign)'
+    : `holds a certificate that cannot be used: ${bad.defect}`;
 }
 
 function mayVouch({ defect, isCa, keyUsage }: Parsed): boolean {

@@ -43,6 +43,6 @@ export function certificatesFeature(certificates: Certificates): Feature {
 
 /** The response is that of a route that does not exist: these endpoints are public and must not reveal which tenants exist. */
 function found<T extends string | Uint8Array>(file: T | null): T {
-  if (file === null) throw new CofferError('NOT_FOUND', 'This route does not exist. The API is described at /docs.');
+  if (file === null) throw new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
   return file;
 }

@@ -41,12 +41,13 @@ export async function newSubject({ clientId }: ClientName): Promise<Subject> {
 export async function requestedSubject(csrPem: string): Promise<Subject> {
   const refuse = (reason: string) => invalidField('/body/csr_pem', reason);
   const [, , base64] = csrPem.length > CSR_LENGTH_MAX ? [] : (CSR_PEM.exec(csrPem) ?? []);
-  if (base64 === undefined) throw refuse('must be a single PKCS#10 certificate request in PEM');
+  if (base64 === undefined) throw refuse('must be one PKCS#10 certificate request in PEM');
   const der = Buffer.from(base64.replaceAll(/\s+/g, ''), 'base64');
   const csr = await verifiedRequest(new Uint8Array(der));
-  if (csr === null) throw refuse('cannot be parsed, or is not signed by its own key');
+  if (csr === null) throw refuse('cannot be read, or its signature is not by its own key');
   const key = readKey(new Uint8Array(csr.publicKey.rawData));
-  if (key === null || !isAcceptableKey(key)) throw refuse(`must have a key of an accepted type: ${ACCEPTED_KEYS}`);
+  if (key === null || !isAcceptableKey(key))
+    throw refuse(`must be for a key of a kind that is accepted: ${ACCEPTED_KEYS}`);
   return {
     publicKey: new Uint8Array(key.export({ format: 'der', type: 'spki' })),
     csrPem: x509.pemOf('CERTIFICATE REQUEST', new Uint8Array(csr.rawData)),

@@ -50,17 +50,14 @@ export class OwnIdentity implements TlsIdentitySource {
       if (!isOwn(file, pem)) {
         this.#kernel.log.warn(
           { file },
-          'the file contains no certificate of this installation and is not changed; move it away to have the root certificate written at the next start, or get it from /pki/root.pem',
+          'the file holds no certificate of this installation and is left as it is; move it away to have the root certificate written at the next start, or take it from /pki/root.pem',
         );
         return;
       }
       replaceDurably(file, pem);
       chmodSync(file, READABLE_BY_ALL);
     } catch (error) {
-      this.#kernel.log.warn(
-        { err: error, file },
-        'the root certificate could not be written to its file; it is available at /pki/root.pem',
-      );
+      this.#kernel.log.warn({ err: error, file }, 'the root certificate was not written; it is at /pki/root.pem');
     }
   }
 }

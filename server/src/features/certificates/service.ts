@@ -180,7 +180,7 @@ export class Certificates {
     if (row.client_id !== clientId) return { reason: 'of another connection' };
     if (row.thumbprint !== x509.thumbprintOf(leaf.der)) return { reason: 'not the certificate that was issued' };
     const authority = await this.authorities.find(tenantId, row.ca_no);
-    if (authority === null) return { reason: 'the CA is unknown' };
+    if (authority === null) return { reason: 'its authority is unknown' };
     const root = await this.authorities.rootOf(authority);
     // No certificate that the client sent takes part: the path from our root down is our own.
     const verdict = verifyChain(leaf, [authority.certificate.der], [root.certificate], { isUsageRequired: true });

@@ -28,25 +28,25 @@ const ENVELOPE_BODY_MAX = 2 * ENVELOPE_CHARS_MAX + BATCH_ITEMS_MAX * 256 + 6 * A
 const version = named(
   'EncryptionKeyVersion',
   'A version of an encryption key.',
-  object({ version: Type.Integer({ description: 'The number of the version.' }), created_at: timestampText }),
+  object({ version: Type.Integer({ description: 'Its number.' }), created_at: timestampText }),
 );
 
 const EncryptionKeyStatus = named(
   'EncryptionKeyStatus',
-  'pending_approval: approval of its deletion is pending.',
+  'pending_approval: its deletion waits for somebody else.',
   oneOf(['active', 'pending_approval']),
 );
 
 export const EncryptionKey = named(
   'EncryptionKey',
-  'A key that encrypts and decrypts, and never leaves the service.',
+  'A key that encrypts for you and never leaves the service.',
   object({
-    name: Type.String({ description: 'The name, which never changes.' }),
-    description: Type.String({ description: 'The purpose of the key.' }),
-    delete_protection: Type.Boolean({ description: 'While true, the key cannot be deleted.' }),
+    name: Type.String({ description: 'Its name, which never changes.' }),
+    description: Type.String({ description: 'What it is for.' }),
+    delete_protection: Type.Boolean({ description: 'While it is on, the key cannot be deleted.' }),
     status: EncryptionKeyStatus,
-    approval_id: nullable(Type.String({ description: 'The pending approval of its deletion.' })),
-    latest_version: Type.Integer({ description: 'The version that encrypts new data.' }),
+    approval_id: nullable(Type.String({ description: 'What its deletion waits for.' })),
+    latest_version: Type.Integer({ description: 'The version that encrypts.' }),
     created_at: timestampText,
     rotated_at: nullable(timestampText),
   }),
@@ -59,12 +59,12 @@ export const EncryptionKeyDetail = named(
 export type EncryptionKeyDetail = Static<typeof EncryptionKeyDetail>;
 
 const plaintext = Type.String({
-  description: 'Text, at most 1,048,576 bytes in UTF-8. Encode binary data first, for example in base64.',
+  description: 'Text; at most 1,048,576 bytes as UTF-8. Encode bytes as you like.',
 });
 const aad = Type.Optional(
   Type.String({
     maxLength: AAD_CHARS_MAX,
-    description: 'Additional authenticated data: not part of the ciphertext, but required again to decrypt it.',
+    description: 'Bound to the ciphertext and not part of it: to open it, the same must be given again.',
   }),
 );
 const envelope = Type.String({
@@ -78,15 +78,15 @@ const Envelope = named(
   'An encrypted text.',
   object({
     envelope: Type.String({ description: '`eaas:v1:<key>:<version>:<iv>:<ciphertext>:<tag>`.' }),
-    version: Type.Integer({ description: 'The version of the key that encrypted it.' }),
+    version: Type.Integer({ description: 'The version of the key that it was encrypted with.' }),
   }),
 );
 const DecryptResult = named(
   'DecryptResult',
-  'The result for one envelope of a batch: its plaintext or an error.',
+  'Of one envelope of a batch: its text, or that it does not open.',
   object({
-    plaintext: Type.Optional(Type.String({ description: 'The plaintext.' })),
-    error: Type.Optional(oneOf(['DECRYPT_FAILED'], 'The envelope could not be decrypted.')),
+    plaintext: Type.Optional(Type.String({ description: 'The text.' })),
+    error: Type.Optional(oneOf(['DECRYPT_FAILED'], 'It does not open.')),
   }),
 );
 const items = <S extends TSchema>(item: S) => Type.Array(item, { minItems: 1, maxItems: BATCH_ITEMS_MAX });
@@ -124,8 +124,8 @@ export const createKey = endpoint({
   name: 'createEncryptionKey',
   method: 'POST',
   path: '/eaas/keys',
-  summary: 'Create an encryption key that never leaves the service',
-  description: 'For owners, admins, and AppConnections with a policy that allows it.',
+  summary: 'Make an encryption key that never leaves the service',
+  description: 'For owners and admins, and for AppConnections that a policy allows it.',
   permission: 'eaas:create',
   resource: 'eaas',
   rate: 'write',
@@ -133,10 +133,8 @@ export const createKey = endpoint({
   effect: 'change',
   body: object({
     name: resourceName,
-    description: Type.Optional(freeText(1024, 'The purpose of the key.')),
-    delete_protection: Type.Optional(
-      Type.Boolean({ description: 'While true, the key cannot be deleted. Default: true.' }),
-    ),
+    description: Type.Optional(freeText(1024, 'What it is for.')),
+    delete_protection: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
   }),
   status: 201,
   output: EncryptionKeyDetail,
@@ -149,7 +147,7 @@ export const listKeys = endpoint({
   method: 'GET',
   path: '/eaas/keys',
   summary: 'List encryption keys',
-  description: 'Versions are not included; read a single key to see them.',
+  description: 'Without their versions; reading one has them.',
   permission: 'eaas:list',
   resource: 'eaas',
   rate: 'read',
@@ -168,7 +166,7 @@ export const readKey = endpoint({
   method: 'GET',
   path: '/eaas/keys/{name}',
   summary: 'Read an encryption key’s description and versions',
-  description: 'The key itself is never returned.',
+  description: 'Never the key itself, which does not leave the service.',
   permission: 'eaas:read',
   rate: 'read',
   audit: 'eaas:read',
@@ -185,14 +183,14 @@ export const updateKey = endpoint({
   method: 'PATCH',
   path: '/eaas/keys/{name}',
   summary: 'Change an encryption key’s description or protection',
-  description: 'Omitted fields are unchanged.',
+  description: 'What is left out stays as it is.',
   permission: 'eaas:update',
   rate: 'write',
   audit: 'eaas:update',
   effect: 'change',
   body: object({
-    description: Type.Optional(freeText(1024, 'The purpose of the key.')),
-    delete_protection: Type.Optional(Type.Boolean({ description: 'While true, the key cannot be deleted.' })),
+    description: Type.Optional(freeText(1024, 'What it is for.')),
+    delete_protection: Type.Optional(Type.Boolean({ description: 'While it is on, the key cannot be deleted.' })),
   }),
   status: 200,
   output: EncryptionKeyDetail,
@@ -205,16 +203,17 @@ export const rotateKey = endpoint({
   name: 'rotateEncryptionKey',
   method: 'POST',
   path: '/eaas/keys/{name}/rotate',
-  summary: 'Create a new version of an encryption key',
-  description: 'It encrypts from the next request on, on every node; older versions still decrypt what they encrypted.',
+  summary: 'Make a new version of an encryption key',
+  description:
+    'From the next request on, on every node, it encrypts; the versions before it go on opening what they sealed.',
   permission: 'eaas:rotate',
   rate: 'rotate',
   audit: 'eaas:rotate',
   effect: 'change',
-  body: object({ reason: Type.Optional(lineOfText({ maxLength: 512 }, 'The reason, recorded in the audit log.')) }),
+  body: object({ reason: Type.Optional(lineOfText({ maxLength: 512 }, 'Why; kept in the audit log.')) }),
   status: 200,
   output: object({
-    name: Type.String({ description: 'The name of the key.' }),
+    name: Type.String({ description: 'The key.' }),
     version: Type.Integer({ description: 'The newest version.' }),
     rotated_at: timestampText,
   }),
@@ -227,19 +226,16 @@ export const deleteKey = endpoint({
   name: 'deleteEncryptionKey',
   method: 'DELETE',
   path: '/eaas/keys/{name}',
-  summary: 'Delete an encryption key with all its versions',
+  summary: 'Destroy an encryption key with all its versions',
   description:
-    'Nothing it encrypted can ever be decrypted again. Set `delete_protection` to false first; on the Enterprise plan, approval by another admin is required.',
+    'Nothing it sealed can ever be opened again. Its delete protection must be taken off first; on the Enterprise plan another admin approves.',
   permission: 'eaas:delete',
   rate: 'write',
   approval: 'eaas_key_delete',
   audit: 'eaas:delete',
   effect: 'change',
   body: object({
-    reason: lineOfText(
-      { minLength: DELETE_REASON_LENGTH_MIN, maxLength: 512 },
-      'The reason, recorded in the audit log.',
-    ),
+    reason: lineOfText({ minLength: DELETE_REASON_LENGTH_MIN, maxLength: 512 }, 'Why; kept in the audit log.'),
   }),
   status: 200,
   output: Deleted,
@@ -251,7 +247,7 @@ export const encrypt = endpoint({
   name: 'encrypt',
   path: '/eaas/keys/{name}/encrypt',
   summary: 'Encrypt a text with the newest version of a key',
-  description: 'The envelope contains the name and version of the key; it is not stored.',
+  description: 'The envelope names the key and the version; it is not stored.',
   permission: 'eaas:encrypt',
   audit: 'eaas:encrypt',
   bodyBytesMax: PLAINTEXT_BODY_MAX,
@@ -265,12 +261,12 @@ export const decrypt = endpoint({
   name: 'decrypt',
   path: '/eaas/keys/{name}/decrypt',
   summary: 'Decrypt an envelope of this key',
-  description: 'Accepts every version of the key. Every invalid envelope gets the same error.',
+  description: 'Of any version of the key. Whatever is wrong with the envelope, the answer is the same.',
   permission: 'eaas:decrypt',
   audit: 'eaas:decrypt',
   bodyBytesMax: ENVELOPE_BODY_MAX,
   body: SealedText,
-  output: object({ plaintext: Type.String({ description: 'The plaintext.' }) }),
+  output: object({ plaintext: Type.String({ description: 'The text.' }) }),
   errors: ['NOT_FOUND', 'DECRYPT_FAILED'],
 });
 
@@ -279,14 +275,14 @@ export const encryptBatch = endpoint({
   name: 'encryptBatch',
   path: '/eaas/keys/{name}/encrypt-batch',
   summary: 'Encrypt up to 1,000 texts at once',
-  description: 'Their total size is limited to that of a single text.',
+  description: 'Together they may be as large as one text may be alone.',
   permission: 'eaas:encrypt',
   audit: 'eaas:encrypt',
   bodyBytesMax: PLAINTEXT_BODY_MAX,
-  body: object({ items: described('Their total size is limited to that of a single text.', items(PlainText)) }),
+  body: object({ items: described('Together they may be as large as one text may be alone.', items(PlainText)) }),
   output: object({
     version: Type.Integer({ description: 'The newest version.' }),
-    envelopes: Type.Array(Type.String(), { description: 'In the order of the request.' }),
+    envelopes: Type.Array(Type.String(), { description: 'In the order given.' }),
   }),
   errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE'],
 });
@@ -296,12 +292,11 @@ export const decryptBatch = endpoint({
   name: 'decryptBatch',
   path: '/eaas/keys/{name}/decrypt-batch',
   summary: 'Decrypt up to 1,000 envelopes at once',
-  description:
-    'Results are in the order of the request; an envelope that cannot be decrypted has `error` instead of `plaintext`.',
+  description: 'In the order given; what does not open has `error` in place of `plaintext`.',
   permission: 'eaas:decrypt',
   audit: 'eaas:decrypt',
   bodyBytesMax: ENVELOPE_BODY_MAX,
-  body: object({ items: described('The envelopes; results are in the same order.', items(SealedText)) }),
+  body: object({ items: described('In the order in which results come.', items(SealedText)) }),
   output: object({
     results: Type.Array(DecryptResult),
   }),
@@ -312,8 +307,8 @@ export const rewrap = endpoint({
   ...use,
   name: 'rewrap',
   path: '/eaas/keys/{name}/rewrap',
-  summary: 'Re-encrypt an envelope with the newest version, without showing its plaintext',
-  description: 'For envelopes of older versions, after a rotation of the key.',
+  summary: 'Encrypt an envelope’s content anew with the newest version, without showing it',
+  description: 'For envelopes of older versions, after the key was rotated.',
   permission: 'eaas:rewrap',
   audit: 'eaas:rewrap',
   bodyBytesMax: ENVELOPE_BODY_MAX,

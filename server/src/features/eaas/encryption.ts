@@ -76,15 +76,12 @@ function refuseUnfit(texts: readonly string[]): void {
     if (!text.isWellFormed()) {
       throw invalidField(
         texts.length === 1 ? '/body/plaintext' : `/body/items/${i}/plaintext`,
-        'must be well-formed Unicode: it contains half of a surrogate pair',
+        'must be whole characters',
       );
     }
     bytes += Buffer.byteLength(text);
   });
   if (bytes > PLAINTEXT_BYTES_MAX) {
-    throw new CofferError(
-      'PAYLOAD_TOO_LARGE',
-      `The plaintext is larger than ${PLAINTEXT_BYTES_MAX} bytes: send less at a time.`,
-    );
+    throw new CofferError('PAYLOAD_TOO_LARGE', `The plaintext is larger than ${PLAINTEXT_BYTES_MAX} bytes.`);
   }
 }

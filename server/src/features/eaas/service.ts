@@ -23,7 +23,7 @@ const NAME_FORM = new RegExp(NAME_PATTERN);
 export async function create(ctx: Context, body: Body<typeof contract.createKey>): Promise<EncryptionKeyDetail> {
   // A machine has no role; an admin attached the policy that allows it to create keys.
   if (ctx.principal.kind === 'user' && !isAdminRole(ctx.principal.role)) {
-    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only owners and admins can create encryption keys.', {
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only owners and admins make encryption keys.', {
       auditReason: 'eaas:create: not an admin',
     });
   }
@@ -48,7 +48,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createKey>
       await store.insertKey(tx, row);
     } catch (error) {
       throw error instanceof UniqueViolation
-        ? new CofferError('ALREADY_EXISTS', 'A key with this name already exists: choose another name.')
+        ? new CofferError('ALREADY_EXISTS', 'A key with this name exists.')
         : error;
     }
     await ctx.kernel.keyring.insertVersion(tx, wrap(1));
@@ -133,10 +133,7 @@ export async function remove(ctx: Context, name: string, text: string): Promise<
   return ctx.change(async (tx) => {
     const row = await locked(ctx, tx, name);
     if (row.delete_protection === 1) {
-      throw new CofferError(
-        'KEY_DELETE_PROTECTED',
-        'The key is protected against deletion: set its delete_protection to false first.',
-      );
+      throw new CofferError('KEY_DELETE_PROTECTED', 'Take its delete_protection off first, if it really is to go.');
     }
     ctx.describe({ reason, versions: row.latest_version });
     await destroyKeys(tx, ctx.tenantId, purposeOf(row.key_id));
@@ -168,7 +165,7 @@ export async function markPending(
   if (row === undefined) return;
   // With two pending deletions, rejecting one would release a key that still waits for the other.
   if (row.approval_id !== null) {
-    throw new CofferError('IN_USE', 'Approval of its deletion is already pending: decide that approval.', {
+    throw new CofferError('IN_USE', 'Its deletion waits for approval already: decide on that one.', {
       details: { approval_id: row.approval_id },
     });
   }

@@ -47,8 +47,8 @@ async function refuseBound(tx: Tx, row: store.BindingRow): Promise<void> {
   if (like === undefined) return;
   const message =
     like.key_name === row.key_name
-      ? 'Another secret is bound under this name: unbind it first, or choose another name.'
-      : 'This secret is already bound to this composed environment under another name: unbind it first.';
+      ? 'The composed environment has a secret under this name: unbind it first.'
+      : 'The secret is bound to this composed environment under another name: unbind it first.';
   throw new CofferError('ALREADY_EXISTS', message);
 }
 
@@ -59,12 +59,12 @@ async function refuseTooMany(ctx: Context, tx: Tx, environmentId: number): Promi
   if (own >= BINDINGS_MAX) {
     throw invalidField(
       '/body/secret_id',
-      `exceeds the limit: a composed environment can have ${BINDINGS_MAX} secrets of its own`,
+      `is one too many: a composed environment itself takes ${BINDINGS_MAX} secrets`,
     );
   }
   const below = await store.extentBelow(tx, ctx.tenantId, environmentId, LEVELS_MAX);
   if (secretsOf(line) - own + below.secrets >= EFFECTIVE_MAX) {
-    const reason = `exceeds the limit: a composed environment can have ${EFFECTIVE_MAX} secrets, including inherited ones`;
+    const reason = `is one too many: a composed environment has at most ${EFFECTIVE_MAX} secrets with all it inherits`;
     throw invalidField('/body/secret_id', reason);
   }
 }

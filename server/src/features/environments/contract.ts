@@ -28,30 +28,28 @@ export const KEY_NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_.-]{0,127}$';
 const number = (description: string) => Type.Integer({ minimum: 1, maximum: NUMBER_MAX, description });
 const keyName = Type.String({
   pattern: KEY_NAME_PATTERN,
-  description:
-    'The name under which programs find the value: letters, digits, _ . -, at most 128 characters, not starting with a digit.',
+  description: 'Under this name programs find the value: letters, digits, _ . -, at most 128, no digit first.',
 });
-const description = freeText(1024, 'The purpose of the composed environment.');
+const description = freeText(1024, 'What it is for.');
 /** The parent under either of its two field names. */
 const parentFields = (meaning: string) => ({
   parent_id: Type.Optional(nullable(number(meaning))),
   parent: Type.Optional(
-    Type.Union([number('The number of the composed environment.'), resourceName, Type.Null()], {
-      description:
-        'The same by number or name. If both fields are sent, they must refer to the same composed environment.',
+    Type.Union([number('Its number.'), resourceName, Type.Null()], {
+      description: 'The same by number or name. With both fields, they must name the same environment.',
     }),
   ),
 });
 
 export const Environment = named(
   'ComposedEnvironment',
-  'Names bound to secrets, which programs read as one map. It is not the `environment` of a vault.',
+  'Names bound to secrets, which programs get as one map. It is not the `environment` of a vault.',
   object({
-    id: Type.Integer({ description: 'The number of the composed environment.' }),
+    id: Type.Integer({ description: 'Its number.' }),
     tenant_id: id('tenant'),
-    name: Type.String({ description: 'The name of the composed environment.' }),
-    parent_id: nullable(Type.Integer({ description: 'The parent that it inherits from; null for a root.' })),
-    description: Type.String({ description: 'The purpose of the composed environment.' }),
+    name: Type.String({ description: 'Its name.' }),
+    parent_id: nullable(Type.Integer({ description: 'What it inherits from; null for a root.' })),
+    description: Type.String({ description: 'What it is for.' }),
     created_at: timestampText,
     updated_at: timestampText,
   }),
@@ -62,10 +60,10 @@ export const Binding = named(
   'EnvironmentBinding',
   'A secret bound to a composed environment under a name.',
   object({
-    environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
-    secret_id: Type.Integer({ description: 'The integer `secret_id` of the secret.' }),
+    environment_id: Type.Integer({ description: 'The composed environment.' }),
+    secret_id: Type.Integer({ description: 'The secret, as an integer.' }),
     secret: id('sec'),
-    key_name: Type.String({ description: 'The name that the secret is bound under.' }),
+    key_name: Type.String({ description: 'The name.' }),
     bound_at: timestampText,
   }),
 );
@@ -73,24 +71,24 @@ export type Binding = Static<typeof Binding>;
 
 const ComposeSource = named(
   'ComposeSource',
-  'A composed environment in the line of inheritance.',
+  'A composed environment on the way from the root.',
   object({
-    environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
-    name: Type.String({ description: 'The name of the composed environment.' }),
+    environment_id: Type.Integer({ description: 'Its number.' }),
+    name: Type.String({ description: 'Its name.' }),
   }),
 );
 
 export const ComposeEntry = named(
   'ComposeEntry',
-  'The effective binding of one name in a composed environment.',
+  'What a composed environment has under one name.',
   object({
     key_name: Type.String({ description: 'The name.' }),
     value_ref: Type.String({ description: '`secret:<secret_id>:v<version>`, the newest version.' }),
     source: Type.Array(ComposeSource, {
-      description: 'From the root to the composed environment whose binding applies.',
+      description: 'From the root to the composed environment whose binding won.',
     }),
     value: Type.Optional(
-      Type.String({ description: 'Only with `resolve`, if you may read the secret and it is not a fortress secret.' }),
+      Type.String({ description: 'With `resolve`, if you may read the secret and it is no fortress secret.' }),
     ),
   }),
 );
@@ -100,7 +98,7 @@ const environmentId = described('The number of a composed environment.', idParam
 
 const common = {
   noun: 'composed environments',
-  nounDescription: 'Names bound to secrets of any vault, which can be inherited and which programs read as one map.',
+  nounDescription: 'Names bound to secrets of any vault, inherited from one another, which programs get as one map.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -124,7 +122,7 @@ export const listEnvironments = endpoint({
   method: 'GET',
   path: '/environments',
   summary: 'List the composed environments of the tenant',
-  description: 'Includes parents and children.',
+  description: 'Those from which others inherit, and those that inherit.',
   permission: 'environments:list',
   resource: 'environment',
   rate: 'read',
@@ -142,10 +140,10 @@ export const createEnvironment = endpoint({
   name: 'createEnvironment',
   method: 'POST',
   path: '/environments',
-  summary: 'Create a composed environment',
+  summary: 'Make a composed environment',
   description:
-    'Names bound to secrets of any vault, which programs read as one map; it is not the `environment` of a vault. It inherits the bindings of its ' +
-    `parent and of all environments above it, ${LEVELS_MAX} levels at most. Setting a parent requires \`environments:compose\` on it.`,
+    'Names bound to secrets of any vault, which programs get as one map. It is not the `environment` of a vault. It inherits what is bound to its ' +
+    `parent and to all above, ${LEVELS_MAX} levels in all at most. Naming a parent takes the right to compose it.`,
   permission: 'environments:create',
   resource: 'environment',
   rate: 'write',
@@ -154,7 +152,7 @@ export const createEnvironment = endpoint({
   params: NONE,
   body: object({
     name: resourceName,
-    ...parentFields('The parent that it inherits from; omitted or null: a root.'),
+    ...parentFields('What it inherits from; a root without it.'),
     description: Type.Optional(description),
   }),
   status: 201,
@@ -187,8 +185,8 @@ export const updateEnvironment = endpoint({
   path: '/environments/{environment_id}',
   summary: 'Rename, describe or move a composed environment',
   description:
-    'Omitted fields are unchanged. `parent` or `parent_id` moves it with everything below it; null makes it a root. Setting a new ' +
-    'parent requires `environments:compose` on it.',
+    'What you leave out stays as it is. With `parent` or `parent_id` it moves, together with all below it; null makes it a root. Naming a new ' +
+    'parent takes the right to compose that one.',
   permission: 'environments:update',
   rate: 'write',
   audit: 'environments:update',
@@ -196,7 +194,7 @@ export const updateEnvironment = endpoint({
   body: objectWithExamples([{ name: 'payments-eu' }], {
     name: Type.Optional(resourceName),
     description: Type.Optional(description),
-    ...parentFields('The parent that it inherits from; null: none.'),
+    ...parentFields('What it inherits from; null: nothing.'),
   }),
   status: 200,
   output: Environment,
@@ -209,8 +207,8 @@ export const deleteEnvironment = endpoint({
   name: 'deleteEnvironment',
   method: 'DELETE',
   path: '/environments/{environment_id}',
-  summary: 'Delete a composed environment from which none inherits',
-  description: 'Its bindings are deleted; the secrets are not.',
+  summary: 'Remove a composed environment from which none inherits',
+  description: 'Its bindings go with it; the secrets stay.',
   permission: 'environments:delete',
   rate: 'write',
   audit: 'environments:delete',
@@ -226,9 +224,8 @@ export const listBindings = endpoint({
   name: 'listEnvironmentSecrets',
   method: 'GET',
   path: '/environments/{environment_id}/secrets',
-  summary: 'List the bindings of a composed environment itself',
-  description:
-    'Includes bindings of deleted secrets, which apply again when the secrets are restored. Never includes values.',
+  summary: 'List what is bound to a composed environment itself',
+  description: 'Also bindings of deleted secrets, which count again when those are restored. Never values.',
   permission: 'environments:read',
   rate: 'read',
   audit: 'environments:list_secrets',
@@ -247,14 +244,14 @@ export const bindSecret = endpoint({
   path: '/environments/{environment_id}/secrets',
   summary: 'Bind a secret to a composed environment under a name',
   description:
-    `You must be able to see the secret in a list. Each secret and each name can be bound once; a composed environment can have ${BINDINGS_MAX} ` +
-    `secrets of its own, and ${EFFECTIVE_MAX} including inherited ones. The binding follows the secret when it is moved.`,
+    `You must be able to see the secret in a list. It is bound once, and a name is given once; a composed environment takes ${BINDINGS_MAX} ` +
+    `secrets, and ${EFFECTIVE_MAX} together with all it inherits from. The binding follows the secret when it is moved.`,
   permission: 'environments:bind',
   rate: 'write',
   audit: 'environments:bind',
   effect: 'change',
   body: object({
-    secret_id: Type.Union([number('The integer `secret_id` of the secret.'), id('sec')], {
+    secret_id: Type.Union([number('The integer `secret_id`.'), id('sec')], {
       description: 'A secret, by its integer `secret_id` or its `id`.',
     }),
     key_name: keyName,
@@ -269,8 +266,8 @@ export const unbindSecret = endpoint({
   name: 'unbindEnvironmentSecret',
   method: 'DELETE',
   path: '/environments/{environment_id}/secrets/{secret_id}',
-  summary: 'Unbind a secret from a composed environment',
-  description: 'By the integer `secret_id` or the `id` of the secret. The secret itself is not deleted.',
+  summary: 'Take a secret out of a composed environment',
+  description: 'By the integer `secret_id` or the `id` of the secret, which itself stays.',
   permission: 'environments:unbind',
   resource: 'environment/{environment_id}',
   rate: 'write',
@@ -292,24 +289,24 @@ export const composeEnvironment = endpoint({
   name: 'composeEnvironment',
   method: 'GET',
   path: '/environments/{environment_id}/compose',
-  summary: 'List all secrets of a composed environment, its own and inherited',
+  summary: 'Everything a composed environment has, its own and inherited',
   description:
-    'If a name is bound more than once, the binding nearest to this environment applies. Deleted secrets are omitted. With `resolve`, ' +
-    'entries whose secret you may read include its value, and each is recorded as read; if one of them is in a zero-knowledge vault, ' +
-    'the request is refused.',
+    'From the root down: on equal names the binding nearest to the one asked for wins. Deleted secrets count as absent. With `resolve`, ' +
+    'entries whose secret you may read have their value, and each is recorded as read; if one of them is in a zero-knowledge vault, ' +
+    'nothing is composed.',
   permission: 'environments:compose',
   rate: 'aggregate',
   bulk: true,
   plaintext: 'by_secret',
   audit: 'environments:compose',
   effect: 'read',
-  query: object({ resolve: Type.Optional(Type.Boolean({ description: 'Whether to include values.' })) }),
+  query: object({ resolve: Type.Optional(Type.Boolean({ description: 'True: with values.' })) }),
   status: 200,
   output: object({
-    environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
-    name: Type.String({ description: 'The name of the composed environment.' }),
+    environment_id: Type.Integer({ description: 'The one that was asked for.' }),
+    name: Type.String({ description: 'Its name.' }),
     effective: Type.Record(Type.String({ pattern: KEY_NAME_PATTERN }), ComposeEntry, {
-      description: `Sorted by \`key_name\`; at most ${EFFECTIVE_MAX}.`,
+      description: `By \`key_name\`, in its order; at most ${EFFECTIVE_MAX}.`,
     }),
   }),
   errors: ['NOT_FOUND', 'ZkBoundaryViolation'],

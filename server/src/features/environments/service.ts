@@ -100,7 +100,7 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
     const { environment_id, name } = await existing(ctx, tx, id);
     ctx.describe({ name });
     if (await store.hasChildren(tx, ctx.tenantId, environment_id)) {
-      throw new CofferError('IN_USE', 'Other composed environments inherit from this one: move or delete them first.');
+      throw new CofferError('IN_USE', 'Other composed environments inherit from this one: move or remove them first.');
     }
     await store.deleteEnvironment(tx, ctx.tenantId, environment_id);
     return DELETED;
@@ -123,7 +123,7 @@ async function namedParent(
   if (parent === undefined) return parent_id;
   const number = typeof parent === 'string' ? await numberOfNamed(ctx, tx, parent) : parent;
   if (parent_id !== undefined && parent_id !== number) {
-    throw invalidField('/body/parent', 'does not match parent_id: send one of the two');
+    throw invalidField('/body/parent', 'is not the composed environment that parent_id names: send one of the two');
   }
   return number;
 }
@@ -137,7 +137,7 @@ async function numberOfNamed(ctx: Context, tx: Tx, name: string): Promise<number
   return row.environment_id;
 }
 
-const NO_SUCH_PARENT = 'does not exist, or you lack the permission environments:compose on it';
+const NO_SUCH_PARENT = 'is not a composed environment of yours';
 
 /** What is placed under a parent: an environment with all below it. */
 interface Arrival {
@@ -164,16 +164,16 @@ async function refuseUnfitParent(ctx: Context, tx: Tx, parentId: number, arrival
   if (line.some(({ environment_id }) => environment_id === arrival.environment_id)) {
     throw new CofferError(
       'ENVIRONMENT_CYCLE',
-      'The parent is this composed environment or inherits from it: choose another parent.',
+      'The parent is this composed environment, or inherits from it: choose another.',
     );
   }
   if (line.length + arrival.levels > LEVELS_MAX) {
-    throw invalidField('/body/parent_id', `is too deep: composed environments can have at most ${LEVELS_MAX} levels`);
+    throw invalidField('/body/parent_id', `is too deep: composed environments go ${LEVELS_MAX} levels down at most`);
   }
   if (secretsOf(line) + arrival.secrets > EFFECTIVE_MAX) {
     throw invalidField(
       '/body/parent_id',
-      `would exceed the limit: a composed environment can have at most ${EFFECTIVE_MAX} secrets, including inherited ones`,
+      `brings too much: a composed environment has at most ${EFFECTIVE_MAX} secrets in all`,
     );
   }
 }
@@ -191,10 +191,7 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError(
-      'ALREADY_EXISTS',
-      'A composed environment with this name already exists: choose another name.',
-    );
+    throw new CofferError('ALREADY_EXISTS', 'A composed environment with this name exists.');
   }
 }
 

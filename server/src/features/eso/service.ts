@@ -40,7 +40,7 @@ export async function readById(ctx: Context, reader: SecretReader, query: Query<
 }
 
 function noSuchId(auditReason: string): CofferError {
-  const message = 'No secret has this id, or you may not read it.';
+  const message = 'There is no secret with this id that you may read.';
   return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
 }
 
@@ -80,13 +80,9 @@ async function read(
   // The secret was moved meanwhile, and another one was put in its place.
   if (expected !== undefined && expected.secretId !== id) throw secretNotFound();
   if (protection === 'fortress') {
-    throw new CofferError(
-      'INSUFFICIENT_PRIVILEGE',
-      'Fortress secrets are not served here: read this one with GET /v1/vaults/<vault>/secrets/<path>.',
-      {
-        auditReason: 'a fortress secret',
-      },
-    );
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'A fortress secret is not served here: read it itself.', {
+      auditReason: 'a fortress secret',
+    });
   }
   const vault = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   if (!isLive(vault)) throw vaultNotFound();
@@ -97,7 +93,7 @@ async function read(
 /** A 404 would make the operator remove a secret that exists. */
 function refuseAbsentVersion(error: unknown): never {
   if (error instanceof CofferError && error.code === 'VERSION_NOT_FOUND')
-    throw invalidField('/query/version', 'is not a version of the secret');
+    throw invalidField('/query/version', 'names a version that the secret does not have');
   throw error;
 }
 
@@ -119,13 +115,9 @@ export async function list(ctx: Context, vaultName: string, query: Query<typeof 
 /** Callers with access to the vault itself are refused too, because the operator takes an empty list to mean that the secrets were deleted. */
 function refuseEmptyReach(ctx: Context, vault: string): never {
   ctx.authorize(vaultResource(vault));
-  throw new CofferError(
-    'INSUFFICIENT_PRIVILEGE',
-    'Your credential has no eso:read permission on any secret in this vault.',
-    {
-      auditReason: 'eso:read: nothing in the vault',
-    },
-  );
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Your credential permits eso:read on nothing in this vault.', {
+    auditReason: 'eso:read: nothing in the vault',
+  });
 }
 
 function listed(vault: string, { secret_id: id, path, type, version, updated_at }: SummaryRow) {

@@ -59,7 +59,8 @@ export async function exchange(
   }
   attributeTo(ctx, connection, '');
   await refuseInactive(ctx, connection);
-  if (connection.external_ca_pem !== null) throw loginDenied('the connection uses an external CA');
+  if (connection.external_ca_pem !== null)
+    throw loginDenied('the certificates of the connection are of an external CA');
 
   const { federation, claims } = await verified(ctx, keySets, connection, idToken);
   const source = sourceOf(federation.federation_no);
@@ -150,7 +151,7 @@ async function verified(ctx: Context, keySets: KeySets, connection: ConnectionRo
         refusals.push(new OutsideRefusal(`${sourceOf(federation.federation_no)}: ${error.message}`, error.code));
       }
     }
-    if (refusals.length === 0) refuse('the connection has no federation for this issuer');
+    if (refusals.length === 0) refuse('no federation of the connection is with this issuer');
     const isKeyMissing = refusals.some(({ code }) => code === 'JWKS_KEY_NOT_FOUND');
     const reasons = refusals.map(({ message }) => message).join('; ');
     throw new OutsideRefusal(reasons, isKeyMissing ? 'JWKS_KEY_NOT_FOUND' : 'LOGIN_DENIED');
@@ -186,7 +187,7 @@ function refuseOtherSubject({ subject_pattern, claims: wanted }: store.Federatio
   if (!isName(sub)) refuse('the token has no subject');
   if (!matchesSubject(subject_pattern, String(sub))) refuse('the subject does not match the pattern');
   for (const [name, value] of Object.entries(JSON.parse(wanted) as Record<string, unknown>)) {
-    if (!Object.hasOwn(claims, name) || claims[name] !== value) refuse(`the claim ${name} has another value`);
+    if (!Object.hasOwn(claims, name) || claims[name] !== value) refuse(`the claim ${name} is another`);
   }
 }
 

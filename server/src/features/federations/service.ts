@@ -100,7 +100,7 @@ export async function update(
   const connection = await shareableConnection(ctx, id);
   const known = await existing(ctx, connection, federationId);
   if (body.provider !== undefined && body.provider !== known.provider) {
-    throw invalidField('/body/provider', 'never changes: delete the federation and create another');
+    throw invalidField('/body/provider', 'never changes: delete the federation and make another');
   }
   return ctx.change(async (tx) => {
     const row = await store.lockFederation(tx, known);
@@ -158,7 +158,7 @@ async function shareableConnection(ctx: Context, id: string): Promise<Connection
   const connection = await existingConnection(ctx, id);
   await refuseUnshareable(ctx, connection);
   if (connection.external_ca_pem !== null) {
-    throw invalidField('/path/connection', 'uses an external CA, so this service cannot issue certificates for it');
+    throw invalidField('/path/connection', 'has certificates of an external CA, which we cannot issue');
   }
   return connection;
 }
@@ -177,14 +177,13 @@ function rulesOf(name: ProviderName, fields: Fields) {
   if (issuer === null) throw invalidField('/body/issuer', 'is required for this provider');
   refuseBadUrl('/body/issuer', issuer);
   if (provider.issuerForm?.test(issuer) === false) {
-    throw invalidField('/body/issuer', 'is not an issuer of this provider: use the provider custom for others');
+    throw invalidField('/body/issuer', 'is not one of this provider: use custom for others');
   }
   const jwksUrl = fields.jwks_url ?? provider.jwksUrl(issuer);
   if (jwksUrl !== null) refuseBadUrl('/body/jwks_url', jwksUrl);
   const claims = fields.claims ?? {};
   const registered = Object.keys(claims).find((claim) => REGISTERED.includes(claim));
-  if (registered !== undefined)
-    throw invalidField(`/body/claims/${registered}`, 'must be omitted: this claim is checked by a field of its own');
+  if (registered !== undefined) throw invalidField(`/body/claims/${registered}`, 'is checked by a rule of its own');
   const problem = patternProblem(fields.subject_pattern, Object.keys(claims), provider.ownerEnd);
   if (problem !== null) throw invalidField('/body/subject_pattern', problem);
   return {
@@ -208,8 +207,8 @@ function fieldsOf(row: store.FederationRow): Fields {
 function refuseBadUrl(pointer: string, text: string): void {
   const url = parseOutgoingUrl(text);
   if (url === null)
-    throw invalidField(pointer, 'must be an https URL in normalized form, without user name or fragment');
-  if (text.includes('?')) throw invalidField(pointer, 'must not have a query string');
+    throw invalidField(pointer, 'must be an https URL in its plainest spelling, without user or fragment');
+  if (text.includes('?')) throw invalidField(pointer, 'must not have a query');
 }
 
 async function unlessTaken(write: Promise<void>): Promise<void> {
@@ -217,10 +216,7 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError(
-      'ALREADY_EXISTS',
-      'The connection already has a federation with this name: choose another name.',
-    );
+    throw new CofferError('ALREADY_EXISTS', 'The connection has a federation with this name.');
   }
 }
 

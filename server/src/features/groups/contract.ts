@@ -16,12 +16,12 @@ import {
 
 export const Group = named(
   'Group',
-  'Users who share the same permissions.',
+  'People who get the same rights together.',
   object({
     id: id('group'),
-    name: Type.String({ description: 'The name, which never changes.' }),
-    description: Type.String({ description: 'The purpose of the group.' }),
-    members_count: Type.Integer({ description: 'The number of members.' }),
+    name: Type.String({ description: 'Its name, which never changes.' }),
+    description: Type.String({ description: 'What it is for.' }),
+    members_count: Type.Integer({ description: 'How many people are in it.' }),
     created_at: timestampText,
   }),
 );
@@ -29,17 +29,17 @@ export type Group = Static<typeof Group>;
 
 export const GroupMember = named(
   'GroupMember',
-  'A member of a group.',
+  'A person in a group.',
   object({ group_id: id('group'), user_id: id('user'), added_at: timestampText }),
 );
 export type GroupMember = Static<typeof GroupMember>;
 
 /** `freeText` refuses NUL, which PostgreSQL cannot store. */
-const description = freeText(512, 'The purpose of the group.');
+const description = freeText(512, 'What it is for.');
 
 const common = {
   noun: 'groups',
-  nounDescription: 'Groups of users who share permissions.',
+  nounDescription: 'People who get rights together.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -55,8 +55,8 @@ export const createGroup = endpoint({
   name: 'createGroup',
   method: 'POST',
   path: '/v1/groups',
-  summary: 'Create a group of users',
-  description: 'It grants no permissions until a policy is attached to it or it becomes a member of a vault.',
+  summary: 'Make a group of people',
+  description: 'It gives nobody any rights until a policy is attached to it or it is let into a vault.',
   permission: 'groups:create',
   resource: 'group',
   rate: 'write',
@@ -76,7 +76,7 @@ export const listGroups = endpoint({
   method: 'GET',
   path: '/v1/groups',
   summary: 'List the groups of the tenant',
-  description: 'Includes the number of members of each.',
+  description: 'With how many people are in each.',
   permission: 'groups:list',
   resource: 'group',
   rate: 'read',
@@ -116,7 +116,7 @@ export const updateGroup = endpoint({
   method: 'PATCH',
   path: '/v1/groups/{group_id}',
   summary: 'Change a group’s description',
-  description: 'The name cannot be changed, because policies grant permissions by it.',
+  description: 'The name cannot be changed: policies grant rights by it.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -135,9 +135,9 @@ export const deleteGroup = endpoint({
   name: 'deleteGroup',
   method: 'DELETE',
   path: '/v1/groups/{group_id}',
-  summary: 'Delete a group; its members are not deleted',
+  summary: 'Remove a group; its members stay',
   description:
-    'Requires approval if a policy is attached to the group or it is a member of a vault, as does every change of its members.',
+    'Needs approval if a policy is attached to the group or it is in a vault, as does every change of its members.',
   permission: 'groups:delete',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -157,9 +157,8 @@ export const addGroupMember = endpoint({
   name: 'addGroupMember',
   method: 'POST',
   path: '/v1/groups/{group_id}/members',
-  summary: 'Add a user to a group',
-  description:
-    'Requires approval if the group has permissions: the user has them from the next request on, on every node.',
+  summary: 'Put a person into a group',
+  description: 'Needs approval if the group has rights: they are theirs from the next request on, on every node.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -179,8 +178,8 @@ export const listGroupMembers = endpoint({
   name: 'listGroupMembers',
   method: 'GET',
   path: '/v1/groups/{group_id}/members',
-  summary: 'List the members of a group',
-  description: 'By id; `GET /v1/users/{user_id}` returns each user.',
+  summary: 'List the people in a group',
+  description: 'By id; `GET /v1/users/{user_id}` says who they are.',
   permission: 'groups:read',
   resource: 'group/{group_id}',
   rate: 'read',
@@ -199,9 +198,9 @@ export const removeGroupMember = endpoint({
   name: 'removeGroupMember',
   method: 'DELETE',
   path: '/v1/groups/{group_id}/members/{user_id}',
-  summary: 'Remove a user from a group',
+  summary: 'Take a person out of a group',
   description:
-    'The user loses the permissions of the group from the next request on, on every node. Requires approval if the group has permissions.',
+    'What they could do as a member they cannot from the next request on, on every node. Needs approval if the group has rights.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',

@@ -43,7 +43,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createGrou
     };
     await lockQuota(tx, ctx.tenantId, 'groups');
     refuseBeyondQuota(ctx, 'groups', await store.countGroups(tx, ctx.tenantId));
-    await unlessExists(store.insertGroup(tx, row), 'A group with this name already exists: choose another name.');
+    await unlessExists(store.insertGroup(tx, row), 'A group with this name exists.');
     return toWire({ ...row, members_count: 0 });
   });
 }
@@ -116,7 +116,7 @@ export async function addMember(
     refuseBeyondQuota(ctx, 'groups_per_user', groups.length);
     const { members } = await store.membershipOf(tx, ctx.tenantId, groupId);
     refuseBeyondQuota(ctx, 'members_per_group', members);
-    await unlessExists(store.insertMember(tx, row), 'The user is already a member.');
+    await unlessExists(store.insertMember(tx, row), 'The user is a member already.');
     await raiseEpoch(tx, ctx.tenantId);
     const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
     if (rights.length > 0) {

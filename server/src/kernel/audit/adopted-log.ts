@@ -45,9 +45,7 @@ async function adoptJournal({ database, keyring, audit, clock }: Parts, journal:
   const keys = new JournalKeys(keyring);
   // The row is verified before it is used: a forged one that claims to be closed would hide the entries that wait.
   if (row !== undefined && !(await keys.isAuthentic(row))) {
-    throw new StartError(
-      'The row in the table audit_journal was changed outside the service: use another backup. Nothing was changed.',
-    );
+    throw new StartError('The row of audit_journal was changed by somebody: use another backup. Nothing was changed.');
   }
   const state = row === undefined ? null : stateOf(row);
   const left = await leftBehind({ file: 'that came with the database', size: JOURNAL_BYTES }, journal, state, keys);

@@ -47,7 +47,7 @@ export class AuditLog {
       this.#isFailing = false;
     } catch (error) {
       this.#isFailing = true;
-      throw unavailable('The audit log cannot be written now, so the request is refused: try again shortly.', error);
+      throw unavailable('The audit log cannot be written now, so the request is refused.', error);
     }
   }
 
@@ -88,7 +88,7 @@ export class AuditLog {
     try {
       await this.#store.settle();
     } catch (error) {
-      throw unavailable('The latest entries cannot be added to the audit log now: try again shortly.', error);
+      throw unavailable('The audit log cannot be brought up to date now.', error);
     }
   }
 
@@ -110,7 +110,7 @@ export class AuditLog {
         try {
           await this.link();
         } catch (error) {
-          this.#log.warn({ err: error }, 'linking the audit log failed; retrying');
+          this.#log.warn({ err: error }, 'linking the audit log failed; it is tried again');
         }
         if (this.#timer !== undefined) next();
       }, SEAL_INTERVAL_MS);
@@ -126,7 +126,7 @@ export class AuditLog {
       await this.link();
       await this.#store.close();
     } catch (error) {
-      this.#log.warn({ err: error }, 'the latest entries of the audit log could not be linked; the next start does it');
+      this.#log.warn({ err: error }, 'the end of the audit log is left to the next start');
     }
   }
 }

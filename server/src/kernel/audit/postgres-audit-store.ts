@@ -57,9 +57,9 @@ const NAMED_MAX = 20;
 /** Nodes hold the lock on a head only for moments. A longer lock is not held by a node. */
 const STUCK_MS = MINUTE_MS;
 const STUCK =
-  'Find out who holds a lock on this tenant’s row in audit_heads, or has edited its rows in audit_heads or keys. Until new entries are linked, they can be removed without detection.';
+  'Find out who holds a lock on the row of this tenant in audit_heads, or has edited its rows in audit_heads or keys. Until it is linked, the end of the log can be removed unseen.';
 const TAMPERED =
-  'Somebody wrote to the database without the service: entries that no node wrote were refused, or entries that a node wrote were removed. Find out who could write to it, and run "coffer server verify".';
+  'Somebody wrote to the database without the service: entries that no node wrote were refused, or entries that a node wrote are gone. Find out who could write to it, and run "coffer server verify".';
 
 /** A segment that waits to be linked, with its entries as they are hashed. */
 type Waiting = NumberedSegment & { texts: readonly string[] };
@@ -204,7 +204,7 @@ export class PostgresAuditStore implements AuditStore {
 
   /** A tenant whose keys or head were edited, or whose head is locked (null), must not prevent others from being linked. */
   async #unlessStuck<T>(tenantId: string, work: () => Promise<T | null>): Promise<T | null> {
-    let problem = 'the head of the log is locked or was deleted';
+    let problem = 'the head of the log is locked or gone';
     try {
       const done = await work();
       if (done !== null) {
@@ -226,7 +226,7 @@ export class PostgresAuditStore implements AuditStore {
     if (stuck.isTold || now - stuck.since < STUCK_MS) return;
     stuck.isTold = true;
     this.#metrics.logsStuck.set(this.#stuck.size);
-    this.#log.error({ tenant: tenantId, problem, what_to_do: STUCK }, 'new entries of the audit log cannot be linked');
+    this.#log.error({ tenant: tenantId, problem, what_to_do: STUCK }, 'entries of the audit log cannot be linked');
   }
 
   /** Inserts void numbers of rolled-back transactions that no other segment has listed yet. Otherwise linking would wait for them. */

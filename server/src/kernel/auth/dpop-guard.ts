@@ -90,8 +90,8 @@ export class DpopGuard {
 export function refusedProof(reason: string, error = 'invalid_dpop_proof', headers: Record<string, string> = {}) {
   const message =
     error === 'use_dpop_nonce'
-      ? 'The DPoP proof requires a current nonce: create a new proof with the nonce from the DPoP-Nonce header.'
-      : 'The DPoP proof does not match this request, its token or the key they are bound to. Create a new proof for each request.';
+      ? 'Make the DPoP proof anew, with the nonce of the DPoP-Nonce header.'
+      : 'The DPoP proof does not fit this request, its token or the key they are bound to. Make a new one for each request.';
   return new CofferError('INVALID_DPOP_PROOF', message, {
     auditReason: `dpop: ${reason}`,
     headers: { 'WWW-Authenticate': `DPoP error="${error}", algs="${PROOF_ALGORITHMS}"`, ...headers },

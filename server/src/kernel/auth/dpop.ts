@@ -48,11 +48,10 @@ export async function verifyProof(proof: string, request: ProvedRequest): Promis
   if (htm !== request.method) throw new BadProof('it was made for another method');
   if (typeof htu !== 'string' || !isSameTarget(htu, request)) throw new BadProof('it was made for another URL');
   if (typeof iat !== 'number' || !Number.isFinite(iat)) throw new BadProof('it has no iat');
-  if (Math.abs(iat * SECOND_MS - request.now) > PROOF_WINDOW_MS)
-    throw new BadProof('its iat is too old or in the future');
-  if (nonce !== undefined && typeof nonce !== 'string') throw new BadProof('its nonce is not a string');
+  if (Math.abs(iat * SECOND_MS - request.now) > PROOF_WINDOW_MS) throw new BadProof('it was not made now');
+  if (nonce !== undefined && typeof nonce !== 'string') throw new BadProof('its nonce is no text');
   if (request.token === null) {
-    if (ath !== undefined) throw new BadProof('it is for a token, but none was sent');
+    if (ath !== undefined) throw new BadProof('it was made for a token, and none is sent');
   } else if (ath !== sha256(request.token).toString('base64url')) throw new BadProof('it was made for another token');
   const jkt = await calculateJwkThumbprint(jwk, 'sha256');
   return {

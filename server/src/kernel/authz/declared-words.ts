@@ -25,7 +25,7 @@ export function refuseUndeclared({ statement }: PolicyDocument): void {
       if (isDeclaredResource(text)) continue;
       throw new PolicyError(
         `/statement/${i}/resource/${n}`,
-        `matches no resource of this API: did you mean ${nearestForms(text)}?`,
+        `is a resource of no endpoint: did you mean ${nearestForms(text)}?`,
       );
     }
   }
@@ -34,7 +34,7 @@ export function refuseUndeclared({ statement }: PolicyDocument): void {
 export function refuseUndeclaredActions(patterns: readonly string[], pointer: string): void {
   for (const [n, text] of patterns.entries()) {
     if (isDeclaredAction(compileActionPattern(text))) continue;
-    throw new PolicyError(`${pointer}/${n}`, `matches no action of this API: did you mean ${nearestAction(text)}?`);
+    throw new PolicyError(`${pointer}/${n}`, `is an action of no endpoint: did you mean ${nearestAction(text)}?`);
   }
 }
 

@@ -14,14 +14,14 @@ const ALIASES: Record<string, EnvironmentName> = {
   prod: 'production',
 };
 
-export const StageName = named('Stage', 'The environment that a vault or a secret belongs to.', oneOf(ENVIRONMENTS));
+export const StageName = named('Stage', 'The stage that a vault or a secret is for.', oneOf(ENVIRONMENTS));
 
 /** User input: a full or short name, in any letter case. */
 export const environmentText = Type.String({
   maxLength: 32,
   pattern: `^(?:${[...ENVIRONMENTS, ...Object.keys(ALIASES)].map(inAnyCase).join('|')})$`,
   description:
-    'The environment: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name.',
+    'The stage: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name.',
 });
 
 export function canonicalEnvironment(text: string): EnvironmentName {

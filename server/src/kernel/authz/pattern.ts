@@ -39,7 +39,7 @@ export function isAction(text: string): boolean {
 export function compileActionPattern(text: string): Pattern {
   const full = text === '*' ? '*:*' : text;
   if (full.length > MAX_ACTION_CHARS || !ACTION_PATTERN.test(full)) {
-    throw new PatternError('Write an action as <resource>:<verb> in lower case; * can only replace a whole half.');
+    throw new PatternError('Write an action as <resource>:<verb> in lower case, with * only for a whole half.');
   }
   return new ActionPattern(text, full);
 }
@@ -115,7 +115,7 @@ function refuseBadSegment(segment: string): void {
     throw new PatternError('Use letters, digits, . _ @ + = : ~ - and * in a segment; write other bytes as %XX.');
   }
   if (segment !== DEEP && segment.includes('**')) {
-    throw new PatternError('Use ** only as a whole segment, or a single * inside one.');
+    throw new PatternError('Let ** be a whole segment, or use a single * inside one.');
   }
 }
 

@@ -31,7 +31,7 @@ export const PolicyEffect = named('PolicyEffect', 'A deny wins over every allow.
 
 export const PolicyStatement = named(
   'PolicyStatement',
-  'Allows or denies actions on resources. A deny wins over every allow; anything that no statement allows is denied.',
+  'Allows or denies actions on resources. A deny wins over every allow; what nothing allows is denied.',
   Type.Object(
     {
       sid: Type.Optional(
@@ -46,13 +46,12 @@ export const PolicyStatement = named(
       action: Type.Array(Type.String({ minLength: 1, maxLength: MAX_ACTION_CHARS }), {
         minItems: 1,
         maxItems: MAX_STATEMENT_ACTIONS,
-        description: '`<resource>:<verb>` such as secrets:read; `*` may replace either half.',
+        description: '`<resource>:<verb>`, with `*` for either half, such as secrets:read.',
       }),
       resource: Type.Array(Type.String({ minLength: 1, maxLength: MAX_RESOURCE_PATTERN_CHARS }), {
         minItems: 1,
         maxItems: MAX_STATEMENT_RESOURCES,
-        description:
-          'Such as vault/<name>/<path>. `*` matches within one segment; a final `/*` or `**` matches several.',
+        description: 'Such as vault/<name>/<path>; `*` stays inside a segment, a final `/*` or `**` crosses.',
       }),
       condition: Type.Optional(Condition),
     },
@@ -63,17 +62,17 @@ export type PolicyStatement = Static<typeof PolicyStatement>;
 
 export const PolicyDocument = named(
   'PolicyDocument',
-  'The document of a policy.',
+  'What a policy says.',
   Type.Object(
     {
       version: Type.String({
         format: 'date',
         maxLength: 10,
-        description: 'A date of your choice, such as 2026-01-01. It does not change how the document is evaluated.',
+        description: 'A date of your choice, such as 2026-01-01. It changes nothing about how the document is read.',
       }),
       statement: Type.Array(PolicyStatement, {
         maxItems: MAX_POLICY_STATEMENTS,
-        description: 'All statements apply; their order does not matter.',
+        description: 'All of them count, in no order.',
       }),
     },
     {

@@ -7,7 +7,7 @@ export const ROLES = ['owner', 'admin', 'auditor', 'member'] as const;
 export type Role = (typeof ROLES)[number];
 export const RoleName = named(
   'Role',
-  'owner: everything. admin: everything except what only owners may do. auditor: reads the audit log and metadata, never values. member: nothing beyond their own account without a policy or a vault membership.',
+  'owner: everything. admin: everything but what only owners do. auditor: reads the log and metadata, never values. member: nothing by itself.',
   oneOf(ROLES),
 );
 

@@ -105,7 +105,7 @@ export class Keyring implements RowKeySource {
   async #refuseIfReplaced(tx: Tx): Promise<void> {
     const row = await tx.selectFrom('installation').select('root_key_id').forShare().executeTakeFirst();
     if (row !== undefined && row.root_key_id !== this.#root.id) {
-      throw unavailable('The root key was replaced while this node was running: restart it with the new root key.');
+      throw unavailable('The root key was replaced while this node was running: restart it with the new one.');
     }
   }
 

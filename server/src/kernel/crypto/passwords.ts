@@ -63,7 +63,7 @@ function parse(stored: string): { cost: Argon2Cost; salt: Buffer; hash: Buffer }
 async function derive(password: string, salt: Buffer, cost: Argon2Cost, share: string): Promise<Buffer> {
   // All callers get the same error: naming the tenant whose share is used up would reveal which tenants exist.
   await hashing.enter(share)?.catch((error: unknown) => {
-    throw unavailable('Too many logins at the same time: try again shortly.', error);
+    throw unavailable('Too many logins at once: try again shortly.', error);
   });
   const parameters: Argon2Parameters = { message: password, nonce: salt, tagLength: HASH_BYTES, ...cost };
   try {

@@ -142,7 +142,7 @@ function openTenantKeys(rows: readonly Tables['keys'][], from: RootKey): Readonl
   const [first] = rows;
   if (opened.size > 0 || first === undefined) return opened;
   throw new StartError(
-    `The key of ${first.tenant_id} cannot be decrypted: it was edited, or its rows are not authenticated yet. Restore a backup of the database, or run "coffer server authenticate-rows ${first.tenant_id}", then try again; nothing was changed.`,
+    `The key of ${first.tenant_id} does not open: it was edited, or its rows are not authenticated yet. Restore a backup of the database, or run "coffer server authenticate-rows ${first.tenant_id}", then repeat; nothing was changed.`,
   );
 }
 

@@ -61,7 +61,7 @@ function fileProvider(file: string): RootKeyProvider {
       if (!existsSync(file)) {
         if (!create) {
           throw new StartError(
-            `The root key file ${file} is missing, and without it no secret can be decrypted. Restore it from your backup; a new key cannot decrypt this database.`,
+            `The root key file ${file} is missing, and without it no secret opens. Put it back from your backup; a new key cannot open this database.`,
           );
         }
         // Another node may have created the file at the same moment; then its key is used.
@@ -84,7 +84,7 @@ export function readRootKeyFile(file: string): RootKey {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length !== ROOT_KEY_BYTES || bytes.toString('base64') !== text) {
     throw new StartError(
-      `The root key file ${file} does not contain a key (base64 of ${ROOT_KEY_BYTES} bytes). Restore it from your backup.`,
+      `The root key file ${file} does not hold a key (base64 of ${ROOT_KEY_BYTES} bytes). Restore it from your backup.`,
     );
   }
   return rootKey(bytes);
@@ -95,7 +95,7 @@ function readSecretFile(file: string, what: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new StartError(`The ${what} ${file} cannot be read (${code}). Check its path, owner and permissions.`);
+    throw new StartError(`The ${what} ${file} cannot be read (${code}). Check its name and who owns it.`);
   }
 }
 
@@ -110,7 +110,7 @@ export function newRootKey(): { root: RootKey; text: string } {
  * file may still be needed.
  */
 export function writeDurably(file: string, text: string): void {
-  if (!writeIfAbsent(file, text)) throw new StartError(`${file} already exists and is not overwritten.`);
+  if (!writeIfAbsent(file, text)) throw new StartError(`${file} exists already and is not overwritten.`);
 }
 
 /** The same, but replaces an existing file. */
@@ -208,7 +208,7 @@ function saltAndCost(stored: Uint8Array): { salt: Buffer; cost: Argon2Cost } {
     if (isWithinBounds(cost) && !isLower(cost, FIRST_COST)) return { salt, cost };
   }
   throw new StartError(
-    'The parameters in the database for deriving the root key from the passphrase are not valid: they were damaged or tampered with. Restore the database from a backup.',
+    'What the database says of how the root passphrase becomes a key is nothing this release writes: it was damaged or tampered with. Restore the database from a backup.',
   );
 }
 
@@ -222,7 +222,7 @@ function passphraseProvider(passphrase: string | { file: string }): RootKeyProvi
       const text =
         typeof passphrase === 'string' ? passphrase : readSecretFile(passphrase.file, 'root passphrase file').trimEnd();
       if (text.length < PASSPHRASE_LENGTH_MIN) {
-        throw new StartError(`The root passphrase must have at least ${PASSPHRASE_LENGTH_MIN} characters.`);
+        throw new StartError(`The root passphrase needs at least ${PASSPHRASE_LENGTH_MIN} characters.`);
       }
       return rootKey(argon2Sync('argon2id', { message: text, nonce: salt, tagLength: ROOT_KEY_BYTES, ...cost }));
     },

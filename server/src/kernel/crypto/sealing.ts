@@ -21,7 +21,7 @@ export interface Place {
 export class UnsealError extends Error {
   override readonly name = 'UnsealError';
   constructor() {
-    super('a stored value cannot be decrypted: it was changed, moved, or encrypted with another key');
+    super('a sealed value does not open: it was changed, moved, or sealed with another key');
   }
 }
 

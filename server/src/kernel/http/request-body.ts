@@ -93,7 +93,7 @@ export class RequestBody implements UnreadBody {
       };
       const fail = () => {
         stop();
-        reject(new CofferError('INVALID_REQUEST', 'The body ended before it was complete.'));
+        reject(new CofferError('INVALID_REQUEST', 'The body ended before it was whole.'));
       };
       const add = (piece: Buffer) => {
         try {
@@ -116,7 +116,7 @@ export class RequestBody implements UnreadBody {
     const refusal = budget.take(name, bytes);
     if (refusal !== null) {
       onRefused(refusal);
-      throw unavailable('Too many bytes of request bodies are in flight: try again shortly, or send less at a time.');
+      throw unavailable('Too much is being sent at once: send this again shortly, or less at a time.');
     }
     const before = this.#release;
     this.#release = () => {
@@ -151,7 +151,7 @@ class Collected {
     const length = this.#length + piece.length;
     if (length > this.#bytesMax) throw tooLarge(this.#bytesMax);
     if (++this.#pieces > PIECES_MAX + length / PIECE_BYTES) {
-      throw new CofferError('INVALID_REQUEST', 'The body arrives in too many small pieces: send larger ones.');
+      throw new CofferError('INVALID_REQUEST', 'The body comes in too many small pieces: send larger ones.');
     }
     if (length > this.#buffer.length) this.#grow(length);
     piece.copy(this.#buffer, this.#length);
@@ -169,7 +169,7 @@ class Collected {
 
 function checkType({ headers }: IncomingMessage): void {
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-    throw new CofferError('INVALID_REQUEST', 'Send the body uncompressed, without Content-Encoding.');
+    throw new CofferError('INVALID_REQUEST', 'Send the body as it is, without Content-Encoding.');
   }
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
     throw new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".');

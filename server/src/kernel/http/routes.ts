@@ -35,7 +35,7 @@ export function routesOf(endpoints: readonly ReadyEndpoint[]): Route[] {
       const url = spelling.replace(/\{([a-z_]+)\}/g, ':$1');
       const route = routes.get(url) ?? { url, endpoints: new Map() };
       const byMethod = route.endpoints.get(suffix) ?? new Map();
-      if (byMethod.has(method)) throw new Error(`two endpoints handle ${method} ${path}`);
+      if (byMethod.has(method)) throw new Error(`two endpoints answer ${method} ${path}`);
       byMethod.set(method, { endpoint, starName });
       route.endpoints.set(suffix, byMethod);
       routes.set(url, route);

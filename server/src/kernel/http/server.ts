@@ -93,10 +93,7 @@ export function createHttpServer(
   for (const listener of listeners) {
     connections.guard(listener);
     listener.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-      const error = new CofferError(
-        'INVALID_REQUEST',
-        'The only supported expectation is "100-continue": change or remove the Expect header.',
-      );
+      const error = new CofferError('INVALID_REQUEST', 'This service meets no expectation but "100-continue".');
       const requestId = newId('req');
       write(response, errorReply(error, requestId, { 'X-Request-Id': requestId, Connection: 'close' }), common);
       request.destroy();
@@ -145,7 +142,7 @@ export function createHttpServer(
       answerAsUndeclared(request, reply);
       return;
     }
-    const error = new CofferError('NOT_FOUND', 'This route does not exist. The API is described at /docs.');
+    const error = new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
     refuse(request, reply, errorReply(error, requestIdOf(request)));
   });
 
@@ -181,7 +178,7 @@ export function createHttpServer(
       // Neither a slow client nor a revoked caller is a failure of the service.
       if (isRefusal(error)) return;
       const level = error instanceof SlowReader ? 'warn' : 'error';
-      kernel.log[level]({ err: error, request_id: requestId }, 'a response was cut off');
+      kernel.log[level]({ err: error, request_id: requestId }, 'an answer was cut off');
     });
   };
 
@@ -193,7 +190,7 @@ export function createHttpServer(
       handler: (request, reply) => {
         answer(route, request, reply).catch((error: unknown) => {
           if (!reply.sent) return reply.send(error);
-          kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'a response could not be sent');
+          kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'an answer could not be sent');
           reply.raw.destroy();
         });
       },
@@ -243,7 +240,7 @@ async function listenForTls({ config, log }: Kernel, listener: NetServer | null)
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EADDRINUSE' || isChosen) throw tlsPortError(error, port);
     // The port was not configured explicitly: an installation from before this port existed must keep running.
-    log.warn({ port }, 'the default port for TLS is in use, so there is no TLS listener: set CV_TLS_PORT');
+    log.warn({ port }, 'the usual port for TLS is in use, so there is no listener for it: set CV_TLS_PORT');
     return null;
   }
 }
@@ -257,7 +254,7 @@ function tlsPortError(error: unknown, port: number): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const problem = { EADDRINUSE: 'is in use', EACCES: 'may not be used by this user' }[code ?? ''];
   if (problem === undefined) return error;
-  return new StartError(`Port ${port} (CV_TLS_PORT) ${problem}: set another port, or \`off\`.`);
+  return new StartError(`Port ${port}, which CV_TLS_PORT names, ${problem}: set another, or \`off\`.`);
 }
 
 const NODE_OPTIONS = {
@@ -295,13 +292,10 @@ function leaveBodiesUnread(fastify: FastifyInstance): void {
 function refusalOf(error: unknown, requestId: string): Reply {
   if (error instanceof CofferError) return errorReply(error, requestId);
   if (isParserError(error)) {
-    return errorReply(
-      new CofferError('INVALID_REQUEST', 'The request line or the headers could not be parsed.'),
-      requestId,
-    );
+    return errorReply(new CofferError('INVALID_REQUEST', 'The request line or headers could not be read.'), requestId);
   }
   return errorReply(
-    new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to its operator.'),
+    new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.'),
     requestId,
   );
 }
@@ -313,7 +307,7 @@ function isParserError(error: unknown): boolean {
 
 /** The declared methods are public in the API reference, so the caller need not be authenticated. */
 function withoutEndpoint(method: string, declared: readonly string[], requestId: string): Reply {
-  if (declared.length === 0) return errorReply(new CofferError('NOT_FOUND', 'This route does not exist.'), requestId);
+  if (declared.length === 0) return errorReply(new CofferError('NOT_FOUND', 'There is no such route.'), requestId);
   const Allow = [...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
   if (method === 'OPTIONS') return { status: 204, headers: { Allow }, body: null };
   return errorReply(new CofferError('METHOD_NOT_ALLOWED', `Use ${declared.join(' or ')} here.`), requestId, { Allow });
@@ -377,11 +371,7 @@ function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<R
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
   const reason =
-    status === 431
-      ? 'The headers are too large.'
-      : status === 408
-        ? 'The request took too long to arrive.'
-        : 'This is not an HTTP request.';
+    status === 431 ? 'The headers are too large.' : status === 408 ? 'The request took too long.' : 'This is not HTTP.';
   const requestId = newId('req');
   const { body } = errorReply(new CofferError('INVALID_REQUEST', reason), requestId);
   const text = String(body);

@@ -24,8 +24,7 @@ export function inputValidator(e: EndpointDeclaration): InputValidator {
     const coerced = queryOf(call.url, query, problems);
     checkQuery?.(coerced, problems);
     if (body !== null) body(call.body === undefined ? {} : call.body, problems);
-    else if (call.body !== undefined)
-      problems.push({ pointer: '/body', reason: 'must be omitted: this endpoint accepts no body' });
+    else if (call.body !== undefined) problems.push({ pointer: '/body', reason: 'this endpoint takes no body' });
     if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
     return { params: call.params, query: coerced, body: call.body === undefined ? {} : call.body } as Input;
   };
@@ -115,8 +114,8 @@ const REASONS: Record<string, string> = {
   // The schema of an unknown field is `false`; the enclosing object reports the field once more.
   boolean: 'is not a known field',
   required: 'is required',
-  pattern: 'does not have the required format',
-  anyOf: 'does not have one of the allowed formats',
+  pattern: 'does not have the required form',
+  anyOf: 'is not one of the allowed forms',
   propertyNames: 'has a name that is not allowed',
 };
 

@@ -93,7 +93,7 @@ export class JobRunner {
       try {
         await this.runDue();
       } catch (error) {
-        this.#log.warn({ err: error }, 'looking for due jobs failed; retrying');
+        this.#log.warn({ err: error }, 'looking for due jobs failed; it is tried again');
       }
       await sleep(TICK_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
     }
@@ -139,10 +139,10 @@ export class JobRunner {
     if (!isAllowed) {
       this.#log.error(
         { job: name, excess, what_to_do: refusalAdvice(name) },
-        'a job would delete more than its limit: nothing was deleted',
+        'a job would remove too much: nothing was removed',
       );
     } else if (excess.length > 0) {
-      this.#log.warn({ job: name, excess }, 'a job deletes more than its limit, as the operator allowed');
+      this.#log.warn({ job: name, excess }, 'a job removes more than its share, as the operator allowed');
     }
     return isAllowed;
   }
@@ -204,7 +204,7 @@ export class JobRunner {
       outcome = await run(signal);
       if (outcome === 'success') this.#metrics.jobLastSuccess.labels(job.name).set(this.#clock.now() / SECOND_MS);
     } catch (error) {
-      this.#log.error({ err: error, job: job.name }, 'a job failed; it runs again when it is next due');
+      this.#log.error({ err: error, job: job.name }, 'a job failed; it runs again when next due');
     } finally {
       clearInterval(renewal);
     }
@@ -248,7 +248,7 @@ export class JobRunner {
 
 function refusalAdvice(job: string): string {
   return (
-    'If the clock is right and so much has really expired (many objects were deleted at once, a plan has a shorter retention, the service was off for long), ' +
+    'If the clock is right and so much is really over (many things were deleted at once, a plan keeps less, the service was off for long), ' +
     `run: coffer server allow-purge ${job}`
   );
 }

@@ -137,10 +137,7 @@ export class Idempotency {
     const text = (await this.#open(request, row)).toString('utf8');
     const [digest, resource, attributes, body] = keptIn(text);
     if (digest !== request.requestDigest) {
-      throw invalidField(
-        '/headers/idempotency-key',
-        'was already used for another request: use a new key for each request',
-      );
+      throw invalidField('/headers/idempotency-key', 'was used for another request: use a new key for a new request');
     }
     return { status: row.status, resource, attributes, body };
   }

@@ -9,11 +9,11 @@ const COUNTED = {
   policies: ['policies in the tenant', 'Delete one that is not used'],
   policy_bytes: ['bytes of policy documents in the tenant', 'Shorten or delete a policy'],
   attachments_per_principal: ['policies attached to one user, group or connection', 'Detach one, or merge policies'],
-  tokens_per_user: ['usable personal access tokens of one user', 'Revoke one that is not used'],
+  tokens_per_user: ['personal access tokens of one user that can be used', 'Revoke one that is not used'],
   groups: ['groups in the tenant', 'Delete one that is not used'],
-  groups_per_user: ['groups of one user', 'Remove the user from one'],
-  members_per_group: ['members of one group', 'Remove one, or create a second group'],
-  members_per_vault: ['members of one vault', 'Remove one, or add a group as the member'],
+  groups_per_user: ['groups that one user is in', 'Take the user out of one'],
+  members_per_group: ['members of one group', 'Remove one, or make a second group'],
+  members_per_vault: ['members of one vault', 'Remove one, or let a group be the member'],
   app_connections: ['AppConnections in the tenant', 'Delete one that is not used'],
   federations_per_connection: ['federations of one AppConnection', 'Delete one that is not used'],
   workload_methods: ['workload identity methods in the tenant', 'Delete one that is not used'],
@@ -79,7 +79,7 @@ export function refuseBeyondQuota(ctx: Context, name: QuotaName, used: number, a
   const limit = PLAN_QUOTAS[plan][name];
   if (used + added <= limit) return;
   const [what, wayOut] = COUNTED[name];
-  const message = `The ${plan} plan allows ${limit} ${what}, and ${used} are in use. ${wayOut}, or change the plan.`;
+  const message = `The ${plan} plan has room for ${limit} ${what}, and ${used} are used. ${wayOut}, or change the plan.`;
   throw new CofferError('QUOTA_EXCEEDED', message, {
     details: { quota: name, limit, used },
     auditReason: `quota: ${name}`,

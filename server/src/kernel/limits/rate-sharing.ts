@@ -45,10 +45,7 @@ export class RateSharing {
       try {
         await this.exchange();
       } catch (error) {
-        this.#log.warn(
-          { err: error },
-          'request counts could not be exchanged with other nodes; this node enforces rate limits alone for now',
-        );
+        this.#log.warn({ err: error }, 'rate counts could not be exchanged; this node counts alone for now');
       }
       if (this.#timer !== undefined) this.start();
     }, INTERVAL_MS);

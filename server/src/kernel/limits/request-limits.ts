@@ -48,7 +48,7 @@ export function rateHeaders(state: RateState): Record<string, string> {
 
 function enforced(state: RateState): RateState {
   if (!state.isExceeded) return state;
-  const message = `Too many requests: wait ${state.retryAfterSeconds} s. The limit is ${state.limit} per minute.`;
+  const message = `Too many requests: wait ${state.retryAfterSeconds} s. The limit is ${state.limit} a minute.`;
   throw new CofferError('RATE_LIMIT_EXCEEDED', message, {
     retryAfterSeconds: state.retryAfterSeconds,
     headers: rateHeaders(state),

@@ -26,7 +26,7 @@ export interface LoggedError {
   [fact: string]: unknown;
 }
 
-export const MESSAGE_WITHHELD = '(message withheld: it may contain a secret value)';
+export const MESSAGE_WITHHELD = '(message withheld: it may hold a value)';
 const DATABASE_MESSAGE = 'the database refused the statement';
 const HIDDEN = '[hidden]';
 const MAX_STACK_FRAMES = 20;

@@ -31,63 +31,63 @@ export class Metrics {
 
   readonly refusedSegments = new Counter({
     name: 'cv_audit_refused_total',
-    help: 'Segments of the audit log that no node wrote and that were refused, or that a node wrote and that are missing.',
+    help: 'Parts of the audit log that no node wrote and were refused, or that a node wrote and are gone.',
     registers: [this.registry],
   });
   readonly logsCutBack = new Gauge({
     name: 'cv_audit_logs_cut_back',
-    help: 'Audit logs that are shorter in the database than this node has seen.',
+    help: 'Audit logs of which the database shows less than this node has seen.',
     registers: [this.registry],
   });
   readonly logsStuck = new Gauge({
     name: 'cv_audit_logs_stuck',
-    help: 'Audit logs to which no entry could be linked for a minute.',
+    help: 'Audit logs to which nothing could be linked for a minute.',
     registers: [this.registry],
   });
   readonly forgedRows = new Counter({
     name: 'cv_forged_rows_total',
-    help: 'Rows refused because they were not written by the service or were changed outside it, by table.',
+    help: 'Rows that were refused because the service did not write them as they are, by table.',
     labelNames: ['table'],
     registers: [this.registry],
   });
   readonly rotationsFailed = new Counter({
     name: 'cv_rotations_failed_total',
-    help: 'Rotations through a backend that failed or whose outcome is unknown, by failure.',
+    help: 'Rotations through a backend that failed, or whose end is not known yet, by failure.',
     labelNames: ['failure'],
     registers: [this.registry],
   });
   readonly jobRefusals = new Gauge({
     name: 'cv_job_removal_refused',
-    help: '1 if the last run of a job on this node would have deleted more than its limit, and so deleted nothing.',
+    help: '1 if the last run of a job on this node would have removed more than its share, and so removed nothing.',
     labelNames: ['job'],
     registers: [this.registry],
   });
   readonly clockOffset = new Gauge({
     name: 'cv_clock_offset_seconds',
-    help: 'Seconds by which the clock of this node is ahead of the database’s; 0 on SQLite.',
+    help: 'By how much the clock of this node is ahead of the database’s; 0 on SQLite.',
     registers: [this.registry],
   });
   readonly clockTrusted = new Gauge({
     name: 'cv_clock_trusted',
-    help: '0 while the clock disagrees with the database’s or with earlier records; nothing is deleted then.',
+    help: '0 while the clock disagrees with the database’s or with what was recorded before; nothing is removed then.',
     registers: [this.registry],
   });
 
   readonly checkpointFilesFailing = new Gauge({
     name: 'cv_checkpoint_files_failing',
-    help: '1 if this node’s last attempt to write audit checkpoints to CV_CHECKPOINT_DIR failed; it keeps retrying.',
+    help: '1 if audit checkpoints could not be written to CV_CHECKPOINT_DIR when this node last tried; it goes on trying.',
     registers: [this.registry],
   });
 
   readonly bodiesRefused = new Counter({
     name: 'cv_http_bodies_refused_total',
-    help: 'Request bodies refused with 503 because too many bytes are in flight: `share`, limit of one tenant or address; `total`, limit of the process.',
+    help: 'Bodies refused with 503 because of the bytes in flight: `share`, of their tenant or address; `total`, of all.',
     labelNames: ['reason'],
     registers: [this.registry],
   });
   readonly connectionsRefused = new Counter({
     name: 'cv_http_connections_refused_total',
-    help: 'Connections closed unread because there were too many: `address`, limit of one address; `total`, limit of the process.',
+    help: 'Connections closed unread because there were too many: `address`, from where they came; `total`, in all.',
     labelNames: ['reason'],
     registers: [this.registry],
   });

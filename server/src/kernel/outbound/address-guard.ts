@@ -25,7 +25,7 @@ const SHOWN_HOST = /^[\x21-\x7e]{1,253}$/;
 export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress';
   constructor(host: string) {
-    super(`${shown(host)} is not public, and CV_OUTBOUND_ALLOW does not allow it.`);
+    super(`${shown(host)} is not public, and CV_OUTBOUND_ALLOW does not open it.`);
   }
 }
 
@@ -33,7 +33,7 @@ export class BlockedAddress extends Error {
 export class UnresolvedHost extends Error {
   override readonly name = 'UnresolvedHost';
   constructor(host: string) {
-    super(`${shown(host)} cannot be resolved.`);
+    super(`${shown(host)} has no address.`);
   }
 }
 

@@ -40,16 +40,16 @@ export interface OutgoingAnswer {
 }
 
 const PROBLEMS = {
-  url: 'the URL cannot be used for an outgoing request',
-  blocked: 'the host is not public, and the operator has not allowed it',
-  unresolved: 'the host name cannot be resolved',
-  insecure: 'plain http is only for private hosts that the operator has allowed',
-  'not-opened': 'the operator has not allowed this host',
-  busy: 'too many outgoing requests are in progress',
-  timeout: 'the host did not respond in time',
-  redirect: 'the host responded with a redirect',
-  encoded: 'the response is compressed',
-  'too-large': 'the response is too large',
+  url: 'the URL cannot be used for an outgoing call',
+  blocked: 'the host is not public, and the operator did not open it',
+  unresolved: 'the host has no address',
+  insecure: 'plain http is only for private hosts that the operator opened',
+  'not-opened': 'the host is not one that the operator opened',
+  busy: 'too many outgoing calls are under way',
+  timeout: 'the host did not answer in time',
+  redirect: 'the host answered with a redirect',
+  encoded: 'the answer is compressed',
+  'too-large': 'the answer is too large',
   connection: 'the connection failed',
 } as const;
 export type OutgoingProblem = keyof typeof PROBLEMS;

@@ -67,7 +67,7 @@ export class KeySets {
       found = candidates(set.keys, kid, algorithm);
     }
     const [key, ...more] = found;
-    if (kid !== null && set.doubled.has(kid)) notFound('the key set has several keys with this id');
+    if (kid !== null && set.doubled.has(kid)) notFound('the key set has several keys of this id');
     if (key === undefined) notFound('the key set has no such key');
     if (more.length > 0) refuse('the token does not say which of several keys signed it');
     return key;
@@ -125,7 +125,7 @@ export class KeySets {
 
   async #fetched(source: KeySource): Promise<KeySet> {
     const url = source.jwksUrl ?? (await this.#discover(source));
-    return keySetOf(await this.#document(url, source, 'the key set')) ?? refuse('the key set is malformed');
+    return keySetOf(await this.#document(url, source, 'the key set')) ?? refuse('the key set is none');
   }
 
   /** OpenID Connect Discovery 1.0, 4.3: a document that names another issuer belongs to somebody else. */

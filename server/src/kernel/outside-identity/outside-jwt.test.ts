@@ -153,18 +153,18 @@ describe('claims', () => {
     ['the issuer in other case', { iss: 'https://ISSUER.example' }, /another issuer/],
     ['a list of issuers', { iss: [ISSUER] }, /another issuer/],
     ['no issuer', { iss: undefined }, /another issuer/],
-    ['no end', { exp: undefined }, /no valid expiry time/],
-    ['an end as text', { exp: String(claims.exp) }, /no valid expiry time/],
-    ['an end that never comes', { exp: 1e300 }, /no valid expiry time/],
+    ['no end', { exp: undefined }, /no end/],
+    ['an end as text', { exp: String(claims.exp) }, /no end/],
+    ['an end that never comes', { exp: 1e300 }, /no end/],
     ['an end now', { exp: seconds(0) }, /has expired/],
     ['an end in the past', { exp: seconds(-1000) }, /has expired/],
     ['issued in the future', { iat: seconds(61_000) }, /in the future/],
     ['issued a moment ahead of our clock', { iat: seconds(59_000) }, null],
-    ['issued at no readable time', { iat: 'now' }, /no valid time of issue/],
+    ['issued at no readable time', { iat: 'now' }, /does not say when/],
     ['not said when issued', { iat: undefined }, null],
     ['not valid yet', { nbf: seconds(61_000) }, /not valid yet/],
     ['valid a moment ahead of our clock', { nbf: seconds(59_000) }, null],
-    ['valid from no readable time', { nbf: {} }, /malformed nbf/],
+    ['valid from no readable time', { nbf: {} }, /no readable way/],
     ['a subject with a line break', { sub: 'a\nb' }, /subject is malformed/],
     ['a subject that is a number', { sub: 7 }, /subject is malformed/],
     ['an endless subject', { sub: 'x'.repeat(2000) }, /subject is malformed/],
@@ -183,7 +183,7 @@ describe('claims', () => {
     await verify(await aged(seconds(-599_000)), key, { maxAgeMs });
     await refused(verify(await aged(seconds(-601_000)), key, { maxAgeMs }), /too long ago/);
     const { iat, ...without } = claims;
-    await refused(verify(await signed(key, without), key, { maxAgeMs }), /no valid time of issue/);
+    await refused(verify(await signed(key, without), key, { maxAgeMs }), /does not say when/);
   });
 
   test('an empty audience of ours matches nothing', async () => {

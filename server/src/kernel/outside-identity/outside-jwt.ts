@@ -79,14 +79,14 @@ export function refuseUnfitClaims(claims: Claims, { issuer, audience, now, maxAg
   const { iss, aud, exp, nbf, iat, sub } = claims;
   if (issuer !== null && iss !== issuer) refuse('the token is from another issuer');
   refuseOtherAudience(aud, audience);
-  if (!isTime(exp)) refuse('the token has no valid expiry time (exp)');
+  if (!isTime(exp)) refuse('the token has no end');
   else if (exp * SECOND_MS <= now) refuse('the token has expired');
   if (nbf !== undefined) {
-    if (!isTime(nbf)) refuse('the token has a malformed nbf');
+    if (!isTime(nbf)) refuse('the token says in no readable way from when it is valid');
     else if (nbf * SECOND_MS > now + SKEW_MS) refuse('the token is not valid yet');
   }
   if (iat !== undefined || maxAgeMs !== undefined) {
-    if (!isTime(iat)) refuse('the token has no valid time of issue (iat)');
+    if (!isTime(iat)) refuse('the token does not say when it was issued');
     else if (iat * SECOND_MS > now + SKEW_MS) refuse('the token was issued in the future');
     else if (maxAgeMs !== undefined && now - iat * SECOND_MS > maxAgeMs) refuse('the token was issued too long ago');
   }

@@ -30,10 +30,7 @@ export function decodeCursorAt(pointer: string, cursor: string | undefined, ...f
 }
 
 export function foreignCursor(pointer: string): CofferError {
-  return invalidField(
-    pointer,
-    'is not a cursor of this list: send next_cursor of the previous page unchanged, with the same filters',
-  );
+  return invalidField(pointer, 'is not a cursor of this list: pass next_cursor of the page before, unchanged');
 }
 
 function isOfForm(part: unknown, form: RegExp | undefined): boolean {

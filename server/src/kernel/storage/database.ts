@@ -110,8 +110,7 @@ export async function runInside<T>(tx: Tx, fn: (tx: Tx) => Promise<T>): Promise<
 }
 
 export function translate(error: unknown, kind: FailureKind): unknown {
-  if (kind === 'unique') return new UniqueViolation('a row with this key already exists', { cause: error });
-  if (kind === 'unavailable' || kind === 'retry')
-    return unavailable('The database is unavailable now: try again shortly.', error);
+  if (kind === 'unique') return new UniqueViolation('a row with this key exists', { cause: error });
+  if (kind === 'unavailable' || kind === 'retry') return unavailable('The store cannot be used now.', error);
   return error;
 }

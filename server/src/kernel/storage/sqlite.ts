@@ -189,7 +189,7 @@ export class SqliteDatabase implements Database {
    * again, elsewhere.
    */
   #copyLog(): void {
-    if (!this.#hasCopiedLog()) throw unavailable('The database is unavailable now: try again shortly.');
+    if (!this.#hasCopiedLog()) throw unavailable('The store cannot be used now.');
     this.#isLogSuspect = false;
   }
 

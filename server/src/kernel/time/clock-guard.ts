@@ -30,11 +30,11 @@ type Trouble = { kind: 'offset'; offsetMs: number } | { kind: 'behind'; newestAt
 
 const WHAT_TO_DO = {
   offset:
-    'Correct the clock of this machine or of the database server, whichever is wrong, and check their time services. This node then continues by itself.',
+    'Set the clock of this machine, or that of the database server, whichever is wrong, and check their time services. This node then goes on by itself.',
   behind:
-    'Correct the clock of this machine if it is wrong. If it is right, and was ahead when the newest entries were recorded, run: coffer server accept-clock',
-  ahead: 'If the service was not off for that long, stop it and correct the clock of this machine.',
-  jump: 'Check the time service of this machine and, with PostgreSQL, of the database server. If the clock is right now, you need not do anything.',
+    'Set the clock of this machine if it is wrong. If it is right, and was ahead when that was recorded, run: coffer server accept-clock',
+  ahead: 'If the service was not off for so long, stop it and set the clock of this machine.',
+  jump: 'Check the time service of this machine and, with PostgreSQL, of the database server. If the clock is right now, nothing needs to be done.',
 };
 
 /**
@@ -88,7 +88,7 @@ export class ClockGuard {
     try {
       await this.check();
     } catch (error) {
-      this.#log.warn({ err: error }, 'the clock could not be compared with the database; retrying');
+      this.#log.warn({ err: error }, 'the clock could not be compared; it is tried again');
     }
   }
 
@@ -128,7 +128,7 @@ export class ClockGuard {
     if (hasJumped) {
       this.#looks.clear();
       const seconds = Math.round(jumpMs / SECOND_MS);
-      this.#log.warn({ seconds, what_to_do: WHAT_TO_DO.jump }, 'the clock was changed; nothing is deleted for an hour');
+      this.#log.warn({ seconds, what_to_do: WHAT_TO_DO.jump }, 'the clock was set; nothing is removed for an hour');
     }
     if (hasJumped || this.#trouble?.kind === 'behind') this.#newestAt = await this.#newestRecord();
     if (this.#newestAt === null || measured.time >= this.#newestAt - TOLERANCE_MS) return null;
@@ -149,7 +149,7 @@ export class ClockGuard {
     const clocks = { node: timestamp(this.#time.now()), newest_record: timestamp(this.#newestAt ?? 0) };
     this.#log.warn(
       { ...clocks, what_to_do: WHAT_TO_DO.ahead },
-      'the newest record is old: the service was off for long, or the clock is ahead; nothing is deleted for an hour',
+      'nothing was recorded for long before this start, or the clock is ahead; nothing is removed for an hour',
     );
   }
 
@@ -166,14 +166,14 @@ export class ClockGuard {
       const clocks = { node: timestamp(nodeTime), database: timestamp(time), what_to_do: WHAT_TO_DO.offset };
       this.#log.error(
         clocks,
-        'the clock of this node differs from the database’s: the node is not ready, and deletes nothing',
+        'the clock of this node differs from the database’s: it is not ready, and removes nothing',
       );
     } else {
       const clocks = { node: timestamp(nodeTime), newest_record: timestamp(trouble.newestAt) };
       const what_to_do = WHAT_TO_DO.behind;
       this.#log.warn(
         { ...clocks, what_to_do },
-        'the clock is behind the newest record: nothing is deleted until it has caught up',
+        'the clock is behind what was recorded before: nothing is removed until it has passed that',
       );
     }
   }
@@ -187,8 +187,8 @@ export async function refuseWrongStart(time: TimeSources, database: Database): P
   }
   if (measured === null || !isOff(measured)) return;
   throw new StartError(
-    `The clock of this machine is at ${timestamp(measured.nodeTime)}, that of the database server at ${timestamp(measured.time)}: they differ by more than ` +
-      `${TOLERANCE_MS / SECOND_MS} s. Correct the one that is wrong, check that its time service is running, and start again.`,
+    `The clock of this machine says ${timestamp(measured.nodeTime)}, that of the database server ${timestamp(measured.time)}: they differ by more than ` +
+      `${TOLERANCE_MS / SECOND_MS} s. Set the one that is wrong, check that its time service runs, and start again.`,
   );
 }
 
