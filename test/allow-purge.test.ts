@@ -59,7 +59,7 @@ onBothDatabases('coffer server allow-purge', (kind) => {
       );
       const { code, stdout, stderr } = await allow(JOB);
       assert.equal(code, 0, stderr);
-      assert.match(stdout, /^The job forget-expired-tokens may remove more than its limit once, until \S+Z\. /);
+      assert.match(stdout, /^The job forget-expired-tokens may remove more than its share once, until \S+Z\. /);
     });
     await runPurges(service);
     assert.equal(await tokensIn(service), 1);
@@ -91,7 +91,7 @@ onBothDatabases('coffer server allow-purge', (kind) => {
     await before.close();
     const { code, stdout, stderr } = await accept();
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^The time is \S+Z; records up to \S+Z are treated as written by a clock that was ahead\.\n$/);
+    assert.match(stdout, /^It is \S+Z, and records up to \S+Z count as made by a clock that was ahead\.\n$/);
 
     const right = await startService(kind, { ...stored, dataDir, keepData: false });
     assert.notEqual(await right.app.kernel.clockGuard.check(), null);
@@ -109,6 +109,6 @@ test('accept-clock has nothing to do where nothing was recorded later', async ()
   const service = await startService('sqlite', { keepData: true });
   await service.close();
   const { code, stdout } = await runCoffer(['server', 'accept-clock'], { dataDir: service.dataDir });
-  assert.deepEqual([code, stdout], [0, 'No record is later than the clock; nothing was changed.\n']);
+  assert.deepEqual([code, stdout], [0, 'Nothing was recorded after this moment; nothing was done.\n']);
   rmSync(service.dataDir, { recursive: true });
 });

@@ -10,7 +10,7 @@ describe('coffer', () => {
   test('explains itself', async () => {
     const top = await runCoffer(['--help']);
     assert.deepEqual([top.code, top.stderr], [0, '']);
-    assert.match(top.stdout, /^Usage: coffer .*server {2,}Administer an installation/s);
+    assert.match(top.stdout, /^Usage: coffer .*server {2,}Tend an installation/s);
     const server = await runCoffer(['server', '--help']);
     assert.equal(server.code, 0);
     for (const command of ['rekey', 'migrate', 'new-admin-token', 'accept-clock', 'allow-purge'])
@@ -22,7 +22,10 @@ describe('coffer', () => {
     for (const args of [['sevrer'], ['server', 'rekye'], ['server', 'rekey', 'KEY'], ['server', 'rekey', '--key=x']]) {
       const { code, stdout, stderr } = await runCoffer(args, { dataDir: newDataDir() });
       assert.deepEqual([code, stdout], [2, ''], args.join(' '));
-      assert.match(stderr, /^error: .*\n(\(Did you mean (server|rekey)\?\)\n)?Run coffer --help for usage\.\n$/);
+      assert.match(
+        stderr,
+        /^error: .*\n(\(Did you mean (server|rekey)\?\)\n)?Run coffer --help to see what there is\.\n$/,
+      );
     }
   });
 
@@ -38,9 +41,9 @@ describe('coffer server migrate', () => {
     const databaseUrl = await newPostgresDatabase();
     const first = await runCoffer(['server', 'migrate'], { databaseUrl });
     assert.equal(first.code, 0, first.stderr);
-    assert.match(first.stdout, /^The schema is up to date; \d+ migrations were applied: foundation, people/);
+    assert.match(first.stdout, /^The schema is up to date; \d+ steps ran: foundation, people/);
     const second = await runCoffer(['server', 'migrate'], { databaseUrl });
-    assert.equal(second.stdout, 'The schema is up to date; no migrations were applied.\n');
+    assert.equal(second.stdout, 'The schema is up to date; nothing was done.\n');
     const service = await spawnService({ databaseUrl });
     await stopService(service);
   });
@@ -93,6 +96,6 @@ describe('coffer server new-admin-token', () => {
     const databaseUrl = await newPostgresDatabase();
     const { code, stderr } = await runCoffer(['server', 'new-admin-token'], { databaseUrl });
     assert.equal(code, 1);
-    assert.match(stderr, /^The database is empty: start the service once/);
+    assert.match(stderr, /^The database holds nothing yet: start the service once/);
   });
 });

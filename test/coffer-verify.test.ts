@@ -282,7 +282,7 @@ onBothDatabases('coffer-verify', (database) => {
         { ...copy[0], first_seq: seq + 1, previous_hash: copy[4].hash },
         ...copy.slice(5),
       ]);
-      assert.match((await problemsOf(cut)).join(), new RegExp(`the log starts with entry ${seq + 1}, not with 1`));
+      assert.match((await problemsOf(cut)).join(), new RegExp(`the log begins with entry ${seq + 1} and not with 1`));
       assert.deepEqual(await problemsOf(cut, [page], { fromSeq: seq + 1 }), []);
       const forged = cut.with(0, { ...cut[0], previous_hash: 'f'.repeat(64) });
       assert.match((await problemsOf(forged, [page], { fromSeq: seq + 1 })).join(), /^entry 5 was changed/);
@@ -311,7 +311,7 @@ onBothDatabases('coffer-verify', (database) => {
       ]) {
         const all = text.trimEnd().split('\n');
         const { problems } = await check([all.toSpliced(4, 0, noise).join('\n')], [page]);
-        assert.deepEqual(problems, [{ where: 'line 5', what: 'is not a log entry' }], noise);
+        assert.deepEqual(problems, [{ where: 'line 5', what: 'is no entry of a log' }], noise);
       }
     });
 
@@ -371,10 +371,10 @@ onBothDatabases('coffer-verify', (database) => {
           checkpoints[1].signature = bytes.toString('base64');
         });
       assert.deepEqual(await problemsOf(lines, [spoiled(3)]), [
-        'checkpoint 2 has an invalid signature: ML-DSA does not verify',
+        'checkpoint 2 has a signature that is wrong: ML-DSA does not hold',
       ]);
       assert.deepEqual(await problemsOf(lines, [spoiled(3500)]), [
-        'checkpoint 2 has an invalid signature: RSA-PSS does not verify',
+        'checkpoint 2 has a signature that is wrong: RSA-PSS does not hold',
       ]);
     });
 
@@ -395,9 +395,9 @@ onBothDatabases('coffer-verify', (database) => {
         bytes[9] = (bytes[9] ?? 0) ^ 1;
         key.public_key = bytes.toString('base64');
       });
-      assert.match((await problemsOf(lines, [altered])).join(), /has a public key that does not match its id/);
+      assert.match((await problemsOf(lines, [altered])).join(), /another key than its id names/);
       const noise = pageAfter((copy) => void copy.keys.push({ key_id: 7 }));
-      assert.match((await problemsOf(lines, [noise])).join(), /a key is malformed/);
+      assert.match((await problemsOf(lines, [noise])).join(), /a key is not of the form of one/);
     });
 
     test('that the service signed two histories, or went back', async () => {
@@ -472,7 +472,7 @@ onBothDatabases('coffer-verify', (database) => {
     };
     for (const trusted of [new Set<string>(), new Set([noted]), new Set([''])]) {
       const result = await check(asText(forged), [file], { trusted });
-      assert.match(result.problems.map(({ what }) => what).join(), /neither a key given with --key nor a successor/);
+      assert.match(result.problems.map(({ what }) => what).join(), /neither a key you named nor a successor/);
       assert.deepEqual([result.checkpoints, result.signedSeq, result.keyIds], [0, 0, []]);
     }
     const endorsed = {
@@ -565,14 +565,14 @@ onBothDatabases('coffer-verify', (database) => {
         out,
         /^coffer-verify: --key is missing: .*noted from GET \/v1\/audit\/checkpoints when the service was set up/,
       );
-      assert.match(out, /taken from the files being verified proves nothing/);
+      assert.match(out, /taken from the files that are checked proves nothing/);
       assert.doesNotMatch(out, new RegExp(noted), 'it does not offer the key of the file');
     });
 
     test('a chain that is whole is not called verified', async () => {
       const { code, out } = await run('--log', 'log', '--chain-only');
       assert.equal(code, 2);
-      assert.match(out, /\nThe chain is intact, but NOT VERIFIED: no checkpoint was checked\.\n$/);
+      assert.match(out, /\nThe chain is whole, but NOT VERIFIED: nobody vouches for it\.\n$/);
     });
 
     test('says what is wrong and ends with 1', async () => {

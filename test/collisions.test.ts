@@ -194,7 +194,7 @@ onBothDatabases('collisions', (database) => {
     await addSecret(service, b, 'new', { value: 'same' }, token);
     const before = await list(token);
     assert.deepEqual([before.collisions, before.complete], [[], false], 'not found yet, and that is said');
-    service.expectErrorLogs(/a value cannot be decrypted; it is excluded/);
+    service.expectErrorLogs(/a value does not open, and is left out/);
     await runJobs(service);
     const after = await list(token);
     assert.deepEqual([after.collisions.map(short), after.complete], [['value new in a,b'], true]);

@@ -46,7 +46,7 @@ onBothDatabases('invitations', (database) => {
     ok(create({ email: address(), invite: true, ...more }, token), 201);
   const isRefused = async (token: string) => {
     const { message } = await refused(accept(token), 401, 'LOGIN_DENIED');
-    assert.match(message, /Ask the person who invited you for a new one/);
+    assert.match(message, /Ask who invited you for a new one/);
   };
   const userBy = async (email: string) =>
     (await allPages(service, '/v1/users', 'users')).find((user) => user.email === email);

@@ -47,7 +47,7 @@ describe('the reference in a browser', () => {
     assert.ok(expected.length > 1 && expected.includes('rotateSecret'));
     assert.deepEqual(await visible(), expected);
     const shown = await page.evaluate(`document.querySelector('main').innerText`);
-    for (const gone of ['First request', 'Cryptography', 'Create a vault']) assert.ok(!shown.includes(gone), gone);
+    for (const gone of ['First request', 'Cryptography', 'Make a vault']) assert.ok(!shown.includes(gone), gone);
     assert.equal(
       await page.evaluate(`document.querySelector('#filter-status').textContent`),
       `${expected.length} of ${DECLARATIONS.length}`,

@@ -89,7 +89,7 @@ onBothDatabases('rekey with a key file', (kind) => {
 
     const { code, stdout, stderr } = await runCoffer(REKEY, { dataDir, databaseUrl });
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^The root key [0-9a-f]{16} was replaced by [0-9a-f]{16}; 2 tenant keys .*back it up.*\n$/);
+    assert.match(stdout, /^The root key [0-9a-f]{16} is replaced by [0-9a-f]{16}; 2 tenant keys .*back it up.*\n$/);
     assert.equal(stderr, '');
     const fresh = readFileSync(file, 'utf8');
     assert.notEqual(fresh, old);
@@ -132,8 +132,8 @@ onBothDatabases('rekey with a key file', (kind) => {
 
     const { code, stdout, stderr } = await runCoffer([...REKEY, '--revoke-tokens'], { dataDir, databaseUrl });
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /2 tokens and sessions were revoked: run "coffer server new-admin-token"/);
-    assert.match(stdout, /Forged rows, which the service did not write, stay rejected \(1: eaas_keys edited\)/);
+    assert.match(stdout, /2 tokens and sessions are revoked: run "coffer server new-admin-token"/);
+    assert.match(stdout, /Rows that the service did not write stay refused \(1: eaas_keys edited\)/);
     assert.match(stdout, /a row was not written by the service as it is/, 'the log says it too');
 
     const made = await runCoffer(['server', 'new-admin-token'], { dataDir, databaseUrl });
@@ -159,10 +159,7 @@ onBothDatabases('rekey with a key file', (kind) => {
     const before = readFileSync(join(service.dataDir, 'root.key'), 'utf8');
     const { code, stderr } = await runCoffer(REKEY, { dataDir: service.dataDir, databaseUrl });
     assert.equal(code, 1);
-    assert.match(
-      stderr,
-      kind === 'sqlite' ? /^Another Coffer process uses/ : /^Coffer is still running on this database/,
-    );
+    assert.match(stderr, kind === 'sqlite' ? /^Another Coffer process uses/ : /^Coffer still runs on this database/);
     assert.match(stderr, /Stop (it|every node) first/);
     assert.equal(readFileSync(join(service.dataDir, 'root.key'), 'utf8'), before);
     await stopService(service);
@@ -283,7 +280,7 @@ describe('rekey with other providers', () => {
       assert.match(stderr, /^[^\n]+\n$/);
     };
     await refused({}, /^Set CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE/);
-    await refused({ CV_NEW_ROOT_PASSPHRASE: OLD_PHRASE }, /^The new root key is the same as the current one/);
+    await refused({ CV_NEW_ROOT_PASSPHRASE: OLD_PHRASE }, /^The new root key is the present one/);
     await refused({ CV_NEW_ROOT_PASSPHRASE: 'short' }, /^CV_NEW_ROOT_PASSPHRASE must be/);
     await refused({ CV_NEW_ROOT_PASSPHRASE_FILE: '/nowhere' }, /^The root passphrase file \/nowhere cannot be read/);
     const again = await spawnService({ dataDir, env: passphrase });

@@ -73,8 +73,8 @@ onBothDatabases('a restored installation', (kind) => {
     const to = await target();
     const { code, stdout, stderr } = await runCoffer(['server', 'restore', file], to);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /^Everything was restored to its state at 2\d{3}-.*are back/);
-    assert.match(stdout, /These 3 tokens and sessions are valid again, even if they were revoked after the backup/);
+    assert.match(stdout, /^Everything is restored as it was at 2\d{3}-.*are back/);
+    assert.match(stdout, /These 3 tokens and sessions are good now, also if they were revoked after the backup/);
     assert.match(stdout, new RegExp(`^  ${revoked.id} pat "stolen" of user_\\w+ in tenant_\\w+, until 2`, 'm'));
     for (const token of [admin, owner, revoked.token]) assert.equal(stdout.includes(token), false);
     for (const { epoch } of await rows(to, 'select epoch from tenants')) assert.ok(Number(epoch) > lostEpoch);
@@ -131,7 +131,7 @@ onBothDatabases('a restored installation', (kind) => {
     const to = await target();
     const { code, stdout, stderr } = await runCoffer(['server', 'restore', file, '--revoke-tokens'], to);
     assert.equal(code, 0, stderr);
-    assert.match(stdout, /3 tokens and sessions from before the backup were revoked/);
+    assert.match(stdout, /3 tokens and sessions from before the backup are revoked/);
     assert.doesNotMatch(stdout, /token_/);
     assert.equal((await runCoffer(['server', 'new-admin-token'], to)).code, 0);
     const service = await spawnService(to);

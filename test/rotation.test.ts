@@ -159,7 +159,7 @@ onBothDatabases('scheduled rotation', (database) => {
     const rotation = { interval_days: 1 };
     await addSecret(service, theirs, 'a', { type: 'password', rotation }, owner.token);
     service.clock.advance(DAY_MS + MINUTE_MS);
-    service.expectErrorLogs(/a scheduled rotation failed; it is retried in an hour/);
+    service.expectErrorLogs(/a secret could not be rotated/);
     await runJobs(service);
     assert.equal((await read(sound.path)).version, 2);
     const other = await ok(service.call('GET', secretUrl(theirs, 'a'), { token: owner.token }));

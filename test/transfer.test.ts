@@ -82,13 +82,13 @@ onBothDatabases('import and export', (database) => {
       const warnings = [
         {
           code: 'repeated_key',
-          message: 'An earlier line has the same key; this last one is used.',
+          message: 'An earlier line has the same key: this one, the last, was taken.',
           path: 'shop/TWICE',
           line: 9,
         },
         {
           code: 'unexpanded_variable',
-          message: 'A shell would expand the text after $; it was imported literally.',
+          message: 'A shell would replace what follows the $: it was taken as it is written.',
           path: 'shop/URL',
           line: 6,
         },
@@ -410,7 +410,7 @@ onBothDatabases('import and export', (database) => {
       ]);
       for (const prefix of ['closed/a', 'closed/b', 'closed/', 'nothing/', '']) {
         const error = await refused(take(vault, `prefix=${prefix}`, person.token), 403, 'INSUFFICIENT_PRIVILEGE');
-        assert.match(error.message, /select fewer with `prefix`/);
+        assert.match(error.message, /narrow it/);
       }
       assert.deepEqual(Object.keys(await ok(take(vault, 'prefix=open/', person.token))), ['open/a']);
       assert.deepEqual(await ok(take(vault, 'prefix=open/tag', person.token)), {});

@@ -108,7 +108,7 @@ describe('a role or user', () => {
       'checkout',
     ]) {
       sly.arn = arn;
-      await refusedFor(logIn(sly), /ARN in the response of STS is of another account|no ARN/);
+      await refusedFor(logIn(sly), /ARN of another account|no ARN/);
     }
   });
 
@@ -119,8 +119,8 @@ describe('a role or user', () => {
     await refusedFor(logIn(role, { signingDate: new Date(Date.now() - 120_000) }), /has expired/);
     await refusedFor(logIn(role, { expiresIn: 901 }), /valid for too long/);
     const old = { expiresIn: 900, signingDate: new Date(Date.now() - 16 * 60_000) };
-    await refusedFor(logIn(role, old), /not signed recently/);
-    await refusedFor(logIn(role, { signingDate: new Date(Date.now() + 16 * 60_000) }), /not signed recently/);
+    await refusedFor(logIn(role, old), /not signed just now/);
+    await refusedFor(logIn(role, { signingDate: new Date(Date.now() + 16 * 60_000) }), /not signed just now/);
   });
 });
 
@@ -136,21 +136,21 @@ describe('signed URLs that never reach STS', () => {
     ['another port', () => change(sts.host, '127.0.0.1:1'), /another host/],
     ['another scheme', () => change('http:', 'https:'), /another host/],
     ['the metadata service', () => change(sts.host, '169.254.169.254'), /another host/],
-    ['a user in front', () => change('//', '//user@'), /not an STS URL/],
-    ['our host as the user of another', () => change(sts.host, `${sts.host}@evil.example`), /not an STS URL/],
-    ['a password', () => change('//', '//user:password@'), /not an STS URL/],
+    ['a user in front', () => change('//', '//user@'), /not one of STS/],
+    ['our host as the user of another', () => change(sts.host, `${sts.host}@evil.example`), /not one of STS/],
+    ['a password', () => change('//', '//user:password@'), /not one of STS/],
     [
       'our host as a part of another',
       () => change(sts.host, `${sts.host}.evil.example`),
-      /not an STS URL|another host/,
+      /not one of STS|another host/,
     ],
-    ['a backslash', () => change('/?', '\\@evil.example/?'), /not an STS URL/],
-    ['a path', () => change('/?', '/path?'), /not an STS URL/],
-    ['a double slash', () => change('/?', '//?'), /not an STS URL/],
-    ['a fragment', async () => `${await goodUrl()}#part`, /not an STS URL|malformed/],
-    ['white space', async () => ` ${await goodUrl()}`, /not an STS URL/],
-    ['a line break', async () => `${await goodUrl()}\r\nX: y`, /not an STS URL/],
-    ['no query', async () => sts.url, /not an STS URL/],
+    ['a backslash', () => change('/?', '\\@evil.example/?'), /not one of STS/],
+    ['a path', () => change('/?', '/path?'), /not one of STS/],
+    ['a double slash', () => change('/?', '//?'), /not one of STS/],
+    ['a fragment', async () => `${await goodUrl()}#part`, /not one of STS|malformed/],
+    ['white space', async () => ` ${await goodUrl()}`, /not one of STS/],
+    ['a line break', async () => `${await goodUrl()}\r\nX: y`, /not one of STS/],
+    ['no query', async () => sts.url, /not one of STS/],
     ['another action', () => change('GetCallerIdentity', 'GetSessionToken'), /another action/],
     ['the action in other case', () => change('GetCallerIdentity', 'getcalleridentity'), /another action/],
     ['two actions', async () => `${await goodUrl()}&Action=AssumeRole`, /a parameter twice/],
@@ -223,13 +223,13 @@ describe('STS', () => {
   test('is not believed by answers that repeat what was sent, or are of another shape', async () => {
     const xml = `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>${arn}</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`;
     const cases: [typeof sts.instead, RegExp][] = [
-      [(q, r) => json(r, { Error: { Message: q.url, Arn: arn } }), /not a response to GetCallerIdentity/],
-      [(_, r) => json(r, { AssumeRoleResponse: answer(result) }), /not a response to GetCallerIdentity/],
-      [(_, r) => json(r, { ...answer(result), More: 1 }), /not a response to GetCallerIdentity/],
-      [(_, r) => json(r, answer({ ...result, More: 1 })), /not a response to GetCallerIdentity/],
-      [(_, r) => json(r, answer({ ...result, Arn: [arn] })), /not a response to GetCallerIdentity/],
-      [(_, r) => json(r, answer([result])), /not a response to GetCallerIdentity/],
-      [(_, r) => json(r, JSON.stringify(answer(result))), /not a response to GetCallerIdentity/],
+      [(q, r) => json(r, { Error: { Message: q.url, Arn: arn } }), /not one to GetCallerIdentity/],
+      [(_, r) => json(r, { AssumeRoleResponse: answer(result) }), /not one to GetCallerIdentity/],
+      [(_, r) => json(r, { ...answer(result), More: 1 }), /not one to GetCallerIdentity/],
+      [(_, r) => json(r, answer({ ...result, More: 1 })), /not one to GetCallerIdentity/],
+      [(_, r) => json(r, answer({ ...result, Arn: [arn] })), /not one to GetCallerIdentity/],
+      [(_, r) => json(r, answer([result])), /not one to GetCallerIdentity/],
+      [(_, r) => json(r, JSON.stringify(answer(result))), /not one to GetCallerIdentity/],
       [(_, r) => json(r, answer({ ...result, Account: '999999999999' })), /another account/],
       [(_, r) => r.writeHead(200, { 'content-type': 'text/xml' }).end(xml), /not JSON/],
       [(_, r) => r.writeHead(200, { 'content-type': 'application/json' }).end(xml), /not JSON/],
@@ -287,7 +287,7 @@ describe('STS', () => {
       'STS.amazonaws.com',
     ]) {
       const login = { aws_signed_url: await signedFor(host), aws_signed_headers: HEADERS };
-      await refusedFor(verifying.verify(awsIam, login, plain), /another host|not an STS URL/);
+      await refusedFor(verifying.verify(awsIam, login, plain), /another host|not one of STS/);
     }
     const http = { aws_signed_url: await signedFor('sts.amazonaws.com', 'http:'), aws_signed_headers: HEADERS };
     await refusedFor(verifying.verify(awsIam, http, plain), /another host/);

@@ -110,7 +110,7 @@ describe('the cluster', () => {
     const other = await TokenReviewServer.start();
     const foreign = await other.token(AUDIENCE, 'shop', 'checkout', { iss: cluster.url });
     other.close();
-    await refusedFor(verify(foreign), /rejected the token with an error/);
+    await refusedFor(verify(foreign), /refused the token with an error/);
   });
 
   test('must say that it checked the audience, among much else', async () => {
@@ -123,8 +123,8 @@ describe('the cluster', () => {
       [{ authenticated: 'true' }, /does not know the token/],
       [{ authenticated: 1 }, /does not know the token/],
       [{ error: 'half broken' }, /with an error/],
-      [{ user: undefined }, /has no username/],
-      [{ user: 'system:serviceaccount:shop:checkout' }, /has no username/],
+      [{ user: undefined }, /named nobody/],
+      [{ user: 'system:serviceaccount:shop:checkout' }, /named nobody/],
     ];
     for (const [change, reason] of cases) {
       cluster.alter = (status) => ({ ...status, ...change });
@@ -137,11 +137,11 @@ describe('the cluster', () => {
   test('is not believed by an answer that repeats the question, is no review or no JSON', async () => {
     const said = { status: { authenticated: true, audiences: [AUDIENCE], user: { username: 'x' } } };
     const cases: [typeof cluster.instead, RegExp][] = [
-      [(_, r, body) => json(r, JSON.parse(body)), /not a TokenReview/],
-      [(_, r) => json(r, said), /not a TokenReview/],
+      [(_, r, body) => json(r, JSON.parse(body)), /not a token review/],
+      [(_, r) => json(r, said), /not a token review/],
       [
         (_, r) => json(r, { ...said, kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1beta1' }),
-        /not a TokenReview/,
+        /not a token review/,
       ],
       [(_, r) => r.writeHead(200, { 'content-type': 'text/html' }).end('{}'), /not JSON/],
       [(_, r) => r.writeHead(200, { 'content-type': 'application/json' }).end('{'), /not JSON/],

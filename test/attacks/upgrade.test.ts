@@ -119,7 +119,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     const accepted = await runCoffer(['server', 'authenticate-rows', tenant_id], tampered);
     assert.deepEqual(
       [accepted.code, accepted.stdout],
-      [0, `The rows of ${tenant_id} are accepted and authenticated.\n`],
+      [0, `The rows of ${tenant_id} are authenticated.\n`],
       accepted.stderr,
     );
     service = await start(tampered);

@@ -97,7 +97,7 @@ describe('a disk that is full', () => {
     if (disk === null) return;
     const dataDir = join(disk.folder, 'data');
     disk.fill();
-    assertRefusedToStart(await runService({ dataDir }), /full: make room|that the disk has free space/);
+    assertRefusedToStart(await runService({ dataDir }), /full: make room|that the disk has room/);
     disk.free();
     const service = await spawnService({ dataDir });
     await assertUnharmed(service.url, service.adminToken(), []);

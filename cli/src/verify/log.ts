@@ -28,8 +28,7 @@ export interface ExportHeader {
 export function headerOf(value: unknown): ExportHeader | null {
   const header = value as ExportHeader | null;
   if (header?.format !== 'coffer-audit-export') return null;
-  if (header.version !== 1)
-    throw new Unreadable('the log was written by a newer version than this program: use a newer coffer-verify');
+  if (header.version !== 1) throw new Unreadable('the log is of a later version than this program');
   const { first_seq, last_seq, tenant_id, previous_hash, last_hash } = header;
   const isOfForm =
     Object.keys(header).sort().join() === HEADER_FIELDS &&
@@ -37,7 +36,7 @@ export function headerOf(value: unknown): ExportHeader | null {
     Number.isSafeInteger(last_seq) &&
     [tenant_id, previous_hash, last_hash].every((text) => typeof text === 'string') &&
     (first_seq !== 1 || previous_hash === GENESIS_HASH);
-  if (!isOfForm) throw new Unreadable('the first line of the log is malformed');
+  if (!isOfForm) throw new Unreadable('the first line of the log is not as the service writes it');
   return header;
 }
 
@@ -140,7 +139,7 @@ export class ChainCheck {
     } else {
       const fits = texts.find((text) => linkHash(this.#hash, this.#start.tenantId, seq, text) === stored);
       if (fits !== undefined) this.#purges.settle(seq, fits);
-      else this.#wrong(seq, 'was changed: its hash does not match the entry and those before it');
+      else this.#wrong(seq, 'was changed: its hash is not that of the entry and all before it');
     }
     this.#seq = seq;
     this.#hash = stored;
@@ -152,7 +151,10 @@ export class ChainCheck {
   #skipTo(seq: number): void {
     for (const [signed, [checkpoint]] of this.#signed) {
       if (signed <= this.#seq || signed >= seq) continue;
-      this.#wrong(signed, `is missing, although checkpoint ${checkpoint?.id} covers it: an older backup was restored`);
+      this.#wrong(
+        signed,
+        `was lost, though checkpoint ${checkpoint?.id} covers it: a backup from before it was restored`,
+      );
     }
     this.#seq = seq - 1;
   }
@@ -163,7 +165,7 @@ export class ChainCheck {
         this.matched++;
         if (this.#isWhole) this.signedSeq = this.#seq;
       } else {
-        this.#wrong(this.#seq, `does not match signed checkpoint ${id}: the log was rewritten up to here`);
+        this.#wrong(this.#seq, `is not the one that checkpoint ${id} was signed for: the log was rewritten up to here`);
       }
     }
   }
@@ -176,9 +178,9 @@ export class ChainCheck {
   /** Call this after the last entry, with the header, which names the expected last entry. */
   end(header: ExportHeader | null): void {
     if (header !== null && header.last_seq > this.#seq) {
-      this.#wrong(this.#seq + 1, `${missing(this.#seq + 1, header.last_seq)}: the file is truncated`);
+      this.#wrong(this.#seq + 1, `${missing(this.#seq + 1, header.last_seq)}: the file was cut off`);
     } else if (header !== null && header.last_seq === this.#seq && header.last_hash !== this.#hash) {
-      this.#wrong(this.#seq, 'is not the last entry named in the first line of the file');
+      this.#wrong(this.#seq, 'is not the one that the first line of the file says is the last');
     }
     this.#purges.end(this.#signed.size === 0 ? null : this.signedSeq);
     for (const [seq, [checkpoint]] of this.#signed) {

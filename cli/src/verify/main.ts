@@ -10,25 +10,25 @@ import { type Problem, type Result, verifyLog } from './verification.ts';
 const EXIT_WRONG = 1;
 const EXIT_UNKNOWN = 2;
 
-const USAGE = `coffer-verify: verify an exported audit log against signed checkpoints
+const USAGE = `coffer-verify: is an exported audit log the one that was signed?
 
   coffer-verify --log audit.ndjson --checkpoints checkpoints.json --key rsa-pss-3072-…
   coffer-verify --log audit.ndjson --chain-only
 
-  --log FILE          the response of GET /v1/audit/export, or pages of GET /v1/audit; - reads standard input
-  --checkpoints FILE  the response of GET /v1/audit/checkpoints, or a file of CV_CHECKPOINT_DIR; may be given more than once
-  --key ID            the key_id that you noted when the service was set up; may be given more than once. Its successors are trusted too.
-                      Take it from a note that is out of reach of anyone who can change the log, never from the files being verified
-  --from-seq N        the log starts with this entry: earlier entries were verified before
-  --tenant ID         the tenant of the log; required only if no file contains it
-  --chain-only        only check the hash chain, without checkpoints; never reports OK, because anybody can build a valid chain
+  --log FILE          what GET /v1/audit/export answered, or pages of GET /v1/audit; - reads standard input
+  --checkpoints FILE  what GET /v1/audit/checkpoints answered, or a file of CV_CHECKPOINT_DIR; may be given more than once
+  --key ID            the key_id that you noted when the service was set up; may be given more than once. Its successors count too.
+                      Take it from a note that whoever can change the log cannot change, never from the files that are checked
+  --from-seq N        the log begins with this entry: what came before was checked another time
+  --tenant ID         whose log it is; needed only where no file says so
+  --chain-only        only look for damage, where there is no checkpoint: anybody can make a chain that is whole, so it never says OK
 
-It needs no network and no service. Exit code: 0 if the log is verified with a key you trust, 1 if something is wrong, 2 if it cannot be determined.
+It needs no network and no service. It ends with 0 if everything fits and a key you trust vouches for it, 1 if something is wrong, 2 if it cannot tell.
 `;
 
 const KEY_MISSING =
-  '--key is missing: without it a log forged with any key would pass. Give the key_id that was noted from GET /v1/audit/checkpoints when the service ' +
-  'was set up, and stored out of reach of anyone who can change the log; one taken from the files being verified proves nothing';
+  '--key is missing: without it a log that was forged with any key would pass. Give the key_id that was noted from GET /v1/audit/checkpoints when the service ' +
+  'was set up, and kept where whoever can change the log cannot change it; one taken from the files that are checked proves nothing';
 
 class WrongUsage extends Error {}
 
@@ -56,7 +56,7 @@ async function run(): Promise<number> {
     }
   }
   if (checkpoints.size === 0 && found.length === 0 && !options.chainOnly) {
-    throw new Unreadable('these files contain no checkpoint, so the log cannot be verified');
+    throw new Unreadable('there is no checkpoint in these files: nothing vouches for the log');
   }
   const input = options.log === '-' ? process.stdin : createReadStream(options.log);
   const lines = linesOf(input);
@@ -71,7 +71,7 @@ async function run(): Promise<number> {
 function verdictOf(result: Result, isChainOnly: boolean): { text: string; exitCode: number } {
   if (result.problems.length > 0) return { text: 'NOT OK', exitCode: EXIT_WRONG };
   if (isChainOnly) {
-    return { text: 'The chain is intact, but NOT VERIFIED: no checkpoint was checked.', exitCode: EXIT_UNKNOWN };
+    return { text: 'The chain is whole, but NOT VERIFIED: nobody vouches for it.', exitCode: EXIT_UNKNOWN };
   }
   return result.checkpoints > 0 ? { text: 'OK', exitCode: 0 } : { text: 'NOT OK', exitCode: EXIT_WRONG };
 }
@@ -84,7 +84,7 @@ function optionsOf() {
   const fromSeq = Number(values['from-seq'] ?? '1');
   if (log === undefined) throw new WrongUsage('--log is missing');
   if (chainOnly && checkpoints.length + key.length > 0) {
-    throw new WrongUsage('--chain-only cannot be combined with --checkpoints or --key: omit it to have them checked');
+    throw new WrongUsage('--chain-only looks at no checkpoint and no key: leave it out to have them checked');
   }
   if (checkpoints.length === 0 && !chainOnly) throw new WrongUsage('--checkpoints is missing');
   if (key.length === 0 && !chainOnly) throw new WrongUsage(KEY_MISSING);
@@ -132,11 +132,10 @@ function tell(result: Result, isChainOnly: boolean, verdict: string): void {
   if (result.isShortened) say('… and more.');
   const { tenantId, entries, purged, firstSeq, lastSeq, checkpoints, signedSeq, keyIds } = result;
   say(`Log of ${tenantId}: ${entries} entries, ${firstSeq} to ${lastSeq}.`);
-  if (purged > 0) say(`${purged} of them were purged by the retention of their vault; the log records which.`);
+  if (purged > 0) say(`${purged} of them are gone because their vault keeps them no longer; the log records which.`);
   if (!isChainOnly) {
-    say(`Valid checkpoints: ${checkpoints}. The last one covers everything up to entry ${signedSeq}.`);
-    if (lastSeq > signedSeq)
-      say(`Entries ${Math.max(signedSeq + 1, firstSeq)} to ${lastSeq} are newer and not covered.`);
+    say(`Checkpoints that fit: ${checkpoints}. The last one vouches for everything up to entry ${signedSeq}.`);
+    if (lastSeq > signedSeq) say(`Entries ${Math.max(signedSeq + 1, firstSeq)} to ${lastSeq} came after it.`);
     for (const id of keyIds) say(`Signed by ${id}.`);
   }
   say(verdict);

@@ -78,10 +78,10 @@ export async function verifyLog(lines: AsyncIterable<string>, wanted: Wanted): P
 
 function startOf(header: ExportHeader | null, shown: readonly Link[], wanted: Wanted, report: Report): Start {
   const tenantId = wanted.tenantId ?? header?.tenant_id ?? wanted.checkpoints.tenantId;
-  if (tenantId === null) throw new Unreadable('no file contains the tenant of the log: give it with --tenant');
-  if (header !== null && header.tenant_id !== tenantId) report('the log', `belongs to tenant ${header.tenant_id}`);
+  if (tenantId === null) throw new Unreadable('nothing says whose log it is: name the tenant');
+  if (header !== null && header.tenant_id !== tenantId) report('the log', `is of ${header.tenant_id}`);
   const firstSeq = header?.first_seq ?? (wanted.fromSeq > 1 ? (shown[0]?.seq ?? wanted.fromSeq) : 1);
-  if (firstSeq !== wanted.fromSeq) report('the log', `starts with entry ${firstSeq}, not with ${wanted.fromSeq}`);
+  if (firstSeq !== wanted.fromSeq) report('the log', `begins with entry ${firstSeq} and not with ${wanted.fromSeq}`);
   const previousHash = firstSeq === 1 ? GENESIS_HASH : (header?.previous_hash ?? '');
   return { tenantId, firstSeq, previousHash };
 }
@@ -115,7 +115,7 @@ class LineReader {
       try {
         return documentsIn(text);
       } catch {
-        throw new Unreadable('the log is not JSON');
+        throw new Unreadable('the log is no JSON');
       }
     }
   }
@@ -123,7 +123,7 @@ class LineReader {
   async each(take: (link: Link) => void, report: Report): Promise<void> {
     for (let line = await this.#next(); line !== null; line = await this.#next()) {
       const link = linkOf(parsed(line));
-      if (link === null) report(`line ${this.#number}`, 'is not a log entry');
+      if (link === null) report(`line ${this.#number}`, 'is no entry of a log');
       else take(link);
     }
   }
@@ -137,7 +137,7 @@ class LineReader {
       else if (Array.isArray(entries)) entries.forEach(take);
       else if (seq !== null) {
         const link = linkOf(value);
-        if (link === null) report(`line ${this.#number}`, 'is not a log entry');
+        if (link === null) report(`line ${this.#number}`, 'is no entry of a log');
         else links.push(link);
       }
     };

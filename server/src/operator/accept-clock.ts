@@ -14,7 +14,7 @@ export function acceptClock(config: Config): Promise<string> {
     await refuseWrongStart(systemTime, database);
     const now = clock.now();
     const newestAt = await newestRecordAt(database.read);
-    if (newestAt === null || newestAt <= now) return 'No record is later than the clock; nothing was changed.';
+    if (newestAt === null || newestAt <= now) return 'Nothing was recorded after this moment; nothing was done.';
     const headKey = await audit.headKey(operator.tenant_id);
     const entry = systemEntry({
       tenantId: operator.tenant_id,
@@ -29,6 +29,6 @@ export function acceptClock(config: Config): Promise<string> {
       await saveWord(tx, { subject: CLOCK, given_at: now, valid_until: newestAt });
       await audit.recordIn(tx, [entry], headKey);
     });
-    return `The time is ${timestamp(now)}; records up to ${timestamp(newestAt)} are treated as written by a clock that was ahead.`;
+    return `It is ${timestamp(now)}, and records up to ${timestamp(newestAt)} count as made by a clock that was ahead.`;
   });
 }

@@ -37,11 +37,14 @@ export function allowPurge(config: Config, job: string): Promise<string> {
       await makeDue(tx, job);
       await audit.recordIn(tx, [entry], headKey);
     });
-    return `The job ${job} may remove more than its limit once, until ${timestamp(valid_until)}. It runs on a node that has been up for an hour with a correct clock.`;
+    return (
+      `The job ${job} may remove more than its share once, until ${timestamp(valid_until)}. It runs on a node that has been up for an hour ` +
+      'with a right clock.'
+    );
   });
 }
 
 function notRefused(job: string, refused: readonly string[]): StartError {
-  const which = refused.length === 0 ? 'No job was refused.' : `Refused jobs: ${refused.join(', ')}.`;
+  const which = refused.length === 0 ? 'No job was.' : `Those that were: ${refused.join(', ')}.`;
   return new StartError(`The job ${JSON.stringify(job)} was not refused, so there is nothing to allow. ${which}`);
 }

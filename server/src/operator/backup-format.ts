@@ -105,7 +105,7 @@ export class BackupReader {
       this.#fd = openSync(file, 'r');
     } catch {
       throw new StartError(
-        'The backup file cannot be opened. Give the path of a file written by `coffer server backup`.',
+        'The backup file cannot be opened. Give the path of a file that `coffer server backup` made.',
       );
     }
     const first = Buffer.alloc(HEADER_BYTES_MAX);
@@ -189,11 +189,9 @@ function parsed(line: string): SealedHeader | null {
 }
 
 function notABackup(): StartError {
-  return new StartError(
-    'This file is not a backup made by `coffer server backup` of this release. Nothing was changed.',
-  );
+  return new StartError('This is no backup that `coffer server backup` of this release made. Nothing was changed.');
 }
 
 function damaged(): StartError {
-  return new StartError('The backup is damaged, truncated or modified: use another one. Nothing was changed.');
+  return new StartError('The backup is damaged or cut off, or was changed: use another one. Nothing was changed.');
 }

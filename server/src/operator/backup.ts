@@ -9,8 +9,7 @@ import { installationSnapshot } from './installation-snapshot.ts';
 /** Writes the whole installation into one encrypted file, while the service runs. */
 export async function backup(config: Config, target: string): Promise<string> {
   const file = resolve(target);
-  if (existsSync(file))
-    throw new StartError('A file with this name already exists: choose another name, or remove the file.');
+  if (existsSync(file)) throw new StartError('There is a file of that name already: choose another one, or remove it.');
   const source = await installationSnapshot(config);
   try {
     const writer = new BackupWriter(file, source.header, source.root.key);
@@ -22,7 +21,7 @@ export async function backup(config: Config, target: string): Promise<string> {
       }
       writer.finish();
       const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      return `${rows} rows of ${Object.keys(counts).length} tables are in ${file}. It can be restored only with the root key ${source.root.id}: store that key separately.`;
+      return `${rows} rows of ${Object.keys(counts).length} tables are in ${file}. It opens with the root key ${source.root.id} and no other: keep that key apart from it.`;
     } catch (error) {
       writer.close();
       rmSync(file, { force: true });

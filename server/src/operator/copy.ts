@@ -23,7 +23,7 @@ import { verifyAll } from './verify.ts';
  */
 export async function copyTo(config: Config, url: string): Promise<string> {
   if (!/^postgres(ql)?:\/\//.test(url)) {
-    throw new StartError('Set --to to the URL of an empty PostgreSQL database: postgres://user@host:5432/name');
+    throw new StartError('Give --to the URL of an empty PostgreSQL database: postgres://user@host:5432/name');
   }
   const lock = await holdSource(config);
   // The data folder belongs to the source, so the audit anchor in it must not be overwritten.
@@ -50,9 +50,7 @@ async function holdSource(config: Config): Promise<{ release(): void } | null> {
     return null;
   }
   if (existsSync(join(config.dataDir, DATABASE_FILE))) return lockDataFolder(config.dataDir);
-  throw new StartError(
-    `There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR to the same value as for the service.`,
-  );
+  throw new StartError(`There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR as for the service.`);
 }
 
 async function copyInto(target: Config, source: InstallationSnapshot): Promise<string> {
@@ -60,9 +58,7 @@ async function copyInto(target: Config, source: InstallationSnapshot): Promise<s
   let checked = '';
   const migrations = await loadMigrations();
   if (header.schema > migrations.length) {
-    throw new StartError(
-      'The database was written by a newer release: copy it with that release. Nothing was changed.',
-    );
+    throw new StartError('The database is of a newer release: copy it with that one. Nothing was changed.');
   }
   await fillDatabase(target, {
     schema: header.schema,
@@ -77,7 +73,7 @@ async function copyInto(target: Config, source: InstallationSnapshot): Promise<s
       return finishRestore(target, database, from);
     },
   });
-  return `Everything was copied: ${checked} Set CV_DATABASE_URL and start the service with the same root key. The source is unchanged: keep it until the new database has proven itself, then remove it, and never run both.`;
+  return `Everything is copied: ${checked} Set CV_DATABASE_URL and start the service with the same root key. What was copied is as it was: keep it until the new one has proven itself, then remove it, and never run both.`;
 }
 
 /** An interrupted copy continues only if the source is unchanged: every change, and every recorded read, moves the head of an audit log. */
@@ -99,7 +95,7 @@ async function checkCopy({ kernel, heads }: Opened): Promise<string> {
   const { lines, isValid, tenantIds } = await verifyAll({ kernel, heads }, []);
   if (!isValid) {
     throw new StartError(
-      `The copy failed verification; the source may have the same problem: run "coffer server verify" there. ${lines.join('; ')}`,
+      `The copy is not as the service wrote it; what is wrong may be so in the source too: run "coffer server verify" there. ${lines.join('; ')}`,
     );
   }
   let opened = 0;
@@ -108,8 +104,8 @@ async function checkCopy({ kernel, heads }: Opened): Promise<string> {
       opened += await openSample(kernel, tenantId);
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
-      throw new StartError(`Some values of ${tenantId} cannot be decrypted in the copy. The source is unchanged.`);
+      throw new StartError(`Not every value of ${tenantId} opens in the copy. The source is as it was.`);
     }
   }
-  return `the row counts of all tables match, the audit logs and rows of ${tenantIds.length} tenants were verified, and ${opened} values were decrypted.`;
+  return `every table has as many rows, the audit logs and rows of ${tenantIds.length} tenants are genuine, and ${opened} values were opened.`;
 }

@@ -42,11 +42,11 @@ export interface Restored {
 export async function finishRestore(config: Config, database: Database, from: RestoredFrom): Promise<Restored> {
   if (systemTime.now() < Date.parse(from.madeAt)) {
     throw new StartError(
-      `The backup was made at ${from.madeAt}, which is later than the clock says: set the clock, then retry. Numbers that must not repeat are derived from the time.`,
+      `The backup was made at ${from.madeAt}, which is later than the clock says: set the clock, then repeat. Numbers that must not be given out twice are made of the time.`,
     );
   }
   const installation = await findInstallation(database);
-  if (installation === null) throw new Error('nothing was imported');
+  if (installation === null) throw new Error('nothing was brought in');
   const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
   const known = { ...installation, rootKeyId: from.rootKeyId };
   const { kernel, heads } = await openKernel({ config, time: systemTime, log, database, installation: known });

@@ -21,7 +21,7 @@ export async function refuseOtherNodes(config: Config): Promise<void> {
     const sessions = await sessionsOf(client);
     if (sessions === 0) return;
     throw new StartError(
-      `Coffer is still running on this database (${sessions} connections). Stop every node first, then retry; nothing was changed.`,
+      `Coffer still runs on this database (${sessions} connections). Stop every node first, then repeat; nothing was changed.`,
     );
   } finally {
     await client.end();

@@ -66,11 +66,11 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
       for (const { table, row } of findings.problems) kernel.database.rowKeys.refuse(table, row);
     }
     return [
-      `The root key ${present.id} was replaced by ${next.root.id}; ${tenants.length} tenant keys and all keys under them are new, and no secret value was changed.`,
+      `The root key ${present.id} is replaced by ${next.root.id}; ${tenants.length} tenant keys and all keys under them are new, and no value was touched.`,
       next.whatNext,
       ...revokedSentence(tenants, options.revokeTokens === true, operator.name),
       ...forgedSentence(tenants),
-      'Database backups made before now can be restored only with the old key: keep it with them, and nowhere else.',
+      'Database backups made before now open only with the old key: keep it with them, and nowhere else.',
     ].join(' ');
   });
 }
@@ -101,7 +101,7 @@ function revokedSentence(tenants: readonly RekeyedRows[], isRevoking: boolean, o
   if (!isRevoking) return [];
   const count = tenants.reduce((sum, { tokensEnded }) => sum + tokensEnded, 0);
   return [
-    `${count} tokens and sessions were revoked: run "coffer server new-admin-token" to create one for an owner of ${operator}.`,
+    `${count} tokens and sessions are revoked: run "coffer server new-admin-token" for one of an owner of ${operator}.`,
   ];
 }
 
@@ -113,7 +113,7 @@ function forgedSentence(tenants: readonly RekeyedRows[]): string[] {
   const named = tenants.flatMap(({ findings }) => findings.problems.map(({ table, row }) => `${table} ${row}`));
   const some = named.slice(0, FORGED_NAMED_MAX).join(', ');
   return [
-    `Forged rows, which the service did not write, stay rejected (${count}: ${some}${count > FORGED_NAMED_MAX ? ', …' : ''}): find out who could write to the database, delete the rows, and recreate what they were.`,
+    `Rows that the service did not write stay refused (${count}: ${some}${count > FORGED_NAMED_MAX ? ', …' : ''}): find out who could write to the database, delete them, and make anew what they were.`,
   ];
 }
 
@@ -121,7 +121,7 @@ function forgedSentence(tenants: readonly RekeyedRows[]): string[] {
 async function lockInstallation(tx: Tx, present: RootKey): Promise<void> {
   const row = await tx.selectFrom('installation').select('root_key_id').forUpdate().executeTakeFirstOrThrow();
   if (row.root_key_id !== present.id) {
-    throw new StartError('Another rekey replaced the root key concurrently; this one changed nothing.');
+    throw new StartError('Another rekey replaced the root key just now; this one changed nothing.');
   }
 }
 
@@ -129,17 +129,17 @@ function requireNewKey({ rootKey, newRootKey: given }: Config): void {
   if (rootKey.provider === 'file' || given !== null) return;
   const names =
     rootKey.provider === 'env' ? 'CV_NEW_ROOT_KEY' : 'CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE';
-  throw new StartError(`Set ${names} to the new root key, in addition to the current settings.`);
+  throw new StartError(`Set ${names} to what the root key shall be from now on, beside the present settings.`);
 }
 
 function nextKey(config: Config, installation: Installation, present: RootKey): NextKey {
   const { rootKey, newRootKey: given } = config;
   if (rootKey.provider === 'file') return nextFile(rootKey.file, installation, nodesRestart(config));
-  if (given === null) throw new Error('the new key must be given');
+  if (given === null) throw new Error('the new key was asked for before');
   const provider = rootKeyProvider(given);
   // A passphrase derives another key for each salt, so whether it is a new one is checked with the old salt.
   if (provider.load(installation.salt, false).id === present.id) {
-    throw new StartError('The new root key is the same as the current one: give another one. Nothing was changed.');
+    throw new StartError('The new root key is the present one: give another one. Nothing was changed.');
   }
   const salt = given.provider === 'passphrase' ? newRootSalt() : installation.salt;
   const settings =

@@ -19,7 +19,7 @@ export function verifyInstallation(
   const kept = checkpointFiles.flatMap(checkpointsIn);
   return withKernel(config, async (opened) => {
     const { lines, isValid } = await verifyAll(opened, kept);
-    lines.push(isValid ? 'Verification succeeded.' : 'VERIFICATION FAILED: see above.');
+    lines.push(isValid ? 'Everything is as the service wrote it.' : 'NOT as the service wrote it: see above.');
     return { report: lines.join('\n'), isValid };
   });
 }
@@ -36,7 +36,7 @@ export async function verifyAll(
   for (const { tenantId, id } of kept) {
     if (tenantIds.includes(tenantId)) continue;
     isValid = false;
-    lines.push(`${tenantId}: checkpoint ${id} exists for it, but the tenant does not`);
+    lines.push(`${tenantId}: checkpoint ${id} was kept of it, and there is no such tenant`);
   }
   for (const tenantId of tenantIds) {
     const own = kept.filter((one) => one.tenantId === tenantId);
@@ -60,7 +60,7 @@ async function everyTenant(db: Reader, seen: Iterable<string>): Promise<string[]
 
 function linesOf(tenantId: string, verification: Verification, kept: number): string[] {
   const { entries, first_broken, checkpoints, rows } = verification;
-  const held = kept > 0 ? `, ${kept} stored elsewhere` : '';
+  const held = kept > 0 ? `, ${kept} kept elsewhere` : '';
   const lines = [`${tenantId}: ${entries} entries, ${checkpoints} checkpoints${held}, ${rows.checked} rows`];
   if (first_broken !== null) lines.push(`  entry ${first_broken.seq}: ${first_broken.reason}`);
   for (const { table, row, problem } of rows.problems) lines.push(`  ${table} ${row}: ${problem}`);
@@ -89,7 +89,7 @@ function checkpointsIn(file: string): KeptCheckpoint[] {
   return found.map((value) => {
     const { id, tenant_id, seq, hash } = (value ?? {}) as Record<string, unknown>;
     if (typeof tenant_id !== 'string' || typeof hash !== 'string' || !Number.isSafeInteger(seq)) {
-      throw new StartError(`${file} contains no checkpoint. Give a file that this service wrote.`);
+      throw new StartError(`${file} holds no checkpoint. Give a file that this service wrote.`);
     }
     return { tenantId: tenant_id, id: Number(id), by: `checkpoint ${id} in ${file}`, seq: Number(seq), hash };
   });

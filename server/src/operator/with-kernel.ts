@@ -18,7 +18,7 @@ export async function withStorage<T>(
 ): Promise<T> {
   if (config.databaseUrl === null && !existsSync(join(config.dataDir, DATABASE_FILE))) {
     throw new StartError(
-      `There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL to the same value as for the service.`,
+      `There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL as for the service.`,
     );
   }
   const storage = await openStorage(config);
@@ -45,13 +45,13 @@ export function withKernel<T>(
   return withStorage(config, async (database) => {
     const installation = await findInstallation(database);
     if (installation === null || (await findUncheckedOperator(database.read)) === undefined) {
-      throw new StartError('The database is empty: start the service once to initialize it.');
+      throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
     }
     const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
     const { kernel, heads } = await openKernel({ config, time: systemTime, log, database, ...options });
     const operator = await findOperatorTenant(database.read);
     if (operator === undefined)
-      throw new StartError('The operator tenant, which runs the installation, does not exist: restore a backup.');
+      throw new StartError('The tenant that runs the installation is gone: restore a backup.');
     kernel.operatorTenantId = operator.tenant_id;
     return act({ kernel, heads, installation, operator });
   });

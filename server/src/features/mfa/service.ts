@@ -61,14 +61,14 @@ export async function confirm(ctx: Context, otp: string) {
   ctx.requireUnrestricted();
   const { tenantId, principal, kernel } = ctx;
   const row = await store.findTotp(ctx.database.read, tenantId, principal.id);
-  if (row === undefined) throw notFound('enrolment: start one with POST /auth/mfa/totp');
+  if (row === undefined) throw notFound('enrolment: begin one with POST /auth/mfa/totp');
   const step = await matchingStep(kernel, row, otp, ctx.now);
   const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
   return ctx.change(async (tx) => {
     const current = await store.findTotp(tx, tenantId, principal.id);
     if (current !== undefined && current.confirmed_at !== null) throw alreadyEnrolled();
     if (step === null || !(await store.confirmTotp(tx, row, step, ctx.now))) {
-      throw new CofferError('LOGIN_DENIED', 'The code is wrong or was already used: enter the next one.');
+      throw new CofferError('LOGIN_DENIED', 'The code is not right, or was used before: take the next one.');
     }
     await store.replaceRecoveryCodes(tx, tenantId, principal.id, codes.map(hashOfCode));
     // The rights of their tokens can depend on it.
@@ -103,7 +103,7 @@ export async function trust(ctx: Context, userId: string) {
     await lockChangeable(ctx, tx, userId);
     const row = await store.lockTotp(tx, ctx.tenantId, userId);
     if (row === undefined || row.confirmed_at === null) throw notFound('second factor');
-    if (!ctx.isFactorProven) throw proofRequired('Trusting a second factor');
+    if (!ctx.isFactorProven) throw proofRequired('To vouch for a second factor');
     await store.trustTotp(tx, row, ctx.now);
     await raiseEpoch(tx, ctx.tenantId);
     const before = timestamp(row.trusted_at ?? row.confirmed_at + FACTOR_TRUSTED_AFTER_MS);
@@ -129,7 +129,7 @@ async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<Deleted> 
 }
 
 function alreadyEnrolled(): CofferError {
-  return new CofferError('ALREADY_EXISTS', 'You already have a second factor: remove it first.');
+  return new CofferError('ALREADY_EXISTS', 'You have a second factor already.');
 }
 
 /** What a login needs to know about an account's second factor. */

@@ -23,7 +23,7 @@ const NUMBER_MAX = 999_999_999_999_999;
 /** Exactly one of the fields must be given. */
 export const PolicyPrincipal = named(
   'PolicyPrincipal',
-  'The principal a policy applies to: exactly one of the three.',
+  'Whom a policy counts for: exactly one of the three.',
   object({
     group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
     user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
@@ -38,16 +38,16 @@ export type PolicyPrincipal = Static<typeof PolicyPrincipal>;
 
 const AttachedPrincipal = named(
   'AttachedPrincipal',
-  'A principal a policy is attached to.',
+  'Whom a policy counts for.',
   object({
-    kind: oneOf(['group', 'user', 'app_connection'], 'Kind of the principal.'),
+    kind: oneOf(['group', 'user', 'app_connection'], 'Which of them it is.'),
     id: Type.String({ description: 'Its id.' }),
   }),
 );
 
 const Attachment = named(
   'PolicyAttachment',
-  'Attachment of a policy to a principal.',
+  'That a policy counts for somebody.',
   object({
     principal: AttachedPrincipal,
     attached_at: timestampText,
@@ -56,14 +56,14 @@ const Attachment = named(
 
 export const Policy = named(
   'Policy',
-  'A policy: what it allows and denies to the principals it is attached to.',
+  'A policy: what it allows and denies to whom it is attached to.',
   object({
     id: id('policy'),
-    name: Type.String({ description: 'Its name, which cannot be changed.' }),
-    description: Type.String({ description: 'Purpose of the policy.' }),
+    name: Type.String({ description: 'Its name, which never changes.' }),
+    description: Type.String({ description: 'What it is for.' }),
     document: PolicyDocument,
     version: Type.Integer({
-      description: 'Increases with every change; send it as expected_version to protect against lost updates.',
+      description: 'Grows with every change; send it as expected_version to change only what you read.',
     }),
     created_at: timestampText,
     updated_at: timestampText,
@@ -73,11 +73,11 @@ export type Policy = Static<typeof Policy>;
 
 const PolicyDetail = named(
   'PolicyDetail',
-  'A policy with its attachments.',
+  'A policy with whom it is attached to.',
   object({ ...Policy.properties, attachments: Type.Array(Attachment) }),
 );
 
-const description = freeText(512, 'Purpose of the policy.');
+const description = freeText(512, 'What it is for.');
 const nameParam = object({ name: idParamOrName() });
 
 function idParamOrName() {
@@ -91,8 +91,7 @@ function idParamOrName() {
 
 const common = {
   noun: 'policies',
-  nounDescription:
-    'Rules that allow and deny actions on resources under conditions, and the principals they are attached to.',
+  nounDescription: 'What is allowed and denied, on what and under which conditions, and to whom that is attached.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -109,7 +108,7 @@ export const createPolicy = endpoint({
   name: 'createPolicy',
   method: 'POST',
   path: '/v1/policies',
-  summary: 'Create a policy',
+  summary: 'Write a policy',
   description: 'It grants nothing until it is attached to a group or a user.',
   permission: 'policies:create',
   resource: 'policy',
@@ -129,7 +128,7 @@ export const listPolicies = endpoint({
   method: 'GET',
   path: '/v1/policies',
   summary: 'List the policies of the tenant',
-  description: 'Includes their documents, but not their attachments.',
+  description: 'With their documents, but not with whom they are attached to.',
   permission: 'policies:list',
   resource: 'policy',
   rate: 'read',
@@ -148,7 +147,7 @@ export const readPolicy = endpoint({
   name: 'readPolicy',
   method: 'GET',
   path: '/v1/policies/{name}',
-  summary: 'Read a policy and its attachments',
+  summary: 'Read a policy and what it is attached to',
   description: 'By its name or its id.',
   permission: 'policies:read',
   resource: 'policy/{name}',
@@ -180,9 +179,7 @@ export const updatePolicy = endpoint({
   body: object({
     description: Type.Optional(description),
     document: PolicyDocument,
-    expected_version: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'Fails unless this is still the current version.' }),
-    ),
+    expected_version: Type.Optional(Type.Integer({ minimum: 1, description: 'Only if this is still its version.' })),
   }),
   status: 200,
   output: Policy,
@@ -194,8 +191,8 @@ export const deletePolicy = endpoint({
   name: 'deletePolicy',
   method: 'DELETE',
   path: '/v1/policies/{name}',
-  summary: 'Delete a policy that is not attached',
-  description: 'Detach it first: deleting an attached policy fails with IN_USE.',
+  summary: 'Remove a policy that is attached to nobody',
+  description: 'Detach it first: one that still counts for somebody is IN_USE.',
   permission: 'policies:delete',
   resource: 'policy/{name}',
   rate: 'write',
@@ -218,7 +215,7 @@ const attachmentChange = {
   params: nameParam,
   body: named(
     'PolicyAttachmentInput',
-    'The principal to attach the policy to or detach it from.',
+    'Whom the policy is to count for, or no longer.',
     object({ principal: PolicyPrincipal }),
   ),
   status: 200,
@@ -228,11 +225,11 @@ export const attachPolicy = endpoint({
   ...attachmentChange,
   name: 'attachPolicy',
   path: '/v1/policies/{name}/attach',
-  summary: 'Attach a policy to a group, a user or an AppConnection',
-  description: 'Takes effect with the next request, on every node. Needs approval.',
+  summary: 'Let a policy count for a group, a user or an AppConnection',
+  description: 'Counts from the next request on, on every node. Needs approval.',
   permission: 'policies:attach',
   audit: 'policies:attach',
-  output: object({ policy: Type.String({ description: 'Name of the policy.' }), ...Attachment.properties }),
+  output: object({ policy: Type.String({ description: 'Its name.' }), ...Attachment.properties }),
   errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
 });
 
@@ -240,14 +237,11 @@ export const detachPolicy = endpoint({
   ...attachmentChange,
   name: 'detachPolicy',
   path: '/v1/policies/{name}/detach',
-  summary: 'Detach a policy',
-  description: 'Takes effect with the next request, on every node. Needs approval.',
+  summary: 'Let a policy count no longer',
+  description: 'Counts no longer from the next request on, on every node. Needs approval.',
   permission: 'policies:detach',
   audit: 'policies:detach',
-  output: object({
-    policy: Type.String({ description: 'Name of the policy.' }),
-    principal: Attachment.properties.principal,
-  }),
+  output: object({ policy: Type.String({ description: 'Its name.' }), principal: Attachment.properties.principal }),
   errors: ['NOT_FOUND'],
 });
 
@@ -259,9 +253,9 @@ const SIMULATED = {
 
 const MatchedStatement = named(
   'MatchedStatement',
-  'A statement that matches the simulated request.',
+  'A statement that has something to say about what is asked.',
   object({
-    policy: Type.String({ description: 'Name of the policy.' }),
+    policy: Type.String({ description: 'Its name.' }),
     sid: nullable(Type.String({ description: 'The name of the statement, if it has one.' })),
     effect: PolicyEffect,
   }),
@@ -272,9 +266,9 @@ export const simulatePolicy = endpoint({
   name: 'simulatePolicy',
   method: 'POST',
   path: '/v1/policies/simulate',
-  summary: 'Simulate an access decision',
+  summary: 'Ask what would be decided, without doing it',
   description:
-    'With `principal`, all policies that apply to it are evaluated; with `policy` or `document`, only that one. The same evaluator decides real requests. Omitted fields of `context` are filled in: the environment and tags of the vault or secret, as far as you may see them, and your own address and second factor if the principal is you.',
+    'With `principal`, all that counts for them is asked; with `policy` or `document`, that alone. The very evaluator that guards requests answers. What `context` leaves out is taken from what is there: the environment and tags of the vault or secret, as far as you may see them, and your own address and second factor if the principal is you.',
   permission: 'policies:simulate',
   resource: 'policy',
   rate: 'read',
@@ -291,9 +285,9 @@ export const simulatePolicy = endpoint({
       described(
         'The circumstances of the request.',
         object({
-          ip: Type.Optional(Type.String({ maxLength: 64, description: 'Source IP address.' })),
-          mfa: Type.Optional(Type.Boolean({ description: 'Whether a second factor was used.' })),
-          time: Type.Optional(Type.String({ format: 'date-time', maxLength: 40, description: 'Time of the request.' })),
+          ip: Type.Optional(Type.String({ maxLength: 64, description: 'Where it comes from.' })),
+          mfa: Type.Optional(Type.Boolean({ description: 'Whether a second factor was shown.' })),
+          time: Type.Optional(Type.String({ format: 'date-time', maxLength: 40, description: 'When.' })),
           environment: Type.Optional(environmentText),
           tags: Type.Optional(
             Type.Array(Type.String({ maxLength: 128 }), { maxItems: 64, description: 'Tags of the vault or secret.' }),
@@ -304,8 +298,8 @@ export const simulatePolicy = endpoint({
   }),
   status: 200,
   output: object({
-    decision: described('The decision.', PolicyEffect),
-    reason: Type.String({ description: 'Explanation of the decision.' }),
+    decision: described('What would be decided.', PolicyEffect),
+    reason: Type.String({ description: 'In words.' }),
     matched: Type.Array(MatchedStatement),
   }),
   errors: ['NOT_FOUND'],

@@ -71,7 +71,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createPoli
       await store.insertPolicy(tx, row);
     } catch (error) {
       throw error instanceof UniqueViolation
-        ? new CofferError('ALREADY_EXISTS', 'A policy with this name already exists: choose another name.')
+        ? new CofferError('ALREADY_EXISTS', 'A policy with this name exists.')
         : error;
     }
     return toWire(row);
@@ -111,7 +111,7 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
     if (body.expected_version !== undefined && body.expected_version !== row.version) {
-      throw new CofferError('VERSION_CONFLICT', `The policy is at version ${row.version}: read it again and retry.`);
+      throw new CofferError('VERSION_CONFLICT', `The policy is at version ${row.version}: read it again and repeat.`);
     }
     const changed: store.PolicyRow = {
       ...row,
@@ -167,9 +167,7 @@ export async function attach(ctx: Context, ports: PolicyPorts, name: string, wan
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
     } catch (error) {
-      throw error instanceof UniqueViolation
-        ? new CofferError('ALREADY_EXISTS', 'The policy is already attached to this principal.')
-        : error;
+      throw error instanceof UniqueViolation ? new CofferError('ALREADY_EXISTS', 'It is attached already.') : error;
     }
     await raiseEpoch(tx, ctx.tenantId);
     await ctx.needsApproval(tx, proposal);
@@ -255,10 +253,9 @@ async function simulatedPolicies(
   { policy, document }: Body<typeof contract.simulatePolicy>,
   principal: FoundPrincipal | null,
 ): Promise<CompiledPolicy[]> {
-  if (policy !== undefined && document !== undefined)
-    throw invalidField('/body', 'must have policy or document, not both');
+  if (policy !== undefined && document !== undefined) throw invalidField('/body', 'has policy and document: give one');
   if (policy === undefined && document === undefined && principal === null) {
-    throw invalidField('/body', 'must have policy, document or principal');
+    throw invalidField('/body', 'needs policy, document or principal');
   }
   const policies = principal === null ? [] : await policiesOfPrincipal(ctx, ports, principal);
   if (document !== undefined) policies.push(checkedDocument('document', document).compiled);
@@ -346,7 +343,7 @@ async function principalOf(
 ): Promise<FoundPrincipal> {
   const { group, user, app_connection } = wanted;
   if ([group, user, app_connection].filter((one) => one !== undefined).length !== 1) {
-    throw invalidField('/body/principal', 'must have exactly one of group, user and app_connection');
+    throw invalidField('/body/principal', 'needs exactly one of group, user and app_connection');
   }
   if (app_connection !== undefined) {
     const clientId = await ports.clientIdOf(db, tenantId, String(app_connection));

@@ -92,7 +92,7 @@ export class Pqc {
     { key_id, public_key }: Body<typeof contract.dualVerify>,
   ): Promise<{ keyId: string; publicKey: CompositePublicKey }> {
     if (public_key === undefined) {
-      if (key_id === undefined) throw invalidField('/body/key_id', 'is required unless public_key is given');
+      if (key_id === undefined) throw invalidField('/body/key_id', 'or public_key must say whose signature it is');
       const own = await this.#keys.find(ctx.tenantId, key_id);
       const publicKey = own?.algorithm === SIGNATURE_ALGORITHM ? parseCompositePublic(own.publicKey) : null;
       if (publicKey === null) throw notFound('signing key');
@@ -103,7 +103,7 @@ export class Pqc {
     if (publicKey === null) throw invalidField('/body/public_key', `must be a public key of ${SIGNATURE_ALGORITHM}`);
     const keyId = keyIdOf(SIGNATURE_ALGORITHM, bytes);
     if (key_id !== undefined && key_id !== keyId) {
-      throw invalidField('/body/key_id', 'must be the id of public_key, or be omitted');
+      throw invalidField('/body/key_id', 'must be the id of public_key, or be left out');
     }
     return { keyId, publicKey };
   }
@@ -141,7 +141,7 @@ export class Pqc {
       });
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError('IN_USE', 'The key was rotated concurrently: read it again.');
+      throw new CofferError('IN_USE', 'The key was rotated by somebody else at the same moment.');
     }
   }
 }
@@ -165,12 +165,12 @@ function fieldBytes(pointer: string, text: string, length: number): Buffer {
 function digestIn({ message, digest }: { message?: string; digest?: string }): Buffer {
   if (message !== undefined && digest === undefined) {
     if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX) {
-      throw invalidField('/body/message', `must be at most ${MESSAGE_BYTES_MAX} bytes: send its digest instead`);
+      throw invalidField('/body/message', `must be at most ${MESSAGE_BYTES_MAX} bytes: send its digest`);
     }
     return hash('sha512', message, 'buffer');
   }
   if (digest !== undefined && message === undefined) return fieldBytes('/body/digest', digest, DIGEST_BYTES);
-  throw invalidField('/body/message', 'or digest is required, but not both');
+  throw invalidField('/body/message', 'or digest must say what is signed, and not both');
 }
 
 type Shown = Pick<PqcKey, 'keyId' | 'algorithm' | 'version' | 'publicKey' | 'createdAt'>;

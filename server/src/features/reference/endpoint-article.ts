@@ -46,12 +46,7 @@ function facts(e: EndpointDeclaration): Html {
     ['Rate class', e.rate === NONE ? 'not limited' : e.rate],
     ['Audited as', e.audit === NONE ? 'not audited' : `\`${e.audit}\``],
     ['Effect', effectText(e)],
-    [
-      'Approval',
-      e.approval === NONE
-        ? null
-        : `may be needed (\`${e.approval}\`): the response is then 202 and the change is pending`,
-    ],
+    ['Approval', e.approval === NONE ? null : `may need one (\`${e.approval}\`): it then answers 202 and waits`],
   ];
   return html`<dl class="facts">${rows.map(([term, text]) => {
     return text === null ? null : html`<div><dt>${term}</dt><dd>${inline(text)}</dd></div>`;
@@ -75,7 +70,7 @@ function inputs(e: EndpointDeclaration): Html[] {
 }
 
 function answer(e: EndpointDeclaration): Html {
-  const title = `Response ${e.status}`;
+  const title = `Answer ${e.status}`;
   if (e.raw !== NONE) return html`<h3>${title}</h3><p><code>${e.raw}</code></p>`;
   if (e.output === NONE) return html`<h3>${title}</h3><p>No content.</p>`;
   const schema = plainSchema(e.output);
@@ -118,6 +113,6 @@ function errors(e: EndpointDeclaration, links: Links): Html {
 
 function examples(e: EndpointDeclaration, serverUrl: string): Html {
   const answered = answerExample(e);
-  const shown = answered === null ? null : codeBlock(`Response ${e.status}`, answered);
+  const shown = answered === null ? null : codeBlock(`Answer ${e.status}`, answered);
   return html`${codeBlock('Request', curlExample(e, serverUrl))}${shown}`;
 }

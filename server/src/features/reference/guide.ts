@@ -64,7 +64,7 @@ export function guideLinks(pages: readonly string[], links: Links): Html | null 
 function referenceLinks(nouns: readonly NounPage[], links: Links): Html | null {
   if (nouns.length === 0) return null;
   const each = nouns.map((noun) => html`<a href="${links.to(noun.page)}">${noun.title}</a>`);
-  return html`<p class="reference-links">Endpoints and fields: ${commaSeparated(each)}</p>`;
+  return html`<p class="reference-links">Every endpoint and field of this: ${commaSeparated(each)}</p>`;
 }
 
 function commaSeparated(parts: readonly Html[]): Html[] {

@@ -28,8 +28,7 @@ export function referenceFeature(parts: ReferenceParts): Feature {
   );
   const page = (address: string): string => {
     const make = pages().get(address);
-    if (make === undefined)
-      throw new CofferError('NOT_FOUND', 'There is no such page: see /docs for the list of pages.');
+    if (make === undefined) throw new CofferError('NOT_FOUND', 'There is no such page. /docs leads to all of them.');
     return make();
   };
   const style = once(() => asset('style.css'));

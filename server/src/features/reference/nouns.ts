@@ -147,7 +147,7 @@ export interface NounPage extends Noun {
 export function nounPages(declarations: readonly EndpointDeclaration[]): NounPage[] {
   const byNoun = Map.groupBy(declarations, (e) => e.noun);
   const unknown = [...byNoun.keys()].filter((noun) => !Object.hasOwn(NOUNS, noun));
-  if (unknown.length > 0) throw new Error(`describe these nouns in nouns.ts: ${unknown}`);
+  if (unknown.length > 0) throw new Error(`say in nouns.ts what these nouns are: ${unknown}`);
   return Object.entries(NOUNS)
     .filter(([noun]) => byNoun.has(noun))
     .map(([noun, about]) => {
@@ -158,7 +158,7 @@ export function nounPages(declarations: readonly EndpointDeclaration[]): NounPag
 
 function summaryOf(noun: string, endpoints: readonly EndpointDeclaration[]): string {
   const summary = endpoints.find((e) => e.nounDescription !== undefined)?.nounDescription;
-  if (summary === undefined) throw new Error(`no endpoint describes ${noun}: add a nounDescription to one`);
+  if (summary === undefined) throw new Error(`no endpoint says what ${noun} are: give one a nounDescription`);
   return summary;
 }
 

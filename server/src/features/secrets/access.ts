@@ -107,7 +107,7 @@ function authorizeSecret(
 /** A fortress secret requires a recent second factor, or a machine that presents both its client certificate and a DPoP proof. */
 export function requireProof(ctx: Context, row: Pick<store.SecretRow, 'protection'>): void {
   if (row.protection !== 'fortress' || ctx.isFactorProven || (ctx.proofs.mtls && ctx.proofs.dpop)) return;
-  throw proofRequired('Access to this secret without mTLS and DPoP');
+  throw proofRequired('Without a connection that shows mTLS and DPoP this secret');
 }
 
 export function describedAs(vault: string, row: Pick<store.SecretRow, 'path' | 'environment' | 'tags'>): Described {
@@ -123,20 +123,15 @@ const SHOWING = ['secrets:read', 'eso:read'];
  */
 export function refuseDisclosure(ctx: Context, before: Described, after: Described): void {
   if (!ctx.decide(({ policies }) => couldDisclose(policies, SHOWING, before, after))) return;
-  const message =
-    'You cannot read this secret, and this change would let you: ask someone with secrets:read on it to make the change.';
+  const message = 'You may not read this secret, and could if this were done: ask somebody who may.';
   throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'secrets:read only after the change' });
 }
 
 export function refuseWhileRotating(row: Pick<store.SecretRow, 'rotation_id'>): void {
   if (row.rotation_id === null) return;
-  throw new CofferError(
-    'ROTATION_IN_PROGRESS',
-    'A rotation of this secret is in progress: retry when it has finished.',
-    {
-      details: { rotation_id: row.rotation_id },
-    },
-  );
+  throw new CofferError('ROTATION_IN_PROGRESS', 'The secret is being rotated: repeat when that has ended.', {
+    details: { rotation_id: row.rotation_id },
+  });
 }
 
 const IF_MATCH = /^"v([1-9]\d{0,8})"$/;
@@ -157,7 +152,7 @@ export function requireVersion(
     throw invalidField('/body/expected_version', 'differs from If-Match: send one of them');
   }
   if (wanted === undefined || wanted === row.version) return;
-  throw new CofferError('VERSION_CONFLICT', `The secret is at version ${row.version}: read it again and retry.`, {
+  throw new CofferError('VERSION_CONFLICT', `The secret is at version ${row.version}: read it again and repeat.`, {
     details: { version: row.version },
   });
 }

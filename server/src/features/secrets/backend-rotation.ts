@@ -25,10 +25,8 @@ const SCHEDULE_RETRY_MS = HOUR_MS;
 
 const RESUMED_AT_ONCE = 100;
 
-const UNREACHABLE =
-  'The database server could not be reached to find out which of the two passwords works: Coffer tries again in 5 minutes.';
-const NEITHER =
-  'Neither the old nor the new password works: set the password of the role manually, then store it with PUT.';
+const UNREACHABLE = 'The outside could not be asked which of the two values works: it is asked again.';
+const NEITHER = 'Neither the old nor the new value works: set the password by hand, and write it with PUT.';
 
 type Outcome = { ended: 'next' } | { ended: 'current' | 'unknown'; failure: string; message: string };
 
@@ -60,7 +58,7 @@ export class BackendRotations {
     const backend = this.#backend(kind);
     const current = await openValue(this.#kernel, row.tenant_id, vault.vault_id, row);
     const problem = backend.problem(current);
-    if (problem !== null) throw invalidField('/body', `cannot rotate the current value, which ${problem}`);
+    if (problem !== null) throw invalidField('/body', `cannot rotate this value: it ${problem}`);
     const { sealed, data_key } = sealer.seal(row, row.version + 1, backend.propose(current));
     const rotation: store.RotationRow = {
       tenant_id: row.tenant_id,
@@ -106,7 +104,7 @@ export class BackendRotations {
     const run = this.#carryOut(rotation, how).catch((error: unknown) => {
       this.#kernel.log.error(
         { err: error, rotation: rotation.rotation_id },
-        'a rotation was aborted by an internal error; it will be resumed',
+        'a rotation stopped; it is looked at again',
       );
     });
     this.#underWay.add(run);
@@ -140,8 +138,7 @@ export class BackendRotations {
   ) {
     this.#kernel.metrics.rotationsFailed.inc({ failure });
     const { rotation_id, secret_id: secret, tenant_id: tenant } = rotation;
-    const state =
-      ended === 'unknown' ? 'its outcome is unknown and will be checked again' : 'the old value stays current';
+    const state = ended === 'unknown' ? 'it is looked at again' : 'the old value stays';
     this.#kernel.log.warn(
       { tenant, vault: vault.name, secret, rotation: rotation_id, failure, what_to_do: message },
       `a rotation failed; ${state}`,

@@ -61,13 +61,9 @@ async function* openedIn<R extends DecidedRow>(
 }
 
 function takenAway(): CofferError {
-  return new CofferError(
-    'INSUFFICIENT_PRIVILEGE',
-    'Your permission to read these secrets was revoked while they were being read.',
-    {
-      auditReason: 'secrets:read: revoked during the read',
-    },
-  );
+  return new CofferError('INSUFFICIENT_PRIVILEGE', 'Your right to read these values was taken away meanwhile.', {
+    auditReason: 'secrets:read: taken away meanwhile',
+  });
 }
 
 /** How many rows can be held from this position: at least one, whatever its size. */
@@ -83,7 +79,7 @@ function heldFrom(rows: readonly DecidedRow[], at: number): number {
 
 /** The attributes that were authorized are compared with the authenticated row before its value is decrypted. */
 async function openVersion(ctx: Context, vaultId: string, decided: DecidedRow): Promise<string | null> {
-  if (decided.protection === 'fortress') throw new Error('fortress secrets cannot be decrypted in bulk');
+  if (decided.protection === 'fortress') throw new Error('a fortress secret is opened only by itself');
   const { secret_id: secretId, version } = decided;
   const { read } = ctx.database;
   const [found] = await ctx.database.query(READ_WHOLE, { tenantId: ctx.tenantId, vaultId, secretId });

@@ -66,18 +66,18 @@ export const listSecrets = endpoint({
   path: '/v1/vaults/{vault}/secrets',
   summary: 'List the secrets you may see, without values',
   description:
-    'Ordered by path, at any depth; deleted secrets are in no particular order. A page may hold fewer items than `limit` even if there is a next page.',
+    'Ordered by path, however deep; deleted ones in no order. A page may hold fewer than asked for and still have a next one.',
   permission: 'secrets:list',
   audit: 'secrets:list',
   params: vaultParam,
   query: object({
-    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
-    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only secrets with all of these tags.' })),
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
+    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only secrets with all of these.' })),
     type: Type.Optional(typeText),
-    rotation: Type.Optional(oneOf(['failed'], 'failed: only secrets whose latest rotation through a backend failed.')),
+    rotation: Type.Optional(oneOf(['failed'], 'failed: only those whose latest rotation through a backend failed.')),
     deleted: Type.Optional(
       Type.Boolean({
-        description: 'If true, lists deleted secrets that can be restored, instead of existing ones.',
+        description: 'true: those that are deleted and can be restored, instead of those that are there.',
       }),
     ),
     ...pageQuery,
@@ -91,8 +91,8 @@ export const createSecret = endpoint({
   name: 'createSecret',
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets',
-  summary: 'Create a secret',
-  description: 'Send a `value`, or a `generator` that creates one. The secret starts at version 1.',
+  summary: 'Make a secret',
+  description: 'With `value`, or with a `generator` that makes one. It is version 1.',
   permission: 'secrets:create',
   audit: 'secrets:create',
   plaintext: true,
@@ -107,9 +107,7 @@ export const createSecret = endpoint({
     environment: Type.Optional(environmentText),
     protection: Type.Optional(Protection),
     promote: Type.Optional(
-      Type.Boolean({
-        description: 'Allows a secret without an environment in a production vault; it becomes a production secret.',
-      }),
+      Type.Boolean({ description: 'Lets a secret without an environment into a production vault.' }),
     ),
     rotation: Type.Optional(Rotation),
     reason: Type.Optional(reason),
@@ -125,12 +123,12 @@ export const readSecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Read a secret, decrypted',
   description:
-    'Returns the newest version unless `version` is given. A fortress secret requires a recent second factor.',
+    'The newest version unless `version` says otherwise. A fortress secret takes a second factor shown just now.',
   permission: 'secrets:read',
   audit: 'secrets:read',
   plaintext: true,
   params: secretParams,
-  query: object({ version: Type.Optional(described('The version to read; default: the newest.', versionNumber)) }),
+  query: object({ version: Type.Optional(described('Which version; the newest unless given.', versionNumber)) }),
   output: SecretWithValue,
   errors: [...MISSING, 'VERSION_NOT_FOUND', 'MFA_REQUIRED'],
 });
@@ -142,7 +140,8 @@ export const updateSecret = endpoint({
   method: 'PUT',
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Change a secret’s value, metadata or rotation; each change is a new version',
-  description: 'Omitted fields are unchanged. `expected_version` or `If-Match` protects against lost updates.',
+  description:
+    'What is left out stays as it is. `expected_version` or `If-Match` guards against changes that you did not see.',
   permission: 'secrets:update',
   audit: 'secrets:update',
   plaintext: true,
@@ -171,14 +170,14 @@ export const deleteSecret = endpoint({
   ifMatch: true,
   method: 'DELETE',
   path: '/v1/vaults/{vault}/secrets/{path*}',
-  summary: 'Delete a secret; it can be restored until the plan’s retention ends',
-  description: 'Its path can be reused immediately. It can be restored until `purge_at`.',
+  summary: 'Delete a secret; it can be restored while the plan keeps it',
+  description: 'Its path is free at once. `purge_at` says until when it can be restored.',
   permission: 'secrets:delete',
   audit: 'secrets:delete',
   output: object({
     ...Deleted.properties,
     id: id('sec'),
-    path: Type.String({ description: 'The path of the deleted secret.' }),
+    path: Type.String({ description: 'Where it was.' }),
     deleted_at: timestampText,
     purge_at: timestampText,
   }),
@@ -190,15 +189,15 @@ export const restoreSecret = endpoint({
   name: 'restoreSecret',
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/restore',
-  summary: 'Restore the most recently deleted secret at this path, or a specific one',
-  description: 'Restores all its versions. Fails if another secret now exists at its path.',
+  summary: 'Undo the latest deletion at this path, or that of one secret',
+  description: 'It comes back with all its versions, if no other secret is at its path by now.',
   permission: 'secrets:restore',
   audit: 'secrets:restore',
   body: objectWithExamples([{}], {
     secret_id: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), id('sec')], {
         description:
-          'Which of the secrets deleted at this path, by its integer `secret_id` or its `id`; default: the most recently deleted.',
+          'Which of those that were deleted at this path, by its integer `secret_id` or its `id`; the latest unless given.',
       }),
     ),
   }),
@@ -208,7 +207,7 @@ export const restoreSecret = endpoint({
 
 const VersionAuthor = named(
   'VersionAuthor',
-  'The user or machine that created a version.',
+  'Who made a version.',
   object({
     kind: Type.String({ description: 'A user or a machine.' }),
     id: Type.String({ description: 'The id.' }),
@@ -221,13 +220,13 @@ const SecretVersion = named(
   'A version of a secret, without its value.',
   object({
     version: Type.Integer({ description: 'Its number.' }),
-    operation: oneOf(OPERATIONS, 'The operation that created it.'),
-    reason: Type.String({ description: 'The reason given for the change.' }),
-    restored_from: nullable(Type.Integer({ description: 'For a rollback, the version whose value was restored.' })),
+    operation: oneOf(OPERATIONS, 'What made it.'),
+    reason: Type.String({ description: 'Why it was made.' }),
+    restored_from: nullable(Type.Integer({ description: 'Of a rollback: the version whose value it has.' })),
     author: VersionAuthor,
     metadata: Metadata,
     created_at: timestampText,
-    is_current: Type.Boolean({ description: 'Whether it is the newest version.' }),
+    is_current: Type.Boolean({ description: 'Whether it is the newest.' }),
   }),
 );
 
@@ -236,7 +235,7 @@ export const listVersions = endpoint({
   name: 'listSecretVersions',
   path: '/v1/vaults/{vault}/secrets/{path*}/versions',
   summary: 'List the versions of a secret, newest first',
-  description: 'Shows who created each version, when and why; never values.',
+  description: 'Who made each, when and why; never values.',
   permission: 'secrets:read_metadata',
   audit: 'secrets:read_metadata',
   params: secretParams,
@@ -254,9 +253,9 @@ export const rotateSecret = endpoint({
   ifMatch: true,
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/rotate',
-  summary: 'Rotate a secret now',
+  summary: 'Replace the value now',
   description:
-    'Uses `value` if given; otherwise `generator`, the secret’s configured rotation, or the default generator of its type.',
+    'With `value`, by that; else by a `generator`, the secret’s own rotation, or the built-in one of its type.',
   permission: 'secrets:rotate',
   rate: 'rotate',
   audit: 'secrets:rotate',
@@ -270,8 +269,8 @@ export const rotateSecret = endpoint({
   }),
   output: object({
     rotation_id: id('rotation'),
-    status: oneOf(['completed', 'in_progress'], 'Whether the rotation is finished.'),
-    version: Type.Integer({ description: 'The newest version; while the rotation is in progress, still the old one.' }),
+    status: oneOf(['completed', 'in_progress'], 'Whether it is done.'),
+    version: Type.Integer({ description: 'The newest version; while it is in progress, still the old one.' }),
     rotated_at: nullable(timestampText),
     next_rotation: nullable(timestampText),
   }),
@@ -291,37 +290,35 @@ export const rollbackSecret = endpoint({
   ifMatch: true,
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/rollback',
-  summary: 'Roll back to an older version, by creating a new version',
+  summary: 'Make an older version the basis again, as a new version',
   description: 'The new version has the value of `to_version`; no version is lost.',
   permission: 'secrets:rollback',
   audit: 'secrets:rollback',
   body: object({
-    to_version: described('The version to roll back to.', versionNumber),
+    to_version: described('The version whose value is wanted back.', versionNumber),
     reason: Type.Optional(reason),
     expected_version: expectedVersion,
   }),
   output: object({
     ...Secret.properties,
-    restored_from: Type.Integer({ description: 'The version whose value was restored.' }),
+    restored_from: Type.Integer({ description: 'The version whose value it has.' }),
   }),
   errors: [...MISSING, 'VERSION_NOT_FOUND', 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
 });
 
 const SecretRelocation = named(
   'SecretRelocation',
-  'The destination of a secret.',
+  'Where a secret goes.',
   object({
-    to_vault: Type.Optional(described('The name of the destination vault; default: the same vault.', vaultName)),
+    to_vault: Type.Optional(described('A vault, by name; the same one unless given.', vaultName)),
     to_path: pathText,
     promote: Type.Optional(
-      Type.Boolean({
-        description: 'Allows a secret without an environment in a production vault; it becomes a production secret.',
-      }),
+      Type.Boolean({ description: 'Lets a secret without an environment into a production vault.' }),
     ),
     value: Type.Optional({
       ...value,
       description:
-        'Required in a zero-knowledge vault, and only allowed there: the value, sealed for the destination vault and path.',
+        'In a zero-knowledge vault, and needed there: the value, sealed anew for the vault and path it goes to.',
     }),
   }),
 );
@@ -342,7 +339,7 @@ export const moveSecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}/move',
   summary: 'Move a secret with its history, without reading it',
   description:
-    'Requires secrets:move on the source and secrets:create on the destination. If you cannot read the secret at the source, the destination must not make it readable to you. In a zero-knowledge vault `value` becomes the next version.',
+    'Needs secrets:move here and secrets:create there; who may not read it here must not be able to there. In a zero-knowledge vault `value` becomes the next version.',
   permission: 'secrets:move',
   audit: 'secrets:move',
   errors: [...relocation.errors, 'VERSION_CONFLICT'],
@@ -354,7 +351,7 @@ export const copySecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}/copy',
   summary: 'Copy the newest version of a secret, without reading it',
   description:
-    'Requires secrets:copy on the source and secrets:create on the destination. If you cannot read the secret at the source, the destination must not make it readable to you. In a zero-knowledge vault `value` becomes the first version.',
+    'Needs secrets:copy here and secrets:create there; who may not read it here must not be able to there. In a zero-knowledge vault `value` becomes the first version.',
   permission: 'secrets:copy',
   audit: 'secrets:copy',
   status: 201,

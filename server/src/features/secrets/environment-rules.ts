@@ -15,7 +15,7 @@ export function environmentIn(
     if (promote) return { environment: 'production', isPromoted: true };
     throw new CofferError(
       'VAULT_ENV_PROMOTE_REQUIRED',
-      'This is a production vault: send "promote": true or "environment": "production".',
+      'The vault is for production: send "promote": true, or "environment": "production".',
     );
   }
   if (secret === undefined) return { environment: vault, isPromoted: false };

@@ -53,8 +53,8 @@ async function renewedOf(kernel: Kernel, key: MacKey, row: store.OutdatedRow) {
   } catch (error) {
     if (!(error instanceof UnsealError)) throw error;
     kernel.log.error(
-      { err: error, secret: row.secret_id, what_to_do: 'restore the secret from a backup, or set its value again' },
-      'a value cannot be decrypted; it is excluded from the detection of equal values',
+      { err: error, secret: row.secret_id, what_to_do: 'restore the secret from a backup, or write it anew' },
+      'a value does not open, and is left out when equal values are looked for',
     );
     return NO_FINGERPRINT;
   }

@@ -44,7 +44,7 @@ const STRUCTURED_TYPES = ['database', 'certificate', 'json'];
 export function generatorProblem(type: string, generator: Generator | null): string | null {
   if (generator === null) return null;
   if (STRUCTURED_TYPES.includes(type)) {
-    return `must be absent: a value of type ${type} cannot be generated from random characters; send "value" instead`;
+    return `must be absent: a value of type ${type} is not made of random characters; give a value instead`;
   }
   const hasOptions = Object.values(generator).some((option) => option !== undefined);
   return type === 'ssh_key' && hasOptions ? 'must be without options: an ssh_key is always ed25519' : null;

@@ -70,10 +70,7 @@ export async function planImport(
 /** Plain values in a zero-knowledge vault get an error about the vault, not about the format of one value. */
 function refuseUnfit(vault: VaultRow, type: string, { value, pointer }: ImportEntry): void {
   if (vault.is_zero_knowledge === 1 && !value.startsWith('zk:')) {
-    throw new CofferError(
-      'ZkBoundaryViolation',
-      'This is a zero-knowledge vault: encrypt each value on the client first.',
-    );
+    throw new CofferError('ZkBoundaryViolation', 'This vault takes sealed values only: seal each of them first.');
   }
   refuseBadValue(vault, type, value, pointer);
 }

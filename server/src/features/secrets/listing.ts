@@ -84,7 +84,7 @@ export async function vaultWithin(ctx: Context, name: string, wanted: Wanted): P
 
 export function prefixRange(prefix: string | undefined, pointer = '/query/prefix'): PathRange {
   if (prefix !== undefined && !PREFIX_FORM.test(prefix)) {
-    throw invalidField(pointer, 'must be a path prefix of letters, digits, . _ @ + = - and /');
+    throw invalidField(pointer, 'must be the beginning of a path: letters, digits, . _ @ + = - and /');
   }
   return startingWith(prefix ?? '');
 }
@@ -144,7 +144,7 @@ export async function list(ctx: Context, vaultName: string, query: Query<typeof 
   const request = { cursor: query.cursor, limit: query.limit ?? LIST_LIMIT_DEFAULT };
   if (query.deleted === true) {
     if (query.rotation !== undefined)
-      throw invalidField('/query/rotation', 'cannot be combined with deleted=true: omit one of them');
+      throw invalidField('/query/rotation', 'is not asked of deleted secrets: leave one out');
     const range = prefixRange(query.prefix);
     const isShown = (row: DeletedSummaryRow) => isIn(range, row.path) && isMeant(row, query) && isListed(row);
     const page = await scannedPage(ctx, deletedSecretsIn(ctx, vault), { ...request, isShown });

@@ -170,7 +170,7 @@ export class SecretReader {
   /** Replaces the vault columns loaded beside the secret by the verified ones, in case the vault changed in between. */
   async #learnVault({ tenantId, vault }: SecretKey, found: store.FoundSecret): Promise<void> {
     const row = await findVault(this.#database.read, tenantId, vault);
-    if (row?.vault_id !== found.vault_id) throw unavailable('The vault changed during the read: try again.');
+    if (row?.vault_id !== found.vault_id) throw unavailable('The vault is being changed: try again.');
     this.#vaults.set(`${tenantId}\0${vault}`, row as AuthenticVault);
     found.status = row.status;
     found.log_reads = row.log_reads;

@@ -46,7 +46,7 @@ async function relocationOf(
 ): Promise<Relocation> {
   const toPath = pathIn(body.to_path, '/body/to_path');
   const toName = body.to_vault ?? vaultName;
-  if (toName === vaultName && toPath === path) throw invalidField('/body/to_path', 'is the current path of the secret');
+  if (toName === vaultName && toPath === path) throw invalidField('/body/to_path', 'is where the secret is already');
   const { vault: from, secret } = await secretForChange(ctx, vaultName, path);
   const found = toName === vaultName ? from : await findVault(ctx.database.read, ctx.tenantId, toName);
   const to = isLive(found) ? found : undefined;
@@ -58,7 +58,7 @@ async function relocationOf(
   if (from.is_zero_knowledge !== to.is_zero_knowledge) {
     throw new CofferError(
       'ZkBoundaryViolation',
-      'A secret cannot be moved or copied between a zero-knowledge vault and an ordinary one: create it at the destination instead.',
+      'A value cannot cross into or out of a zero-knowledge vault by itself.',
     );
   }
   refuseBadReplacement(to, secret, body.value);
@@ -69,15 +69,12 @@ async function relocationOf(
 function refuseBadReplacement(to: VaultRow, { type }: store.SecretRow, value: string | undefined): void {
   if (to.is_zero_knowledge !== 1) {
     if (value !== undefined)
-      throw invalidField(
-        '/body/value',
-        'is only allowed in zero-knowledge vaults: change the value after the move or copy',
-      );
+      throw invalidField('/body/value', 'is only for zero-knowledge vaults: change the value afterwards');
     return;
   }
   if (value === undefined) {
     const message =
-      'An envelope can be decrypted only at the vault and path it was sealed for: decrypt it, seal it for the destination, and send the new envelope as `value`.';
+      'An envelope opens only at the vault and path it was sealed for: open it, seal it for the new one, and send that as `value`.';
     throw new CofferError('ZkBoundaryViolation', message);
   }
   refuseBadValue(to, type, value, '/body/value');
@@ -87,13 +84,9 @@ function requireCreate(ctx: Context, vault: string, path: string, attributes: Pa
   const resource = secretResource(vault, path);
   if (ctx.may('secrets:create', resource, attributes)) return;
   ctx.describe({ to: resource });
-  throw new CofferError(
-    'INSUFFICIENT_PRIVILEGE',
-    'Your credential does not permit secrets:create at the destination.',
-    {
-      auditReason: 'secrets:create at the destination',
-    },
-  );
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Your credential does not permit secrets:create where it is to go.', {
+    auditReason: 'secrets:create at the destination',
+  });
 }
 
 /**

@@ -58,8 +58,7 @@ async function rotateOrPostpone(kernel: Kernel, backends: BackendRotations, at: 
   } catch (error) {
     const isKnown = error instanceof CofferError;
     if (isKnown && error.code === 'UNAVAILABLE') throw error;
-    if (!isKnown)
-      kernel.log.error({ err: error, secret: at.secret_id }, 'a scheduled rotation failed; it is retried in an hour');
+    if (!isKnown) kernel.log.error({ err: error, secret: at.secret_id }, 'a secret could not be rotated');
     await postpone(kernel, vault, at, isKnown ? error : new CofferError('INTERNAL_ERROR', ''));
   }
 }

@@ -19,9 +19,9 @@ export const ROTATIONS = new AuthenticatedTable<'rotations', RotationRow>('rotat
   ],
   sealed: ['sealed_next', 'data_key_next'],
   uncovered: {
-    failure: 'the reason of the last failure, only displayed',
-    lease_until: 'until when a node holds the lease of this rotation',
-    finished_at: 'a time that is only displayed',
+    failure: 'says why the last try failed',
+    lease_until: 'says which node goes on with it',
+    finished_at: 'a time that is shown',
   },
   isRecorded: false,
 });

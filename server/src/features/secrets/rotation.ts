@@ -23,25 +23,25 @@ export function newValue(
   type: string,
   generator: Generator | undefined,
   pointer = '/body/generator',
-  otherwise = 'send "value" or "generator"',
+  otherwise = 'send "value", or a "generator"',
 ): string {
-  refuseInZeroKnowledge(vault, 'Generating a value');
+  refuseInZeroKnowledge(vault, 'Making a value');
   const problem = generatorProblem(type, generator ?? null);
   if (problem !== null) throw invalidField(pointer, problem);
   const value = generateValue(type, generator ?? null);
   if (value !== null) return value;
-  throw new CofferError('ROTATION_NOT_CONFIGURED', `There is no default generator for type ${type}: ${otherwise}.`);
+  throw new CofferError('ROTATION_NOT_CONFIGURED', `Nothing says how to make a value of type ${type}: ${otherwise}.`);
 }
 
 /** A schedule that cannot work is refused when it is configured: when it is due, nobody reads the error. */
 export function refuseBadRotation(vault: VaultRow, type: string, rotation: Rotation, pointer: string): void {
-  refuseInZeroKnowledge(vault, 'Automatic rotation');
+  refuseInZeroKnowledge(vault, 'Rotation by the service');
   if (rotation.backend !== undefined) {
-    if (rotation.generator !== undefined) throw invalidField(`${pointer}/generator`, 'cannot be combined with backend');
-    if (type !== 'database') throw invalidField(`${pointer}/backend`, 'can rotate only secrets of type database');
+    if (rotation.generator !== undefined) throw invalidField(`${pointer}/generator`, 'has no effect beside a backend');
+    if (type !== 'database') throw invalidField(`${pointer}/backend`, 'rotates secrets of type database only');
     return;
   }
-  newValue(vault, type, rotation.generator, `${pointer}/generator`, 'add a "generator" to the rotation');
+  newValue(vault, type, rotation.generator, `${pointer}/generator`, 'give the rotation a "generator"');
 }
 
 export async function rotate(
@@ -61,10 +61,7 @@ export async function rotate(
     const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
     if (rotation?.backend !== undefined) {
       if (body.value !== undefined || body.generator !== undefined) {
-        throw invalidField(
-          '/body',
-          'must not contain value or generator, because the rotation backend generates the value: use PUT to set a value',
-        );
+        throw invalidField('/body', 'cannot say the value: the backend makes it; change it with PUT instead');
       }
       const by = { reason: body.reason ?? '', author: authorOf(ctx) };
       started = await backends.start(tx, vault, row, rotation.backend.kind, by, sealer, ctx.now);

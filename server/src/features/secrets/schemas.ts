@@ -22,20 +22,20 @@ export const typeText = Type.String({
 });
 export const value = Type.String({
   maxLength: VALUE_BYTES_MAX,
-  description: 'At most 1 MiB; may be empty if the type allows it.',
+  description: 'At most 1 MiB; may be empty where the type has no rule against it.',
 });
-export const reason = lineOfText({ maxLength: 512 }, 'Reason for the change, stored with the version.');
+export const reason = lineOfText({ maxLength: 512 }, 'Why; kept with the version.');
 
-const furtherText = freeText(1024, 'A further field.');
+const furtherText = freeText(1024, 'Anything else.');
 const METADATA_FORM = { maxProperties: METADATA_KEYS_MAX + 3, propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } };
 
 export const MetadataInput = named(
   'SecretMetadataInput',
-  'Metadata of a secret: the named fields, and any further string fields.',
+  'What is known of a secret beside its value: the named members, and any others of text.',
   Type.Object(
     {
-      description: Type.Optional(freeText(1024, 'Description of the secret.')),
-      owner: Type.Optional(lineOfText({ maxLength: 254 }, 'The person or team responsible for it.')),
+      description: Type.Optional(freeText(1024, 'What it is.')),
+      owner: Type.Optional(lineOfText({ maxLength: 254 }, 'Who answers for it.')),
       tags: Type.Optional(Tags),
     },
     { ...METADATA_FORM, additionalProperties: furtherText },
@@ -45,7 +45,7 @@ export type MetadataInput = Static<typeof MetadataInput>;
 
 export const MetadataChange = named(
   'SecretMetadataChange',
-  'Given fields are replaced, null removes a field, omitted fields are unchanged.',
+  'Keys given replace, null removes, others stay.',
   Type.Object(
     {
       description: Type.Optional(nullable(MetadataInput.properties.description)),
@@ -62,12 +62,12 @@ export type MetadataChange = Static<typeof MetadataChange>;
 
 export const Metadata = named(
   'SecretMetadata',
-  'Metadata of a secret.',
+  'What is known of a secret beside its value.',
   Type.Object(
     {
       tags: Type.Array(Type.String(), { description: 'Its tags.' }),
-      description: Type.Optional(Type.String({ description: 'Description of the secret.' })),
-      owner: Type.Optional(Type.String({ description: 'The person or team responsible for it.' })),
+      description: Type.Optional(Type.String({ description: 'What it is.' })),
+      owner: Type.Optional(Type.String({ description: 'Who answers for it.' })),
     },
     { additionalProperties: Type.String() },
   ),
@@ -76,25 +76,24 @@ export type Metadata = Static<typeof Metadata>;
 
 const GeneratorCharset = named(
   'GeneratorCharset',
-  'The character set; `ascii` is letters, digits and `-._~`, starting with a letter or digit.',
+  'Which characters; `ascii` is letters, digits and `-._~`, beginning with a letter or digit.',
   oneOf(['alphanumeric', 'ascii', 'hex', 'base64url', 'digits']),
 );
 
 export const Generator = named(
   'Generator',
-  'How a new value is generated. Omitted options default to those of the secret’s type.',
+  'How a new value is made. What is left out is as the secret’s type has it.',
   object({
     length: Type.Optional(
       Type.Integer({ minimum: 8, maximum: 512, description: 'Random characters, not counting the prefix.' }),
     ),
     charset: Type.Optional(GeneratorCharset),
     prefix: Type.Optional(
-      Type.String({ maxLength: 32, pattern: '^[A-Za-z0-9_.-]*$', description: 'Prefix of the value.' }),
+      Type.String({ maxLength: 32, pattern: '^[A-Za-z0-9_.-]*$', description: 'What the value begins with.' }),
     ),
     require_each_class: Type.Optional(
       Type.Boolean({
-        description:
-          'Requires at least one character of each class of the charset: lower case, upper case, digit, symbol.',
+        description: 'At least one of each class of the charset: lower case, upper case, digit, symbol.',
       }),
     ),
   }),
@@ -103,7 +102,7 @@ export type Generator = Static<typeof Generator>;
 
 const RotationBackend = named(
   'RotationBackend',
-  'An external credential that is changed together with the value.',
+  'What else is changed when the value is.',
   object({
     kind: oneOf(
       ['postgres_role'],
@@ -114,9 +113,9 @@ const RotationBackend = named(
 
 export const Rotation = named(
   'RotationSettings',
-  'Automatic rotation: how often and how.',
+  'How often, and how, a secret is rotated by itself.',
   object({
-    interval_days: Type.Integer({ minimum: 1, maximum: 3650, description: 'Interval between rotations, in days.' }),
+    interval_days: Type.Integer({ minimum: 1, maximum: 3650, description: 'Rotated after so many days.' }),
     generator: Type.Optional(Generator),
     backend: Type.Optional(RotationBackend),
   }),
@@ -125,15 +124,15 @@ export type Rotation = Static<typeof Rotation>;
 
 export const Protection = named(
   'Protection',
-  'fortress: encrypted under its own key, and each use requires a recent second factor.',
+  'fortress: its own key, and a fresh second factor for each use.',
   oneOf(PROTECTIONS),
 );
 
 const summary = {
   id: id('sec'),
-  secret_id: Type.Integer({ description: 'Integer id of the same secret.' }),
-  path: Type.String({ description: 'Path of the secret in the vault.' }),
-  type: Type.String({ description: 'Type of the secret.' }),
+  secret_id: Type.Integer({ description: 'The same secret as an integer.' }),
+  path: Type.String({ description: 'Where it is in the vault.' }),
+  type: Type.String({ description: 'What kind of secret it is.' }),
   environment: StageName,
   protection: Protection,
   version: Type.Integer({ description: 'The newest version.' }),
@@ -148,21 +147,21 @@ export type SecretSummary = Static<typeof SecretSummary>;
 
 export const ListedSecret = named(
   'ListedSecret',
-  'A secret in a list.',
+  'A secret, as lists show it.',
   object({
     ...summary,
-    metadata: nullable(Metadata, 'Null if you may list the secret, but not read it or its metadata.'),
-    deleted_at: Type.Optional({ ...timestampText, description: 'Only present for deleted secrets.' }),
+    metadata: nullable(Metadata, 'Null where you may list the secret, but read neither it nor its metadata.'),
+    deleted_at: Type.Optional({ ...timestampText, description: 'Only of what is deleted.' }),
   }),
 );
 export type ListedSecret = Static<typeof ListedSecret>;
 
 const RotationStatus = named(
   'RotationStatus',
-  'Result of the latest rotation through a backend.',
+  'How the latest rotation through a backend went.',
   object({
     rotation_id: id('rotation'),
-    status: oneOf(['in_progress', 'completed', 'failed'], 'Status of the rotation.'),
+    status: oneOf(['in_progress', 'completed', 'failed'], 'How far it is.'),
     failure: Type.String({ description: 'Why it failed; empty if it did not.' }),
   }),
 );
@@ -193,6 +192,6 @@ export const secretParams = object({ vault: vaultName, path: pathText });
 export const expectedVersion = Type.Optional(
   Type.Integer({
     minimum: 1,
-    description: 'Fails unless this is still the newest version; `If-Match: "v3"` means the same.',
+    description: 'Only if this is still the newest version; `If-Match: "v3"` says the same.',
   }),
 );

@@ -122,7 +122,7 @@ export async function addSecret(
 }
 
 export function alreadyExists(): CofferError {
-  return new CofferError('SECRET_ALREADY_EXISTS', 'A secret already exists at this path: use PUT to change it.');
+  return new CofferError('SECRET_ALREADY_EXISTS', 'There is a secret at this path: change it with PUT.');
 }
 
 /** Locks the vault and refuses one that was deleted, or purged and recreated under the same name, since the caller was authorized on it. */
@@ -197,7 +197,7 @@ async function atVersion(
 }
 
 function versionNotFound(): CofferError {
-  return new CofferError('VERSION_NOT_FOUND', 'The secret has no such version, or it is past its retention.');
+  return new CofferError('VERSION_NOT_FOUND', 'The secret has no such version, or it is no longer kept.');
 }
 
 export async function update(
@@ -207,7 +207,7 @@ export async function update(
   body: Body<typeof contract.updateSecret>,
 ): Promise<Secret> {
   if (body.value === undefined && body.metadata === undefined && body.rotation === undefined) {
-    throw invalidField('/body', 'must contain value, metadata or rotation');
+    throw invalidField('/body', 'needs value, metadata or rotation');
   }
   const { vault } = await secretForChange(ctx, vaultName, path);
   const sealer = await sealerFor(ctx.kernel, vault);

@@ -165,8 +165,8 @@ export const SECRETS = new AuthenticatedTable<'secrets', SecretRow>('secrets', {
   ],
   sealed: ['data_key', 'sealed'],
   uncovered: {
-    fingerprint: 'used to find equal values; it decrypts nothing and is never returned',
-    fingerprint_version: 'the version of the key that computed the fingerprint',
+    fingerprint: 'finds equal values; it opens nothing and is told to nobody',
+    fingerprint_version: 'says which key made the fingerprint',
   },
   isListedAtUpgrade: false,
 });

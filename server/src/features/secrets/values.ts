@@ -18,8 +18,5 @@ export function refuseBadValue(
 
 export function refuseInZeroKnowledge(vault: Pick<VaultRow, 'is_zero_knowledge'>, what: string): void {
   if (vault.is_zero_knowledge !== 1) return;
-  throw new CofferError(
-    'ZkBoundaryViolation',
-    `${what} is not available in a zero-knowledge vault, because it needs the plaintext.`,
-  );
+  throw new CofferError('ZkBoundaryViolation', `${what} needs plaintext, which the service never sees in this vault.`);
 }

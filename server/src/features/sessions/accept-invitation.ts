@@ -27,9 +27,9 @@ export async function acceptInvitation(ctx: Context, body: Body<typeof contract.
   if (found === undefined) throw denied('no such invitation');
   const { tenant_id, user_id } = found;
   const [tenant, user] = [await findTenant(read, tenant_id), await findUser(read, tenant_id, user_id)];
-  if (tenant === undefined || user === undefined) throw denied('the user or tenant was deleted');
+  if (tenant === undefined || user === undefined) throw denied('the person or tenant is gone');
   identify(ctx, tenant, user_id, user.email);
-  if (found.expires_at <= ctx.now) throw denied('the invitation has expired');
+  if (found.expires_at <= ctx.now) throw denied('the invitation has ended');
 
   const password_hash = await hashPassword(body.password, tenant_id);
   const issued = await issueSession(ctx, user, false);
@@ -38,8 +38,7 @@ export async function acceptInvitation(ctx: Context, body: Body<typeof contract.
     const invited = await lockUser(tx, tenant_id, user_id);
     const invitation = await lockInvitation(tx, tenant_id, user_id);
     const isSame = invitation !== undefined && hash.equals(invitation.token_hash);
-    if (!isSame || invited?.status !== 'invited')
-      throw denied('the invitation was used, replaced or revoked concurrently');
+    if (!isSame || invited?.status !== 'invited') throw denied('the invitation was used, replaced or ended meanwhile');
     if (!(await isHeldActive(tx, tenant_id))) throw denied('the tenant is suspended');
     await deleteInvitation(tx, tenant_id, user_id);
     await updateUser(tx, tenant_id, user_id, { password_hash, status: 'active' });
@@ -52,7 +51,7 @@ export async function acceptInvitation(ctx: Context, body: Body<typeof contract.
 function denied(auditReason: string): CofferError {
   return new CofferError(
     'LOGIN_DENIED',
-    'The invitation is invalid: it was used, replaced or revoked, or has expired. Ask the person who invited you for a new one.',
+    'The invitation is not good: it was used, replaced or has ended. Ask who invited you for a new one.',
     { auditReason },
   );
 }

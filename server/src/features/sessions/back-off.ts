@@ -53,7 +53,7 @@ export async function beginTry(database: Database, subjects: readonly Subject[],
   });
   if (blockedUntil <= now) return;
   const retryAfterSeconds = Math.ceil((blockedUntil - now) / SECOND_MS);
-  throw new CofferError('RATE_LIMIT_EXCEEDED', `Too many failed logins: retry in ${retryAfterSeconds} s.`, {
+  throw new CofferError('RATE_LIMIT_EXCEEDED', `Too many failed logins: wait ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
     auditReason: 'too many failed logins',
   });

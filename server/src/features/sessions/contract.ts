@@ -21,12 +21,12 @@ const INVITATION_LENGTH_MAX = 128;
 const anyPassword = Type.String({
   minLength: 1,
   maxLength: PASSWORD_LENGTH_MAX,
-  description: 'The current password.',
+  description: 'The password as it is now.',
 });
 
 const common = {
   noun: 'sessions',
-  nounDescription: 'Login, logout and the current identity.',
+  nounDescription: 'Logging in and out, and who one is.',
   tier: NONE,
   region: 'local',
   approval: NONE,
@@ -38,7 +38,7 @@ const common = {
 } as const;
 
 const Session = object({
-  token: Type.String({ description: 'Returned once.' }),
+  token: Type.String({ description: 'Shown once.' }),
   token_id: id('token'),
   expires_at: timestampText,
   user_id: id('user'),
@@ -51,7 +51,8 @@ export const login = endpoint({
   path: '/auth/login',
   summary: 'Log in with e-mail address and password',
   description:
-    'Returns a session token that is valid for 12 hours. For an account with a second factor, MFA_REQUIRED is returned until `otp` is sent too. Neither the response nor its timing reveals whether an account exists.',
+    'Answers a session token that lives 12 hours. An account with a second factor answers MFA_REQUIRED until `otp` is sent too. The answer, ' +
+    'and the time it takes, do not tell whether an account exists.',
   credentials: 'public',
   tenant: NONE,
   permission: NONE,
@@ -77,7 +78,7 @@ export const acceptInvite = endpoint({
   path: '/auth/accept-invite',
   summary: 'Accept an invitation by choosing a password',
   description:
-    'Returns the same as a login. An invitation can be used once, within 72 hours; one that was used, replaced or revoked, or has expired, gets the same response as an unknown one.',
+    'Answers like a login. An invitation is good once and for 72 hours; one that was used, ended or replaced is answered like one that never was.',
   credentials: 'public',
   tenant: NONE,
   permission: NONE,
@@ -90,7 +91,7 @@ export const acceptInvite = endpoint({
       minLength: 1,
       maxLength: INVITATION_LENGTH_MAX,
       writeOnly: true,
-      description: 'The token of the invitation.',
+      description: 'Of the invitation.',
       examples: ['cv_inv_7Qm2xV9kLr4Tn8'],
     }),
     password: newPassword,
@@ -106,8 +107,8 @@ export const logout = endpoint({
   beforeEnrolment: true,
   method: 'POST',
   path: '/auth/logout',
-  summary: 'Log out: end this session',
-  description: 'Its token is rejected from the next request on, on every node. Personal access tokens stay valid.',
+  summary: 'End this session',
+  description: 'Its token is refused from the next request on, on every node. Personal access tokens go on.',
   credentials: ['session'],
   tenant: 'own',
   permission: NONE,
@@ -123,9 +124,9 @@ export const logout = endpoint({
 
 const TenantWarning = named(
   'TenantWarning',
-  'A warning for owners and admins about their tenant.',
+  'What owners and admins should know of their tenant.',
   object({
-    code: oneOf(['two_admins', 'break_glass'], 'Stable code for programs.'),
+    code: oneOf(['two_admins', 'break_glass'], 'Stable; decide by this.'),
     message: Type.String({ description: 'What it means and what to do.' }),
     at: nullable(timestampText),
   }),
@@ -137,8 +138,8 @@ export const readMe = endpoint({
   beforeEnrolment: true,
   method: 'GET',
   path: '/auth/me',
-  summary: 'Show your identity and credential',
-  description: 'Also returns when the credential expires, and when a second factor was used with it.',
+  summary: 'Who you are, and by which credential',
+  description: 'Also says until when the credential is valid, and when a second factor was shown with it.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: NONE,
@@ -150,11 +151,11 @@ export const readMe = endpoint({
   status: 200,
   output: object({
     user: described(
-      'The current user.',
+      'Who you are.',
       object({
         id: id('user'),
         email: Type.String({ description: 'The address you log in with.' }),
-        name: Type.String({ description: 'Display name.' }),
+        name: Type.String({ description: 'What people call you.' }),
         role: RoleName,
       }),
     ),
@@ -163,16 +164,16 @@ export const readMe = endpoint({
       object({ id: id('tenant'), name: Type.String({ description: 'Its name.' }), plan: PlanName }),
     ),
     credential: described(
-      'The credential of this request.',
+      'By what you are known.',
       object({
-        kind: oneOf(CREDENTIAL_KINDS, 'Kind of the credential.'),
+        kind: oneOf(CREDENTIAL_KINDS, 'What kind of credential it is.'),
         id: id('token'),
         expires_at: timestampText,
         mfa_at: nullable(timestampText),
       }),
     ),
     warnings: Type.Array(TenantWarning, {
-      description: 'Warnings for owners and admins about their tenant; empty for others.',
+      description: 'For owners and admins: what they should know of their tenant. Empty for others.',
     }),
   }),
   errors: [],
@@ -185,7 +186,8 @@ export const changePassword = endpoint({
   path: '/auth/password',
   summary: 'Set or change your password',
   description:
-    '`current_password` is required unless you have no password yet. Your other sessions end, and with `revoke_tokens` your personal access tokens are revoked too: anyone who knew the old password may have created some.',
+    '`current_password` is needed unless you have none yet. Your other sessions end, and with `revoke_tokens` your personal access tokens too: whoever knew the ' +
+    'old password may have made some.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: 'password:update',
@@ -198,7 +200,7 @@ export const changePassword = endpoint({
     new_password: newPassword,
     revoke_tokens: Type.Optional(
       Type.Boolean({
-        description: 'If true, revokes all your other tokens, not only your other sessions. Default: false.',
+        description: 'Ends every other token of yours, not only your other sessions. False unless given.',
       }),
     ),
   }),

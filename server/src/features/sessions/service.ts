@@ -57,10 +57,10 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
     // Checked again under a lock: if the password changed during verification, no session may be created.
     const current = await lockUser(tx, tenant.tenant_id, user.user_id);
     if (current?.password_hash !== user.password_hash || current.status !== 'active') throw denied('the user changed');
-    if (!(await factor.spend(tx))) throw denied('wrong or already used one-time code');
+    if (!(await factor.spend(tx))) throw denied('wrong or spent one-time code');
     await succeeded(tx, subjects);
     if (raised !== null) await updateUser(tx, tenant.tenant_id, user.user_id, { password_hash: raised });
-    if (!(await isHeldActive(tx, tenant.tenant_id))) throw denied('the tenant was suspended during the login');
+    if (!(await isHeldActive(tx, tenant.tenant_id))) throw denied('the tenant was suspended meanwhile');
     await insertToken(tx, issued.row, current);
     return sessionAnswer(issued);
   });
@@ -88,7 +88,7 @@ export function identify(ctx: Context, tenant: TenantRow | undefined, userId: st
 }
 
 function denied(auditReason: string): CofferError {
-  return new CofferError('LOGIN_DENIED', 'The e-mail address, password or code is wrong.', { auditReason });
+  return new CofferError('LOGIN_DENIED', 'The e-mail address, password or code is not right.', { auditReason });
 }
 
 export async function logout(ctx: Context): Promise<undefined> {
@@ -114,7 +114,7 @@ export async function me({ principal, database }: Context, ports: WarningPorts):
 }
 
 function describePrincipal(p: Principal, warnings: Warning[]): Me {
-  if (p.role === null) throw new Error('/auth/me is only for users');
+  if (p.role === null) throw new Error('only people are asked who they are here');
   return {
     user: { id: p.id, email: p.name, name: p.displayName, role: p.role },
     tenant: { id: p.tenantId, name: p.tenantName, plan: p.plan },
@@ -132,7 +132,7 @@ export async function changePassword(ctx: Context, body: Body<typeof contract.ch
   ctx.requireUnrestricted();
   const { principal, tenantId, now } = ctx;
   const user = await findUser(ctx.database.read, tenantId, principal.id);
-  if (user === undefined) throw denied('the user was deleted');
+  if (user === undefined) throw denied('the user is gone');
   const subjects = subjectsOf(tenantId, user.email, ctx.call.address);
   if (user.password_hash !== '') {
     if (body.current_password === undefined) throw invalidField('/body/current_password', 'is required');
@@ -143,7 +143,7 @@ export async function changePassword(ctx: Context, body: Body<typeof contract.ch
   const password_hash = await hashPassword(body.new_password, tenantId);
   return ctx.change(async (tx) => {
     const current = await lockUser(tx, tenantId, principal.id);
-    if (current?.password_hash !== user.password_hash) throw denied('the password was changed concurrently');
+    if (current?.password_hash !== user.password_hash) throw denied('the password changed meanwhile');
     await succeeded(tx, subjects);
     await updateUser(tx, tenantId, principal.id, { password_hash });
     const kinds = body.revoke_tokens === true ? 'all' : 'sessions';

@@ -30,11 +30,11 @@ export async function warningsFor(db: Reader, tenantId: string, ports: WarningPo
 const TWO_ADMINS: Warning = {
   code: 'two_admins',
   message:
-    'Your tenant has only two owners and admins: if one is away or loses access, nobody can approve the requests of the other. Add a third.',
+    'Your tenant has two owners and admins: if one is away or loses access, nobody can approve what the other asks for. Make a third.',
   at: null,
 };
 
 function useWarning({ action, resource, at }: { action: string; resource: string; at: number }): Warning {
-  const message = `An operator used break-glass ${action} on ${resource}; see break_glass:${action} in the audit log.`;
+  const message = `Whoever runs the service did break-glass ${action} on ${resource}; the audit log has break_glass:${action}.`;
   return { code: 'break_glass', message, at: timestamp(at) };
 }

@@ -16,7 +16,7 @@ import {
 
 const status = named(
   'TenantStatus',
-  'All credentials of a suspended tenant are rejected; nothing is deleted.',
+  'Of a suspended tenant every credential is refused; nothing is deleted.',
   oneOf(['active', 'suspended']),
 );
 
@@ -38,7 +38,7 @@ const tenantId = described('The id of the tenant, `tenant_…`.', idParam);
 
 const common = {
   noun: 'tenants',
-  nounDescription: 'Tenants of the installation and their settings.',
+  nounDescription: 'Who shares the installation, and the settings of each.',
   credentials: ANY_TOKEN,
   tenant: 'operator',
   tier: NONE,
@@ -54,9 +54,8 @@ export const createTenant = endpoint({
   name: 'createTenant',
   method: 'POST',
   path: '/v1/tenants',
-  summary: 'Create a tenant with its first owner',
-  description:
-    'Only for the operator tenant, which runs the installation. The owner’s token is returned only in this response.',
+  summary: 'Make a tenant with its first owner',
+  description: 'For the tenant that runs the installation. The owner’s token is shown in this answer and never again.',
   permission: 'tenants:create',
   resource: 'tenant',
   rate: 'write',
@@ -66,7 +65,7 @@ export const createTenant = endpoint({
   query: NONE,
   body: object({
     name: resourceName,
-    plan: Type.Optional(described('Default: starter.', PlanName)),
+    plan: Type.Optional(described('starter unless given.', PlanName)),
     rate_limits: Type.Optional(RateLimits),
     owner_email: emailText,
   }),
@@ -78,7 +77,7 @@ export const createTenant = endpoint({
       object({
         id: id('user'),
         email: Type.String({ description: 'The address they log in with.' }),
-        token: Type.String({ description: 'Returned once.' }),
+        token: Type.String({ description: 'Shown once.' }),
       }),
     ),
   }),
@@ -91,7 +90,7 @@ export const listTenants = endpoint({
   method: 'GET',
   path: '/v1/tenants',
   summary: 'List the tenants of the installation',
-  description: 'Only for the operator tenant, which runs the installation.',
+  description: 'For the tenant that runs the installation.',
   permission: 'tenants:list',
   resource: 'tenant',
   rate: 'read',
@@ -111,7 +110,7 @@ export const readTenant = endpoint({
   method: 'GET',
   path: '/v1/tenants/{tenant_id}',
   summary: 'Read one tenant',
-  description: 'Only for the operator tenant, which runs the installation.',
+  description: 'For the tenant that runs the installation.',
   permission: 'tenants:read',
   resource: 'tenant/{tenant_id}',
   rate: 'read',
@@ -131,8 +130,7 @@ export const updateTenant = endpoint({
   method: 'PATCH',
   path: '/v1/tenants/{tenant_id}',
   summary: 'Change a tenant’s plan, limits or status',
-  description:
-    'Only for the operator tenant, which runs the installation. All credentials of a suspended tenant are rejected from the next request on; nothing is deleted.',
+  description: 'Suspending refuses every token of the tenant from the next request on; nothing is deleted.',
   permission: 'tenants:update',
   resource: 'tenant/{tenant_id}',
   rate: 'write',
@@ -152,12 +150,12 @@ export const updateTenant = endpoint({
 
 export const TenantSettings = named(
   'TenantSettings',
-  'Settings of a tenant that its own admins can change.',
+  'Settings of a tenant that its own admins change.',
   object({
     tenant_id: id('tenant'),
     require_mfa: Type.Boolean({
       description:
-        'If true, users without a second factor can only enrol one: sessions opened without it, and tokens of users who have none, can do nothing else.',
+        'Whoever has no second factor can only enrol one; sessions that showed none, and tokens of people who have none, do nothing else.',
     }),
   }),
 );
@@ -180,7 +178,7 @@ export const readSettings = endpoint({
   name: 'readTenantSettings',
   method: 'GET',
   summary: 'Read the settings of your tenant',
-  description: 'Settings that apply to everyone in the tenant.',
+  description: 'What its admins decided for everybody in it.',
   permission: 'tenant_settings:read',
   rate: 'read',
   audit: 'tenant_settings:read',
@@ -195,16 +193,14 @@ export const updateSettings = endpoint({
   method: 'PATCH',
   summary: 'Change the settings of your tenant',
   description:
-    'Enabling `require_mfa` requires a recent second factor of your own. Disabling it needs approval, like removing a second factor.',
+    'To require a second factor takes one of your own, shown just now. To require it no longer needs approval, like giving one up.',
   permission: 'tenant_settings:update',
   rate: 'write',
   approval: 'mfa_disable',
   audit: 'tenant_settings:update',
   effect: 'change',
   body: object({
-    require_mfa: Type.Optional(
-      Type.Boolean({ description: 'If true, users without a second factor can only enrol one.' }),
-    ),
+    require_mfa: Type.Optional(Type.Boolean({ description: 'Whoever has no second factor can then only enrol one.' })),
   }),
   errors: ['MFA_REQUIRED'],
 });

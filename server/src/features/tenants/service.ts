@@ -59,7 +59,7 @@ export async function prepareTenant(
   };
   const insert = async (tx: Tx) => {
     const [headKey, rowKey] = await kernel.keyring.createTenantKey(tx, tenantId, HEAD_PURPOSE, ROW_PURPOSE);
-    if (headKey === undefined || rowKey === undefined) throw new Error('no key was created');
+    if (headKey === undefined || rowKey === undefined) throw new Error('no key was made');
     tx.changes.useKey(tenantId, rowKey);
     await store.insertTenant(tx, row);
     await kernel.audit.beginChain(tx, tenantId, headKey);
@@ -88,7 +88,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
       await ctx.kernel.audit.recordIn(tx, [entry], headKey);
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError('ALREADY_EXISTS', 'A tenant with this name already exists: choose another name.');
+      throw new CofferError('ALREADY_EXISTS', 'A tenant with this name exists.');
     }
     return {
       ...toWire(made.row),
@@ -128,7 +128,7 @@ export async function update(
     const row = await store.lockTenant(tx, tenantId);
     if (row === undefined) throw notFound('tenant');
     if (row.is_operator === 1 && body.status === 'suspended') {
-      throw new CofferError('IN_USE', 'The operator tenant, which runs the installation, cannot be suspended.');
+      throw new CofferError('IN_USE', 'The tenant that runs the installation cannot suspend itself.');
     }
     const { rate_limits, ...plain } = body;
     const changed = { ...row, ...plain, ...(rate_limits && { rate_overrides: JSON.stringify(rate_limits) }) };
@@ -143,7 +143,7 @@ export async function update(
 
 export async function readSettings(ctx: Context): Promise<TenantSettings> {
   const row = await findTenant(ctx.database.read, ctx.tenantId);
-  if (row === undefined) throw new Error('the tenant of the caller does not exist');
+  if (row === undefined) throw new Error('the tenant of the caller is gone');
   return settingsOf(row);
 }
 
@@ -156,12 +156,12 @@ export async function updateSettings(
   if (require_mfa === true && !ctx.isMfaFresh) {
     throw new CofferError(
       'MFA_REQUIRED',
-      'Enrol a second factor of your own first, then log in with a code and use that session.',
+      'Enrol a second factor yourself first, log in with a code, and use that session.',
     );
   }
   return ctx.change(async (tx) => {
     const row = await store.lockTenant(tx, ctx.tenantId);
-    if (row === undefined) throw new Error('the tenant of the caller does not exist');
+    if (row === undefined) throw new Error('the tenant of the caller is gone');
     const before = row.require_mfa === 1;
     const after = require_mfa ?? before;
     ctx.describe({ require_mfa: { before, after } });

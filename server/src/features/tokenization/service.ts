@@ -41,7 +41,7 @@ export async function detokenize(ctx: Context, vaultName: string, token: string)
   const vault = await authorizedVault(ctx, db, vaultName);
   refuseInZeroKnowledge(vault, 'Tokenization');
   if (ctx.isConfinedIn(vaultName)) {
-    const message = 'Tokens belong to the whole vault: a credential restricted to some of its paths cannot detokenize.';
+    const message = 'Tokens belong to the whole vault: a credential for some of its paths cannot open them.';
     throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'confined to some paths' });
   }
   ctx.describe({ token });

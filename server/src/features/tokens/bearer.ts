@@ -58,22 +58,22 @@ export class BearerScheme implements CredentialScheme {
     const { dpopKey, ...resolved } = await this.#resolveText(text, view);
     const { principal } = resolved;
     if (dpopKey === null) {
-      if (isBound) throw invalidToken('the token is not DPoP-bound, but was sent with the DPoP scheme', principal);
+      if (isBound) throw invalidToken('the token is bound to no key, and was sent as if it were', principal);
       return resolved;
     }
-    if (!isBound) throw invalidToken('the token is DPoP-bound, but was sent with the Bearer scheme', principal);
+    if (!isBound) throw invalidToken('the token is bound to a key, and was sent as a bearer token', principal);
     if (resolved.prove !== undefined) return resolved;
     const prove = async (request: ProofRequest) => {
       const key = await this.#kernel.dpop.provenKey(request, principal.tenantId, text);
       if (key === null) throw refusedProof('there is none');
-      if (key !== dpopKey) throw refusedProof('it is signed by a different key than the one the token is bound to');
+      if (key !== dpopKey) throw refusedProof('it is signed by another key than the token is bound to');
       return { ...NO_PROOFS, dpop: true };
     };
     return { ...resolved, prove };
   }
 
   async #resolveText(credential: string, view: View): Promise<ResolvedToken> {
-    if (!TOKEN_FORM.test(credential)) throw invalidToken('the token is malformed');
+    if (!TOKEN_FORM.test(credential)) throw invalidToken('the token has a form that no token has');
     const isPat = credential.startsWith(PAT_PREFIX);
     const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
     const { jti, sub, tid, kind } = verified?.claims ?? {};
@@ -82,7 +82,7 @@ export class BearerScheme implements CredentialScheme {
     }
     const other = isPat ? undefined : this.#others.find((resolver) => resolver.kind === kind);
     if (other !== undefined) return other.resolve(credential, { tenantId: tid, tokenId: jti, subject: sub }, view);
-    if (kind !== (isPat ? 'pat' : 'session')) throw invalidToken('the kind of the token does not match its prefix');
+    if (kind !== (isPat ? 'pat' : 'session')) throw invalidToken('the token is of another kind than its prefix says');
 
     const { db } = view;
     const epoch = await view.epochOf(tid);
@@ -91,13 +91,13 @@ export class BearerScheme implements CredentialScheme {
       findToken(db, tid, jti),
       findUser(db, tid, sub),
     ]);
-    if (epoch === null || tenant === undefined) throw invalidToken('the tenant does not exist');
+    if (epoch === null || tenant === undefined) throw invalidToken('the tenant is gone');
     if (token === undefined || !equalBytes(token.token_hash, sha256(credential)))
       throw invalidToken('the token is not known');
     const owner = { tenantId: tid, kind: 'user', id: sub, name: user?.email ?? '', key: jti };
     if (verified?.isExpired) throw new RefusedCredential('the token has expired', owner);
     if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
-    if (user === undefined || token.user_id !== sub) throw new RefusedCredential('the user does not exist', owner);
+    if (user === undefined || token.user_id !== sub) throw new RefusedCredential('the user is gone', owner);
     if (user.status !== 'active') throw new RefusedCredential('the user is disabled', owner);
     if (!isCurrentGeneration(token, user)) throw new RefusedCredential('all tokens of the user were revoked', owner);
     if (tenant.status !== 'active') throw new RefusedCredential('the tenant is suspended', owner);

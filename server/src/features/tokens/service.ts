@@ -34,10 +34,7 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
   if (parent === undefined) throw notFound('token');
   const inherited = ceilingsOf(parent);
   if (inherited.length >= LINEAGE_MAX) {
-    throw new CofferError(
-      'IN_USE',
-      `Tokens can be nested at most ${LINEAGE_MAX} deep: create this one with a session.`,
-    );
+    throw new CofferError('IN_USE', `Tokens made with tokens go ${LINEAGE_MAX} deep: use one made by a session.`);
   }
   const asked = ctx.now + (body.ttl_days ?? PAT_TTL_DAYS_DEFAULT) * DAY_MS;
   const isFromSession = principal.credential === 'session';
@@ -62,7 +59,7 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
   return ctx.change(async (tx) => {
     // The owner is locked before the token, as in every revocation: the opposite order could deadlock.
     const owner = await lockUser(tx, ctx.tenantId, principal.id);
-    if (owner?.status !== 'active') throw invalidToken('the user is deleted or disabled', principal);
+    if (owner?.status !== 'active') throw invalidToken('the user is gone or disabled', principal);
     // Checked again under a lock: a token created while its parent is being revoked would be missed by that revocation.
     const current = await store.lockToken(tx, ctx.tenantId, principal.credentialId);
     const isGood = current?.revoked_at === null && store.isCurrentGeneration(current, owner);
@@ -117,9 +114,9 @@ export async function revoke(ctx: Context, tokenId: string): Promise<Deleted> {
 }
 
 function tooLong(days: number): string {
-  const own = 'would outlive the token that creates it';
-  if (days < 1) return `${own}, which expires within a day: omit ttl_days to use the same expiry, or use a session`;
-  return `${own}: at most ${days} ${days === 1 ? 'day is' : 'days are'} possible; omit ttl_days to use the same expiry, or use a session`;
+  const own = 'would outlive the token that makes it';
+  if (days < 1) return `${own}, which ends within a day: leave it out to end with that, or use a session`;
+  return `${own}: at most ${days} ${days === 1 ? 'day is' : 'days are'} possible; leave it out to end with that, or use a session`;
 }
 
 /** A token of another user and a missing one get the same resource name, so that the response does not reveal which it is. */

@@ -65,7 +65,7 @@ export function isCurrentGeneration(token: TokenRow, owner: UserRow): boolean {
 
 /** `owner` must be the row that was read in this transaction to decide that the token may be created. */
 export async function insertToken(tx: Tx, row: TokenRow, owner: UserRow): Promise<void> {
-  if (owner.user_id !== row.user_id) throw new Error('a token must belong to the user it is created for');
+  if (owner.user_id !== row.user_id) throw new Error('a token belongs to the user it is made for');
   await TOKENS.insert(tx, { ...row, generation: owner[GENERATION[row.kind]] });
 }
 
@@ -169,7 +169,7 @@ export async function revokeOfUser(
 
 async function nextGeneration(tx: Tx, tenantId: string, userId: string, kinds: 'all' | 'sessions'): Promise<UserRow> {
   const owner = await lockUser(tx, tenantId, userId);
-  if (owner === undefined) throw new Error('the user whose tokens are to be revoked does not exist');
+  if (owner === undefined) throw new Error('the user whose tokens are revoked is gone');
   const next: Partial<UserRow> = { session_generation: (owner.session_generation ?? 0) + 1 };
   if (kinds === 'all') next.pat_generation = (owner.pat_generation ?? 0) + 1;
   await updateUser(tx, tenantId, userId, next);

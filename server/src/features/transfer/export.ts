@@ -33,7 +33,7 @@ const REFUSED_SHOWN_MAX = 20;
  */
 export async function exportSecrets(ctx: Context, vaultName: string, query: Query<typeof contract.exportSecrets>) {
   const { vault, ranges } = await vaultWithin(ctx, vaultName, EXPORTABLE);
-  refuseInZeroKnowledge(vault, 'Export');
+  refuseInZeroKnowledge(vault, 'An export');
   if (difference([prefixRange(query.prefix)], ranges).length > 0) throw notAll();
   const isExportable = (row: DecidedRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
   const rows = await everyRow(ctx, vault, query.prefix, isExportable);
@@ -51,13 +51,9 @@ export async function exportSecrets(ctx: Context, vaultName: string, query: Quer
 }
 
 function notAll(): CofferError {
-  return new CofferError(
-    'INSUFFICIENT_PRIVILEGE',
-    'You cannot read all of these secrets: select fewer with `prefix`.',
-    {
-      auditReason: 'secrets:export: not all may be read',
-    },
-  );
+  return new CofferError('INSUFFICIENT_PRIVILEGE', 'You may not read everything here: narrow it with a prefix.', {
+    auditReason: 'secrets:export: not all may be read',
+  });
 }
 
 /** The columns an export needs of each secret. Metadata is left out, because all rows stay in memory until the last value is written. */
@@ -78,7 +74,7 @@ async function everyRow(
       rows.push({ secret_id, version, protection, path, environment, tags, sealed_bytes });
     }
     if (rows.length > EXPORT_MAX) {
-      throw invalidField('/query/prefix', `must select at most ${EXPORT_MAX} secrets`);
+      throw invalidField('/query/prefix', `must narrow it to at most ${EXPORT_MAX} secrets`);
     }
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
@@ -95,7 +91,7 @@ async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow
   for await (const { row, value } of opened) {
     const refusal = pathRefusal(row.path) ?? envFileRefusal(format, variableName(row.path), value);
     if (refusal === null) continue;
-    const reason = `cannot be ${format}: ${row.path} ${refusal}; use a narrower prefix, or request ${format === 'dotenv' ? 'shell or json' : 'json'}`;
+    const reason = `cannot be ${format}: ${row.path} ${refusal}; narrow it with a prefix, or ask for ${format === 'dotenv' ? 'shell or json' : 'json'}`;
     problems.push({ pointer: '/query/format', reason });
     if (problems.length === REFUSED_SHOWN_MAX) break;
   }
@@ -109,7 +105,7 @@ function refuseSameNames(format: EnvFileFormat, rows: readonly DecidedRow[]): vo
     const name = variableName(path);
     const other = taken.get(name);
     if (other !== undefined) {
-      throw invalidField('/query/format', `cannot be ${format}: ${other} and ${path} would both become ${name}`);
+      throw invalidField('/query/format', `cannot be ${format}: ${other} and ${path} would both be ${name}`);
     }
     taken.set(name, path);
   }

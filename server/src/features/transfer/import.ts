@@ -76,7 +76,7 @@ async function planAll(
 
 function entriesOf(body: ImportBody): GivenEntry[] {
   if ((body.secrets === undefined) === (body.dotenv === undefined)) {
-    throw invalidField('/body', 'must have exactly one of secrets and dotenv');
+    throw invalidField('/body', 'needs exactly one of secrets and dotenv');
   }
   const given = body.dotenv === undefined ? fromJson(body.secrets ?? {}) : fromDotenv(body.dotenv);
   if (given.length === 0) throw invalidField('/body', 'has nothing to import');
@@ -124,8 +124,8 @@ function fromDotenv(text: string): GivenEntry[] {
 }
 
 const WARNINGS: Readonly<Record<DotenvWarning, string>> = {
-  repeated_key: 'An earlier line has the same key; this last one is used.',
-  unexpanded_variable: 'A shell would expand the text after $; it was imported literally.',
+  repeated_key: 'An earlier line has the same key: this one, the last, was taken.',
+  unexpanded_variable: 'A shell would replace what follows the $: it was taken as it is written.',
 };
 
 function answer(dry_run: boolean, planned: readonly PlannedChange[], entries: readonly GivenEntry[]) {

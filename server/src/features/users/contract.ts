@@ -22,20 +22,20 @@ export const USER_STATUSES = ['invited', ...SET_STATUSES] as const;
 
 const UserStatus = named(
   'UserStatus',
-  'invited: has not accepted the invitation yet. disabled: cannot log in; sessions and tokens are revoked.',
+  'invited: they have not accepted yet. disabled: they cannot log in, and their sessions and tokens ended.',
   oneOf(USER_STATUSES),
 );
 
 export const User = named(
   'User',
-  'A user of the tenant.',
+  'A person of the tenant.',
   object({
     id: id('user'),
     email: Type.String({ description: 'The address they log in with.' }),
-    name: Type.String({ description: 'Display name.' }),
+    name: Type.String({ description: 'What people call them.' }),
     role: RoleName,
     status: UserStatus,
-    has_password: Type.Boolean({ description: 'If false, the user cannot log in with a password.' }),
+    has_password: Type.Boolean({ description: 'False: they cannot log in with one.' }),
     created_at: timestampText,
   }),
 );
@@ -43,21 +43,21 @@ export type User = Static<typeof User>;
 
 export const Invitation = named(
   'Invitation',
-  'An invitation, with which a user chooses a password once.',
+  'What a person needs to choose a password, once.',
   object({
-    token: Type.String({ description: 'Returned once. The user sends it to POST /auth/accept-invite.' }),
+    token: Type.String({ description: 'Shown once. The person sends it to POST /auth/accept-invite.' }),
     expires_at: timestampText,
   }),
 );
 export type Invitation = Static<typeof Invitation>;
 
-const displayName = lineOfText({ maxLength: 128 }, 'Display name.');
+const displayName = lineOfText({ maxLength: 128 }, 'What people call them.');
 
-const userId = described('The id of a user, `user_…`.', idParam);
+const userId = described('The id of a person, `user_…`.', idParam);
 
 const common = {
   noun: 'users',
-  nounDescription: 'The users of a tenant.',
+  nounDescription: 'The people of a tenant.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -74,9 +74,11 @@ export const createUser = endpoint({
   alsoAsks: ['users:grant_owner'],
   method: 'POST',
   path: '/v1/users',
-  summary: 'Create a user',
+  summary: 'Add a person to the tenant',
   description:
-    'A member has no rights until a policy, a group or a role grants some. Only an owner can create an owner. A role other than member needs approval. With `invite` the response contains the token of an invitation, with which the user chooses a password within 72 hours. If approval is needed, that token is not returned; use `POST /v1/users/{user_id}/invite` afterwards.',
+    'A member has no rights until a policy, a group or a role gives some. Only an owner can make an owner. A role other than member needs approval. With ' +
+    '`invite` the answer holds the token of an invitation, by which the person chooses their own password within 72 hours. Where approval is needed nobody ' +
+    'is shown that token, and `POST /v1/users/{user_id}/invite` makes another.',
   permission: 'users:create',
   resource: 'user',
   rate: 'write',
@@ -88,12 +90,10 @@ export const createUser = endpoint({
   body: object({
     email: emailText,
     name: Type.Optional(displayName),
-    role: Type.Optional(described('Default: member.', RoleName)),
+    role: Type.Optional(described('member unless given.', RoleName)),
     password: Type.Optional(newPassword),
     invite: Type.Optional(
-      Type.Boolean({
-        description: 'If true, the user chooses the password with an invitation; cannot be combined with `password`.',
-      }),
+      Type.Boolean({ description: 'The person chooses the password by an invitation; not together with `password`.' }),
     ),
   }),
   status: 201,
@@ -107,9 +107,11 @@ export const inviteUser = endpoint({
   alsoAsks: ['users:grant_owner', 'users:update'],
   method: 'POST',
   path: '/v1/users/{user_id}/invite',
-  summary: 'Invite a user who has no password',
+  summary: 'Invite a person who has no password',
   description:
-    'For a user without a password: one who has not accepted an invitation, which is then replaced, or one created without an invitation, whose tokens are then revoked. Only the user who invited them can repeat it or, for a member, a caller with `users:update`, because anyone who holds the token can take over the account. An invitation ends when its issuer is disabled or deleted, or gets another role.',
+    'For a person who has no password: who has not accepted an invitation, which then ends, or was added without one, whose tokens end. Only who ' +
+    'invited them can do it, or, for a member, who may also change the account (`users:update`): whoever holds the token can become them. An invitation ends when ' +
+    'who gave it is disabled or deleted, or gets another role.',
   permission: 'users:invite',
   resource: 'user/{user_id}',
   rate: 'write',
@@ -128,8 +130,8 @@ export const listUsers = endpoint({
   name: 'listUsers',
   method: 'GET',
   path: '/v1/users',
-  summary: 'List the users of the tenant',
-  description: 'In the order of creation, including disabled users.',
+  summary: 'List the people of the tenant',
+  description: 'In the order in which they were added, those that are disabled too.',
   permission: 'users:list',
   resource: 'user',
   rate: 'read',
@@ -148,7 +150,7 @@ export const readUser = endpoint({
   name: 'readUser',
   method: 'GET',
   path: '/v1/users/{user_id}',
-  summary: 'Read a user',
+  summary: 'Read one person',
   description: 'By id.',
   permission: 'users:read',
   resource: 'user/{user_id}',
@@ -169,9 +171,10 @@ export const updateUser = endpoint({
   alsoAsks: ['users:grant_owner'],
   method: 'PATCH',
   path: '/v1/users/{user_id}',
-  summary: 'Change a user’s name, role, status or password',
+  summary: 'Change a person’s name, role, status or password',
   description:
-    'Takes effect with the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner cannot be demoted or disabled, and only an owner can change an owner. A new role, a new status of an owner or admin, and a new password of anyone but a member need approval. A new status or password ends an invitation that was not accepted.',
+    'Takes effect on the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner ' +
+    'cannot be demoted or disabled, and only an owner can change an owner. A new role needs approval, and so does a new status of an owner or admin, and a new password of anybody but a member. A new status or password ends an invitation that was not accepted.',
   permission: 'users:update',
   resource: 'user/{user_id}',
   rate: 'write',
@@ -183,7 +186,7 @@ export const updateUser = endpoint({
   body: object({
     name: Type.Optional(displayName),
     role: Type.Optional(RoleName),
-    status: Type.Optional(oneOf(SET_STATUSES, 'A disabled user cannot log in; their sessions and tokens are revoked.')),
+    status: Type.Optional(oneOf(SET_STATUSES, 'Who is disabled cannot log in, and their sessions and tokens end.')),
     password: Type.Optional(newPassword),
   }),
   status: 200,
@@ -196,8 +199,8 @@ export const deleteUser = endpoint({
   name: 'deleteUser',
   method: 'DELETE',
   path: '/v1/users/{user_id}',
-  summary: 'Delete a user and all their tokens',
-  description: 'Deleting an owner or admin needs approval.',
+  summary: 'Remove a person and all their tokens',
+  description: 'To remove an owner or admin needs approval.',
   permission: 'users:delete',
   resource: 'user/{user_id}',
   rate: 'write',

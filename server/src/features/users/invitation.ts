@@ -43,7 +43,7 @@ export async function requireInviter(ctx: Context, tx: Tx, { user_id, role }: Us
   if (role === 'member' && ctx.may('users:update', `user/${user_id}`)) return;
   throw new CofferError(
     'INSUFFICIENT_PRIVILEGE',
-    'Only the user who invited this person can invite them again or, for a member, someone with users:update. Otherwise delete the account and invite them yourself.',
+    'Only who invited this person can invite them anew, or, for a member, who may also change the account. Delete the account and invite them yourself.',
     { auditReason: 'users:invite: invited by somebody else' },
   );
 }

@@ -43,10 +43,7 @@ export class Users {
   async create(ctx: Context, body: Body<typeof contract.createUser>): Promise<Output<typeof contract.createUser>> {
     const isInvited = body.invite === true;
     if (isInvited && body.password !== undefined) {
-      throw invalidField(
-        '/body/password',
-        'cannot be combined with invite, because the invited user chooses the password: omit one of them',
-      );
+      throw invalidField('/body/password', 'is chosen by the person who is invited: leave it out, or leave out invite');
     }
     const role = body.role ?? 'member';
     if (role !== 'member') ctx.requireUnrestricted();
@@ -77,7 +74,7 @@ export class Users {
       if (!isInvitable(user)) {
         throw new CofferError(
           'IN_USE',
-          'Only a user without a password can be invited: set a new password for this one with PATCH /v1/users/{user_id}.',
+          'Only a person without a password can be invited: give this one a new password with PATCH /v1/users/{user_id}.',
         );
       }
       // The user may have been granted rights since, and whoever holds the token can act as them.
@@ -111,7 +108,7 @@ export class Users {
     if (body.password !== undefined && userId === ctx.principal.id) {
       throw invalidField(
         '/body/password',
-        'cannot be set on your own account here: use POST /auth/password, which requires the current password',
+        'is your own: change it with POST /auth/password, which asks for the current one',
       );
     }
     const password_hash = body.password === undefined ? undefined : await hashPassword(body.password, ctx.tenantId);
@@ -256,13 +253,13 @@ export async function insertNew(tx: Tx, row: UserRow): Promise<void> {
     await store.insertUser(tx, row);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'A user with this e-mail address already exists.');
+    throw new CofferError('ALREADY_EXISTS', 'A user with this e-mail address exists.');
   }
 }
 
 function requireOwnerFor(ctx: Context, role: Role): void {
   if (role !== 'owner' || ctx.may('users:grant_owner', 'user')) return;
-  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only an owner can create or change an owner.', {
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only an owner can make or change an owner.', {
     auditReason: 'users:grant_owner: not an owner',
   });
 }
@@ -270,7 +267,7 @@ function requireOwnerFor(ctx: Context, role: Role): void {
 async function keepAnOwner(ctx: Context, tx: Tx, userId: string): Promise<void> {
   const owners = await store.lockActiveOwners(tx, ctx.tenantId);
   if (owners.some((owner) => owner !== userId)) return;
-  throw new CofferError('IN_USE', 'This is the last active owner: make another user an owner first.');
+  throw new CofferError('IN_USE', 'This is the last active owner: make another owner first.');
 }
 
 function isActiveOwner(row: UserRow): boolean {

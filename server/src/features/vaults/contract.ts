@@ -33,7 +33,7 @@ export * from './schemas.ts';
 
 const common = {
   noun: 'vaults',
-  nounDescription: 'Containers of secrets: their environment, settings and members, deletion and restoration.',
+  nounDescription: 'Containers of secrets: their stage, settings and members, deleting and restoring them.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -52,7 +52,7 @@ export const listVaults = endpoint({
   method: 'GET',
   path: '/v1/vaults',
   summary: 'List the vaults you may see',
-  description: 'Ordered by name. Deleted vaults are listed only if `status` selects them.',
+  description: 'Ordered by name. Deleted ones are shown only if `status` asks for them.',
   permission: 'vaults:list',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -62,14 +62,14 @@ export const listVaults = endpoint({
   params: NONE,
   query: object({
     environment: Type.Optional(environmentText),
-    status: Type.Optional(described('Only vaults with this status; default: all except deleted ones.', VaultStatus)),
-    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only vaults with all of these tags.' })),
+    status: Type.Optional(described('Only vaults of this status; all but deleted ones unless given.', VaultStatus)),
+    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only vaults with all of these.' })),
     ...pageQuery,
   }),
   status: 200,
   output: object({
     vaults: Type.Array(VaultSummary),
-    total: Type.Integer({ description: 'Total number on all pages.' }),
+    total: Type.Integer({ description: 'How many there are on all pages.' }),
     next_cursor: nextCursor,
   }),
   errors: [],
@@ -80,9 +80,10 @@ export const createVault = endpoint({
   name: 'createVault',
   method: 'POST',
   path: '/v1/vaults',
-  summary: 'Create a vault',
+  summary: 'Make a vault',
   description:
-    'The creator becomes its manager. Default environment: development. A vault that does not log reads (`audit.log_reads` false) needs approval; the response is then 202.',
+    'Whoever makes it becomes its manager. Without `environment` it is for development. One that does not list its reads (`audit.log_reads` false) needs ' +
+    'approval: the answer is 202 then.',
   approval: 'siem_change',
   permission: 'vaults:create',
   resource: 'loaded',
@@ -98,15 +99,15 @@ export const createVault = endpoint({
     tags: Type.Optional(Tags),
     encryption: Type.Optional(
       described(
-        'Encryption settings; omitted fields use the defaults.',
+        'How values are sealed; what is left out is as by default.',
         object({
-          algorithm: Type.Optional(oneOf(['AES-256-GCM'], 'Encryption algorithm of the values.')),
+          algorithm: Type.Optional(oneOf(['AES-256-GCM'], 'How values are sealed.')),
           key_source: Type.Optional(KeySource),
           rotation_days: Type.Optional(
             Type.Integer({
               minimum: 1,
               maximum: 3650,
-              description: 'Interval between rotations of the vault’s key, in days; default: 90.',
+              description: 'The vault’s key is replaced after so many days; 90 unless given.',
             }),
           ),
         }),
@@ -115,8 +116,7 @@ export const createVault = endpoint({
     audit: Type.Optional(AuditChange),
     is_zero_knowledge: Type.Optional(
       Type.Boolean({
-        description:
-          'If true, clients encrypt the values and the service never sees the plaintext. Cannot be changed later.',
+        description: 'Values are sealed by clients and never seen by the service. Cannot be changed later.',
       }),
     ),
   }),
@@ -131,7 +131,7 @@ export const readVault = endpoint({
   method: 'GET',
   path: '/v1/vaults/{vault}',
   summary: 'Read a vault',
-  description: 'Includes the ids of its secrets and the names of the policies that apply to it.',
+  description: 'With the ids of what is in it and the policies that say something about it.',
   permission: 'vaults:read',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -151,7 +151,7 @@ export const updateVault = endpoint({
   path: '/v1/vaults/{vault}',
   summary: 'Change a vault’s description, tags or settings',
   description:
-    'Omitted fields are unchanged. Disabling read logging (`audit.log_reads` false), or shortening `audit.retention_days`, needs approval; the response is then 202.',
+    'To list its reads no longer (`audit.log_reads` false), or to keep audit entries for less time (`audit.retention_days`), needs approval: the answer is 202 then.',
   approval: 'siem_change',
   permission: 'vaults:update',
   resource: 'loaded',
@@ -165,19 +165,19 @@ export const updateVault = endpoint({
     tags: Type.Optional(Tags),
     encryption: Type.Optional(
       described(
-        'Encryption settings.',
+        'How values are sealed.',
         object({
           rotation_days: Type.Integer({
             minimum: 1,
             maximum: 3650,
-            description: 'Interval between rotations of the vault’s key, in days.',
+            description: 'The vault’s key is replaced after so many days.',
           }),
         }),
       ),
     ),
     audit: Type.Optional(AuditChange),
-    name: Type.Optional(Type.Unknown({ description: 'Cannot be changed, because paths and policies refer to it.' })),
-    is_zero_knowledge: Type.Optional(Type.Unknown({ description: 'Cannot be changed.' })),
+    name: Type.Optional(Type.Unknown({ description: 'Never changes: it stands in paths and policies.' })),
+    is_zero_knowledge: Type.Optional(Type.Unknown({ description: 'Never changes.' })),
   }),
   status: 200,
   output: Vault,
@@ -190,7 +190,7 @@ export const deleteVault = endpoint({
   method: 'DELETE',
   path: '/v1/vaults/{vault}',
   summary: 'Delete a vault; it can be restored until it is purged',
-  description: 'Deleting a production vault needs approval by a vault manager and an admin; the response is then 202.',
+  description: 'A production vault waits for approval by a vault manager and an admin: the answer is 202 then.',
   approval: 'vault_delete',
   permission: 'vaults:delete',
   resource: 'loaded',
@@ -209,8 +209,8 @@ export const restoreVault = endpoint({
   name: 'restoreVault',
   method: 'POST',
   path: '/v1/vaults/{vault}/restore',
-  summary: 'Restore a deleted vault',
-  description: 'Restores the vault with all its secrets. Possible until `purge_at`.',
+  summary: 'Undo the deletion of a vault',
+  description: 'With all that was in it, until `purge_at`.',
   permission: 'vaults:restore',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -225,20 +225,20 @@ export const restoreVault = endpoint({
 
 const Role = named(
   'VaultRole',
-  'reader: lists and reads secrets. writer: also changes secrets. manager: also changes the vault and its members.',
+  'reader: lists and reads. writer: also changes secrets. manager: also the vault and its members.',
   oneOf(VAULT_ROLES),
 );
 
 export const Member = named(
   'VaultMember',
-  'A user or group that is a member of a vault.',
+  'A user or group that is in a vault.',
   object({
-    id: Type.String({ description: 'Id of the user or group.' }),
-    kind: named('MemberKind', 'Kind of a member.', oneOf(['user', 'group'])),
+    id: Type.String({ description: 'The user or group.' }),
+    kind: named('MemberKind', 'Which of the two a member is.', oneOf(['user', 'group'])),
     role: Role,
     added_at: timestampText,
     reviewed_at: nullable(timestampText),
-    reviewed_by: nullable(Type.String({ description: 'The user who last reviewed the membership.' })),
+    reviewed_by: nullable(Type.String({ description: 'Who reviewed the membership last.' })),
   }),
 );
 export type Member = Static<typeof Member>;
@@ -250,8 +250,8 @@ export const listMembers = endpoint({
   name: 'listVaultMembers',
   method: 'GET',
   path: '/v1/vaults/{vault}/members',
-  summary: 'List the members of a vault',
-  description: 'Includes their roles, and when each membership was last reviewed.',
+  summary: 'List who is in a vault',
+  description: 'With their roles, and when each membership was last reviewed.',
   permission: 'members:list',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -270,9 +270,9 @@ export const addMember = endpoint({
   name: 'addVaultMember',
   method: 'POST',
   path: '/v1/vaults/{vault}/members',
-  summary: 'Add a user or group to a vault',
+  summary: 'Let a user or group into a vault',
   description:
-    'Adding a member to a production vault needs approval; the response is then 202. If the vault holds fortress secrets, a recent second factor is required.',
+    'Into a production vault needs approval: the answer is 202 then. Into one with fortress secrets takes a second factor shown just now.',
   approval: 'rbac_change',
   permission: 'members:add',
   resource: 'loaded',
@@ -298,7 +298,7 @@ export const changeMember = endpoint({
   path: '/v1/vaults/{vault}/members/{member_id}',
   summary: 'Change the role of a member',
   description:
-    'Granting more rights in a production vault needs approval; the response is then 202. While the deletion of the vault is pending approval, its managers cannot be changed.',
+    'More rights in a production vault need approval: the answer is 202 then. While the deletion of the vault waits for approval, its managers stay who they are.',
   approval: 'rbac_change',
   permission: 'members:update',
   resource: 'loaded',
@@ -318,8 +318,8 @@ export const removeMember = endpoint({
   name: 'removeVaultMember',
   method: 'DELETE',
   path: '/v1/vaults/{vault}/members/{member_id}',
-  summary: 'Remove a user or group from a vault',
-  description: 'The rights of the membership end with the next request, on every node.',
+  summary: 'Take a user or group out of a vault',
+  description: 'What they could do as a member they cannot from the next request on, on every node.',
   permission: 'members:remove',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -337,8 +337,8 @@ export const reviewMembers = endpoint({
   name: 'reviewVaultMembers',
   method: 'POST',
   path: '/v1/vaults/{vault}/members/review',
-  summary: 'Confirm a review of the vault’s members',
-  description: 'Marks all members as reviewed now, by you.',
+  summary: 'Say that you looked at the members and they are right',
+  description: 'All of them are marked as reviewed now, by you.',
   permission: 'members:review',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -349,7 +349,7 @@ export const reviewMembers = endpoint({
   status: 200,
   output: object({
     vault: Type.String({ description: 'Its name.' }),
-    reviewed: Type.Integer({ description: 'Number of reviewed members.' }),
+    reviewed: Type.Integer({ description: 'How many members were reviewed.' }),
     reviewed_at: timestampText,
   }),
   errors: ['VAULT_NOT_FOUND'],

@@ -55,7 +55,7 @@ export async function markPending(
   if (row === undefined) return;
   // With two pending approvals, refusing one would reactivate a vault that the other still covers.
   if (row.status === 'pending_deletion') {
-    throw new CofferError('IN_USE', 'The deletion of the vault is already pending approval: decide on that request.', {
+    throw new CofferError('IN_USE', 'Its deletion waits for approval already: decide on that one.', {
       details: { approval_id: row.approval_id },
     });
   }

@@ -52,7 +52,7 @@ export async function add(ctx: Context, vault: string, body: Body<typeof contrac
       await store.insertMember(tx, row);
     } catch (error) {
       throw error instanceof UniqueViolation
-        ? new CofferError('ALREADY_EXISTS', 'This user or group is already a member: change the role with PATCH.')
+        ? new CofferError('ALREADY_EXISTS', 'They are a member already: change the role with PATCH.')
         : error;
     }
     await raiseEpoch(tx, ctx.tenantId);
@@ -120,7 +120,7 @@ async function roleOf(
 function wouldDecide(): CofferError {
   return new CofferError(
     'IN_USE',
-    'The deletion of the vault is pending approval: its managers cannot be changed until that is decided.',
+    'The deletion of the vault waits for approval: its managers stay who they are until that is decided.',
   );
 }
 
@@ -134,7 +134,7 @@ async function lockedMember(ctx: Context, tx: Tx, vault: string, memberId: strin
 
 async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeof contract.addMember>) {
   if ((group === undefined) === (user === undefined))
-    throw invalidField('/body', 'must have exactly one of user and group');
+    throw invalidField('/body', 'needs exactly one of user and group');
   if (group !== undefined) {
     const found = await findGroupByIdOrName(tx, tenantId, group);
     // The row stays locked, so that the group is not deleted meanwhile: its deletion would not remove this membership.

@@ -44,10 +44,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
     throw invalidField('/body/name', 'is reserved: choose another name');
   }
   if (body.encryption?.key_source === 'customer_managed') {
-    throw invalidField(
-      '/body/encryption/key_source',
-      'cannot be customer_managed: that needs a KMS, and none is configured',
-    );
+    throw invalidField('/body/encryption/key_source', 'customer_managed needs a KMS, and none is connected');
   }
   const row: store.VaultRow = {
     tenant_id: ctx.tenantId,
@@ -74,10 +71,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
       await store.insertVault(tx, row);
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError(
-        'VAULT_ALREADY_EXISTS',
-        'A vault with this name already exists, or is deleted but not yet purged: choose another name.',
-      );
+      throw new CofferError('VAULT_ALREADY_EXISTS', 'A vault with this name exists, or is deleted and not yet purged.');
     }
     await store.insertMember(tx, {
       tenant_id: ctx.tenantId,
@@ -189,10 +183,9 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
   return ctx.change(async (tx) => {
     const row = await lockedVault(ctx, tx, name);
     ctx.describe(whatChanged(row, { changed: Object.keys(body) }));
-    if (body.name !== undefined)
-      throw invalidField('/body/name', 'cannot be changed, because paths and policies refer to it');
+    if (body.name !== undefined) throw invalidField('/body/name', 'never changes: it stands in paths and policies');
     if (body.is_zero_knowledge !== undefined && body.is_zero_knowledge !== (row.is_zero_knowledge === 1)) {
-      throw new CofferError('ZK_FLAG_IMMUTABLE', 'is_zero_knowledge can only be set when the vault is created.');
+      throw new CofferError('ZK_FLAG_IMMUTABLE', 'is_zero_knowledge is chosen when a vault is made and never changes.');
     }
     const { log_reads, retention_days } = body.audit ?? {};
     const changed: store.VaultRow = {

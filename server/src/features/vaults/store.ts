@@ -69,7 +69,7 @@ export const VAULTS = new AuthenticatedTable<'vaults', VaultRow>('vaults', {
     'deleted_at',
     'purge_at',
   ],
-  uncovered: { secrets_count: 'a number that is only displayed' },
+  uncovered: { secrets_count: 'a number that is shown, and decides nothing' },
 });
 
 export const VAULT_MEMBERS = new AuthenticatedTable<'vault_members', VaultMemberRow>('vault_members', {

@@ -43,7 +43,7 @@ export async function login(ctx: Context, outside: Outside, body: Body<typeof co
   if (method === undefined || connection === undefined) throw loginDenied('there is no such method');
   attributeTo(ctx, connection, sourceOf(method_id));
   ctx.describe({ method: method_id, name: method.name, type: method.type });
-  if (shown !== method.type) throw loginDenied(`a credential of type ${shown} was presented`);
+  if (shown !== method.type) throw loginDenied(`a credential of ${shown} was shown`);
   await refuseInactive(ctx, connection);
 
   const verified = await verify(ctx, outside, method, credential);
@@ -65,7 +65,7 @@ export async function login(ctx: Context, outside: Outside, body: Body<typeof co
     await lockActive(tx, connection);
     // The method is loaded again and locked: if it was changed or deleted while the external service was queried, the login fails.
     const current = await store.lockMethod(tx, method.tenant_id, method_id);
-    if (current?.revision !== method.revision) throw loginDenied('the method was changed during the login');
+    if (current?.revision !== method.revision) throw loginDenied('the method changed meanwhile');
     await refuseSuspended(tx, connection);
     await insertConnectionToken(tx, row);
     return { cv_jwt: token, expires_at: timestamp(row.expires_at) };
@@ -94,6 +94,6 @@ function shownType(credential: Credential): MethodType {
     const { credential: fields } = kindOf(one);
     return fields.length === given.length && fields.every((field) => given.includes(field));
   });
-  if (type === undefined) throw invalidField('/body', 'must have the credential of exactly one type of method');
+  if (type === undefined) throw invalidField('/body', 'must have the credential of one type of method, and no other');
   return type;
 }

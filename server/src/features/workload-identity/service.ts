@@ -94,7 +94,7 @@ export async function update(ctx: Context, id: string, body: Body<typeof contrac
   ctx.requireUnrestricted();
   const row = await existing(ctx, id);
   if (body.type !== undefined && body.type !== row.type) {
-    throw invalidField('/body/type', 'cannot be changed: delete the method and create another');
+    throw invalidField('/body/type', 'never changes: delete the method and make another');
   }
   const before = await changeableConnection(ctx, numberOf(await connectionOf(ctx, row)));
   const { app_connection_id: wanted = numberOf(before) } = body;
@@ -115,8 +115,7 @@ export async function update(ctx: Context, id: string, body: Body<typeof contrac
   return ctx.change(async (tx) => {
     const current = await store.lockMethod(tx, ctx.tenantId, row.method_no);
     if (current === undefined) throw notFound('method');
-    if (current.revision !== row.revision)
-      throw new CofferError('IN_USE', 'The method was changed concurrently: read it again and retry.');
+    if (current.revision !== row.revision) throw new CofferError('IN_USE', 'The method is being changed: repeat.');
     await refuseGone(tx, ctx.tenantId, connection.connection_no);
     await unlessTaken(store.updateMethod(tx, changed));
     await endTokens(ctx, tx, row);
@@ -156,7 +155,7 @@ async function changeableConnection(ctx: Context, number: number): Promise<Conne
   if (!ctx.may('app_connections:update', `app-connection/${number}`)) {
     throw new CofferError(
       'INSUFFICIENT_PRIVILEGE',
-      'You need app_connections:update on a connection to add a login method to it.',
+      'To let others act as a connection you need app_connections:update on it.',
       {
         auditReason: 'app_connections:update on the connection of a method',
       },
@@ -210,7 +209,7 @@ async function refuseUnopened(ctx: Context, type: MethodType, config: Record<str
   if (isOpened) return;
   throw invalidField(
     `/body/config/${standIn.member}`,
-    'must be the provider’s own, or be on a private host that the operator allowed with CV_OUTBOUND_ALLOW',
+    'must be the provider’s own, or be on a private host that the operator opened with CV_OUTBOUND_ALLOW',
   );
 }
 
@@ -233,7 +232,7 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'A method with this name already exists: choose another name.');
+    throw new CofferError('ALREADY_EXISTS', 'A method with this name exists.');
   }
 }
 

@@ -10,22 +10,21 @@ import { PREPARED_PASSWORD, scramVerifier } from './scram-verifier.ts';
 const USERNAME = /^[A-Za-z_][A-Za-z0-9_$.-]{0,62}$/;
 
 const MESSAGES = {
-  blocked: 'The database host has an address that is not public, and CV_OUTBOUND_ALLOW does not allow it.',
+  blocked: 'The database host is not public, and CV_OUTBOUND_ALLOW does not open it.',
   needsTls:
-    'Connections without TLS are allowed only to private networks listed in CV_OUTBOUND_ALLOW: set "tls": true in the value.',
+    'Without TLS only hosts in private networks that CV_OUTBOUND_ALLOW opens are called: let the value have "tls": true.',
   noTls:
-    'The database server does not support TLS: enable it there, or set "tls": false in the value if CV_OUTBOUND_ALLOW allows its network.',
+    'The database server has no TLS: turn it on there, or let the value have "tls": false where CV_OUTBOUND_ALLOW opens its network.',
   untrusted: 'The certificate of the database server is not trusted, or is for another host.',
-  unreachable: 'The database server could not be reached, failed authentication, or did not respond in time.',
-  refused:
-    'The database server rejected the login with the current value: if the value is outdated, correct it with PUT.',
+  unreachable: 'The database server could not be reached, is not who it should be, or did not answer in time.',
+  refused: 'The database server refused the login with the current value.',
   unsafe:
-    'The database server does not authenticate this role with SCRAM-SHA-256, or did not prove that it knows the password: no password was sent. Set the password of the role again with password_encryption = scram-sha-256, and use scram-sha-256 in pg_hba.conf.',
-  unasked: 'The database server does not require a password for this role, so a new password could not be verified.',
-  notPermitted: 'The database server did not allow the role to change its own password.',
+    'The database server does not log this role in by SCRAM-SHA-256, or did not prove that it knows the password: no password was sent. Set the password of the role anew with password_encryption = scram-sha-256, and use scram-sha-256 in pg_hba.conf.',
+  unasked: 'The database server asks this role for no password, so a new one could not be verified.',
+  notPermitted: 'The database server did not let the role change its own password.',
   interrupted: 'The connection to the database server was lost while the password was changed.',
-  restored: 'The new password could not log in; the old one was restored.',
-  notRestored: 'The new password could not log in, and the old one could not be restored.',
+  restored: 'The new password did not log in; the old one was put back.',
+  notRestored: 'The new password did not log in, and the old one could not be put back.',
 } as const;
 
 /**

@@ -9,7 +9,7 @@ import { KEYS_TTL_MS } from './oidc-generic.ts';
 const AUTHORITY = 'https://login.microsoftonline.com';
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ANY_DIRECTORY =
-  'Without tenant_id, the identities in allowed_object_ids are accepted from whichever directory issued the token. Set tenant_id to the directory they belong to.';
+  'Without tenant_id, the identities in allowed_object_ids are accepted from whichever directory vouches for them. Set tenant_id to the directory they belong to.';
 
 /** Access tokens of managed identities, v1.0 and v2.0. */
 export const azureMsi: MethodKind<AzureConfig> = {

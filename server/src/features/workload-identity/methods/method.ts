@@ -59,7 +59,7 @@ export function refuseBadPatterns(member: string, patterns: readonly string[]): 
 export function refuseBadUrl(member: string, text: string | undefined): void {
   if (text === undefined) return;
   const url = parseOutgoingUrl(text);
-  if (url === null) badConfig(member, 'must be an https URL in canonical form, without user info or fragment');
+  if (url === null) badConfig(member, 'must be an https URL in its plainest spelling, without user or fragment');
   else if (url.search !== '' || text.includes('?')) badConfig(member, 'must not have a query');
 }
 
