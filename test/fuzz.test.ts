@@ -13,7 +13,7 @@ import { onBothDatabases } from './support/service.ts';
 /** `npm run test:fuzz` sets these. Rounds repeat what seconds found, however fast the machine is. */
 const { COFFER_TEST_FUZZ_SEED, COFFER_TEST_FUZZ_ROUNDS, COFFER_TEST_FUZZ_SECONDS } = process.env;
 const SEED = Number(COFFER_TEST_FUZZ_SEED ?? randomInt(2 ** 31));
-const ROUNDS = 6;
+const ROUNDS = 4;
 
 function bounds(): Omit<Run, 'seed'> {
   if (COFFER_TEST_FUZZ_ROUNDS !== undefined) return { rounds: Number(COFFER_TEST_FUZZ_ROUNDS) };

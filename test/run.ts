@@ -84,11 +84,11 @@ if (postgres !== null) {
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const processes = grouped(files);
 const execArgv = ['--import', resolve('test/preloaded/untracked-promises.ts')];
-// Twice as many processes as processors, since many tests wait for time to pass.
+// One more process than there are processors, since tests often wait.
 const stream = run({
   files: processes,
   execArgv,
-  concurrency: 2 * availableParallelism(),
+  concurrency: availableParallelism() + 1,
   timeout: suite.fileMinutes * 60_000,
 });
 /** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */

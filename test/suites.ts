@@ -9,8 +9,12 @@ export interface Suite {
   needsPostgres: boolean;
 }
 
+/** Files that kill processes again and again, and run with `npm run test:faults`. */
+const KILLING = ['crash', 'journal', 'moving-house', 'nodes', 'postgres-faults', 'rekey', 'attacks/wrong-clock'].map(
+  (name) => `test/${name}.test`,
+);
 /** What takes minutes has a command of its own. */
-const LONG = ['test/faults/', 'test/schemathesis/'];
+const LONG = ['test/faults/', 'test/schemathesis/', ...KILLING];
 const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part) => file.includes(part));
 
 export const WHOLE_SUITE: Suite = {

@@ -349,7 +349,7 @@ onBothDatabases('import and export', (database) => {
       );
       assert.equal((await take(vault, 'format=shell&prefix=quo/')).text, `export QUO_TES='hush'\\''s "x"'\n`);
       const { details } = await refused(take(vault, 'format=shell&prefix=ld/'), 422, 'VALIDATION_FAILED');
-      assert.match(details.fields[0].reason, /ld\/preload would become LD_PRELOAD/);
+      assert.match(details.fields[0].reason, /ld\/preload would be LD_PRELOAD/);
       assert.equal((await take(vault, 'format=shell&prefix=LD_')).text, "export LD_PRELOAD_ORDER='x'\n");
     });
 

@@ -187,7 +187,7 @@ onBothDatabases('workload identity', (database) => {
     const answers = new Set<string>();
     const cases: [Promise<Answer>, RegExp][] = [
       [logInWith(service, { method_id: 999_999_999_999, oidc_token: good }), /there is no such method/],
-      [logIn({ gcp_jwt: good }), /a credential of type gcp_iam was presented/],
+      [logIn({ gcp_jwt: good }), /a credential of gcp_iam was shown/],
       [logIn({ oidc_token: 'x' }), /not a signed JWT/],
       [logIn({ oidc_token: await oidcToken({ aud: 'x' }) }), /another audience/],
       [logIn({ oidc_token: await oidcToken({ sub: 'other' }) }), /subject is not allowed/],

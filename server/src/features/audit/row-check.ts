@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { walkChain } from '../../kernel/audit/chain-walk.ts';
-import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
+import { isOfNode } from '../../kernel/audit/node-segments.ts';
+import { textsOf } from '../../kernel/audit/segment.ts';
+import { MINUTE_MS } from '../../kernel/clock.ts';
 import { idAtTime } from '../../kernel/ids.ts';
 import {
   compareRows,
@@ -26,10 +27,6 @@ const LOOKS_MAX = 20;
 
 /** Longer than linking waits for a gap in a node's numbers, and longer than a node takes to link existing segments. */
 const UNLINKED_MAX_MS = 3 * MINUTE_MS;
-
-/** A segment is linked only after the segments that the same node numbered before it have committed, which takes moments. */
-const LINKING_MAX_MS = 10 * SECOND_MS;
-const LINKING_LOOK_MS = 20;
 
 type Head = Tables['audit_heads'];
 
@@ -61,29 +58,50 @@ async function settleFindings(
 ): Promise<void> {
   let open = findings.problems.splice(0);
   findings.count -= open.length;
+  const settled: RowProblem[] = [];
   let known = head;
   for (let look = 0; look < LOOKS_MAX; look++) {
-    if (open.length > 0 || history.isOpen()) await untilLinked(parts, tenantId);
     const { newest, told } = await readOn(parts, tenantId, known, history);
-    for (const problem of open) if (!told.has(`${problem.table} ${problem.row}`)) findings.add(problem);
+    settled.push(...withoutTold(open, told));
+    known = newest;
     if (told.size === 0) break;
     open = await lookAgain(parts, tenantId, history, told);
-    known = newest;
     // A row that changes without pause is reported as it was in the last pass.
-    if (look === LOOKS_MAX - 1) for (const problem of open) findings.add(problem);
+    if (look === LOOKS_MAX - 1) settled.push(...open);
   }
+  for (const problem of await explainedByUnlinked(parts, tenantId, known, history, settled)) findings.add(problem);
   for (const { table, row } of history.unexplained()) findings.add({ table, row, problem: 'replaced' });
   if (history.digests.missed > 0 && known !== undefined) await nameMissing(parts, known, history, findings);
 }
 
+function withoutTold(problems: readonly RowProblem[], told: Told['told']): RowProblem[] {
+  return problems.filter(({ table, row }) => !told.has(`${table} ${row}`));
+}
+
 /**
- * A committed change may be recorded in a segment that is not linked yet. Without that segment, a deletion by the service would look like tampering.
+ * A segment waits to be linked until all earlier ones of its node are committed, which takes a minute after a kill. Its entries are authentic all
+ * the same, so what they record counts: otherwise a deletion by the service would look like tampering.
  */
-async function untilLinked({ kernel }: VerificationParts, tenantId: string): Promise<void> {
-  for (const until = performance.now() + LINKING_MAX_MS; performance.now() < until; await sleep(LINKING_LOOK_MS)) {
-    await kernel.audit.link();
-    if (!(await store.isAnythingUnlinked(kernel.database.read, tenantId))) return;
+async function explainedByUnlinked(
+  parts: VerificationParts,
+  tenantId: string,
+  known: Head | undefined,
+  history: RowHistory,
+  problems: readonly RowProblem[],
+): Promise<RowProblem[]> {
+  const { keyring, database } = parts.kernel;
+  const waiting = await store.unlinkedSegments(database.read, tenantId);
+  if (waiting.length === 0) return [...problems];
+  // Segments that were linked in between are read from the chain.
+  const { told } = await readOn(parts, tenantId, known, history);
+  const still = new Set((await store.unlinkedSegments(database.read, tenantId)).map(({ id }) => id));
+  for (const row of waiting) {
+    if (!still.has(row.id) || !(await isOfNode(keyring, row))) continue;
+    for (const text of textsOf(row)) {
+      for (const [table, key] of history.add(text)) told.set(`${table} ${key}`, [table, key]);
+    }
   }
+  return [...withoutTold(problems, told), ...(await lookAgain(parts, tenantId, history, told))];
 }
 
 interface Told {

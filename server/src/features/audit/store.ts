@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { HASH_BYTES } from '../../kernel/audit/chain.ts';
 import { windowEnd } from '../../kernel/audit/chain-walk.ts';
+import type { Unlinked } from '../../kernel/audit/node-segments.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../../kernel/storage/tables.ts';
@@ -72,17 +73,20 @@ export async function segmentsWithoutPlace(
     .execute();
 }
 
-/** Whether a node wrote a segment that is not linked yet. */
-export async function isAnythingUnlinked(db: Reader, tenantId: string): Promise<boolean> {
-  const found = await db
+/** Linking runs every second, so only a log that cannot be linked has more. */
+const UNLINKED_MAX = 5000;
+
+/** Segments that a node says it wrote and that are not linked yet, oldest first. */
+export async function unlinkedSegments(db: Reader, tenantId: string): Promise<Unlinked[]> {
+  return db
     .selectFrom('audit_segments')
-    .select('id')
+    .select(['tenant_id', 'id', 'entries', 'node_id', 'node_no', 'voids', 'mac', 'mac_key_version'])
     .where('tenant_id', '=', tenantId)
     .where('first_seq', 'is', null)
     .where('node_no', 'is not', null)
-    .limit(1)
-    .executeTakeFirst();
-  return found !== undefined;
+    .orderBy('id')
+    .limit(UNLINKED_MAX)
+    .execute();
 }
 
 function headSeq(tenantId: string) {

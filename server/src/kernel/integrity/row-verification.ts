@@ -66,11 +66,6 @@ export class RowHistory {
     this.#take(name, next.digest, next.before);
   }
 
-  /** Whether some recorded state does not match the rows seen so far. */
-  isOpen(): boolean {
-    return this.digests.missed > 0 || this.unexplained().length > 0;
-  }
-
   /** Rows with a change that found another row than the log had recorded: somebody had replaced the row before that change. */
   unexplained(): { table: string; row: string }[] {
     return [...this.#waiting]
