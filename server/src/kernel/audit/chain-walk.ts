@@ -26,7 +26,7 @@ export function windowEnd(seq: number): number {
   return Math.ceil(seq / WINDOW_ENTRIES) * WINDOW_ENTRIES + 1;
 }
 
-/** The segments in chain order: the rest of this window, or the next window that has any. Empty at the end of the chain. */
+/** Segments in chain order: those left in this window, else those of the next window with segments. Empty at the end of the chain. */
 export async function segmentsOnward(db: Reader, tenantId: string, fromSeq: number): Promise<AuditSegmentsTable[]> {
   const linked = db
     .selectFrom('audit_segments')
