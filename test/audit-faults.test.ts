@@ -8,6 +8,7 @@ import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
 import { failWrites } from './support/disk.ts';
 import { ok } from './support/people.ts';
 import { newPostgresDatabase, query } from './support/postgres.ts';
+import { behindItsBack } from './support/rows.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 
 interface Fault {
@@ -162,6 +163,30 @@ onBothDatabases('an audit log whose entries wait for each other', (kind) => {
       await sleep(300);
       open.resolve();
       await Promise.all([slow, verified]);
+    });
+
+    test('hides no deletion by somebody else, whether its row was recorded before or only now', async () => {
+      const { kernel } = service.app;
+      const body = (email: string) => ({ body: { email, invite: true } });
+      const before = await ok(service.call('POST', '/v1/users', body('before@x.example')), 201);
+      const open = Promise.withResolvers<void>();
+      const begun = Promise.withResolvers<void>();
+      const headKey = await kernel.audit.headKey(kernel.operatorTenantId);
+      await kernel.audit.link();
+      const slow = kernel.database.transaction(async (tx) => {
+        await kernel.audit.recordIn(tx, [entryOf(kernel.operatorTenantId)], headKey);
+        begun.resolve();
+        await open.promise;
+      });
+      await begun.promise;
+      const now = await ok(service.call('POST', '/v1/users', body('now@x.example')), 201);
+      const gone = [before.id, now.id];
+      await behindItsBack(kernel.database, (db) => db.deleteFrom('invitations').where('user_id', 'in', gone).execute());
+      const { rows } = await ok(service.call('GET', '/v1/audit/verify'));
+      open.resolve();
+      await slow;
+      const problems = gone.map((row) => ({ table: 'invitations', row, problem: 'missing' }));
+      assert.deepEqual(rows.problems, problems);
     });
   }
 });

@@ -69,9 +69,12 @@ async function settleFindings(
     // A row that changes without pause is reported as it was in the last pass.
     if (look === LOOKS_MAX - 1) settled.push(...open);
   }
-  for (const problem of await explainedByUnlinked(parts, tenantId, known, history, settled)) findings.add(problem);
+  const { problems, newest, unlinked } = await explainedByUnlinked(parts, tenantId, known, history, settled);
+  for (const problem of problems) findings.add(problem);
   for (const { table, row } of history.unexplained()) findings.add({ table, row, problem: 'replaced' });
-  if (history.digests.missed > 0 && known !== undefined) await nameMissing(parts, known, history, findings);
+  if (history.digests.missed > 0 && newest !== undefined) {
+    await nameMissing(parts, newest, history, unlinked, findings);
+  }
 }
 
 function withoutTold(problems: readonly RowProblem[], told: Told['told']): RowProblem[] {
@@ -88,20 +91,22 @@ async function explainedByUnlinked(
   known: Head | undefined,
   history: RowHistory,
   problems: readonly RowProblem[],
-): Promise<RowProblem[]> {
+): Promise<{ problems: readonly RowProblem[]; newest: Head | undefined; unlinked: readonly string[] }> {
   const { keyring, database } = parts.kernel;
   const waiting = await store.unlinkedSegments(database.read, tenantId);
-  if (waiting.length === 0) return [...problems];
+  if (waiting.length === 0) return { problems, newest: known, unlinked: [] };
   // Segments that were linked in between are read from the chain.
-  const { told } = await readOn(parts, tenantId, known, history);
+  const { told, newest } = await readOn(parts, tenantId, known, history);
   const still = new Set((await store.unlinkedSegments(database.read, tenantId)).map(({ id }) => id));
+  const unlinked: string[] = [];
   for (const row of waiting) {
-    if (!still.has(row.id) || !(await isOfNode(keyring, row))) continue;
-    for (const text of textsOf(row)) {
-      for (const [table, key] of history.add(text)) told.set(`${table} ${key}`, [table, key]);
-    }
+    if (still.has(row.id) && (await isOfNode(keyring, row))) unlinked.push(...textsOf(row));
   }
-  return [...withoutTold(problems, told), ...(await lookAgain(parts, tenantId, history, told))];
+  for (const text of unlinked) {
+    for (const [table, key] of history.add(text)) told.set(`${table} ${key}`, [table, key]);
+  }
+  const left = [...withoutTold(problems, told), ...(await lookAgain(parts, tenantId, history, told))];
+  return { problems: left, newest, unlinked };
 }
 
 interface Told {
@@ -151,18 +156,23 @@ async function nameMissing(
   { kernel, heads }: VerificationParts,
   head: Head,
   { digests }: RowHistory,
+  unlinked: readonly string[],
   findings: RowFindings,
 ): Promise<void> {
   const named = new Set<string>();
-  await walkChain(kernel.database.read, heads, head, (_seq, _hash, text) => {
+  const nameIn = (text: string) => {
     for (const [table, key] of recordsIn(text)) {
       const name = `${table} ${key}`;
       if (named.has(name) || !digests.isMissed(name)) continue;
       named.add(name);
       findings.add({ table, row: key, problem: 'missing' });
     }
+  };
+  await walkChain(kernel.database.read, heads, head, (_seq, _hash, text) => {
+    nameIn(text);
     return null;
   });
+  for (const text of unlinked) nameIn(text);
 }
 
 /** Reports segments that no node wrote, that are outside the chain, or that have waited too long to be linked. */
