@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { escapeXml } from '../bench/svg.ts';
 
 /**
  * Writes docs/terminal.svg, the picture in README.md: a first session, typed into bash beside a service that was started for it in an empty
@@ -37,6 +36,7 @@ const LINE_PX = 19;
 const FONT_PX = 13;
 const PADDING_PX = 16;
 const TITLE_BAR_PX = 30;
+const XML_ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 type Kind = 'typed' | 'printed';
 interface Line {
   kind: Kind;
@@ -123,4 +123,8 @@ text { font: ${FONT_PX}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu
 <circle cx="20" cy="15" r="5.5" fill="#ff5f57"/><circle cx="40" cy="15" r="5.5" fill="#febc2e"/><circle cx="60" cy="15" r="5.5" fill="#28c840"/>
 ${rows.join('')}</svg>
 `;
+}
+
+function escapeXml(text: string): string {
+  return text.replace(/[&<>"]/g, (character) => XML_ESCAPES[character] ?? character);
 }
