@@ -5,7 +5,9 @@ import { readFileSync } from 'node:fs';
  * across them: one that cannot read TypeScript would fail at the first file, in words that help nobody.
  */
 export function requireNode(instead) {
-  const pinned = JSON.parse(readFileSync(new URL('./src/kernel/node-binaries.json', import.meta.url), 'utf8')).version;
+  const pinned = JSON.parse(
+    readFileSync(new URL('./src/kernel/platform/node-binaries.json', import.meta.url), 'utf8'),
+  ).version;
   const major = Number.parseInt(pinned, 10);
   if (Number.parseInt(process.versions.node, 10) >= major) return;
   process.stderr.write(

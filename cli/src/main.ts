@@ -28,57 +28,61 @@ hardenProcess();
 process.umask(0o077);
 
 const program = new Command('coffer')
-  .description('The command line of Coffer, a service that keeps secrets.')
+  .description('The command line of Coffer, a secrets-management service.')
   .version(packageJson.version)
   .exitOverride()
-  .showHelpAfterError('Run coffer --help to see what there is.');
+  .showHelpAfterError('Run coffer --help for usage.');
 
 const server = program
   .command('server')
-  .description('Tend an installation from its own machine')
+  .description('Administer an installation on its own machine')
   .addHelpText('after', '\nThe commands read the same CV_ environment variables as the service.');
 
 server
   .command('rekey')
-  .description('Replace the root key and every key under it; no value is touched')
-  .option('--revoke-tokens', 'end every token and session that was issued before')
+  .description('Replace the root key and every key under it, without changing secret values')
+  .option('--revoke-tokens', 'revoke every token and session that was issued before')
   .action((options: { revokeTokens?: boolean }) => print(rekey(loadConfig(process.env), options)))
   .addHelpText(
     'after',
     `
-Stop the service first, on every node. With the provider "file" a new key is made. With "env" and "passphrase" give the new one in
-CV_NEW_ROOT_KEY, CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE, beside the present settings. A rekey that is interrupted
-either did not happen or is finished by the next start. If somebody may have had the old key and a copy of the database, use
---revoke-tokens, and change the secrets and second factors too: those they know.`,
+Stop the service first, on every node. With the provider "file" a new key is created. With "env" and "passphrase" give the new one in
+CV_NEW_ROOT_KEY, CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE, in addition to the current settings. An interrupted rekey
+either changed nothing or is completed by the next start. If someone may have had the old key and a copy of the database, use
+--revoke-tokens, and also change all secrets and second factors, because they may know them.`,
   );
-operatorCommand('migrate', 'Bring the schema of the database up to date', bringUpToDate);
-operatorCommand('new-admin-token', 'Make a token for the first owner, in place of one that is lost', newAdminToken);
+operatorCommand('migrate', 'Apply pending schema migrations to the database', bringUpToDate);
+operatorCommand('new-admin-token', 'Create a token for the first owner, to replace a lost one', newAdminToken);
 
-operatorCommand('accept-clock', 'Trust the clock although something was recorded later', acceptClock).addHelpText(
+operatorCommand(
+  'accept-clock',
+  'Accept the current clock although records with later times exist',
+  acceptClock,
+).addHelpText(
   'after',
   `
-While the clock is behind the newest record, nothing is removed because its time is over. Use this once the clock is right, if it was ahead before.`,
+While the clock is behind the newest record, no job removes expired data. Use this once the clock is correct, if it was ahead before.`,
 );
 
-argumentCommand('allow-purge', '<job>', 'Let a job remove more than its share, once', allowPurge).addHelpText(
+argumentCommand('allow-purge', '<job>', 'Let a job remove more than its limit, once', allowPurge).addHelpText(
   'after',
   `
-A job that would remove more than a tenth of what there is removes nothing, and logs what it found. Make sure that the clock is right and that
-so much is really over; then the job may run once within a day.`,
+A job that would remove more than a tenth of the existing data removes nothing, and logs what it found. Make sure that the clock is correct and
+that so much has really expired; then this lets the job run once within a day.`,
 );
 argumentCommand(
   'authenticate-rows',
   '<tenant>',
-  'Trust the rows of a tenant whose audit log was changed before an upgrade',
+  'Accept the rows of a tenant whose audit log was changed before an upgrade',
   acceptRows,
 );
 const breakGlass = server
   .command('break-glass')
-  .description('Do what nobody of a tenant can do any more, past its approvals')
+  .description('Emergency actions that bypass the approvals of a tenant')
   .addHelpText(
     'after',
     `
-Each use is recorded in the audit log of the tenant, told to every admin of it in GET /auth/me, and counted in the metric
+Each use is recorded in the audit log of the tenant, shown to each of its admins in GET /auth/me, and counted in the metric
 cv_break_glass_uses. With SQLite stop the service first.`,
   );
 argumentCommand('approve', '<approval>', 'Complete an approval that nobody can decide', breakGlassApprove, breakGlass);
@@ -86,19 +90,19 @@ argumentCommand('cancel', '<approval>', 'Cancel an approval that nobody can deci
 argumentCommand(
   'reset-mfa',
   '<user>',
-  'Take away the second factor of somebody who lost it',
+  'Remove the second factor of a user who lost it',
   breakGlassResetMfa,
   breakGlass,
 );
-argumentCommand('make-owner', '<user>', 'Make somebody an owner of their tenant', breakGlassMakeOwner, breakGlass);
+argumentCommand('make-owner', '<user>', 'Make a user an owner of their tenant', breakGlassMakeOwner, breakGlass);
 
 server
   .command('verify')
-  .description('Check every audit log, and every row that decides access or is a secret')
-  .option('--checkpoint <file...>', 'hold the logs against checkpoints that were kept elsewhere')
+  .description('Verify every audit log, and every row that decides access or holds a secret')
+  .option('--checkpoint <file...>', 'also compare the logs with checkpoints stored elsewhere')
   .addHelpText(
     'after',
-    '\nWith SQLite stop the service first, or ask it with GET /v1/audit/verify. Ends with 1 if anything is wrong.',
+    '\nWith SQLite stop the service first, or use GET /v1/audit/verify instead. The exit code is 1 if verification fails.',
   )
   .action(async ({ checkpoint = [] }: { checkpoint?: string[] }) => {
     const { report, isValid } = await verifyInstallation(loadConfig(process.env), checkpoint);
@@ -107,17 +111,17 @@ server
   });
 server
   .command('backup <file>')
-  .description('Write everything into one encrypted file, while the service goes on')
+  .description('Write everything into one encrypted file, while the service keeps running')
   .action((file: string) => print(backup(loadConfig(process.env), file)))
-  .addHelpText('after', '\nIt opens with the root key of this moment: keep that key too, and not beside it.');
+  .addHelpText('after', '\nIt can be restored only with the current root key: store that key too, separately.');
 server
   .command('restore <file>')
-  .description('Bring a backup, of SQLite or PostgreSQL, into an empty data folder or database')
-  .option('--revoke-tokens', 'end every token and session that was issued before the backup')
+  .description('Restore a backup, of SQLite or PostgreSQL, into an empty data folder or database')
+  .option('--revoke-tokens', 'revoke every token and session that was issued before the backup')
   .action((file: string, options: { revokeTokens?: boolean }) => print(restore(loadConfig(process.env), file, options)))
   .addHelpText(
     'after',
-    '\nGive the root key by the same settings as for the service; with the provider "file", put it into the data folder first.',
+    '\nGive the root key with the same settings as for the service; with the provider "file", put it into the data folder first.',
   );
 
 server
@@ -128,9 +132,9 @@ server
   .addHelpText(
     'after',
     `
-It counts the rows of every table, verifies every audit log and every row that decides something, and opens a sample of values before the copy
-can be started. The source is left as it is. A copy that is interrupted can be run again. Give the password in PGPASSWORD rather than in the
-URL: other users of the machine can see a command line.`,
+It counts the rows of every table, verifies every audit log and every row that decides access or holds a secret, and decrypts a sample of values before the copy
+can be started. The source is not changed. An interrupted copy can be run again. Give the password in PGPASSWORD rather than in the
+URL: other users of the machine can see command lines.`,
   );
 
 type ActWithArgument = (config: ReturnType<typeof loadConfig>, argument: string) => Promise<string>;

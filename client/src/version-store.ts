@@ -22,7 +22,9 @@ export class InProcessVersionStore implements VersionStore {
     const key = keyOf(location);
     const highest = Math.max(version, this.#versions.get(key) ?? 0);
     if (!this.#versions.has(key) && this.#versions.size >= LOCATIONS_MAX) {
-      throw new RangeError(`${LOCATIONS_MAX} locations are stored: use one store for each vault, or one of your own`);
+      throw new RangeError(
+        `the store is full (${LOCATIONS_MAX} locations): use one store per vault, or implement your own VersionStore`,
+      );
     }
     this.#versions.set(key, highest);
     return highest;

@@ -35,7 +35,7 @@ export class ZeroKnowledgeVersionError extends Error {
 
   constructor({ vault, path }: SecretLocation, sealedVersion: number, highestVersion: number) {
     super(
-      `The value of ${path} in ${vault} was sealed for version ${sealedVersion}, and version ${highestVersion} was seen before: the secret was rolled back. ` +
+      `The value of ${path} in ${vault} was sealed for version ${sealedVersion}, but version ${highestVersion} was seen before: the secret was rolled back. ` +
         'If that was intended, seal the older value again as a new version.',
     );
     this.sealedVersion = sealedVersion;

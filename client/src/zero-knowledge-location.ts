@@ -32,7 +32,7 @@ export function refuseBadLocation(location: ZeroKnowledgeLocation): void {
     throw new TypeError('location.path must be the path of the secret, decoded, without a slash at either end');
   }
   if (version !== undefined && (!Number.isSafeInteger(version) || version < 1)) {
-    throw new TypeError('location.version must be a whole number from 1');
+    throw new TypeError('location.version must be a whole number of at least 1');
   }
 }
 

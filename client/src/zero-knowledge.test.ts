@@ -31,7 +31,7 @@ describe('sealing', () => {
     }
   }
 
-  test('lesson 11: salt and IV are made anew each time, and no caller can choose them', async () => {
+  test('salt and IV are made anew each time, and no caller can choose them', async () => {
     const envelopes = await Promise.all(Array.from({ length: 50 }, () => sealZeroKnowledge('the same', KEY, LOCATION)));
     for (const at of [4, 5, 6, 7]) assert.equal(new Set(envelopes.map((text) => text.split(':')[at])).size, 50);
     const chosen = { iv: new Uint8Array(12), salt: new Uint8Array(32) } as object;

@@ -30,7 +30,7 @@ export class ZeroKnowledgeError extends Error {
   override readonly name = 'ZeroKnowledgeError';
   constructor() {
     super(
-      'The envelope does not open: it was changed, sealed for another vault, path or version, or the secret is another one.',
+      'The envelope cannot be decrypted: it was changed, was sealed for another vault, path or version, or the passphrase or key is wrong.',
     );
   }
 }

@@ -5,11 +5,11 @@ import { walkChain } from './kernel/audit/chain-walk.ts';
 import type { Heads } from './kernel/audit/heads.ts';
 import { systemEntry } from './kernel/audit/system-entry.ts';
 import { hasItsPrivateHalf, SIGNING_KEYS } from './kernel/auth/signing-keys.ts';
-import type { Clock } from './kernel/clock.ts';
 import { beginAuthentication, type Keyring, type MacKey, unauthenticatedTenantKeys } from './kernel/crypto/keyring.ts';
 import type { RootKey } from './kernel/crypto/root-key.ts';
 import type { AnyAuthenticatedTable } from './kernel/integrity/authenticated-table.ts';
 import { actionIn, recordsIn } from './kernel/integrity/row-verification.ts';
+import type { Clock } from './kernel/platform/clock.ts';
 import { StartError } from './kernel/storage/data-folder.ts';
 import type { Database, Reader, Tx } from './kernel/storage/database.ts';
 import { type SigningKeysTable, SYSTEM_TENANT } from './kernel/storage/tables.ts';
@@ -78,10 +78,13 @@ async function leaveOut({ database, keyring, log }: Parts, tenantId: string, pro
   keyring.setAuthenticated(tenantId, true);
   if ((await findUncheckedOperator(database.read))?.tenant_id === tenantId) {
     throw new StartError(
-      `The audit log of ${tenantId}, which runs the installation, was changed (${problem}), so its rows are not trusted. ${TAMPERED}`,
+      `The audit log of ${tenantId}, the operator tenant, was changed (${problem}), so its rows are not trusted. ${TAMPERED}`,
     );
   }
-  log.error({ tenant: tenantId, problem, what_to_do: TAMPERED }, 'the rows of a tenant are not authenticated');
+  log.error(
+    { tenant: tenantId, problem, what_to_do: TAMPERED },
+    'the rows of a tenant could not be authenticated, because its audit log was changed',
+  );
 }
 
 /** Runs in one transaction: a kill leaves everything as it was, and of several nodes that start together one does it. */

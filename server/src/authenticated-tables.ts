@@ -1,8 +1,10 @@
 import { CONNECTION_TOKENS, CONNECTIONS } from './features/app-connections/index.ts';
 import { APPROVALS, DECISIONS } from './features/approvals/index.ts';
 import { CERTIFICATES } from './features/certificates/index.ts';
+import { CLUSTER_POLICIES, CLUSTERS } from './features/clusters/index.ts';
 import { EAAS_KEYS } from './features/eaas/index.ts';
 import { BINDINGS, ENVIRONMENTS } from './features/environments/index.ts';
+import { EXPORTERS } from './features/exporters/index.ts';
 import { FEDERATIONS } from './features/federations/index.ts';
 import { GROUP_MEMBERS, GROUPS } from './features/groups/index.ts';
 import { RECOVERY_CODES, TOTP } from './features/mfa/index.ts';
@@ -11,6 +13,7 @@ import { ROTATIONS, SECRETS, VERSIONS } from './features/secrets/index.ts';
 import { TOKENS } from './features/tokens/index.ts';
 import { INVITATIONS, USERS } from './features/users/index.ts';
 import { VAULT_MEMBERS, VAULTS } from './features/vaults/index.ts';
+import { WEBHOOKS } from './features/webhooks/index.ts';
 import { METHODS } from './features/workload-identity/index.ts';
 import { SIGNING_KEYS } from './kernel/auth/signing-keys.ts';
 import type { AnyAuthenticatedTable } from './kernel/integrity/authenticated-table.ts';
@@ -44,4 +47,8 @@ export const AUTHENTICATED_TABLES = [
   METHODS,
   FEDERATIONS,
   EAAS_KEYS,
+  EXPORTERS,
+  WEBHOOKS,
+  CLUSTERS,
+  CLUSTER_POLICIES,
 ] as unknown as readonly AnyAuthenticatedTable[];

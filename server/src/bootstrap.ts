@@ -4,7 +4,7 @@ import { prepareTenant } from './features/tenants/index.ts';
 import { findTokenByText } from './features/tokens/index.ts';
 import { systemEntry } from './kernel/audit/system-entry.ts';
 import { renameDurably, writeDurably } from './kernel/crypto/root-key.ts';
-import type { Kernel } from './kernel/kernel.ts';
+import type { KernelWithoutOperator } from './kernel/platform/kernel.ts';
 import { StartError } from './kernel/storage/data-folder.ts';
 import { UniqueViolation } from './kernel/storage/database.ts';
 import { findOperatorTenant } from './kernel/storage/tenant-rows.ts';
@@ -13,11 +13,17 @@ export const ADMIN_TOKEN_FILE = 'admin.token';
 export const PENDING_SUFFIX = '.pending';
 const OPERATOR_TENANT_NAME = 'default';
 
+export interface Bootstrapped {
+  operatorTenantId: string;
+  isFirstStart: boolean;
+  tokenFile: string;
+}
+
 /**
  * The first start creates the tenant `default`, an owner and one token for it, and nothing else. The token is written to a file before the tenant is
  * committed, and the file is renamed afterwards: a kill in between never leaves a tenant whose only token is lost.
  */
-export async function bootstrap(kernel: Kernel): Promise<{ isFirstStart: boolean; tokenFile: string }> {
+export async function bootstrap(kernel: KernelWithoutOperator): Promise<Bootstrapped> {
   const tokenFile = join(kernel.config.dataDir, ADMIN_TOKEN_FILE);
   const pending = `${tokenFile}${PENDING_SUFFIX}`;
   let operator = await findOperatorTenant(kernel.database.read);
@@ -32,20 +38,19 @@ export async function bootstrap(kernel: Kernel): Promise<{ isFirstStart: boolean
     isFirstStart = await makeOperatorTenant(kernel, pending, tokenFile);
     operator = await findOperatorTenant(kernel.database.read);
   }
-  kernel.operatorTenantId = operator?.tenant_id ?? '';
-  return { isFirstStart, tokenFile };
+  return { operatorTenantId: operator?.tenant_id ?? '', isFirstStart, tokenFile };
 }
 
 /** That file is the only way into its installation, since a token is shown once. */
 function refuseOtherToken(tokenFile: string): void {
   if (!existsSync(tokenFile)) return;
   throw new StartError(
-    `${tokenFile} holds the token of another installation, and the database is empty. Check CV_DATABASE_URL and CV_DATA_DIR; to begin anew, move the file out of the folder.`,
+    `${tokenFile} contains the token of another installation, and the database is empty. Check CV_DATABASE_URL and CV_DATA_DIR; to start a new installation, move the file out of the folder.`,
   );
 }
 
 /** Returns whether this node created the tenant. */
-async function makeOperatorTenant(kernel: Kernel, pending: string, tokenFile: string): Promise<boolean> {
+async function makeOperatorTenant(kernel: KernelWithoutOperator, pending: string, tokenFile: string): Promise<boolean> {
   const made = await prepareTenant(kernel, {
     name: OPERATOR_TENANT_NAME,
     plan: 'enterprise',

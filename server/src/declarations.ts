@@ -1,8 +1,7 @@
 import { assemble } from './app.ts';
-import type { Heads } from './kernel/audit/heads.ts';
-import type { EndpointDeclaration } from './kernel/endpoint.ts';
-import type { Kernel } from './kernel/kernel.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
+import type { Kernel } from './kernel/platform/kernel.ts';
+import type { EndpointDeclaration } from './kernel/request/declaration.ts';
 
 /**
  * Every endpoint as data, from which the docs, OpenAPI and the test matrix are generated. The list is taken from what the features bind, so that no
@@ -13,7 +12,7 @@ export const DECLARATIONS: readonly EndpointDeclaration[] = declarationsOf(
 );
 
 function declarationsOf(kernel: Kernel): EndpointDeclaration[] {
-  return assemble(kernel, unopened<Heads>({})).endpoints.map(({ declaration }) => declaration);
+  return assemble(kernel).wiring.declarations;
 }
 
 /** Features only store what they are given while they are assembled and call none of it, so a stub is enough. */
@@ -22,7 +21,7 @@ function unopened<T extends object>(parts: Partial<T>): T {
     get: (_, name) => (name in parts ? parts[name as keyof T] : nothing),
     apply: () => {
       throw new Error(
-        'a feature asks for something while it is put together: do it with the first request, or in a job',
+        'a feature uses a service while it is being constructed: use it in the first request, or in a job',
       );
     },
   });

@@ -1,9 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DECLARATIONS } from './declarations.ts';
-import { openApiDocument } from './kernel/openapi.ts';
-import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from './kernel/reference-docs.ts';
-import { configurationMarkdown } from './kernel/settings.ts';
+import { openApiDocument } from './features/reference/openapi.ts';
+import { endpointsMarkdown, errorsMarkdown, quotasMarkdown } from './features/reference/reference-docs.ts';
+import { configurationMarkdown } from './kernel/platform/settings.ts';
 
 /**
  * Generates docs/generated from the code; with `--check` it only reports differences. The files are committed so that a change of the interface is
@@ -25,7 +25,7 @@ function generatedFiles(): Map<string, string> {
     ['quotas.md', quotasMarkdown()],
     [
       'configuration.md',
-      `# Configuration\n\nMade from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown()}`,
+      `# Configuration\n\nGenerated from the code by \`npm run generate\`; do not edit.\n\n${configurationMarkdown()}`,
     ],
   ]);
 }
@@ -41,7 +41,7 @@ function committed(name: string): string | null {
 function check(files: ReadonlyMap<string, string>): void {
   const different = [...files].filter(([name, text]) => committed(name) !== text).map(([name]) => `${FOLDER}/${name}`);
   if (different.length === 0) return;
-  console.error(`Not what the code says: ${different.join(', ')}. Run: npm run generate`);
+  console.error(`These files differ from what the code generates: ${different.join(', ')}. Run: npm run generate`);
   process.exitCode = 1;
 }
 

@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { hardenProcess } from './kernel/process-hardening.ts';
+import { hardenProcess } from './kernel/platform/process-hardening.ts';
 
 hardenProcess();
 // The umask is set before any file is created: a kill between creating a file and setting its mode would leave it readable by others.

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { CONNECTIONS, type ConnectionRow, isNumberTaken } from './features/app-connections/index.ts';
 import type { AuditLog } from './kernel/audit/audit-log.ts';
 import { systemEntry } from './kernel/audit/system-entry.ts';
-import type { Clock } from './kernel/clock.ts';
+import type { Clock } from './kernel/platform/clock.ts';
 import type { Database } from './kernel/storage/database.ts';
 import { drawNumber } from './kernel/storage/drawn-number.ts';
 import { findUncheckedOperator } from './kernel/storage/tenant-rows.ts';

@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
+import packageJson from '../package.json' with { type: 'json' };
 import { authenticateRows, tenantsToAuthenticate } from './authenticate-rows.ts';
-import { Addresses } from './kernel/addresses.ts';
+import { AUTHENTICATED_TABLES } from './authenticated-tables.ts';
 import { ANCHOR_FILE, Anchor } from './kernel/audit/anchor.ts';
 import { AuditLog } from './kernel/audit/audit-log.ts';
 import { Heads } from './kernel/audit/heads.ts';
@@ -16,8 +17,6 @@ import { SqliteAuditStore } from './kernel/audit/sqlite-audit-store.ts';
 import { UnlistedReads } from './kernel/audit/unlisted-reads.ts';
 import { DpopGuard } from './kernel/auth/dpop-guard.ts';
 import { SigningKeys } from './kernel/auth/signing-keys.ts';
-import type { Clock } from './kernel/clock.ts';
-import type { Config } from './kernel/config.ts';
 import { Keyring } from './kernel/crypto/keyring.ts';
 import {
   newRootSalt,
@@ -26,15 +25,20 @@ import {
   renameDurably,
   rootKeyProvider,
 } from './kernel/crypto/root-key.ts';
+import { KeySets } from './kernel/external-identity/key-sets.ts';
 import { BulkRequests } from './kernel/fairness/bulk-requests.ts';
-import { newId } from './kernel/ids.ts';
 import { ROW_PURPOSE } from './kernel/integrity/row-keys.ts';
-import type { Kernel } from './kernel/kernel.ts';
 import { Idempotency } from './kernel/limits/idempotency.ts';
 import { RateLimiter } from './kernel/limits/rate-limiter.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
 import { AddressGuard } from './kernel/outbound/address-guard.ts';
-import { startWarnings } from './kernel/start-warnings.ts';
+import { HttpClient } from './kernel/outbound/http-client.ts';
+import { Addresses } from './kernel/platform/addresses.ts';
+import type { Clock } from './kernel/platform/clock.ts';
+import type { Config } from './kernel/platform/config.ts';
+import { newId } from './kernel/platform/ids.ts';
+import type { KernelWithoutOperator } from './kernel/platform/kernel.ts';
+import { startWarnings } from './kernel/platform/start-warnings.ts';
 import { lockDataFolder, makeDataFolder, StartError } from './kernel/storage/data-folder.ts';
 import { type Database, UniqueViolation } from './kernel/storage/database.ts';
 import { Epochs } from './kernel/storage/epochs.ts';
@@ -49,7 +53,7 @@ import type { TimeSources } from './kernel/time/sources.ts';
 export const DATABASE_FILE = 'coffer.db';
 export const JOURNAL_FILE = 'audit.journal';
 const FORGED =
-  'Somebody wrote to the database without the service. Keep a copy of it, run "coffer server verify", which names every such row, find out who could write, and bring the rows back from a backup.';
+  'Somebody wrote to the database directly, bypassing the service. Keep a copy of it, run "coffer server verify", which lists every such row, find out who could write, and restore the rows from a backup.';
 
 export interface OpenedStorage {
   database: Database;
@@ -86,8 +90,8 @@ async function refuseEmptyBesideUsed({ dataDir }: Config, database: PostgresData
   const file = join(dataDir, DATABASE_FILE);
   if (!existsSync(file) || (await installationThere(database)) !== null) return;
   throw new StartError(
-    `There is a Coffer database in ${dataDir}, and the PostgreSQL database of CV_DATABASE_URL is empty. To go on with what you have, run ` +
-      `"coffer server copy --to URL" without CV_DATABASE_URL; to begin anew, move ${file} out of the folder. Nothing was changed.`,
+    `There is a Coffer database in ${dataDir}, and the PostgreSQL database in CV_DATABASE_URL is empty. To continue with the existing data, run ` +
+      `"coffer server copy --to URL" without CV_DATABASE_URL; to start a new installation, move ${file} out of the folder. Nothing was changed.`,
   );
 }
 
@@ -125,8 +129,8 @@ export function loadRootKey(config: Config, installation: Installation | null, s
   const root = provider.load(salt, installation === null);
   if (installation !== null && root.id !== installation.rootKeyId) {
     throw new StartError(
-      `The root key from ${provider.describes} (${root.id}) does not open this database, which needs ${installation.rootKeyId}. ` +
-        'Give the key it was made or last rekeyed with; nothing was changed.',
+      `The root key from ${provider.describes} (${root.id}) cannot decrypt this database, which requires ${installation.rootKeyId}. ` +
+        'Provide the key that the database was created or last rekeyed with; nothing was changed.',
     );
   }
   return root;
@@ -152,7 +156,7 @@ export async function openKernel(parts: {
   acceptRowsOf?: string;
   /** The installation as it will be, where the stored row belongs to an unfinished restore. */
   installation?: Installation;
-}): Promise<{ kernel: Kernel; heads: Heads }> {
+}): Promise<KernelWithoutOperator> {
   const { config, time, log, database } = parts;
   const clock: Clock = time;
   let installation = parts.installation ?? (await findInstallation(database));
@@ -167,7 +171,10 @@ export async function openKernel(parts: {
   const metrics = new Metrics();
   database.rowKeys.use(keyring, ({ table, row }) => {
     metrics.forgedRows.labels(table).inc();
-    log.error({ table, row, what_to_do: FORGED }, 'a row was not written by the service as it is, and is refused');
+    log.error(
+      { table, row, what_to_do: FORGED },
+      'a row was not written by the service or was changed outside it, and is refused',
+    );
   });
   const unauthenticated = await tenantsToAuthenticate(database.read, root);
   for (const tenantId of unauthenticated) keyring.setAuthenticated(tenantId, false);
@@ -186,7 +193,9 @@ export async function openKernel(parts: {
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
   await signingKeys.rotate();
   const addresses = new Addresses(config);
-  const kernel: Kernel = {
+  const outbound = new AddressGuard(config.outboundAllow);
+  const http = new HttpClient(outbound);
+  return {
     config,
     clock,
     clockGuard: new ClockGuard({ time, database, log, metrics }),
@@ -195,6 +204,7 @@ export async function openKernel(parts: {
     keyring,
     signingKeys,
     audit,
+    heads,
     metrics,
     epochs: new Epochs(database),
     refusals: new Refusals((entry) => audit.record(entry)),
@@ -204,12 +214,15 @@ export async function openKernel(parts: {
     idempotency: new Idempotency(database, keyring, clock),
     addresses,
     dpop: new DpopGuard({ database, keyring, addresses, isNonceRequired: config.isDpopNonceRequired }),
-    outbound: new AddressGuard(config.outboundAllow),
-    operatorTenantId: '',
+    outbound,
+    http,
+    keySets: new KeySets(http, clock),
+    authenticatedTables: AUTHENTICATED_TABLES,
     warnings: startWarnings(config),
     nodeId,
+    version: packageJson.version,
+    shutdown: new AbortController(),
   };
-  return { kernel, heads };
 }
 
 /** Rows that were authenticated once are not authenticated anew: somebody put back an older database, perhaps with forged rows. */
@@ -217,8 +230,8 @@ function refuseOlderRelease(anchor: Anchor, unauthenticated: readonly string[]):
   const [tenantId] = unauthenticated.filter((id) => anchor.seen(id) !== undefined);
   if (tenantId === undefined) return;
   throw new StartError(
-    `The database is older than it was: the rows of ${tenantId} were authenticated before, and are not now. Put back the newer database, or restore a backup ` +
-      `with "coffer server restore"; or, to go on with this one as it is, move ${ANCHOR_FILE} out of the data folder. Nothing was changed.`,
+    `The database is older than before: the rows of ${tenantId} were authenticated, and are not any more. Restore the newer database, or restore a backup ` +
+      `with "coffer server restore"; or, to continue with this one, move ${ANCHOR_FILE} out of the data folder. Nothing was changed.`,
   );
 }
 

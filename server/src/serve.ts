@@ -1,10 +1,10 @@
 import { dirname, join, relative } from 'node:path';
 import { type App, startApp } from './app.ts';
 import { ROOT_FILE } from './features/certificates/index.ts';
-import { loadConfig } from './kernel/config.ts';
-import { CofferError } from './kernel/errors.ts';
-import { differenceFromPinnedNode, RUNNING_NODE } from './kernel/node-binary.ts';
 import { createLogger } from './kernel/observability/log.ts';
+import { loadConfig } from './kernel/platform/config.ts';
+import { CofferError } from './kernel/platform/errors.ts';
+import { differenceFromPinnedNode, RUNNING_NODE } from './kernel/platform/node-binary.ts';
 import { StartError } from './kernel/storage/data-folder.ts';
 import { explainFailure } from './operator/failure.ts';
 

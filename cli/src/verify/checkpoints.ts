@@ -46,12 +46,12 @@ export class CheckpointSet {
   #addKey(value: unknown, report: Report): void {
     const { key_id, public_key, endorsed_by, endorsement } = (value ?? {}) as Record<string, unknown>;
     if (typeof key_id !== 'string' || typeof public_key !== 'string') {
-      report('a key', 'is not of the form of one');
+      report('a key', 'is malformed');
       return;
     }
     const bytes = Buffer.from(public_key, 'base64');
     if (keyIdOf(bytes) === key_id) this.#keys.set(key_id, bytes);
-    else report(`key ${key_id}`, 'is another key than its id names');
+    else report(`key ${key_id}`, 'has a public key that does not match its id');
     if (typeof endorsed_by === 'string' && typeof endorsement === 'string') {
       this.#endorsements.push({ keyId: key_id, by: endorsed_by, signature: Buffer.from(endorsement, 'base64') });
     }
@@ -59,7 +59,7 @@ export class CheckpointSet {
 
   #addCheckpoint(value: unknown, report: Report): void {
     if (!isCheckpoint(value)) {
-      report('a checkpoint', 'is not of the form of one');
+      report('a checkpoint', 'is malformed');
       return;
     }
     const known = this.#byNumber.get(value.id);
@@ -116,8 +116,9 @@ export class CheckpointSet {
 
   #problem(checkpoint: Checkpoint, tenantId: string, trusted: ReadonlySet<string>): string | null {
     const { key_id, tenant_id, signature } = checkpoint;
-    if (tenant_id !== tenantId) return `is of ${tenant_id}, and the log of ${tenantId}`;
-    if (!trusted.has(key_id)) return `is signed by ${key_id}, which is neither a key you named nor a successor of one`;
+    if (tenant_id !== tenantId) return `belongs to tenant ${tenant_id}, but the log belongs to tenant ${tenantId}`;
+    if (!trusted.has(key_id))
+      return `is signed by ${key_id}, which is neither a key given with --key nor a successor of one`;
     const key = this.#keys.get(key_id);
     if (key === undefined) return `is signed by ${key_id}, which is in none of the files`;
     const failed = signatureProblem(
@@ -126,7 +127,7 @@ export class CheckpointSet {
       textOf(checkpoint),
       Buffer.from(signature, 'base64'),
     );
-    return failed === null ? null : `has a signature that is wrong: ${failed}`;
+    return failed === null ? null : `has an invalid signature: ${failed}`;
   }
 }
 

@@ -28,7 +28,10 @@ export interface ExportHeader {
 export function headerOf(value: unknown): ExportHeader | null {
   const header = value as ExportHeader | null;
   if (header?.format !== 'coffer-audit-export') return null;
-  if (header.version !== 1) throw new Unreadable('the log is of a later version than this program');
+  if (header.version !== 1)
+    throw new UnreadableInputError(
+      'the log was written by a newer version than this program: use a newer coffer-verify',
+    );
   const { first_seq, last_seq, tenant_id, previous_hash, last_hash } = header;
   const isOfForm =
     Object.keys(header).sort().join() === HEADER_FIELDS &&
@@ -36,14 +39,14 @@ export function headerOf(value: unknown): ExportHeader | null {
     Number.isSafeInteger(last_seq) &&
     [tenant_id, previous_hash, last_hash].every((text) => typeof text === 'string') &&
     (first_seq !== 1 || previous_hash === GENESIS_HASH);
-  if (!isOfForm) throw new Unreadable('the first line of the log is not as the service writes it');
+  if (!isOfForm) throw new UnreadableInputError('the first line of the log is malformed');
   return header;
 }
 
 const HEADER_FIELDS = 'first_seq,format,last_hash,last_seq,previous_hash,tenant_id,version';
 
 /** A file that cannot be parsed as what it should be. */
-export class Unreadable extends Error {}
+export class UnreadableInputError extends Error {}
 
 /** Parses an entry of the export or of `GET /v1/audit`; null if it is neither. */
 export function linkOf(value: unknown): Link | null {
@@ -139,7 +142,7 @@ export class ChainCheck {
     } else {
       const fits = texts.find((text) => linkHash(this.#hash, this.#start.tenantId, seq, text) === stored);
       if (fits !== undefined) this.#purges.settle(seq, fits);
-      else this.#wrong(seq, 'was changed: its hash is not that of the entry and all before it');
+      else this.#wrong(seq, 'was changed: its hash does not match the entry and those before it');
     }
     this.#seq = seq;
     this.#hash = stored;
@@ -151,10 +154,7 @@ export class ChainCheck {
   #skipTo(seq: number): void {
     for (const [signed, [checkpoint]] of this.#signed) {
       if (signed <= this.#seq || signed >= seq) continue;
-      this.#wrong(
-        signed,
-        `was lost, though checkpoint ${checkpoint?.id} covers it: a backup from before it was restored`,
-      );
+      this.#wrong(signed, `is missing, although checkpoint ${checkpoint?.id} covers it: an older backup was restored`);
     }
     this.#seq = seq - 1;
   }
@@ -165,7 +165,7 @@ export class ChainCheck {
         this.matched++;
         if (this.#isWhole) this.signedSeq = this.#seq;
       } else {
-        this.#wrong(this.#seq, `is not the one that checkpoint ${id} was signed for: the log was rewritten up to here`);
+        this.#wrong(this.#seq, `does not match signed checkpoint ${id}: the log was rewritten up to here`);
       }
     }
   }
@@ -178,9 +178,9 @@ export class ChainCheck {
   /** Call this after the last entry, with the header, which names the expected last entry. */
   end(header: ExportHeader | null): void {
     if (header !== null && header.last_seq > this.#seq) {
-      this.#wrong(this.#seq + 1, `${missing(this.#seq + 1, header.last_seq)}: the file was cut off`);
+      this.#wrong(this.#seq + 1, `${missing(this.#seq + 1, header.last_seq)}: the file is truncated`);
     } else if (header !== null && header.last_seq === this.#seq && header.last_hash !== this.#hash) {
-      this.#wrong(this.#seq, 'is not the one that the first line of the file says is the last');
+      this.#wrong(this.#seq, 'is not the last entry named in the first line of the file');
     }
     this.#purges.end(this.#signed.size === 0 ? null : this.signedSeq);
     for (const [seq, [checkpoint]] of this.#signed) {

@@ -33,7 +33,7 @@ export class Purges {
   add(id: string, seq: number, hashBefore: string, entryHash: string): void {
     const open = this.#open.get(id);
     if (open === undefined && this.#open.size >= OPEN_MAX) {
-      this.#wrong(seq, 'is missing: more purges have no record than can be checked');
+      this.#wrong(seq, 'is missing: there are more purges without a record than can be checked');
       return;
     }
     this.count++;
@@ -51,10 +51,10 @@ export class Purges {
     if (record.entries === open.entries && record.digest === open.digest) {
       this.#recorded.push({ recordSeq: seq, fromSeq: open.fromSeq });
     } else if (record.from_seq < this.#firstSeq) {
-      const what = `was purged together with entries before this file: check an export from entry ${record.from_seq} on`;
+      const what = `was purged together with entries before this file: verify an export that starts at entry ${record.from_seq}`;
       this.#wrong(open.fromSeq, what);
     } else {
-      this.#wrong(open.fromSeq, `and others are gone that entry ${seq}, the record of their purge, does not tell of`);
+      this.#wrong(open.fromSeq, `and others are missing that the purge record, entry ${seq}, does not list`);
     }
   }
 
@@ -63,7 +63,7 @@ export class Purges {
     for (const { fromSeq } of this.#open.values()) this.#wrong(fromSeq, 'is missing: no entry records its purge');
     for (const { recordSeq, fromSeq } of this.#recorded) {
       if (signedSeq === null || recordSeq <= signedSeq) continue;
-      const what = `is gone, and no checkpoint covers the record of its purge, entry ${recordSeq}: give the checkpoint that was signed after it`;
+      const what = `was purged, but no checkpoint covers the purge record, entry ${recordSeq}: add a checkpoint signed after it`;
       this.#wrong(fromSeq, what);
     }
   }

@@ -30,7 +30,7 @@ export type Context = 'coffer-audit-checkpoint-v1' | 'coffer-audit-key-v1';
 
 /** Tells which halves do not verify; null if both do. */
 export function signatureProblem(publicKey: Buffer, context: Context, text: string, signature: Buffer): string | null {
-  if (signature.length !== SIGNATURE_BYTES) return 'it has not the length of one';
+  if (signature.length !== SIGNATURE_BYTES) return 'it has the wrong length';
   const message = Buffer.concat([
     Buffer.from(`${PREFIX}${LABEL}`),
     Buffer.from([context.length]),
@@ -40,7 +40,7 @@ export function signatureProblem(publicKey: Buffer, context: Context, text: stri
   const failed: string[] = [];
   if (!isRsaPss(publicKey, message, signature)) failed.push('RSA-PSS');
   if (!isMlDsa(publicKey, message, signature)) failed.push('ML-DSA');
-  return failed.length === 0 ? null : `${failed.join(' and ')} ${failed.length === 1 ? 'does' : 'do'} not hold`;
+  return failed.length === 0 ? null : `${failed.join(' and ')} ${failed.length === 1 ? 'does' : 'do'} not verify`;
 }
 
 function isMlDsa(publicKey: Buffer, message: Buffer, signature: Buffer): boolean {

@@ -7,7 +7,7 @@ import {
   type Link,
   linkOf,
   type Start,
-  Unreadable,
+  UnreadableInputError,
 } from './log.ts';
 
 export interface Problem {
@@ -18,7 +18,7 @@ export interface Problem {
 export interface Result {
   problems: Problem[];
   /** More problems were found than are listed. */
-  isShortened: boolean;
+  hasMoreProblems: boolean;
   tenantId: string;
   entries: number;
   /** How many of them the service purged. */
@@ -33,7 +33,7 @@ export interface Result {
 export interface Wanted {
   checkpoints: CheckpointSet;
   /** Problems in the checkpoint files themselves. */
-  found: readonly Problem[];
+  checkpointProblems: readonly Problem[];
   /** Ids of the trusted keys; their successors are trusted too. */
   trusted: ReadonlySet<string>;
   /** The entry the log must begin with. */
@@ -46,7 +46,7 @@ const PROBLEMS_MAX = 100;
 
 /** Verifies a log line by line. A log in pages, newest first, is sorted before. */
 export async function verifyLog(lines: AsyncIterable<string>, wanted: Wanted): Promise<Result> {
-  const problems: Problem[] = [...wanted.found];
+  const problems: Problem[] = [...wanted.checkpointProblems];
   let count = problems.length;
   const report: Report = (where, what) => {
     if (count++ < PROBLEMS_MAX) problems.push({ where, what });
@@ -64,7 +64,7 @@ export async function verifyLog(lines: AsyncIterable<string>, wanted: Wanted): P
   chain.end(header);
   return {
     problems,
-    isShortened: count > problems.length,
+    hasMoreProblems: count > problems.length,
     tenantId: start.tenantId,
     entries: chain.entries,
     purged: chain.purged,
@@ -78,10 +78,11 @@ export async function verifyLog(lines: AsyncIterable<string>, wanted: Wanted): P
 
 function startOf(header: ExportHeader | null, shown: readonly Link[], wanted: Wanted, report: Report): Start {
   const tenantId = wanted.tenantId ?? header?.tenant_id ?? wanted.checkpoints.tenantId;
-  if (tenantId === null) throw new Unreadable('nothing says whose log it is: name the tenant');
-  if (header !== null && header.tenant_id !== tenantId) report('the log', `is of ${header.tenant_id}`);
+  if (tenantId === null)
+    throw new UnreadableInputError('no file contains the tenant of the log: give it with --tenant');
+  if (header !== null && header.tenant_id !== tenantId) report('the log', `belongs to tenant ${header.tenant_id}`);
   const firstSeq = header?.first_seq ?? (wanted.fromSeq > 1 ? (shown[0]?.seq ?? wanted.fromSeq) : 1);
-  if (firstSeq !== wanted.fromSeq) report('the log', `begins with entry ${firstSeq} and not with ${wanted.fromSeq}`);
+  if (firstSeq !== wanted.fromSeq) report('the log', `starts with entry ${firstSeq}, not with ${wanted.fromSeq}`);
   const previousHash = firstSeq === 1 ? GENESIS_HASH : (header?.previous_hash ?? '');
   return { tenantId, firstSeq, previousHash };
 }
@@ -106,7 +107,7 @@ class LineReader {
   /** A page may span several lines: if the first line is not JSON by itself, the whole file is parsed. */
   async first(): Promise<unknown> {
     const line = await this.#next();
-    if (line === null) throw new Unreadable('the log is empty');
+    if (line === null) throw new UnreadableInputError('the log is empty');
     try {
       return JSON.parse(line);
     } catch {
@@ -115,7 +116,7 @@ class LineReader {
       try {
         return documentsIn(text);
       } catch {
-        throw new Unreadable('the log is no JSON');
+        throw new UnreadableInputError('the log is not JSON');
       }
     }
   }
@@ -123,7 +124,7 @@ class LineReader {
   async each(take: (link: Link) => void, report: Report): Promise<void> {
     for (let line = await this.#next(); line !== null; line = await this.#next()) {
       const link = linkOf(parsed(line));
-      if (link === null) report(`line ${this.#number}`, 'is no entry of a log');
+      if (link === null) report(`line ${this.#number}`, 'is not a log entry');
       else take(link);
     }
   }
@@ -137,7 +138,7 @@ class LineReader {
       else if (Array.isArray(entries)) entries.forEach(take);
       else if (seq !== null) {
         const link = linkOf(value);
-        if (link === null) report(`line ${this.#number}`, 'is no entry of a log');
+        if (link === null) report(`line ${this.#number}`, 'is not a log entry');
         else links.push(link);
       }
     };

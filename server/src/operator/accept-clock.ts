@@ -1,9 +1,9 @@
 import { systemEntry } from '../kernel/audit/system-entry.ts';
-import { timestamp } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
+import { timestamp } from '../kernel/platform/clock.ts';
+import type { Config } from '../kernel/platform/config.ts';
 import { refuseWrongStart } from '../kernel/time/clock-guard.ts';
 import { newestRecordAt } from '../kernel/time/newest-record.ts';
-import { CLOCK, saveWord } from '../kernel/time/operator-words.ts';
+import { CLOCK, savePermission } from '../kernel/time/operator-permissions.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import { withKernel } from './with-kernel.ts';
 
@@ -14,7 +14,7 @@ export function acceptClock(config: Config): Promise<string> {
     await refuseWrongStart(systemTime, database);
     const now = clock.now();
     const newestAt = await newestRecordAt(database.read);
-    if (newestAt === null || newestAt <= now) return 'Nothing was recorded after this moment; nothing was done.';
+    if (newestAt === null || newestAt <= now) return 'No record is later than the clock; nothing was changed.';
     const headKey = await audit.headKey(operator.tenant_id);
     const entry = systemEntry({
       tenantId: operator.tenant_id,
@@ -26,9 +26,9 @@ export function acceptClock(config: Config): Promise<string> {
       now,
     });
     await database.transaction(async (tx) => {
-      await saveWord(tx, { subject: CLOCK, given_at: now, valid_until: newestAt });
+      await savePermission(tx, { subject: CLOCK, given_at: now, valid_until: newestAt });
       await audit.recordIn(tx, [entry], headKey);
     });
-    return `It is ${timestamp(now)}, and records up to ${timestamp(newestAt)} count as made by a clock that was ahead.`;
+    return `The time is ${timestamp(now)}; records up to ${timestamp(newestAt)} are treated as written by a clock that was ahead.`;
   });
 }

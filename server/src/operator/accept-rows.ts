@@ -1,4 +1,4 @@
-import type { Config } from '../kernel/config.ts';
+import type { Config } from '../kernel/platform/config.ts';
 import { withKernel } from './with-kernel.ts';
 
 /**
@@ -16,8 +16,8 @@ export function acceptRows(config: Config, tenantId: string): Promise<string> {
         .executeTakeFirst();
       if (row === undefined) return `There is no tenant ${tenantId}; nothing was changed.`;
       return row.row_mac === null
-        ? `The rows of ${tenantId} are not from before the upgrade, so they are not authenticated anew; nothing was changed.`
-        : `The rows of ${tenantId} are authenticated.`;
+        ? `The rows of ${tenantId} do not predate the upgrade, so they cannot be accepted this way; nothing was changed.`
+        : `The rows of ${tenantId} are accepted and authenticated.`;
     },
     { acceptRowsOf: tenantId },
   );

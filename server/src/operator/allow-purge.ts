@@ -1,10 +1,10 @@
 import { systemEntry } from '../kernel/audit/system-entry.ts';
-import { DAY_MS, timestamp } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
 import { makeDue, refusedJobs } from '../kernel/jobs/leases.ts';
+import { DAY_MS, timestamp } from '../kernel/platform/clock.ts';
+import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { refuseWrongStart } from '../kernel/time/clock-guard.ts';
-import { saveWord } from '../kernel/time/operator-words.ts';
+import { savePermission } from '../kernel/time/operator-permissions.ts';
 import { systemTime } from '../kernel/time/sources.ts';
 import { withKernel } from './with-kernel.ts';
 
@@ -33,18 +33,15 @@ export function allowPurge(config: Config, job: string): Promise<string> {
       now: clock.now(),
     });
     await database.transaction(async (tx) => {
-      await saveWord(tx, { subject: job, given_at: Math.floor(now), valid_until });
+      await savePermission(tx, { subject: job, given_at: Math.floor(now), valid_until });
       await makeDue(tx, job);
       await audit.recordIn(tx, [entry], headKey);
     });
-    return (
-      `The job ${job} may remove more than its share once, until ${timestamp(valid_until)}. It runs on a node that has been up for an hour ` +
-      'with a right clock.'
-    );
+    return `The job ${job} may remove more than its limit once, until ${timestamp(valid_until)}. It runs on a node that has been up for an hour with a correct clock.`;
   });
 }
 
 function notRefused(job: string, refused: readonly string[]): StartError {
-  const which = refused.length === 0 ? 'No job was.' : `Those that were: ${refused.join(', ')}.`;
+  const which = refused.length === 0 ? 'No job was refused.' : `Refused jobs: ${refused.join(', ')}.`;
   return new StartError(`The job ${JSON.stringify(job)} was not refused, so there is nothing to allow. ${which}`);
 }

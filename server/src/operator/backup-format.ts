@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
-import { type Place, seal, UnsealError, unseal } from '../kernel/crypto/sealing.ts';
+import { type SealedLocation, seal, UnsealError, unseal } from '../kernel/crypto/sealing.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { DatabaseKind } from '../kernel/storage/database.ts';
 
@@ -13,7 +13,7 @@ const ALGORITHM = 'aes-256-gcm';
 const TAG_BYTES = 16;
 const PIECE_BYTES = 1024 * 1024;
 const HEADER_BYTES_MAX = 4096;
-const PLACE: Place = { tenantId: 'system', table: 'backup', row: MAGIC };
+const PLACE: SealedLocation = { tenantId: 'system', table: 'backup', row: MAGIC };
 
 export interface BackupHeader {
   kind: DatabaseKind;
@@ -105,7 +105,7 @@ export class BackupReader {
       this.#fd = openSync(file, 'r');
     } catch {
       throw new StartError(
-        'The backup file cannot be opened. Give the path of a file that `coffer server backup` made.',
+        'The backup file cannot be opened. Give the path of a file written by `coffer server backup`.',
       );
     }
     const first = Buffer.alloc(HEADER_BYTES_MAX);
@@ -189,9 +189,11 @@ function parsed(line: string): SealedHeader | null {
 }
 
 function notABackup(): StartError {
-  return new StartError('This is no backup that `coffer server backup` of this release made. Nothing was changed.');
+  return new StartError(
+    'This file is not a backup made by `coffer server backup` of this release. Nothing was changed.',
+  );
 }
 
 function damaged(): StartError {
-  return new StartError('The backup is damaged or cut off, or was changed: use another one. Nothing was changed.');
+  return new StartError('The backup is damaged, truncated or modified: use another one. Nothing was changed.');
 }

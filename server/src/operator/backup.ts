@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Config } from '../kernel/config.ts';
+import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { BackupWriter } from './backup-format.ts';
 import { backupLine } from './backup-records.ts';
@@ -9,7 +9,8 @@ import { installationSnapshot } from './installation-snapshot.ts';
 /** Writes the whole installation into one encrypted file, while the service runs. */
 export async function backup(config: Config, target: string): Promise<string> {
   const file = resolve(target);
-  if (existsSync(file)) throw new StartError('There is a file of that name already: choose another one, or remove it.');
+  if (existsSync(file))
+    throw new StartError('A file with this name already exists: choose another name, or remove the file.');
   const source = await installationSnapshot(config);
   try {
     const writer = new BackupWriter(file, source.header, source.root.key);
@@ -21,7 +22,7 @@ export async function backup(config: Config, target: string): Promise<string> {
       }
       writer.finish();
       const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      return `${rows} rows of ${Object.keys(counts).length} tables are in ${file}. It opens with the root key ${source.root.id} and no other: keep that key apart from it.`;
+      return `${rows} rows of ${Object.keys(counts).length} tables are in ${file}. It can be restored only with the root key ${source.root.id}: store that key separately.`;
     } catch (error) {
       writer.close();
       rmSync(file, { force: true });

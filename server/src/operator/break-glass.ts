@@ -1,9 +1,9 @@
 import { assemble } from '../app.ts';
-import { approveByOperator, breakGlass, cancelByOperator } from '../features/approvals/index.ts';
-import { forgetSecondFactor } from '../features/mfa/index.ts';
+import { approvalPorts, approveByOperator, breakGlass, cancelByOperator } from '../features/approvals/index.ts';
+import { deleteSecondFactor } from '../features/mfa/index.ts';
 import { lockUser, updateUser } from '../features/users/index.ts';
-import type { Config } from '../kernel/config.ts';
-import { CofferError } from '../kernel/errors.ts';
+import type { Config } from '../kernel/platform/config.ts';
+import { CofferError } from '../kernel/platform/errors.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { type Opened, withKernel } from './with-kernel.ts';
 
@@ -12,16 +12,16 @@ import { type Opened, withKernel } from './with-kernel.ts';
  * recorded in the tenant's audit log, and every admin of the tenant sees a warning.
  */
 export function breakGlassApprove(config: Config, approvalId: string): Promise<string> {
-  return withKernel(config, async ({ kernel, heads }) => {
-    await explained(approveByOperator(kernel, assemble(kernel, heads).approvalPorts, approvalId));
-    return `${approvalId} is approved and carried out. ${KNOWN}`;
+  return withKernel(config, async ({ kernel }) => {
+    await explained(approveByOperator(kernel, approvalPorts(kernel, assemble(kernel).wiring), approvalId));
+    return `${approvalId} was approved and carried out. ${KNOWN}`;
   });
 }
 
 export function breakGlassCancel(config: Config, approvalId: string): Promise<string> {
-  return withKernel(config, async ({ kernel, heads }) => {
-    await explained(cancelByOperator(kernel, assemble(kernel, heads).approvalPorts, approvalId));
-    return `${approvalId} is cancelled. ${KNOWN}`;
+  return withKernel(config, async ({ kernel }) => {
+    await explained(cancelByOperator(kernel, approvalPorts(kernel, assemble(kernel).wiring), approvalId));
+    return `${approvalId} was cancelled. ${KNOWN}`;
   });
 }
 
@@ -34,8 +34,8 @@ export function breakGlassResetMfa(config: Config, userId: string): Promise<stri
       resource: `user/${userId}`,
       details: { user: userId, email },
     } as const;
-    await breakGlass(opened.kernel, use, (tx) => forgetSecondFactor(tx, tenantId, userId));
-    return `${email} has no second factor any more, and can log in with the password and enrol another. ${KNOWN}`;
+    await breakGlass(opened.kernel, use, (tx) => deleteSecondFactor(tx, tenantId, userId));
+    return `${email} no longer has a second factor, and can log in with the password and enrol a new one. ${KNOWN}`;
   });
 }
 
@@ -50,14 +50,14 @@ export function breakGlassMakeOwner(config: Config, userId: string): Promise<str
     } as const;
     await breakGlass(opened.kernel, use, async (tx) => {
       const row = await lockUser(tx, tenantId, userId);
-      if (row?.status !== 'active') throw new StartError('The account is disabled or gone: choose another.');
+      if (row?.status !== 'active') throw new StartError('The account is disabled or deleted: choose another.');
       await updateUser(tx, tenantId, userId, { role: 'owner' });
     });
-    return `${email} is an owner now. ${KNOWN}`;
+    return `${email} is now an owner. ${KNOWN}`;
   });
 }
 
-const KNOWN = 'It is in the audit log of the tenant, and every admin is told in GET /auth/me.';
+const KNOWN = 'This is recorded in the audit log of the tenant, and every admin sees a warning in GET /auth/me.';
 
 async function person({ kernel }: Opened, userId: string): Promise<{ email: string; tenantId: string }> {
   const row = await kernel.database.read
@@ -65,7 +65,8 @@ async function person({ kernel }: Opened, userId: string): Promise<{ email: stri
     .select(['tenant_id', 'email'])
     .where('user_id', '=', userId)
     .executeTakeFirst();
-  if (row === undefined) throw new StartError(`There is no user ${JSON.stringify(userId)}. Give the id, user_….`);
+  if (row === undefined)
+    throw new StartError(`There is no user ${JSON.stringify(userId)}. Give the id of a user, user_….`);
   return { email: row.email, tenantId: row.tenant_id };
 }
 
@@ -74,7 +75,7 @@ async function explained(done: Promise<void>): Promise<void> {
   try {
     await done;
   } catch (error) {
-    if (error instanceof CofferError) throw new StartError(`Nothing was done. ${error.message}`);
+    if (error instanceof CofferError) throw new StartError(`Nothing was changed. ${error.message}`);
     throw error;
   }
 }

@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSample } from '../features/secrets/index.ts';
+import { decryptSample } from '../features/secrets/index.ts';
 import { ANCHOR_FILE } from '../kernel/audit/anchor.ts';
-import type { Heads } from '../kernel/audit/heads.ts';
-import type { Config } from '../kernel/config.ts';
 import { UnsealError } from '../kernel/crypto/sealing.ts';
-import type { Kernel } from '../kernel/kernel.ts';
+import type { Config } from '../kernel/platform/config.ts';
+import type { Kernel } from '../kernel/platform/kernel.ts';
 import { lockDataFolder, StartError } from '../kernel/storage/data-folder.ts';
 import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { DATABASE_FILE, RESTORING } from '../open-kernel.ts';
@@ -23,7 +22,7 @@ import { verifyAll } from './verify.ts';
  */
 export async function copyTo(config: Config, url: string): Promise<string> {
   if (!/^postgres(ql)?:\/\//.test(url)) {
-    throw new StartError('Give --to the URL of an empty PostgreSQL database: postgres://user@host:5432/name');
+    throw new StartError('Set --to to the URL of an empty PostgreSQL database: postgres://user@host:5432/name');
   }
   const lock = await holdSource(config);
   // The data folder belongs to the source, so the audit anchor in it must not be overwritten.
@@ -50,7 +49,9 @@ async function holdSource(config: Config): Promise<{ release(): void } | null> {
     return null;
   }
   if (existsSync(join(config.dataDir, DATABASE_FILE))) return lockDataFolder(config.dataDir);
-  throw new StartError(`There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR as for the service.`);
+  throw new StartError(
+    `There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR to the same value as for the service.`,
+  );
 }
 
 async function copyInto(target: Config, source: InstallationSnapshot): Promise<string> {
@@ -58,7 +59,9 @@ async function copyInto(target: Config, source: InstallationSnapshot): Promise<s
   let checked = '';
   const migrations = await loadMigrations();
   if (header.schema > migrations.length) {
-    throw new StartError('The database is of a newer release: copy it with that one. Nothing was changed.');
+    throw new StartError(
+      'The database was written by a newer release: copy it with that release. Nothing was changed.',
+    );
   }
   await fillDatabase(target, {
     schema: header.schema,
@@ -66,14 +69,14 @@ async function copyInto(target: Config, source: InstallationSnapshot): Promise<s
     records: () => source.records(),
     finish: async (database, { content: journal }) => {
       await migrate(database, migrations);
-      const check = async (opened: Opened) => {
-        checked = await checkCopy(opened);
+      const check = async (kernel: Kernel) => {
+        checked = await checkCopy(kernel);
       };
       const from = { madeAt: header.made_at, rootKeyId: root.id, isRevokingTokens: false, journal, check };
       return finishRestore(target, database, from);
     },
   });
-  return `Everything is copied: ${checked} Set CV_DATABASE_URL and start the service with the same root key. What was copied is as it was: keep it until the new one has proven itself, then remove it, and never run both.`;
+  return `Everything was copied: ${checked} Set CV_DATABASE_URL and start the service with the same root key. The source is unchanged: keep it until the new database has proven itself, then remove it, and never run both.`;
 }
 
 /** An interrupted copy continues only if the source is unchanged: every change, and every recorded read, moves the head of an audit log. */
@@ -85,27 +88,22 @@ async function stateOf(source: InstallationSnapshot): Promise<string> {
   return createHash('sha256').update(heads.sort().join('\n')).digest('hex');
 }
 
-interface Opened {
-  kernel: Kernel;
-  heads: Heads;
-}
-
 /** Row counts were compared while the tables were filled. This verifies the content, with the keys that were copied. */
-async function checkCopy({ kernel, heads }: Opened): Promise<string> {
-  const { lines, isValid, tenantIds } = await verifyAll({ kernel, heads }, []);
+async function checkCopy(kernel: Kernel): Promise<string> {
+  const { lines, isValid, tenantIds } = await verifyAll(kernel, []);
   if (!isValid) {
     throw new StartError(
-      `The copy is not as the service wrote it; what is wrong may be so in the source too: run "coffer server verify" there. ${lines.join('; ')}`,
+      `The copy failed verification; the source may have the same problem: run "coffer server verify" there. ${lines.join('; ')}`,
     );
   }
   let opened = 0;
   for (const tenantId of tenantIds) {
     try {
-      opened += await openSample(kernel, tenantId);
+      opened += await decryptSample(kernel, tenantId);
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
-      throw new StartError(`Not every value of ${tenantId} opens in the copy. The source is as it was.`);
+      throw new StartError(`Some values of ${tenantId} cannot be decrypted in the copy. The source is unchanged.`);
     }
   }
-  return `every table has as many rows, the audit logs and rows of ${tenantIds.length} tenants are genuine, and ${opened} values were opened.`;
+  return `the row counts of all tables match, the audit logs and rows of ${tenantIds.length} tenants were verified, and ${opened} values were decrypted.`;
 }

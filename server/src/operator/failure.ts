@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { ConfigError } from '../kernel/config.ts';
-import { CofferError } from '../kernel/errors.ts';
+import { ConfigError } from '../kernel/platform/config.ts';
+import { CofferError } from '../kernel/platform/errors.ts';
 import { adviceFor } from '../kernel/storage/advice.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 
@@ -12,15 +12,15 @@ export function explainFailure(error: unknown): string {
   if (error instanceof CofferError) return error.message;
   const { code, message, stack, syscall, path } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE') return 'The address is in use: stop the other program, or set CV_PORT to another port.';
-  if (code === 'EADDRNOTAVAIL') return 'The address is not one of this machine: set CV_HOST to one that is.';
+  if (code === 'EADDRNOTAVAIL') return 'The address does not belong to this machine: set CV_HOST to one that does.';
   if (code === 'EACCES' && syscall === 'listen') {
-    return 'The port may not be used by this user: set CV_PORT to one above 1023, or put a proxy in front.';
+    return 'This user may not listen on the port: set CV_PORT to a port above 1023, or put a proxy in front.';
   }
   if (syscall !== undefined && path !== undefined) {
-    return `The file or folder ${path} cannot be used (${code}). Check that it exists, who owns it, and that the disk has room.`;
+    return `The file or folder ${path} cannot be used (${code}). Check that it exists, who owns it, and that the disk has free space.`;
   }
   if (error instanceof pg.DatabaseError)
-    return `PostgreSQL refused (${code}): ${firstLine(message)}. Check CV_DATABASE_URL.`;
+    return `PostgreSQL returned an error (${code}): ${firstLine(message)}. Check CV_DATABASE_URL.`;
   if (code === 'ERR_SQLITE_ERROR') {
     return `The database in the data folder cannot be used: ${firstLine(message)}. Check the disk, or restore a backup.`;
   }

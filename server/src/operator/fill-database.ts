@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../kernel/config.ts';
 import { renameDurably } from '../kernel/crypto/root-key.ts';
+import type { Config } from '../kernel/platform/config.ts';
 import { lockDataFolder, makeDataFolder, StartError } from '../kernel/storage/data-folder.ts';
 import type { Database } from '../kernel/storage/database.ts';
 import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
@@ -102,7 +102,7 @@ async function fillServer(url: string, source: Source): Promise<JournalCopy> {
 }
 
 function notEmpty(where: string): StartError {
-  return new StartError(`There is a Coffer database ${where} already: use an empty one. Nothing was changed.`);
+  return new StartError(`A Coffer database already exists ${where}: use an empty one. Nothing was changed.`);
 }
 
 /** Inserts every row, then compares the row count of each table. */
@@ -140,5 +140,5 @@ async function journalOf(source: Source): Promise<JournalCopy> {
 }
 
 function notWhole(): StartError {
-  return new StartError('What was brought in is not what there was: use another backup. Nothing was changed.');
+  return new StartError('The imported row counts do not match the backup: use another backup. Nothing was changed.');
 }

@@ -1,13 +1,12 @@
 import { adoptLog } from '../kernel/audit/adopted-log.ts';
-import type { Heads } from '../kernel/audit/heads.ts';
 import { RESTORE_ACTION, skipLostNumbers } from '../kernel/audit/restored-chain.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
-import type { Config } from '../kernel/config.ts';
 import type { MacKey } from '../kernel/crypto/keyring.ts';
 import { UnsealError } from '../kernel/crypto/sealing.ts';
-import { CofferError } from '../kernel/errors.ts';
-import type { Kernel } from '../kernel/kernel.ts';
 import { createLogger } from '../kernel/observability/log.ts';
+import type { Config } from '../kernel/platform/config.ts';
+import { CofferError } from '../kernel/platform/errors.ts';
+import type { Kernel } from '../kernel/platform/kernel.ts';
 import { raiseCounters } from '../kernel/storage/counters.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Database, Tx } from '../kernel/storage/database.ts';
@@ -24,7 +23,7 @@ export interface RestoredFrom {
   /** The audit journal that was beside the database, if it was SQLite and had one. */
   journal: Buffer | null;
   /** Verifies the imported data before any node can start on it. */
-  check?(opened: { kernel: Kernel; heads: Heads }): Promise<void>;
+  check?(kernel: Kernel): Promise<void>;
 }
 
 export interface Restored {
@@ -42,21 +41,23 @@ export interface Restored {
 export async function finishRestore(config: Config, database: Database, from: RestoredFrom): Promise<Restored> {
   if (systemTime.now() < Date.parse(from.madeAt)) {
     throw new StartError(
-      `The backup was made at ${from.madeAt}, which is later than the clock says: set the clock, then repeat. Numbers that must not be given out twice are made of the time.`,
+      `The backup was made at ${from.madeAt}, which is later than the clock says: set the clock, then retry. Numbers that must not repeat are derived from the time.`,
     );
   }
   const installation = await findInstallation(database);
-  if (installation === null) throw new Error('nothing was brought in');
+  if (installation === null) throw new Error('nothing was imported');
   const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
   const known = { ...installation, rootKeyId: from.rootKeyId };
-  const { kernel, heads } = await openKernel({ config, time: systemTime, log, database, installation: known });
+  const opened = await openKernel({ config, time: systemTime, log, database, installation: known });
+  // No tenant is the operator's here, so a check of the rows leaves out those of the installation itself.
+  const kernel: Kernel = { ...opened, operatorTenantId: '' };
   const tenants = await database.read.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute();
   const headKeys = new Map<string, MacKey | null>();
   for (const { tenant_id } of tenants) headKeys.set(tenant_id, await headKeyOf(kernel, tenant_id));
   // Audit entries not yet linked belong before the restore.
-  await adoptLog({ ...kernel, heads, headKeys }, from.journal);
+  await adoptLog({ ...kernel, headKeys }, from.journal);
   await kernel.audit.link();
-  await from.check?.({ kernel, heads });
+  await from.check?.(kernel);
   const now = kernel.clock.now();
   const restored = await database.transaction(async (tx) => {
     const done: Restored = { good: [], revoked: 0, unrecorded: [] };
@@ -69,7 +70,7 @@ export async function finishRestore(config: Config, database: Database, from: Re
       }
       const revoked = from.isRevokingTokens ? await revokeTokens(tx, tenantId, now) : 0;
       const good = await goodTokens(tx, tenantId, now);
-      const resumesAfter = await skipLostNumbers(tx, heads, tenantId, { headKey, now });
+      const resumesAfter = await skipLostNumbers(tx, kernel.heads, tenantId, { headKey, now });
       const counts = { resumes_after: resumesAfter, tokens_good: good.length, tokens_ended: revoked };
       await record(kernel, tx, tenantId, { headKey, details: { backup_made_at: from.madeAt, ...counts }, now });
       done.good.push(...good);

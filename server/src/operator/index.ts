@@ -1,6 +1,6 @@
 /** The operations an operator runs on the machine of an installation. The `coffer` command may use nothing else of the server. */
-export { loadConfig } from '../kernel/config.ts';
-export { hardenProcess } from '../kernel/process-hardening.ts';
+export { loadConfig } from '../kernel/platform/config.ts';
+export { hardenProcess } from '../kernel/platform/process-hardening.ts';
 export { acceptClock } from './accept-clock.ts';
 export { acceptRows } from './accept-rows.ts';
 export { allowPurge } from './allow-purge.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../kernel/config.ts';
 import { type RootKey, rootKeyProvider } from '../kernel/crypto/root-key.ts';
+import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { DATABASE_FILE, JOURNAL_FILE } from '../open-kernel.ts';
 import type { BackupHeader } from './backup-format.ts';
@@ -33,7 +33,7 @@ export async function installationSnapshot(config: Config): Promise<Installation
     const root = rootKeyProvider(config.rootKey).load(Buffer.from(header.root_key_salt, 'base64'), false);
     if (root.id !== header.root_key_id) {
       throw new StartError(
-        `The root key (${root.id}) is not that of this database, which needs ${header.root_key_id}.`,
+        `The root key (${root.id}) does not belong to this database, which needs ${header.root_key_id}.`,
       );
     }
     return {
@@ -54,7 +54,7 @@ async function snapshotOf({ databaseUrl, dataDir }: Config): Promise<Snapshot> {
   const file = join(dataDir, DATABASE_FILE);
   if (existsSync(file)) return sqliteSnapshot(file);
   throw new StartError(
-    `There is no Coffer database in ${dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL as for the service.`,
+    `There is no Coffer database in ${dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL to the same value as for the service.`,
   );
 }
 
@@ -72,7 +72,7 @@ async function headerOf(config: Config, snapshot: Snapshot): Promise<BackupHeade
   const installation = await first(snapshot, 'installation');
   const version = await first(snapshot, VERSION_TABLE);
   if (installation === undefined || version === undefined) {
-    throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
+    throw new StartError('The database is empty: start the service once to initialize it.');
   }
   return {
     kind: config.databaseUrl === null ? 'sqlite' : 'postgres',

@@ -3,9 +3,9 @@ import { ADMIN_TOKEN_FILE, PENDING_SUFFIX } from '../bootstrap.ts';
 import { insertToken, issueToken } from '../features/tokens/index.ts';
 import { listActiveAdmins, lockUser } from '../features/users/index.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
-import { DAY_MS, timestamp } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
 import { renameDurably, replaceDurably } from '../kernel/crypto/root-key.ts';
+import { DAY_MS, timestamp } from '../kernel/platform/clock.ts';
+import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { withKernel } from './with-kernel.ts';
 
@@ -23,7 +23,7 @@ export function newAdminToken(config: Config): Promise<string> {
     const admins = await listActiveAdmins(kernel.database.read, operator.tenant_id, ADMINS_MAX);
     const owner = admins.find(({ role }) => role === 'owner');
     if (owner === undefined) {
-      throw new StartError(`The tenant ${operator.name} has no active owner, so there is nobody to make a token for.`);
+      throw new StartError(`The tenant ${operator.name} has no active owner, so no token can be created.`);
     }
     const now = kernel.clock.now();
     const { token, row } = await issueToken(kernel, {
@@ -48,14 +48,15 @@ export function newAdminToken(config: Config): Promise<string> {
     replaceDurably(pending, `${token}\n`);
     await kernel.database.transaction(async (tx) => {
       const current = await lockUser(tx, operator.tenant_id, owner.user_id);
-      if (current?.status !== 'active') throw new StartError(`${owner.email} was removed or disabled: run this again.`);
+      if (current?.status !== 'active')
+        throw new StartError(`${owner.email} was deleted or disabled during this command: run it again.`);
       await insertToken(tx, row, current);
       await kernel.audit.recordIn(tx, [entry], headKey);
     });
     renameDurably(pending, file);
     return (
-      `A new token of ${owner.email}, an owner of the tenant ${operator.name}, is in ${file}, which only you can read. It works until ` +
-      `${timestamp(row.expires_at)}. Earlier tokens still work: revoke those you lost with DELETE /auth/tokens/<id>.`
+      `A new token for ${owner.email}, an owner of the tenant ${operator.name}, is in ${file}, which only you can read. It is valid until ` +
+      `${timestamp(row.expires_at)}. Earlier tokens stay valid: revoke those you lost with DELETE /auth/tokens/<id>.`
     );
   });
 }

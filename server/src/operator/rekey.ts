@@ -1,6 +1,5 @@
 import { HEAD_PURPOSE } from '../kernel/audit/heads.ts';
 import { systemEntry } from '../kernel/audit/system-entry.ts';
-import type { Config } from '../kernel/config.ts';
 import { lockKeys, type RootChange } from '../kernel/crypto/rekeying.ts';
 import {
   newRootKey,
@@ -10,7 +9,8 @@ import {
   replaceDurably,
   rootKeyProvider,
 } from '../kernel/crypto/root-key.ts';
-import type { Kernel } from '../kernel/kernel.ts';
+import type { Config } from '../kernel/platform/config.ts';
+import type { Kernel } from '../kernel/platform/kernel.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Tx } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
@@ -36,12 +36,12 @@ interface NextKey {
 export async function rekey(config: Config, options: { revokeTokens?: boolean } = {}): Promise<string> {
   requireNewKey(config);
   await refuseOtherNodes(config);
-  return withKernel(config, async ({ kernel, heads, installation, operator }) => {
+  return withKernel(config, async ({ kernel, installation, operator }) => {
     const present = loadRootKey(config, installation, installation.salt);
     const next = nextKey(config, installation, present);
     // Pending audit entries are linked under the current key.
     await kernel.audit.link();
-    heads.anchor.useRoots(present, next.root);
+    kernel.heads.anchor.useRoots(present, next.root);
     const change = { from: present, to: next.root, now: kernel.clock.now() };
     const tenants = await kernel.database.transaction(async (tx) => {
       await lockInstallation(tx, present);
@@ -61,16 +61,16 @@ export async function rekey(config: Config, options: { revokeTokens?: boolean } 
       return done;
     });
     next.settle();
-    heads.anchor.useRoots(next.root);
+    kernel.heads.anchor.useRoots(next.root);
     for (const { findings } of tenants) {
       for (const { table, row } of findings.problems) kernel.database.rowKeys.refuse(table, row);
     }
     return [
-      `The root key ${present.id} is replaced by ${next.root.id}; ${tenants.length} tenant keys and all keys under them are new, and no value was touched.`,
+      `The root key ${present.id} was replaced by ${next.root.id}; ${tenants.length} tenant keys and all keys under them are new, and no secret value was changed.`,
       next.whatNext,
       ...revokedSentence(tenants, options.revokeTokens === true, operator.name),
       ...forgedSentence(tenants),
-      'Database backups made before now open only with the old key: keep it with them, and nowhere else.',
+      'Database backups made before now can be restored only with the old key: keep it with them, and nowhere else.',
     ].join(' ');
   });
 }
@@ -101,7 +101,7 @@ function revokedSentence(tenants: readonly RekeyedRows[], isRevoking: boolean, o
   if (!isRevoking) return [];
   const count = tenants.reduce((sum, { tokensEnded }) => sum + tokensEnded, 0);
   return [
-    `${count} tokens and sessions are revoked: run "coffer server new-admin-token" for one of an owner of ${operator}.`,
+    `${count} tokens and sessions were revoked: run "coffer server new-admin-token" to create one for an owner of ${operator}.`,
   ];
 }
 
@@ -113,7 +113,7 @@ function forgedSentence(tenants: readonly RekeyedRows[]): string[] {
   const named = tenants.flatMap(({ findings }) => findings.problems.map(({ table, row }) => `${table} ${row}`));
   const some = named.slice(0, FORGED_NAMED_MAX).join(', ');
   return [
-    `Rows that the service did not write stay refused (${count}: ${some}${count > FORGED_NAMED_MAX ? ', …' : ''}): find out who could write to the database, delete them, and make anew what they were.`,
+    `Forged rows, which the service did not write, stay rejected (${count}: ${some}${count > FORGED_NAMED_MAX ? ', …' : ''}): find out who could write to the database, delete the rows, and recreate what they were.`,
   ];
 }
 
@@ -121,7 +121,7 @@ function forgedSentence(tenants: readonly RekeyedRows[]): string[] {
 async function lockInstallation(tx: Tx, present: RootKey): Promise<void> {
   const row = await tx.selectFrom('installation').select('root_key_id').forUpdate().executeTakeFirstOrThrow();
   if (row.root_key_id !== present.id) {
-    throw new StartError('Another rekey replaced the root key just now; this one changed nothing.');
+    throw new StartError('Another rekey replaced the root key concurrently; this one changed nothing.');
   }
 }
 
@@ -129,17 +129,17 @@ function requireNewKey({ rootKey, newRootKey: given }: Config): void {
   if (rootKey.provider === 'file' || given !== null) return;
   const names =
     rootKey.provider === 'env' ? 'CV_NEW_ROOT_KEY' : 'CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE';
-  throw new StartError(`Set ${names} to what the root key shall be from now on, beside the present settings.`);
+  throw new StartError(`Set ${names} to the new root key, in addition to the current settings.`);
 }
 
 function nextKey(config: Config, installation: Installation, present: RootKey): NextKey {
   const { rootKey, newRootKey: given } = config;
   if (rootKey.provider === 'file') return nextFile(rootKey.file, installation, nodesRestart(config));
-  if (given === null) throw new Error('the new key was asked for before');
+  if (given === null) throw new Error('the new key must be given');
   const provider = rootKeyProvider(given);
   // A passphrase derives another key for each salt, so whether it is a new one is checked with the old salt.
   if (provider.load(installation.salt, false).id === present.id) {
-    throw new StartError('The new root key is the present one: give another one. Nothing was changed.');
+    throw new StartError('The new root key is the same as the current one: give another one. Nothing was changed.');
   }
   const salt = given.provider === 'passphrase' ? newRootSalt() : installation.salt;
   const settings =

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ANCHOR_FILE } from '../kernel/audit/anchor.ts';
-import { timestamp } from '../kernel/clock.ts';
-import type { Config } from '../kernel/config.ts';
 import { rootKeyProvider } from '../kernel/crypto/root-key.ts';
+import { timestamp } from '../kernel/platform/clock.ts';
+import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { RESTORING } from '../open-kernel.ts';
@@ -19,13 +19,13 @@ export async function restore(config: Config, file: string, options: { revokeTok
     const { header } = reader;
     const migrations = await loadMigrations();
     if (header.schema > migrations.length) {
-      throw new StartError('The backup was made by a newer release: restore it with that one, or a newer one.');
+      throw new StartError('The backup was made by a newer release: restore it with that release or a newer one.');
     }
     const provider = rootKeyProvider(config.rootKey);
     const root = provider.load(Buffer.from(header.root_key_salt, 'base64'), false);
     if (root.id !== header.root_key_id) {
       throw new StartError(
-        `The root key from ${provider.describes} (${root.id}) does not open this backup, which needs ${header.root_key_id}. Nothing was changed.`,
+        `The root key from ${provider.describes} (${root.id}) cannot decrypt this backup, which needs ${header.root_key_id}. Nothing was changed.`,
       );
     }
     const isRevokingTokens = options.revokeTokens === true;
@@ -52,15 +52,15 @@ const TOKENS_LISTED_MAX = 100;
 /** A restore undoes every later change, so the operator must see what it brings back. */
 function restoredText({ good, revoked, unrecorded }: Restored, madeAt: string, isRevoking: boolean): string {
   const lines = [
-    `Everything is restored as it was at ${madeAt}. Whatever was changed since is undone: people, rights, passwords and tokens that were removed or revoked are back. Look through them, then start the service.`,
+    `Everything was restored to its state at ${madeAt}. All later changes are undone: users, rights, passwords and tokens that were removed or revoked since are back. Review them, then start the service.`,
   ];
   if (isRevoking) {
     lines.push(
-      `${revoked} tokens and sessions from before the backup are revoked: run "coffer server new-admin-token" for a new one.`,
+      `${revoked} tokens and sessions from before the backup were revoked: run "coffer server new-admin-token" for a new one.`,
     );
   } else if (good.length > 0) {
     lines.push(
-      `These ${good.length} tokens and sessions are good now, also if they were revoked after the backup. Revoke what should not be, or restore again with --revoke-tokens, which ends them all:`,
+      `These ${good.length} tokens and sessions are valid again, even if they were revoked after the backup. Revoke those that should not be valid, or restore again with --revoke-tokens, which revokes them all:`,
       ...good
         .slice(0, TOKENS_LISTED_MAX)
         .map(
@@ -71,6 +71,8 @@ function restoredText({ good, revoked, unrecorded }: Restored, madeAt: string, i
     if (good.length > TOKENS_LISTED_MAX) lines.push(`  and ${good.length - TOKENS_LISTED_MAX} more`);
   }
   for (const tenantId of unrecorded)
-    lines.push(`Nothing could be recorded in the log of ${tenantId}: its keys do not open.`);
+    lines.push(
+      `The restore could not be recorded in the audit log of ${tenantId}, because its keys cannot be decrypted.`,
+    );
   return lines.join('\n');
 }

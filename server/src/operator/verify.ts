@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { AUTHENTICATED_TABLES } from '../authenticated-tables.ts';
 import { type KeptHead, type Verification, verifyTenant } from '../features/audit/index.ts';
-import { PqcKeys } from '../features/pqc/index.ts';
-import type { Config } from '../kernel/config.ts';
+import { pqcKeysOf } from '../features/pqc/index.ts';
+import type { Config } from '../kernel/platform/config.ts';
+import type { Kernel } from '../kernel/platform/kernel.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Reader } from '../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../kernel/storage/tables.ts';
-import { type Opened, withKernel } from './with-kernel.ts';
+import { withKernel } from './with-kernel.ts';
 
 /**
  * Verifies everything that can be verified of an installation: each tenant's audit log, its rows against their MACs and the log, and checkpoints that
@@ -17,26 +17,26 @@ export function verifyInstallation(
   checkpointFiles: readonly string[],
 ): Promise<{ report: string; isValid: boolean }> {
   const kept = checkpointFiles.flatMap(checkpointsIn);
-  return withKernel(config, async (opened) => {
-    const { lines, isValid } = await verifyAll(opened, kept);
-    lines.push(isValid ? 'Everything is as the service wrote it.' : 'NOT as the service wrote it: see above.');
+  return withKernel(config, async ({ kernel }) => {
+    const { lines, isValid } = await verifyAll(kernel, kept);
+    lines.push(isValid ? 'Verification succeeded.' : 'VERIFICATION FAILED: see above.');
     return { report: lines.join('\n'), isValid };
   });
 }
 
 /** Verifies every tenant. */
 export async function verifyAll(
-  { kernel, heads }: Pick<Opened, 'kernel' | 'heads'>,
+  kernel: Kernel,
   kept: readonly KeptCheckpoint[],
 ): Promise<{ lines: string[]; isValid: boolean; tenantIds: string[] }> {
-  const parts = { kernel, heads, keys: new PqcKeys(kernel), tables: AUTHENTICATED_TABLES };
+  const parts = { kernel, keys: pqcKeysOf(kernel) };
   const lines: string[] = [];
   let isValid = true;
-  const tenantIds = await everyTenant(kernel.database.read, heads.anchor.tenantIds());
+  const tenantIds = await everyTenant(kernel.database.read, kernel.heads.anchor.tenantIds());
   for (const { tenantId, id } of kept) {
     if (tenantIds.includes(tenantId)) continue;
     isValid = false;
-    lines.push(`${tenantId}: checkpoint ${id} was kept of it, and there is no such tenant`);
+    lines.push(`${tenantId}: checkpoint ${id} exists for it, but the tenant does not`);
   }
   for (const tenantId of tenantIds) {
     const own = kept.filter((one) => one.tenantId === tenantId);
@@ -60,7 +60,7 @@ async function everyTenant(db: Reader, seen: Iterable<string>): Promise<string[]
 
 function linesOf(tenantId: string, verification: Verification, kept: number): string[] {
   const { entries, first_broken, checkpoints, rows } = verification;
-  const held = kept > 0 ? `, ${kept} kept elsewhere` : '';
+  const held = kept > 0 ? `, ${kept} stored elsewhere` : '';
   const lines = [`${tenantId}: ${entries} entries, ${checkpoints} checkpoints${held}, ${rows.checked} rows`];
   if (first_broken !== null) lines.push(`  entry ${first_broken.seq}: ${first_broken.reason}`);
   for (const { table, row, problem } of rows.problems) lines.push(`  ${table} ${row}: ${problem}`);
@@ -89,7 +89,7 @@ function checkpointsIn(file: string): KeptCheckpoint[] {
   return found.map((value) => {
     const { id, tenant_id, seq, hash } = (value ?? {}) as Record<string, unknown>;
     if (typeof tenant_id !== 'string' || typeof hash !== 'string' || !Number.isSafeInteger(seq)) {
-      throw new StartError(`${file} holds no checkpoint. Give a file that this service wrote.`);
+      throw new StartError(`${file} contains no checkpoint. Give a file that this service wrote.`);
     }
     return { tenantId: tenant_id, id: Number(id), by: `checkpoint ${id} in ${file}`, seq: Number(seq), hash };
   });

@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Heads } from '../kernel/audit/heads.ts';
-import type { Config } from '../kernel/config.ts';
-import { CofferError } from '../kernel/errors.ts';
-import type { Kernel } from '../kernel/kernel.ts';
 import { createLogger } from '../kernel/observability/log.ts';
+import type { Config } from '../kernel/platform/config.ts';
+import { CofferError } from '../kernel/platform/errors.ts';
+import type { Kernel } from '../kernel/platform/kernel.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { Database } from '../kernel/storage/database.ts';
 import { findOperatorTenant, findUncheckedOperator, type TenantRow } from '../kernel/storage/tenant-rows.ts';
@@ -18,7 +17,7 @@ export async function withStorage<T>(
 ): Promise<T> {
   if (config.databaseUrl === null && !existsSync(join(config.dataDir, DATABASE_FILE))) {
     throw new StartError(
-      `There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL as for the service.`,
+      `There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL to the same value as for the service.`,
     );
   }
   const storage = await openStorage(config);
@@ -31,7 +30,6 @@ export async function withStorage<T>(
 
 export interface Opened {
   kernel: Kernel;
-  heads: Heads;
   installation: Installation;
   operator: TenantRow;
 }
@@ -45,14 +43,13 @@ export function withKernel<T>(
   return withStorage(config, async (database) => {
     const installation = await findInstallation(database);
     if (installation === null || (await findUncheckedOperator(database.read)) === undefined) {
-      throw new StartError('The database holds nothing yet: start the service once, which sets it up.');
+      throw new StartError('The database is empty: start the service once to initialize it.');
     }
     const log = createLogger({ level: 'error', format: 'auto', ownErrors: [CofferError, StartError] });
-    const { kernel, heads } = await openKernel({ config, time: systemTime, log, database, ...options });
+    const kernel = await openKernel({ config, time: systemTime, log, database, ...options });
     const operator = await findOperatorTenant(database.read);
     if (operator === undefined)
-      throw new StartError('The tenant that runs the installation is gone: restore a backup.');
-    kernel.operatorTenantId = operator.tenant_id;
-    return act({ kernel, heads, installation, operator });
+      throw new StartError('The operator tenant, which runs the installation, does not exist: restore a backup.');
+    return act({ kernel: { ...kernel, operatorTenantId: operator.tenant_id }, installation, operator });
   });
 }

@@ -1,15 +1,15 @@
 import Type from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { named } from '../../kernel/named-schemas.ts';
-import { nextCursor, object, pageQuery } from '../../kernel/wire.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { named } from '../../kernel/request/named-schemas.ts';
+import { nextCursor, object, pageQuery } from '../../kernel/request/wire.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const AggregatedSecret = named(
   'AggregatedSecret',
-  'A secret with its value, as it is read together with others.',
+  'A secret with its value, as part of a bulk read.',
   object({
-    path: Type.String({ description: 'Where it is in the vault.' }),
-    type: Type.String({ description: 'What kind of secret it is.' }),
+    path: Type.String({ description: 'The path of the secret in the vault.' }),
+    type: Type.String({ description: 'The type of the secret.' }),
     value: Type.String({ description: 'The value.' }),
     version: Type.Integer({ description: 'The newest version.' }),
   }),
@@ -19,8 +19,9 @@ export const aggregateSecrets = endpoint({
   name: 'aggregateSecrets',
   method: 'GET',
   path: '/v1/vaults/{vault}/aggregate',
-  summary: 'Read several secrets in one call',
-  description: 'What you may not read is left out, and so are fortress secrets. Each secret is recorded as read.',
+  summary: 'Read several secrets in one request',
+  description:
+    'Secrets that you may not read are omitted, and so are fortress secrets. Each secret is recorded as read.',
   noun: 'secrets',
   credentials: ANY_CALLER,
   tenant: 'own',
@@ -37,15 +38,15 @@ export const aggregateSecrets = endpoint({
   effect: 'read',
   params: object({ vault: vaultName }),
   query: object({
-    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
     ...pageQuery,
   }),
   body: NONE,
   bodyBytesMax: BODY_BYTES_DEFAULT,
   status: 200,
   output: object({
-    vault: Type.String({ description: 'Its name.' }),
-    prefix: Type.String({ description: 'What was asked for; empty: everything.' }),
+    vault: Type.String({ description: 'The name of the vault.' }),
+    prefix: Type.String({ description: 'The requested prefix; empty for the whole vault.' }),
     secrets: Type.Array(AggregatedSecret),
     next_cursor: nextCursor,
   }),

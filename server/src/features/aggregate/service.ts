@@ -1,23 +1,15 @@
 import { placesInVault } from '../../kernel/authz/ceiling.ts';
 import { intersection, type PathRange } from '../../kernel/authz/path-ranges.ts';
-import type { Context } from '../../kernel/context.ts';
-import { type Query, Streamed } from '../../kernel/endpoint.ts';
-import { CofferError } from '../../kernel/errors.ts';
-import { boundCursor } from '../../kernel/list-cursor.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import {
-  decryptedValues,
-  isWithin,
-  prefixRange,
-  type SummaryRow,
-  secretResource,
-  vaultWithin,
-  visiblePage,
-  type Wanted,
-} from '../secrets/index.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import { Streamed } from '../../kernel/request/binding.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import { boundCursor } from '../../kernel/request/list-cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
+import { bulkDecrypt, type SummaryRow, secretResource, visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 
-const READABLE: Wanted = ['secrets:aggregate', 'secrets:read'];
+const READABLE = ['secrets:aggregate', 'secrets:read'];
 
 /** The secrets are chosen and recorded first. Their values are then decrypted and written one by one, so that they are never all in memory. */
 export async function aggregate(
@@ -25,11 +17,12 @@ export async function aggregate(
   vaultName: string,
   query: Query<typeof contract.aggregateSecrets>,
 ): Promise<Streamed> {
-  const within = prefixRange(query.prefix);
+  const within = visibleSecrets.prefixRange(query.prefix);
   refuseOutOfScope(ctx, vaultName, within);
-  const { vault, ranges } = await vaultWithin(ctx, vaultName, READABLE);
-  const isReadable = (row: SummaryRow) => row.protection === 'standard' && isWithin(ctx, vaultName, row, READABLE);
-  const page = await visiblePage(ctx, {
+  const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, READABLE);
+  const isReadable = (row: SummaryRow) =>
+    row.protection === 'standard' && visibleSecrets.isAllowed(ctx, vaultName, row, READABLE);
+  const page = await visibleSecrets.page(ctx, {
     vault,
     ranges: intersection(ranges, [within]),
     filter: {},
@@ -37,19 +30,23 @@ export async function aggregate(
     limit: query.limit ?? LIST_LIMIT_DEFAULT,
     isShown: isReadable,
   });
-  ctx.describe({ prefix: query.prefix ?? '', secrets: page.rows.length });
+  ctx.record.describe({ prefix: query.prefix ?? '', secrets: page.rows.length });
   if (vault.log_reads === 1) {
     for (const { path, secret_id, version } of page.rows) {
-      ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'aggregate' });
+      ctx.record.addEntry('secrets:read', secretResource(vaultName, path), {
+        secret: secret_id,
+        version,
+        via: 'aggregate',
+      });
     }
-  } else ctx.leaveUnrecorded(vaultName, page.rows.length);
+  } else ctx.record.leaveUnrecorded(vaultName, page.rows.length);
   const next_cursor = await boundCursor(ctx, page.next_cursor);
   return new Streamed(pieces());
 
   async function* pieces(): AsyncGenerator<string> {
     yield `{"vault":${JSON.stringify(vaultName)},"prefix":${JSON.stringify(query.prefix ?? '')},"secrets":[`;
     let separator = '';
-    for await (const { row, value } of decryptedValues(ctx, vault, page.rows, isReadable)) {
+    for await (const { row, value } of bulkDecrypt.inVault(ctx, vault, page.rows, isReadable)) {
       const { path, type, version } = row;
       yield separator + JSON.stringify({ path, type, value, version });
       separator = ',';
@@ -62,6 +59,9 @@ export async function aggregate(
 function refuseOutOfScope(ctx: Context, vault: string, within: PathRange): void {
   const { kind, ceilings } = ctx.principal;
   if (kind !== 'app_connection' || intersection(placesInVault(ceilings, vault), [within]).length > 0) return;
-  ctx.resource = `vault/${vault}`;
-  throw new CofferError('VAULT_OUT_OF_SCOPE', "This vault or prefix lies outside the connection's vaults and paths.");
+  ctx.record.setResource(`vault/${vault}`);
+  throw new CofferError(
+    'VAULT_OUT_OF_SCOPE',
+    "This vault or prefix is outside the connection's vaults and paths: request one of its own, or change the connection.",
+  );
 }

@@ -1,10 +1,10 @@
 import { intersection } from '../../kernel/authz/path-ranges.ts';
 import { pathScope } from '../../kernel/authz/path-scope.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Query } from '../../kernel/endpoint.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { isWithin, reachOf, SEEN, visiblePage } from '../secrets/index.ts';
+import { visibleSecrets } from '../secrets/index.ts';
 import { findVaultById, isLive } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { vaultIdsOf } from './principal.ts';
@@ -33,21 +33,21 @@ export async function autoPaths(ctx: Context, query: Query<typeof contract.listA
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const connections = await connectionsFrom(ctx, query.client_id, Number(start));
   const paths: AutoPath[] = [];
-  let place = Number(vaultAt);
+  let vaultIndex = Number(vaultAt);
   let cursor = inner === '' ? undefined : inner;
   for (const row of connections) {
     const vaultIds = vaultIdsOf(row);
-    for (; place < vaultIds.length; place++) {
-      const page = await pathsIn(ctx, row, vaultIds[place] ?? '', cursor, limit - paths.length);
+    for (; vaultIndex < vaultIds.length; vaultIndex++) {
+      const page = await pathsIn(ctx, row, vaultIds[vaultIndex] ?? '', cursor, limit - paths.length);
       paths.push(...page.paths);
       cursor = page.next_cursor ?? undefined;
       const isVaultDone = cursor === undefined;
       if (!isVaultDone || paths.length >= limit) {
-        const next = isVaultDone ? String(place + 1) : String(place);
+        const next = isVaultDone ? String(vaultIndex + 1) : String(vaultIndex);
         return { paths, next_cursor: encodeCursor([String(row.connection_no), next, cursor ?? '']) };
       }
     }
-    place = 0;
+    vaultIndex = 0;
   }
   const last = connections.at(-1);
   const isEnd = last === undefined || query.client_id !== undefined || connections.length < CONNECTIONS_MAX;
@@ -69,16 +69,19 @@ async function pathsIn(
   const vault = await findVaultById(ctx.database.read, ctx.tenantId, vaultId);
   if (!isLive(vault)) return { paths: [], next_cursor: null };
   const places = pathScope(new Set([vault.name]), JSON.parse(row.allowed_paths) as string[], '/allowed_paths');
-  const page = await visiblePage(ctx, {
+  const page = await visibleSecrets.page(ctx, {
     vault,
-    ranges: intersection(reachOf(ctx, vault.name, SEEN), places.rangesIn(vault.name).ranges),
+    ranges: intersection(
+      visibleSecrets.rangesIn(ctx, vault.name, visibleSecrets.LISTED),
+      places.rangesIn(vault.name).ranges,
+    ),
     filter: {},
     cursor,
     limit: Math.max(limit, 1),
     isShown: (secret) =>
       places.matches(`vault/${vault.name}/${secret.path}`) &&
       (row.environment === null || row.environment === secret.environment) &&
-      isWithin(ctx, vault.name, secret, SEEN),
+      visibleSecrets.isAllowed(ctx, vault.name, secret, visibleSecrets.LISTED),
   });
   const paths = page.rows.map((secret) => ({
     connection_id: store.numberOf(row),

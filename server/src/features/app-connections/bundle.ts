@@ -1,8 +1,8 @@
 import { configure, TextReader, Uint8ArrayWriter, ZipWriter } from '@zip.js/zip.js';
-import { DAY_MS } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body } from '../../kernel/endpoint.ts';
-import { CofferError, notFound } from '../../kernel/errors.ts';
+import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { CofferError, notFound } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { ARCHIVE_PASSWORD_HEADER, newArchivePassword } from './archive-password.ts';
 import type * as contract from './contract.ts';
@@ -23,11 +23,14 @@ export async function exportBundle(
   text: string,
   body: Body<typeof contract.exportBundle>,
 ): Promise<Uint8Array> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const row = await existing(ctx, text);
   await refuseUnshareable(ctx, row);
   if (row.external_ca_pem !== null) {
-    throw new CofferError('IN_USE', 'Its certificates are issued by an external CA: there is nothing here to export.');
+    throw new CofferError(
+      'IN_USE',
+      'The certificates of this connection are issued by an external CA, so there is nothing to export: get them from that CA.',
+    );
   }
   const { tenant_id: tenantId, client_id: clientId, connection_no: connectionNo } = row;
   const ttlMs = (body.certificate_ttl_days ?? CERTIFICATE_DAYS_DEFAULT) * DAY_MS;
@@ -40,12 +43,12 @@ export async function exportBundle(
     'connection.json': connectionFile(ctx, row),
     'README.txt': readme(ctx, row),
   });
-  ctx.describe({ client_id: clientId });
-  if (body.password === undefined) ctx.replyHeaders[ARCHIVE_PASSWORD_HEADER] = password;
+  ctx.record.describe({ client_id: clientId });
+  if (body.password === undefined) ctx.setHeader(ARCHIVE_PASSWORD_HEADER, password);
   return ctx.change(async (tx) => {
     if ((await store.lockConnection(tx, tenantId, connectionNo)) === undefined) throw notFound('connection');
     await certificates.insert(tx, prepared.row);
-    ctx.alsoRecord('cert_issued', ctx.resource, { client_id: clientId });
+    ctx.record.addEntry('cert_issued', ctx.record.resource, { client_id: clientId });
     await raiseEpoch(tx, tenantId);
     return archive;
   });
@@ -75,12 +78,12 @@ function readme(ctx: Context, row: store.ConnectionRow): string {
   const tlsUrl = ctx.kernel.addresses.origins.at(-1);
   return `Credentials of the connection ${row.name} (client id ${row.client_id}).
 
-client.crt and client.key are its certificate and private key, ca-chain.pem the authorities to trust,
-connection.json where the service is. The client secret is not here: it was shown once, when it was made.
+client.crt and client.key are its certificate and private key, ca-chain.pem contains the CA certificates to trust,
+and connection.json the addresses of the service. The client secret is not included: it was shown once, when it was created.
 
     curl --cacert ca-chain.pem --cert client.crt --key client.key \\
       ${tlsUrl}/app-connections/fetch/${row.client_id}/<vault>/<secret>
 
-Keep client.key private, and delete this archive once it is unpacked.
+Keep client.key private, and delete this archive after unpacking it.
 `;
 }

@@ -1,5 +1,5 @@
-import type { Context } from '../../kernel/context.ts';
-import { notFound } from '../../kernel/errors.ts';
+import { notFound } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { existing } from './service.ts';
@@ -13,7 +13,7 @@ export async function revokeCertificate(
   reason: string,
 ): Promise<undefined> {
   const { client_id: clientId } = await existing(ctx, text);
-  ctx.describe({ client_id: clientId, serial: serial.toLowerCase(), reason });
+  ctx.record.describe({ client_id: clientId, serial: serial.toLowerCase(), reason });
   return ctx.change(async (tx) => {
     const which = { clientId, serials: [serial.toLowerCase()] };
     const revoked = await certificates.revoke(tx, ctx.tenantId, which, reason, ctx.now);

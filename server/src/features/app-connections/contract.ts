@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { IpAllowlist } from '../../kernel/authz/ceiling.ts';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   dpopThumbprint,
@@ -16,7 +16,7 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 import { pathText, readSecret } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 import {
@@ -41,7 +41,7 @@ export * from './schemas.ts';
 
 const common = {
   noun: 'app-connections',
-  nounDescription: 'Identities of machines: which vaults and paths they reach, and how they prove themselves.',
+  nounDescription: 'Machine identities: which vaults and paths they may access, and how they authenticate.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -60,12 +60,14 @@ const ofOne = {
   params: object({ connection: connectionId }),
 } as const;
 
-const asked = {
-  description: Type.Optional(freeText(1024, 'What it is for.')),
+const optionalFields = {
+  description: Type.Optional(freeText(1024, 'The purpose of the connection.')),
   allowed_paths: Type.Optional(allowedPaths),
   scopes: Type.Optional(scopes),
-  mtls_required: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
-  require_dpop: Type.Optional(Type.Boolean({ description: 'It must send DPoP proofs. False unless given.' })),
+  mtls_required: Type.Optional(
+    Type.Boolean({ description: 'The connection must present a client certificate. Default: true.' }),
+  ),
+  require_dpop: Type.Optional(Type.Boolean({ description: 'The connection must send DPoP proofs. Default: false.' })),
   ...sessionFields,
 };
 
@@ -75,10 +77,10 @@ export const createConnection = endpoint({
   approval: 'rbac_change',
   method: 'POST',
   path: '/v1/app-connections',
-  summary: 'Make an AppConnection: a machine’s identity',
+  summary: 'Create an AppConnection: a machine identity',
   description:
-    'The client secret, and the private key if the service makes it, are shown in this answer and never again. It takes the right to add ' +
-    'members to each vault it is given. With a production vault it needs approval; nobody is shown its credentials then, and `rotate` makes new ones.',
+    'The client secret, and the private key if the service creates it, are shown in this response and never again. Requires `members:add` on ' +
+    'each of its vaults. If one of them is a production vault, this requires approval; the credentials are then never shown, and `rotate` creates new ones.',
   permission: 'app_connections:create',
   resource: 'app-connection',
   rate: 'write',
@@ -86,22 +88,22 @@ export const createConnection = endpoint({
   effect: 'change',
   body: objectWithExamples([{ name: 'payments-api', vault: 'payments', allowed_paths: ['database/*'] }], {
     name: resourceName,
-    vault: Type.Optional(described('A vault, by name: in place of `vault_ids`, or beside them.', vaultName)),
+    vault: Type.Optional(described('The name of a vault, instead of or in addition to `vault_ids`.', vaultName)),
     vault_ids: Type.Optional(vaultIds),
-    ...asked,
+    ...optionalFields,
     ip_allowlist: Type.Optional(IpAllowlist),
     environment: Type.Optional(environmentText),
     dpop_jkt: Type.Optional(dpopThumbprint),
     external_ca_pem: Type.Optional(
-      pem('CA certificates that its client certificates are issued by, in place of ours.'),
+      pem('CA certificates that issue its client certificates, instead of the service’s own CA.'),
     ),
     denied_thumbprints: Type.Optional(deniedThumbprints),
-    csr_pem: Type.Optional(pem('A certificate signing request: the key then never leaves its owner.')),
+    csr_pem: Type.Optional(pem('A certificate signing request. The private key then never leaves its owner.')),
     certificate_ttl_days: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: CERTIFICATE_DAYS_MAX,
-        description: `${CERTIFICATE_DAYS_DEFAULT} unless given.`,
+        description: `Validity of the certificate, in days. Default: ${CERTIFICATE_DAYS_DEFAULT}.`,
       }),
     ),
   }),
@@ -116,7 +118,7 @@ export const listConnections = endpoint({
   method: 'GET',
   path: '/v1/app-connections',
   summary: 'List the AppConnections of the tenant',
-  description: 'Without their secrets, which are shown once, when they are made.',
+  description: 'Client secrets are not included: each is shown once, when it is created.',
   permission: 'app_connections:list',
   resource: 'app-connection',
   rate: 'read',
@@ -135,7 +137,7 @@ export const readConnection = endpoint({
   method: 'GET',
   path: '/v1/app-connections/{connection}',
   summary: 'Read one AppConnection, by its number or its client id',
-  description: 'Without its secret, which was shown once, when it was made.',
+  description: 'The client secret is not included: it was shown once, when it was created.',
   permission: 'app_connections:read',
   rate: 'read',
   audit: 'connection_read',
@@ -151,7 +153,7 @@ export const readConnectionByClient = endpoint({
   method: 'GET',
   path: '/app-connections/by-client/{client_id}',
   summary: 'Read one AppConnection by its client id',
-  description: 'The same as by `GET /v1/app-connections/{connection}`, for clients that know only this id.',
+  description: 'The same as `GET /v1/app-connections/{connection}`, for clients that know only the client id.',
   permission: 'app_connections:read',
   resource: 'app-connection/{client_id}',
   rate: 'read',
@@ -172,7 +174,7 @@ export const updateConnection = endpoint({
   path: '/v1/app-connections/{connection}',
   summary: 'Change an AppConnection',
   description:
-    'Takes effect on its next request, on every node. Giving it more takes the right to add members to its vaults, and needs approval if it reaches a production vault.',
+    'Takes effect on its next request, on every node; omitted fields are unchanged. Extending its access requires `members:add` on its vaults, and approval if it has access to a production vault.',
   permission: 'app_connections:update',
   rate: 'write',
   audit: 'connection_updated',
@@ -181,11 +183,13 @@ export const updateConnection = endpoint({
     name: Type.Optional(resourceName),
     status: Type.Optional(ConnectionStatus),
     vault_ids: Type.Optional(vaultIds),
-    ...asked,
+    ...optionalFields,
     ip_allowlist: Type.Optional(nullable(IpAllowlist)),
     environment: Type.Optional(nullable(environmentText)),
     dpop_jkt: Type.Optional(nullable(dpopThumbprint)),
-    external_ca_pem: Type.Optional(nullable(pem('Null: our own CA again.'))),
+    external_ca_pem: Type.Optional(
+      nullable(pem('CA certificates that issue its client certificates; null: the service’s own CA issues them.')),
+    ),
     denied_thumbprints: Type.Optional(deniedThumbprints),
   }),
   status: 200,
@@ -200,7 +204,7 @@ export const deleteConnection = endpoint({
   method: 'DELETE',
   path: '/v1/app-connections/{connection}',
   summary: 'Delete an AppConnection',
-  description: 'Its secret, certificates and tokens end with it, on the next request on every node.',
+  description: 'Its client secret, certificates and tokens are rejected from the next request on, on every node.',
   permission: 'app_connections:delete',
   rate: 'write',
   audit: 'connection_deleted',
@@ -218,10 +222,10 @@ export const rotateConnection = endpoint({
   name: 'rotateConnection',
   method: 'POST',
   path: '/v1/app-connections/{connection}/rotate',
-  summary: 'Give an AppConnection a new client secret, a new certificate, or both',
+  summary: 'Create a new client secret, a new certificate, or both for an AppConnection',
   description:
-    'The secret before this one is accepted for `overlap_seconds` more, 0 unless given; certificates before this one end then too. A ' +
-    'connection may renew its own certificate with its secret or its certificate, but not with one that was replaced or is of an exchange, which end; its secret only people renew, and it takes the right to add members to ' +
+    'The previous secret and certificates stay valid for `overlap_seconds`. A ' +
+    'connection may renew its own certificate, authenticated by its client secret or a certificate, unless that credential was replaced or was issued by a token exchange. Only a person may create a new client secret; rotation by a person requires `members:add` on ' +
     'its vaults.',
   permission: 'app_connections:rotate',
   resource: 'loaded',
@@ -230,28 +234,28 @@ export const rotateConnection = endpoint({
   audit: 'connection_rotated',
   effect: 'change',
   body: object({
-    client_secret: Type.Optional(Type.Boolean({ description: 'Make a new client secret.' })),
+    client_secret: Type.Optional(Type.Boolean({ description: 'Create a new client secret.' })),
     certificate: Type.Optional(Type.Boolean({ description: 'Issue a new certificate.' })),
-    csr_pem: Type.Optional(pem('For the new certificate.')),
+    csr_pem: Type.Optional(pem('Certificate signing request for the new certificate.')),
     overlap_seconds: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: OVERLAP_SECONDS_MAX,
-        description: 'So long the secret and the certificates before stay valid; 0 unless given.',
+        description: 'How long the previous secret and certificates stay valid, in seconds. Default: 0.',
       }),
     ),
     certificate_ttl_days: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: CERTIFICATE_DAYS_MAX,
-        description: 'How many days the certificate is valid; 30 unless given.',
+        description: 'Validity of the certificate, in days. Default: 30.',
       }),
     ),
   }),
   status: 200,
   output: object({
-    id: Type.Integer({ description: 'Its number.' }),
-    client_id: Type.String({ description: 'Its client id: a UUID.' }),
+    id: Type.Integer({ description: 'The number of the connection.' }),
+    client_id: Type.String({ description: 'The client id of the connection: a UUID.' }),
     client_secret: nullable(shownSecret),
     ...certificateFields,
     rotated_at: timestampText,
@@ -266,7 +270,7 @@ export const revokeCertificate = endpoint({
   method: 'POST',
   path: '/v1/app-connections/{connection}/certificates/{serial}/revoke',
   summary: 'Revoke a certificate of an AppConnection',
-  description: 'Takes effect on the next request, on every node and on open connections, and with the next CRL.',
+  description: 'Takes effect on the next request, on every node and on open connections. The next CRL contains it.',
   permission: 'app_connections:revoke',
   resource: 'app-connection/{connection}',
   rate: 'write',
@@ -274,9 +278,9 @@ export const revokeCertificate = endpoint({
   effect: 'change',
   params: object({
     connection: connectionId,
-    serial: Type.String({ pattern: '^[0-9a-fA-F]{1,40}$', description: 'In hexadecimal.' }),
+    serial: Type.String({ pattern: '^[0-9a-fA-F]{1,40}$', description: 'The serial number, in hexadecimal.' }),
   }),
-  body: object({ reason: Type.Optional(lineOfText({ maxLength: 256 }, 'Why.')) }),
+  body: object({ reason: Type.Optional(lineOfText({ maxLength: 256 }, 'The reason for the revocation.')) }),
   status: 204,
   output: NONE,
   errors: ['NOT_FOUND'],
@@ -288,11 +292,11 @@ export const exportBundle = endpoint({
   name: 'exportConnectionBundle',
   method: 'POST',
   path: '/app-connections/{connection}/export-zip',
-  summary: 'Export a connection’s bundle as an encrypted archive',
+  summary: 'Export the credentials of a connection as an encrypted archive',
   description:
-    'A fresh certificate with its key, the CA chain and a description, in a ZIP archive encrypted with AES-256 (AE-2), which 7-Zip opens. ' +
-    'The client secret is not in it: it was shown once. It takes the right to add members to its vaults. Without a `password` one of 125 bits is made, ' +
-    'and shown once, in the header `X-Archive-Password` of the answer.',
+    'A new certificate with its key, the CA chain and a description, in a ZIP archive encrypted with AES-256 (AE-2), which 7-Zip can open. ' +
+    'The client secret is not included: it was shown once. Requires `members:add` on its vaults. Without `password`, one with 125 bits of entropy is generated ' +
+    'and shown once, in the response header `X-Archive-Password`.',
   permission: 'app_connections:export',
   rate: 'rotate',
   audit: 'bundle_exported',
@@ -303,14 +307,14 @@ export const exportBundle = endpoint({
         minLength: EXPORT_PASSWORD_LENGTH_MIN,
         maxLength: 256,
         description:
-          'Of the archive, if it must be one of your own: whoever gets the archive can guess at it without limit.',
+          'A password of your own for the archive. Anyone who gets the archive can try passwords without limit.',
       }),
     ),
     certificate_ttl_days: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: CERTIFICATE_DAYS_MAX,
-        description: 'How many days the certificate is valid; 30 unless given.',
+        description: 'Validity of the certificate, in days. Default: 30.',
       }),
     ),
   }),
@@ -322,14 +326,14 @@ export const exportBundle = endpoint({
 
 const AutoPath = named(
   'AutoPath',
-  'A secret that a connection can fetch, and where.',
+  'A secret that a connection can fetch, and the path to fetch it from.',
   object({
     connection_id: Type.Integer({ description: 'The number of the connection.' }),
-    client_id: Type.String({ description: 'Its client id.' }),
-    connection: Type.String({ description: 'Its name.' }),
+    client_id: Type.String({ description: 'The client id of the connection.' }),
+    connection: Type.String({ description: 'The name of the connection.' }),
     vault: Type.String({ description: 'The name of the vault.' }),
     secret: Type.String({ description: 'The path of the secret.' }),
-    path: Type.String({ description: 'Where the connection fetches it.' }),
+    path: Type.String({ description: 'The path that the connection fetches the secret from.' }),
   }),
 );
 
@@ -338,8 +342,8 @@ export const listAutoPaths = endpoint({
   name: 'listAutoPaths',
   method: 'GET',
   path: '/app-connections/auto-paths',
-  summary: 'List under which paths which connections fetch which secrets',
-  description: 'Made from the connections, their vaults and the secrets in them that you may see.',
+  summary: 'List the secrets that connections can fetch, with the path of each',
+  description: 'Derived from the connections, their vaults, and the secrets in them that you may see.',
   permission: 'app_connections:list',
   resource: 'app-connection',
   rate: 'read',
@@ -347,7 +351,7 @@ export const listAutoPaths = endpoint({
   effect: 'read',
   query: object({
     ...pageQuery,
-    client_id: Type.Optional(described('Only of this AppConnection, by its client id.', idParam)),
+    client_id: Type.Optional(described('Only paths of this AppConnection, by its client id.', idParam)),
   }),
   status: 200,
   output: object({
@@ -363,8 +367,8 @@ export const fetchSecret = endpoint({
   name: 'fetchConnectionSecret',
   method: 'GET',
   path: '/app-connections/fetch/{client_id}/{vault}/{secret*}',
-  summary: 'Fetch a secret by name, with the connection’s certificate',
-  description: 'A client certificate is enough; the client headers may be sent as well.',
+  summary: 'Fetch a secret by name with the connection’s certificate',
+  description: 'A client certificate is sufficient; the client headers may be sent as well.',
   permission: 'secrets:read',
   resource: 'loaded',
   loads: ['vault/{vault}/{path*}'],

@@ -4,10 +4,10 @@ import { ownPolicySize } from '../../kernel/authz/compiled-size.ts';
 import { pathScope } from '../../kernel/authz/path-scope.ts';
 import { compileActionPattern } from '../../kernel/authz/pattern.ts';
 import { type CompiledPolicy, compileEach } from '../../kernel/authz/policy.ts';
-import type { Context } from '../../kernel/context.ts';
-import { notFound } from '../../kernel/errors.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import type { Principal } from '../../kernel/principal.ts';
+import { notFound } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Principal } from '../../kernel/request/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { tenantOfClient } from '../certificates/index.ts';
@@ -24,7 +24,7 @@ export async function actingConnection(
   credential: Pick<Principal, 'credential' | 'credentialId' | 'auditKey' | 'expiresAt'>,
 ): Promise<ActingConnection> {
   const tenant = await findTenant(db, row.tenant_id);
-  if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or gone' };
+  if (tenant?.status !== 'active') return { principal: null, refusal: 'the tenant is suspended or deleted' };
   if (row.status !== 'active') return { principal: null, refusal: 'the connection is disabled' };
   const vaults = new Set(await vaultNames(db, row));
   const allowedPaths = JSON.parse(row.allowed_paths) as string[];
@@ -112,6 +112,6 @@ export function invalidClient(reason: string, row?: ConnectionRow): RefusedCrede
   return new RefusedCredential(
     reason,
     row === undefined ? null : ownerOf(row),
-    'The connection is not known by this credential: it was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
+    'This credential matches no active connection: the connection was deleted or disabled, or X-Client-Id, X-Client-Secret or the client certificate is wrong or was replaced.',
   );
 }

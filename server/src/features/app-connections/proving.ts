@@ -1,10 +1,11 @@
-import { NO_PROOFS, type ProofRequest, type Prove } from '../../kernel/auth/authentication.ts';
+import { NO_PROOFS, type Prove } from '../../kernel/auth/authentication.ts';
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { ceilingSize } from '../../kernel/authz/compiled-size.ts';
 import { addressIsIn, compileCidrs } from '../../kernel/authz/condition.ts';
-import type { CredentialKind } from '../../kernel/endpoint.ts';
-import { CofferError } from '../../kernel/errors.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { RoutedCall } from '../../kernel/request/call.ts';
+import type { CredentialKind } from '../../kernel/request/declaration.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { allowlistOf, invalidClient } from './principal.ts';
 import { SESSIONS_BYTES_MAX, SessionGate } from './sessions.ts';
@@ -59,13 +60,13 @@ async function certificateShown(
   certificates: ConnectionCertificates,
   row: ConnectionRow,
   { tokenThumbprint, kind }: Presented,
-  { call }: ProofRequest,
+  { call }: RoutedCall,
 ): Promise<boolean> {
   const peer = call.certificate;
   const isIdentity = kind === 'certificate' || kind === 'bound_certificate';
   const isRequired = row.mtls_required === 1 || isIdentity || tokenThumbprint !== null;
   if (peer === null) {
-    if (isRequired) throw certificateRequired('no certificate was shown');
+    if (isRequired) throw certificateRequired('no certificate was presented');
     return false;
   }
   const verdict = await certificates.check(
@@ -89,7 +90,8 @@ async function certificateShown(
 }
 
 function certificateRequired(reason: string): CofferError {
-  const message = 'Show the valid client certificate of this connection, on the TLS port or through a trusted proxy.';
+  const message =
+    'Present the valid client certificate of this connection, on the TLS port or through a trusted proxy.';
   return new CofferError('CERTIFICATE_REQUIRED', message, { auditReason: `certificate: ${reason}` });
 }
 
@@ -97,14 +99,14 @@ async function keyProven(
   kernel: Kernel,
   row: ConnectionRow,
   { token, tokenKey, kind }: Presented,
-  request: ProofRequest,
+  request: RoutedCall,
   mtls: boolean,
 ): Promise<string | null> {
   const key = await kernel.dpop.provenKey(request, row.tenant_id, token);
   if (key === null) {
     if (tokenKey !== null) throw refusedProof('there is none');
     if (row.require_dpop === 1 || kind === 'bound_certificate') {
-      throw new CofferError('DPOP_REQUIRED', 'Send a DPoP proof (RFC 9449) with each request of this connection.', {
+      throw new CofferError('DPOP_REQUIRED', 'This connection requires a DPoP proof (RFC 9449) with each request.', {
         auditReason: 'dpop: there is none',
       });
     }

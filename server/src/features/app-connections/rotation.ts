@@ -1,8 +1,8 @@
-import { DAY_MS, SECOND_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
-import type { Body } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { DAY_MS, SECOND_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
@@ -24,17 +24,21 @@ export async function rotate(
   const isSecret =
     body.client_secret ??
     (ctx.principal.kind === 'user' && body.certificate === undefined && body.csr_pem === undefined);
-  if (!isSecret && !isCertificate) throw invalidField('/body', 'asks for neither a client secret nor a certificate');
-  if (body.csr_pem !== undefined && !isCertificate) throw invalidField('/body/csr_pem', 'is for a certificate');
+  if (!isSecret && !isCertificate) throw invalidField('/body', 'must request a client secret, a certificate, or both');
+  if (body.csr_pem !== undefined && !isCertificate)
+    throw invalidField('/body/csr_pem', 'is only used for a new certificate: omit it, or request a certificate');
   if (row.external_ca_pem !== null && body.certificate === true) {
     throw invalidField(
       '/body/certificate',
-      'is for connections of our own CA: the external one issues its certificates',
+      'must be omitted or false: an external CA issues the certificates of this connection',
     );
   }
   const issues = isCertificate && row.external_ca_pem === null;
   if (!issues && !isSecret)
-    throw invalidField('/body', 'leaves nothing to renew: an external CA issues its certificates');
+    throw invalidField(
+      '/body',
+      'must request a client secret: an external CA issues the certificates of this connection',
+    );
   const prepared = issues
     ? await certificates.prepare({
         tenantId: ctx.tenantId,
@@ -51,7 +55,7 @@ export async function rotate(
     const current = await store.lockConnection(tx, ctx.tenantId, row.connection_no);
     if (current?.client_id !== row.client_id) throw notFound('connection');
     const shown = await refuseEnding(ctx, tx, certificates, current);
-    ctx.describe({ client_id: current.client_id, client_secret: isSecret, certificate: issues });
+    ctx.record.describe({ client_id: current.client_id, client_secret: isSecret, certificate: issues });
     if (secret !== null) {
       await store.updateConnection(tx, {
         ...current,
@@ -67,8 +71,9 @@ export async function rotate(
       const former = { clientId: current.client_id, ...(shown !== undefined && { upTo: shown }) };
       const ended = await certificates.revoke(tx, ctx.tenantId, former, 'superseded', ctx.now + overlapMs);
       await certificates.insert(tx, prepared.row);
-      ctx.alsoRecord('cert_rotated', ctx.resource, { client_id: current.client_id, ended: ended.length });
-      for (const serial of ended) ctx.alsoRecord('cert_revoked', ctx.resource, { serial, reason: 'superseded' });
+      ctx.record.addEntry('cert_rotated', ctx.record.resource, { client_id: current.client_id, ended: ended.length });
+      for (const serial of ended)
+        ctx.record.addEntry('cert_revoked', ctx.record.resource, { serial, reason: 'superseded' });
     }
     await raiseEpoch(tx, ctx.tenantId);
     return {
@@ -97,18 +102,18 @@ async function authorized(
     if (body.client_secret === true) {
       throw new CofferError(
         'INSUFFICIENT_PRIVILEGE',
-        'A connection renews its certificate; its secret only people renew.',
+        'A connection can renew its certificate but not its client secret: ask an administrator to renew the secret.',
         {
           auditReason: 'a connection asked for a new secret',
         },
       );
     }
-    ctx.authorizeCredentialOnly();
-    ctx.resource = `app-connection/${store.numberOf(row)}`;
+    ctx.access.authorizeCredentialOnly();
+    ctx.record.setResource(`app-connection/${store.numberOf(row)}`);
     return row;
   }
-  ctx.authorize(`app-connection/${text}`);
-  ctx.requireUnrestricted();
+  ctx.access.authorize(`app-connection/${text}`);
+  ctx.access.requireUnrestricted();
   if (row === undefined) throw notFound('connection');
   refuseDenied(ctx, row);
   await refuseUnshareable(ctx, row);
@@ -121,15 +126,18 @@ async function authorized(
  * issued it.
  */
 async function refuseEnding(ctx: Context, tx: Tx, certificates: ConnectionCertificates, row: store.ConnectionRow) {
-  const { principal, call, proofs } = ctx;
+  const { principal, call } = ctx;
   if (principal.kind !== 'app_connection') return undefined;
   const isFormer = principal.credential === 'connection' && !isCurrentSecret(row, call.headers['x-client-secret']);
-  if (isFormer) throw renewsNothing('This client secret was replaced and renews nothing: use the new one.');
-  if (!proofs.mtls || call.certificate === null) return undefined;
+  if (isFormer) throw renewsNothing('This client secret was replaced and cannot renew credentials: use the new one.');
+  if (!ctx.caller.proofs.mtls || call.certificate === null) return undefined;
   const shown = await certificates.issued(tx, row.tenant_id, call.certificate);
-  if (shown?.source != null) throw renewsNothing('The certificate of an exchange ends with it and renews nothing.');
+  if (shown?.source != null)
+    throw renewsNothing(
+      'This certificate was issued by an exchange and cannot renew credentials: use the connection’s own client secret or certificate.',
+    );
   if (shown?.revoked_at != null) {
-    throw renewsNothing('This certificate was replaced and renews nothing: use the new one.');
+    throw renewsNothing('This certificate was replaced and cannot renew credentials: use the new one.');
   }
   return shown;
 }

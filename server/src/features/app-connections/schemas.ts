@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { described, named } from '../../kernel/named-schemas.ts';
-import { id, idParam, nullable, object, oneOf, timestampText } from '../../kernel/wire.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
+import { id, idParam, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
 
 export const VAULTS_MAX = 100;
 export const PATHS_MAX = 100;
@@ -27,39 +27,45 @@ export const vaultIds = Type.Array(id('vault'), {
   minItems: 1,
   maxItems: VAULTS_MAX,
   uniqueItems: true,
-  description: 'The vaults that it reaches, by id.',
+  description: 'The vaults that the connection may access, by id.',
 });
 export const allowedPaths = Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
   maxItems: PATHS_MAX,
   description:
-    'Paths of secrets, without a leading slash; `*` stays inside a segment, a final `/*` crosses. `["*"]` is everything.',
+    'Paths of secrets, without a leading slash. `*` matches within one segment, a final `/*` matches everything below; `["*"]` matches every path.',
 });
 export const scopes = Type.Array(Type.String({ maxLength: 64, pattern: '^(?:secrets|eso):(?:\\*|[a-z][a-z_]*)$' }), {
   minItems: 1,
   maxItems: SCOPES_MAX,
-  description: `What it may do there; ${SCOPES_DEFAULT.join(', ')} unless given. A policy attached to it can allow more, in the same places.`,
+  description: `The actions that it may perform there. Default: ${SCOPES_DEFAULT.join(', ')}. A policy attached to it can allow more, in the same vaults and paths.`,
 });
 export const pem = (description: string) => Type.String({ minLength: 1, maxLength: PEM_CHARS_MAX, description });
 const SessionAction = named(
   'SessionAction',
-  'What happens to one session more than the limit.',
+  'What happens when a new session would exceed the limit.',
   oneOf(['reject', 'evict_oldest']),
 );
 export const ConnectionStatus = named(
   'ConnectionStatus',
-  'A disabled connection is refused, and loses nothing.',
+  'A disabled connection is refused, but keeps its settings and credentials.',
   oneOf(['active', 'disabled']),
 );
 export const sessionFields = {
   concurrent_session_limit: Type.Optional(
-    nullable(Type.Integer({ minimum: 1, maximum: SESSIONS_MAX, description: 'Null: any number.' })),
+    nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: SESSIONS_MAX,
+        description: 'The maximum number of concurrent sessions; null: unlimited.',
+      }),
+    ),
   ),
   concurrent_session_action: Type.Optional(SessionAction),
   concurrent_session_ttl_seconds: Type.Optional(
     Type.Integer({
       minimum: 60,
       maximum: 30 * 24 * 3600,
-      description: 'After so long without a request it has ended.',
+      description: 'A session without requests for this long has expired, in seconds.',
     }),
   ),
 };
@@ -69,41 +75,47 @@ export const deniedThumbprints = Type.Array(Type.String({ pattern: '^[0-9a-f]{64
   maxItems: DENIED_THUMBPRINTS_MAX,
   uniqueItems: true,
   description:
-    'SHA-256 thumbprints, as 64 lower-case hex digits, of certificates that it takes no longer: of a client, or of an authority whose clients all end.',
+    'SHA-256 thumbprints, as 64 lower-case hex digits, of certificates to refuse: of a client, or of a CA whose client certificates are all to be refused.',
 });
 
 export const Connection = named(
   'AppConnection',
-  'A machine’s identity: what it may reach, and how it must prove itself.',
+  'A machine identity: what it may access, and how it must authenticate.',
   object({
-    id: Type.Integer({ description: 'Its number.' }),
-    client_id: Type.String({ description: 'Its client id: a UUID.' }),
-    name: Type.String({ description: 'Its name.' }),
-    description: Type.String({ description: 'What it is for.' }),
+    id: Type.Integer({ description: 'The number of the connection.' }),
+    client_id: Type.String({ description: 'The client id of the connection: a UUID.' }),
+    name: Type.String({ description: 'The name of the connection.' }),
+    description: Type.String({ description: 'The purpose of the connection.' }),
     status: ConnectionStatus,
     vault: nullable(Type.String({ description: 'The name of its first vault.' })),
-    vault_ids: Type.Array(Type.String(), { description: 'The vaults that it reaches.' }),
-    allowed_paths: Type.Array(Type.String(), { description: 'Where it may act in them.' }),
-    scopes: Type.Array(Type.String(), { description: 'What it may do there.' }),
+    vault_ids: Type.Array(Type.String(), { description: 'The vaults that it may access.' }),
+    allowed_paths: Type.Array(Type.String(), { description: 'The paths that it may access in these vaults.' }),
+    scopes: Type.Array(Type.String(), { description: 'The actions that it may perform there.' }),
     ip_allowlist: nullable(
-      Type.Array(Type.String(), { description: 'Addresses and CIDR ranges that it may come from; null: any.' }),
+      Type.Array(Type.String(), { description: 'Addresses and CIDR ranges that it may be used from; null: any.' }),
     ),
-    environment: nullable(Type.String({ description: 'It reaches only secrets of this stage; null: of any.' })),
-    mtls_required: Type.Boolean({ description: 'It must show a client certificate.' }),
+    environment: nullable(
+      Type.String({ description: 'It may access only secrets of this environment; null: of any.' }),
+    ),
+    mtls_required: Type.Boolean({ description: 'It must present a client certificate.' }),
     require_dpop: Type.Boolean({ description: 'It must send DPoP proofs.' }),
-    dpop_jkt: nullable(Type.String({ description: 'The key of its proofs.' })),
+    dpop_jkt: nullable(Type.String({ description: 'The thumbprint of the key that signs its proofs.' })),
     external_ca_pem: nullable(
-      Type.String({ description: 'Who issues its client certificates in place of the service.' }),
+      Type.String({
+        description: 'The external CA that issues its client certificates instead of the service, in PEM.',
+      }),
     ),
-    denied_thumbprints: Type.Array(Type.String(), { description: 'Certificates that it takes no longer.' }),
-    concurrent_session_limit: nullable(Type.Integer({ description: 'So many at once; null: any number.' })),
+    denied_thumbprints: Type.Array(Type.String(), { description: 'Thumbprints of certificates to refuse.' }),
+    concurrent_session_limit: nullable(
+      Type.Integer({ description: 'The maximum number of concurrent sessions; null: unlimited.' }),
+    ),
     concurrent_session_action: SessionAction,
     concurrent_session_ttl_seconds: Type.Integer({
-      description: 'After so long without a request a session has ended.',
+      description: 'A session without requests for this long has expired, in seconds.',
     }),
     client_secret_made_at: timestampText,
     former_client_secret_until: nullable(timestampText),
-    created_by: Type.String({ description: 'Who made it.' }),
+    created_by: Type.String({ description: 'The id of the creator.' }),
     created_at: timestampText,
     updated_at: timestampText,
   }),
@@ -111,10 +123,12 @@ export const Connection = named(
 export type Connection = Static<typeof Connection>;
 
 export const certificateFields = {
-  certificate_signing_request: nullable(Type.String({ description: 'What the certificate was issued for, in PEM.' })),
+  certificate_signing_request: nullable(
+    Type.String({ description: 'The request that the certificate was issued for, in PEM.' }),
+  ),
   certificate: nullable(Type.String({ description: 'The client certificate, in PEM.' })),
-  ca_chain: nullable(Type.String({ description: 'What it chains to, in PEM.' })),
-  private_key: nullable(Type.String({ description: 'Shown once, and only if the service made the key.' })),
+  ca_chain: nullable(Type.String({ description: 'The CA certificates that it chains to, in PEM.' })),
+  private_key: nullable(Type.String({ description: 'Shown once, and only if the service created the key.' })),
 };
 export const shownSecret = Type.String({ description: 'Shown once.' });
 

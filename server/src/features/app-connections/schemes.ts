@@ -1,9 +1,9 @@
 import type { CredentialScheme, Resolved, View } from '../../kernel/auth/authentication.ts';
-import type { Call } from '../../kernel/call.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
-import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
-import type { Principal } from '../../kernel/principal.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Call } from '../../kernel/request/call.ts';
+import type { EndpointDeclaration } from '../../kernel/request/declaration.ts';
+import type { Principal } from '../../kernel/request/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
 import type { ConnectionCertificates } from './ports.ts';
@@ -79,7 +79,7 @@ export class CertificateScheme implements CredentialScheme {
     if (authorization !== undefined || secret !== undefined) return null;
     const named = header ?? call.params['client_id'] ?? this.#certificates.claimed(call.certificate)?.clientId;
     const clientId = String(named ?? '');
-    if (!CLIENT_ID.test(clientId)) throw invalidClient('the certificate names no client, and nothing else does');
+    if (!CLIENT_ID.test(clientId)) throw invalidClient('neither the certificate nor a header names a client');
     return `${kind} ${clientId} ${call.certificate.thumbprint}`;
   }
 

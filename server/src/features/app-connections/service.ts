@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { Difference } from '../../kernel/approval.ts';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
-import { DAY_MS } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
+import { DAY_MS } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import type { Removal } from '../../kernel/platform/wiring.ts';
+import type { Difference } from '../../kernel/request/approval.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
-import { type Reader, UniqueViolation } from '../../kernel/storage/database.ts';
+import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { drawNumber } from '../../kernel/storage/drawn-number.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { policiesOfConnection } from '../policies/index.ts';
 import { findVaultById, isLive, type VaultRow } from '../vaults/index.ts';
 import { CLIENT_SECRET } from './client-secret.ts';
@@ -25,10 +26,10 @@ import {
   SESSION_TTL_SECONDS_DEFAULT,
 } from './contract.ts';
 import {
-  refuseBadAllowlist,
-  refuseBadAuthorities,
-  refuseBadPaths,
   refuseDeniedScopes,
+  refuseInvalidAllowlist,
+  refuseInvalidExternalCa,
+  refuseInvalidPaths,
   refuseUnshareableVault,
   vaultsToShare,
 } from './fields.ts';
@@ -36,7 +37,7 @@ import type { ConnectionCertificates, PreparedCertificate } from './ports.ts';
 import { vaultIdsOf } from './principal.ts';
 import * as store from './store.ts';
 import { deleteTokensOf } from './token-store.ts';
-import { deniedBy, toWire } from './wire.ts';
+import { deniedThumbprintsOf, toWire } from './wire.ts';
 
 const NUMBER_FORM = /^[1-9]\d{0,14}$/;
 const LIST_CURSOR = new RegExp(`^${store.CURSOR_KIND}$`);
@@ -60,15 +61,15 @@ export async function create(
   certificates: ConnectionCertificates,
   body: Body<typeof contract.createConnection>,
 ) {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   if (body.vault === undefined && body.vault_ids === undefined) {
-    throw invalidField('/body/vault', 'or vault_ids must say which vaults it is for');
+    throw invalidField('/body/vault', 'or vault_ids is required: name the vaults of the connection');
   }
-  refuseBadPaths(body.allowed_paths ?? []);
-  refuseBadAllowlist(body.ip_allowlist ?? []);
-  if (body.external_ca_pem !== undefined) refuseBadAuthorities(body.external_ca_pem);
+  refuseInvalidPaths(body.allowed_paths ?? []);
+  refuseInvalidAllowlist(body.ip_allowlist ?? []);
+  if (body.external_ca_pem !== undefined) refuseInvalidExternalCa(body.external_ca_pem);
   if (body.external_ca_pem !== undefined && body.csr_pem !== undefined) {
-    throw invalidField('/body/csr_pem', 'has no effect with external_ca_pem: that CA signs its certificates');
+    throw invalidField('/body/csr_pem', 'must be omitted with external_ca_pem: that CA signs the certificates');
   }
   const vaults = await vaultsToShare(ctx, body);
   const { scopes = SCOPES_DEFAULT, allowed_paths = ['*'] } = body;
@@ -116,17 +117,17 @@ export async function create(
     updated_at: ctx.now,
   };
   refuseUnusable(row);
-  ctx.describe({ name: row.name, vaults: vaults.map((vault) => vault.name) });
+  ctx.record.describe({ name: row.name, vaults: vaults.map((vault) => vault.name) });
   return ctx.change(async (tx) => {
     await lockQuota(tx, ctx.tenantId, 'app_connections');
     refuseBeyondQuota(ctx, 'app_connections', await store.countConnections(tx, ctx.tenantId));
     await unlessTaken(store.insertConnection(tx, row));
     if (prepared !== null) await certificates.insert(tx, prepared.row);
     if (vaults.some(isProduction)) await ctx.needsApproval(tx, { differences: [givenVaults(vaults)] });
-    ctx.resource = `app-connection/${connectionNo}`;
-    ctx.describe({ client_id: clientId });
+    ctx.record.setResource(`app-connection/${connectionNo}`);
+    ctx.record.describe({ client_id: clientId });
     if (prepared !== null) {
-      ctx.alsoRecord('cert_issued', ctx.resource, { client_id: clientId });
+      ctx.record.addEntry('cert_issued', ctx.record.resource, { client_id: clientId });
     }
     return { ...toWire(row, vaults[0]?.name ?? null), client_secret: secret, ...shownCertificate(prepared) };
   });
@@ -153,7 +154,7 @@ export async function reachesProduction(db: Reader, row: store.ConnectionRow): P
 /** With client headers alone, a proof by an arbitrary key would prove nothing. */
 function refuseUnusable(row: store.ConnectionRow): void {
   if (row.require_dpop === 1 && row.mtls_required === 0 && row.dpop_jkt === null) {
-    throw invalidField('/body/dpop_jkt', 'must name the key where DPoP is required and a certificate is not');
+    throw invalidField('/body/dpop_jkt', 'is required if DPoP is required and a certificate is not');
   }
 }
 
@@ -161,7 +162,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listConnec
   const [, after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const found = await store.listConnections(ctx.database.read, ctx.tenantId, Number(after), limit);
-  const page = await readable(ctx, found, CONNECTIONS);
+  const page = await visiblePage(ctx, found, CONNECTIONS);
   const app_connections = await Promise.all(page.rows.map((row) => described(ctx.database.read, row)));
   return { app_connections, next_cursor: page.next_cursor };
 }
@@ -188,13 +189,13 @@ export async function existing(ctx: Context, text: string): Promise<store.Connec
   if (row === undefined) throw notFound('connection');
   refuseDenied(ctx, row);
   // The audit log uses one name, whichever the caller used.
-  ctx.resource = `app-connection/${store.numberOf(row)}`;
+  ctx.record.setResource(`app-connection/${store.numberOf(row)}`);
   return row;
 }
 
 /** A deny on any name of the connection holds, whichever name the caller uses. */
 export function refuseDenied(ctx: Context, row: store.ConnectionRow, action = ctx.declaration.permission): void {
-  for (const resource of store.resourcesOf(row)) ctx.refuseDenied(action, resource);
+  for (const resource of store.resourcesOf(row)) ctx.access.refuseDenied(action, resource);
 }
 
 export async function read(ctx: Context, text: string): Promise<Connection> {
@@ -206,10 +207,10 @@ export async function update(
   text: string,
   body: Body<typeof contract.updateConnection>,
 ): Promise<Connection> {
-  ctx.requireUnrestricted();
-  refuseBadPaths(body.allowed_paths ?? []);
-  refuseBadAllowlist(body.ip_allowlist ?? []);
-  if (typeof body.external_ca_pem === 'string') refuseBadAuthorities(body.external_ca_pem);
+  ctx.access.requireUnrestricted();
+  refuseInvalidPaths(body.allowed_paths ?? []);
+  refuseInvalidAllowlist(body.ip_allowlist ?? []);
+  if (typeof body.external_ca_pem === 'string') refuseInvalidExternalCa(body.external_ca_pem);
   const { connection_no } = await existing(ctx, text);
   return ctx.change(async (tx) => {
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
@@ -238,7 +239,7 @@ export async function update(
  */
 function mayGiveMore(row: store.ConnectionRow, body: Body<typeof contract.updateConnection>): boolean {
   const { status, denied_thumbprints: denied, ...rest } = body;
-  if (denied !== undefined && deniedBy(row).some((thumbprint) => !denied.includes(thumbprint))) return true;
+  if (denied !== undefined && deniedThumbprintsOf(row).some((thumbprint) => !denied.includes(thumbprint))) return true;
   return status === 'active' || Object.keys(rest).some((field) => !HARMLESS.has(field));
 }
 
@@ -266,13 +267,13 @@ export async function refuseUnshareable(ctx: Context, row: store.ConnectionRow):
   const { read } = ctx.database;
   const vaults = await keptVaults(read, row);
   for (const vault of vaults) refuseUnshareableVault(ctx, vault.name, vault);
-  await ctx.requireProofToGrant((name) => vaults.some((vault) => vault.name === name));
+  await ctx.access.requireProofToGrant((name) => vaults.some((vault) => vault.name === name));
   refuseDeniedScopes(ctx, vaults, givenTo(row));
   const attached = await policiesOfConnection(read, row.tenant_id, row.client_id);
-  if (attached.every(({ name }) => ctx.may('policies:attach', `policy/${name}`))) return;
+  if (attached.every(({ name }) => ctx.access.may('policies:attach', `policy/${name}`))) return;
   throw new CofferError(
     'INSUFFICIENT_PRIVILEGE',
-    'To let others act as a connection you need policies:attach on each policy attached to it.',
+    'Letting others act as this connection requires policies:attach on each policy attached to it.',
     { auditReason: 'policies:attach on a policy of a connection' },
   );
 }
@@ -326,13 +327,13 @@ function recordChanges(ctx: Context, before: store.ConnectionRow, after: store.C
   const changed = (Object.keys(after) as (keyof store.ConnectionRow)[]).filter(
     (field) => field !== 'updated_at' && after[field] !== before[field],
   );
-  ctx.describe({ client_id: after.client_id, changed });
+  ctx.record.describe({ client_id: after.client_id, changed });
   const isChanged = (...fields: (keyof store.ConnectionRow)[]) => fields.some((field) => changed.includes(field));
   if (isChanged('require_dpop')) {
-    ctx.alsoRecord('dpop_toggled', ctx.resource, { require_dpop: after.require_dpop === 1 });
+    ctx.record.addEntry('dpop_toggled', ctx.record.resource, { require_dpop: after.require_dpop === 1 });
   }
   if (isChanged('session_limit', 'session_action', 'session_ttl_seconds')) {
-    ctx.alsoRecord('concurrent_policy_changed', ctx.resource, {
+    ctx.record.addEntry('concurrent_policy_changed', ctx.record.resource, {
       limit: after.session_limit,
       action: after.session_action,
       ttl_seconds: after.session_ttl_seconds,
@@ -341,28 +342,34 @@ function recordChanges(ctx: Context, before: store.ConnectionRow, after: store.C
   const pathsBefore = JSON.parse(before.allowed_paths) as string[];
   const pathsAfter = JSON.parse(after.allowed_paths) as string[];
   for (const path of pathsAfter.filter((one) => !pathsBefore.includes(one))) {
-    ctx.alsoRecord('path_added', ctx.resource, { path });
+    ctx.record.addEntry('path_added', ctx.record.resource, { path });
   }
   for (const path of pathsBefore.filter((one) => !pathsAfter.includes(one))) {
-    ctx.alsoRecord('path_removed', ctx.resource, { path });
+    ctx.record.addEntry('path_removed', ctx.record.resource, { path });
   }
 }
 
-export interface RemovalPorts {
-  forget(tx: Parameters<typeof store.deleteConnection>[0], tenantId: string, row: store.ConnectionRow): Promise<void>;
+declare module '../../kernel/platform/wiring.ts' {
+  interface Removals {
+    connection(
+      tx: Tx,
+      tenantId: string,
+      connection: Pick<store.ConnectionRow, 'client_id' | 'connection_no'>,
+    ): Promise<void>;
+  }
 }
 
 export async function remove(
   ctx: Context,
   certificates: ConnectionCertificates,
-  ports: RemovalPorts,
+  removed: Removal<'connection'>,
   text: string,
 ): Promise<Deleted> {
   const { connection_no } = await existing(ctx, text);
   return ctx.change(async (tx) => {
     const row = await store.lockConnection(tx, ctx.tenantId, connection_no);
     if (row === undefined) throw notFound('connection');
-    ctx.describe({ client_id: row.client_id, name: row.name });
+    ctx.record.describe({ client_id: row.client_id, name: row.name });
     const serials = await certificates.revoke(
       tx,
       ctx.tenantId,
@@ -370,8 +377,8 @@ export async function remove(
       'the connection was deleted',
       ctx.now,
     );
-    for (const serial of serials) ctx.alsoRecord('cert_revoked', ctx.resource, { serial });
-    await ports.forget(tx, ctx.tenantId, row);
+    for (const serial of serials) ctx.record.addEntry('cert_revoked', ctx.record.resource, { serial });
+    await removed(tx, ctx.tenantId, row);
     await deleteTokensOf(tx, ctx.tenantId, connection_no);
     await store.deleteConnection(tx, ctx.tenantId, connection_no);
     await raiseEpoch(tx, ctx.tenantId);
@@ -384,6 +391,6 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'A connection with this name exists.');
+    throw new CofferError('ALREADY_EXISTS', 'A connection with this name already exists: choose another name.');
   }
 }

@@ -43,7 +43,7 @@ export async function saveSession(tx: Tx, row: SessionRow): Promise<void> {
     .execute();
 }
 
-export async function forgetSeenBefore(tx: Tx, key: Key, time: number): Promise<void> {
+export async function deleteSeenBefore(tx: Tx, key: Key, time: number): Promise<void> {
   await tx
     .deleteFrom('connection_sessions')
     .where('tenant_id', '=', key.tenant_id)

@@ -1,7 +1,7 @@
-import { BoundedCache } from '../../kernel/bounded-cache.ts';
-import { SECOND_MS } from '../../kernel/clock.ts';
-import { CofferError } from '../../kernel/errors.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
+import { SECOND_MS } from '../../kernel/platform/clock.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import * as sessionStore from './session-store.ts';
@@ -40,9 +40,13 @@ export class SessionGate {
     const database = this.#kernel.database.forTenant(this.#row.tenant_id, 'authentication');
     const isAdmitted = await database.transaction((tx) => admitted(tx, this.#row, session, now));
     if (!isAdmitted) {
-      throw new CofferError('SESSION_LIMIT', 'The connection has as many sessions as it may have: end one, or wait.', {
-        auditReason: `session: ${session_limit} at a time`,
-      });
+      throw new CofferError(
+        'SESSION_LIMIT',
+        'The connection has reached its limit of concurrent sessions: end one, or wait until one expires.',
+        {
+          auditReason: `session: ${session_limit} at a time`,
+        },
+      );
     }
     this.#known.set(session, now);
   }
@@ -51,7 +55,7 @@ export class SessionGate {
 async function admitted(tx: Tx, { tenant_id, connection_no }: ConnectionRow, session: string, now: number) {
   const row = await lockConnection(tx, tenant_id, connection_no);
   if (row === undefined || row.session_limit === null) return row !== undefined;
-  await sessionStore.forgetSeenBefore(tx, row, now - row.session_ttl_seconds * SECOND_MS);
+  await sessionStore.deleteSeenBefore(tx, row, now - row.session_ttl_seconds * SECOND_MS);
   const all = await sessionStore.sessionsOf(tx, row);
   const own = all.find((one) => one.session === session);
   // Retrying does not bring an evicted session back: it must be idle first.

@@ -174,6 +174,19 @@ export async function listConnections(
   return pageOf(rows, limit, (row) => [CURSOR_KIND, String(row.connection_no)]);
 }
 
+export function connectionsByKey(
+  db: Reader,
+  tenantId: string,
+  connectionNos: readonly number[],
+): Promise<ConnectionRow[]> {
+  return db
+    .selectFrom('app_connections')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('connection_no', 'in', connectionNos)
+    .execute();
+}
+
 export function connectionsAfter(db: Reader, tenantId: string, after: number, limit: number): Promise<ConnectionRow[]> {
   return db
     .selectFrom('app_connections')
@@ -183,6 +196,18 @@ export function connectionsAfter(db: Reader, tenantId: string, after: number, li
     .orderBy('connection_no')
     .limit(limit)
     .execute();
+}
+
+/** The same without forged rows, for what is not about one of them. `next` is null at the end. */
+export async function authenticConnectionsAfter(
+  db: Reader,
+  tenantId: string,
+  after: number,
+  limit: number,
+): Promise<{ connections: ConnectionRow[]; next: number | null }> {
+  const rows = await connectionsAfter(db, tenantId, after, limit);
+  const next = rows.length < limit ? null : (rows.at(-1)?.connection_no ?? null);
+  return { connections: await CONNECTIONS.authenticOf(db, rows), next };
 }
 
 export async function updateConnection(tx: Tx, row: ConnectionRow): Promise<void> {

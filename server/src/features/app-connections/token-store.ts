@@ -1,4 +1,4 @@
-import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
+import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
@@ -9,7 +9,7 @@ declare module '../../kernel/storage/tables.ts' {
   }
 }
 
-/** A token that was issued in exchange for an outside identity, bound to a connection. */
+/** A token that was issued in exchange for an external identity, bound to a connection. */
 export interface ConnectionTokenRow {
   tenant_id: string;
   token_id: string;
@@ -17,7 +17,7 @@ export interface ConnectionTokenRow {
   kind: 'federation' | 'workload';
   /** The federation or the method that issued it. */
   source: string;
-  /** The subject that the outside identity provider named. */
+  /** The subject that the external identity provider named. */
   subject: string;
   token_hash: Uint8Array;
   dpop_jkt: string | null;
@@ -75,6 +75,6 @@ export async function revokeTokensFrom(
   );
 }
 
-export function expiredBefore(time: Cutoff): Which<'connection_tokens'> {
+export function expiredBefore(time: Cutoff): RowFilter<'connection_tokens'> {
   return (eb) => eb('expires_at', '<', time);
 }

@@ -1,9 +1,9 @@
 import { cleanActor } from '../../kernel/audit/entry.ts';
 import { invalidToken, RefusedCredential, type View } from '../../kernel/auth/authentication.ts';
-import { SECOND_MS } from '../../kernel/clock.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
-import { newId } from '../../kernel/ids.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { SECOND_MS } from '../../kernel/platform/clock.ts';
+import { newId } from '../../kernel/platform/ids.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { ResolvedToken, TokenResolver } from '../tokens/index.ts';
 import type { ConnectionCertificates } from './ports.ts';
 import { actingConnection, ownerOf } from './principal.ts';
@@ -85,7 +85,8 @@ export class ConnectionTokens implements TokenResolver {
       const gone = { tenantId, kind: 'app_connection', id: clientId, name: row?.name ?? '', key: tokenId };
       throw new RefusedCredential('the token is not known', gone);
     }
-    if (row === undefined || row.connection_no !== token.connection_no) throw invalidToken('the connection is gone');
+    if (row === undefined || row.connection_no !== token.connection_no)
+      throw invalidToken('the connection was deleted');
     const auditKey = cleanActor(`${token.source}: ${token.subject}`);
     const owner = ownerOf(row, auditKey);
     if (token.expires_at <= this.#kernel.clock.now()) throw new RefusedCredential('the token has expired', owner);

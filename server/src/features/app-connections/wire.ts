@@ -1,8 +1,8 @@
-import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
+import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
 import type { Connection } from './contract.ts';
 import { type ConnectionRow, numberOf } from './store.ts';
 
-export function deniedBy({ denied_thumbprints: denied }: ConnectionRow): string[] {
+export function deniedThumbprintsOf({ denied_thumbprints: denied }: ConnectionRow): string[] {
   return denied === null ? [] : (JSON.parse(denied) as string[]);
 }
 
@@ -23,7 +23,7 @@ export function toWire(row: ConnectionRow, vault: string | null): Connection {
     require_dpop: row.require_dpop === 1,
     dpop_jkt: row.dpop_jkt,
     external_ca_pem: row.external_ca_pem,
-    denied_thumbprints: deniedBy(row),
+    denied_thumbprints: deniedThumbprintsOf(row),
     concurrent_session_limit: row.session_limit,
     concurrent_session_action: row.session_action,
     concurrent_session_ttl_seconds: row.session_ttl_seconds,

@@ -1,18 +1,21 @@
-import type { ApprovalQueue, PendingApproval, Proposal, StoreApproval } from '../../kernel/approval.ts';
 import { detailsText } from '../../kernel/audit/entry.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { HOUR_MS, timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import { NONE } from '../../kernel/endpoint.ts';
-import { CofferError } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
-import { actingAdmins } from './approvers.ts';
+import { HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import { newId } from '../../kernel/platform/ids.ts';
+import type { PendingApproval, Proposal } from '../../kernel/request/approval.ts';
+import type { ApprovalQueue, StoreApproval } from '../../kernel/request/approval-queue.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import { NONE } from '../../kernel/request/declaration.ts';
+import { lockTenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { emitRequested } from './approval-events.ts';
+import { adminsWithCredentials } from './approvers.ts';
 import { cancelEndedOf } from './expiry.ts';
 import type { ApprovalPorts } from './ports.ts';
 import { namesIn } from './request-names.ts';
 import { shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
-import { MAC_PURPOSE, macOf, orderOf, PURPOSE, sealOrder } from './stored-request.ts';
+import { MAC_PURPOSE, macOf, PURPOSE, sealRequest, storedRequestOf } from './stored-request.ts';
 
 export const APPROVAL_TTL_MS = 72 * HOUR_MS;
 /** Maximum pending requests per tenant; nobody reads more than that. */
@@ -32,13 +35,13 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
    * Reads committed rows instead of using the transaction of the change. That transaction may be adding or removing the second admin, and neither may
    * decide whether there is one.
    */
-  async standsAlone(ctx: Context, { subject }: Proposal): Promise<boolean> {
+  async isOnlyApprover(ctx: Context, { subject }: Proposal): Promise<boolean> {
     const { id, role } = ctx.principal;
     if (!isAdminRole(role)) return false;
-    const others = (await actingAdmins(ctx.database.read, ctx.tenantId)).filter((admin) => admin !== id);
+    const others = (await adminsWithCredentials(ctx.database.read, ctx.tenantId)).filter((admin) => admin !== id);
     // An admin who lost their second factor may be unable to approve its removal. The other admin alone is then enough, if they prove a factor of
     // their own.
-    return others.length === 0 || (ctx.isFactorProven && others.every((admin) => admin === subject));
+    return others.length === 0 || (ctx.access.isFactorProven && others.every((admin) => admin === subject));
   }
 
   fortressVaults(tenantId: string): Promise<readonly string[]> {
@@ -50,24 +53,26 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
     const sealingKey = await ctx.kernel.keyring.sealingKey(ctx.tenantId, PURPOSE);
     const macKey = await ctx.kernel.keyring.macKey(ctx.tenantId, MAC_PURPOSE);
     const row = newApproval(ctx);
-    const order = orderOf(ctx, proposal);
-    const request = shownRequest(ctx.declaration, order);
+    const stored = storedRequestOf(ctx, proposal);
+    const request = shownRequest(ctx.declaration, stored);
     const names = await namesIn(ctx.database.read, ctx.tenantId, request);
     const sealed: store.ApprovalRow = {
       ...row,
       shown: JSON.stringify({ ...request, names }),
-      input_mac: macOf(macKey, order),
-      sealed_input: sealOrder(sealingKey, row.approval_id, order),
+      input_mac: macOf(macKey, stored),
+      sealed_input: sealRequest(sealingKey, row.approval_id, stored),
     };
     return async (tx) => {
-      await store.lockTenant(tx, ctx.tenantId);
+      // Concurrent requests cannot exceed the limit or store the same request twice.
+      await lockTenantRow(tx, ctx.tenantId);
       const same = await store.findSame(tx, sealed, ctx.now);
       if (same === undefined) {
         refuseTooMany(await store.countPending(tx, ctx.tenantId, row.requester_id, ctx.now));
         await store.insertApproval(tx, sealed);
+        await emitRequested(tx, row, ctx.now);
         await this.#ports.hooks[row.kind]?.requested?.(tx, ctx.tenantId, row);
       }
-      ctx.describe({ approval_id: (same ?? row).approval_id });
+      ctx.record.describe({ approval_id: (same ?? row).approval_id });
       return toPending(same ?? row);
     };
   }
@@ -81,8 +86,8 @@ function newApproval(ctx: Context): store.ApprovalFacts {
     approval_id: newId('approval', now),
     kind: declaration.approval,
     operation: declaration.name,
-    resource: ctx.resource,
-    details: detailsText(ctx.details ?? {}),
+    resource: ctx.record.resource,
+    details: detailsText(ctx.record.details ?? {}),
     status: 'pending',
     requester_id: principal.id,
     requester_name: principal.name,
@@ -110,9 +115,9 @@ function toPending(row: store.ApprovalFacts): PendingApproval {
 
 function refuseTooMany({ inTenant, ofRequester }: store.Waiting): void {
   if (ofRequester >= PENDING_BY_REQUESTER_MAX) {
-    const message = `${PENDING_BY_REQUESTER_MAX} of your requests wait for approval: have some decided, or withdraw some with POST /approvals/<id>/reject.`;
+    const message = `${PENDING_BY_REQUESTER_MAX} of your requests are waiting for approval: have some of them decided, or withdraw some with POST /approvals/<id>/reject.`;
     throw new CofferError('IN_USE', message);
   }
   if (inTenant < PENDING_MAX) return;
-  throw new CofferError('IN_USE', `${PENDING_MAX} requests wait for approval: have some of them decided first.`);
+  throw new CofferError('IN_USE', `${PENDING_MAX} requests are waiting for approval: have some of them decided first.`);
 }

@@ -1,16 +1,16 @@
-import { ruleOf } from '../../kernel/approval.ts';
-import { ApprovedRequest } from '../../kernel/approved-request.ts';
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import { CofferError, notFound } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { CofferError, notFound } from '../../kernel/platform/errors.ts';
+import { newId } from '../../kernel/platform/ids.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { ruleOf } from '../../kernel/request/approval.ts';
+import { ApprovedRequest } from '../../kernel/request/approved-request.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { type BreakGlassAction, insertUse } from './break-glass-store.ts';
 import { endedRequests } from './ended-requests.ts';
 import type { ApprovalPorts } from './ports.ts';
 import * as store from './store.ts';
-import { callOf, openOrder, requesterNow, requesterOf } from './stored-request.ts';
+import { callOf, openRequest, requesterNow, requesterOf } from './stored-request.ts';
 
 /** The name of an operator who decided on the machine itself, in the audit log and in approvals. */
 const OPERATOR = 'operator';
@@ -55,10 +55,10 @@ export async function breakGlass(kernel: Kernel, use: BreakGlass, act: (tx: Tx) 
 export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, approvalId: string): Promise<void> {
   const row = await waiting(kernel, approvalId);
   const { tenant_id: tenantId } = row;
-  const order = await openOrder(kernel, row);
+  const stored = await openRequest(kernel, row);
   const endpoint = ports.endpoint(row.operation);
   if (endpoint === undefined) throw new Error(`no endpoint is called ${row.operation}`);
-  const requester = (db: Reader) => requesterNow(kernel, row, order, db);
+  const requester = (db: Reader) => requesterNow(kernel, row, stored, db);
   const within = (act: (tx: Tx) => Promise<void>) =>
     breakGlass(kernel, useOf(row, 'approve'), async (tx) => {
       const locked = await lockWaiting(tx, row);
@@ -66,18 +66,12 @@ export async function approveByOperator(kernel: Kernel, ports: ApprovalPorts, ap
       await store.insertDecisions(tx, await decisionsLeft(kernel, tx, locked));
       await store.settle(tx, locked, { status: 'completed', decided_at: kernel.clock.now() });
     });
-  const grant = { approvalId, approvedBy: OPERATOR, proposal: order };
-  const around = { fortressVaults: ports.fortressVaults, within, requester };
-  const operation = new ApprovedRequest(
-    kernel,
-    endpoint,
-    callOf(order, endpoint.declaration.method, newId('req')),
-    grant,
-    around,
-  );
-  operation.identify(tenantId, requesterOf(row));
+  const grant = { approvalId, approvedBy: OPERATOR, proposal: stored };
+  const around = { tenantId, fortressVaults: ports.fortressVaults, within, requester };
+  const call = callOf(stored, endpoint.declaration.method, newId('req'));
+  const operation = new ApprovedRequest(kernel, { endpoint, call, requester: requesterOf(row), grant, around });
   const epoch = await kernel.epochs.current(tenantId);
-  operation.become(await requester(kernel.database.read), epoch ?? Number.NaN);
+  await operation.authenticate(kernel.database.read, epoch ?? Number.NaN);
   await operation.run();
 }
 
@@ -119,7 +113,7 @@ async function lockWaiting(tx: Tx, row: store.ApprovalRow): Promise<store.Approv
 function notWaiting(): CofferError {
   return new CofferError(
     'VERSION_CONFLICT',
-    'This approval does not wait any more: it was decided, cancelled or expired.',
+    'This approval is no longer pending: it was decided, cancelled or expired.',
   );
 }
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { ApprovalKindName, CANCEL_REASONS } from '../../kernel/approval.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ApprovalKindName, CANCEL_REASONS } from '../../kernel/request/approval.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   id,
   idParam,
@@ -12,7 +12,7 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 
 const STATUSES = ['pending', 'completed', 'rejected', 'expired', 'failed', 'cancelled'] as const;
 const REASON_LENGTH_MAX = 512;
@@ -26,72 +26,72 @@ const Who = named(
 
 const ApprovalLevelName = named(
   'ApprovalLevel',
-  'Who decides; an admin can stand in for a vault manager.',
+  'Who decides; an admin can decide instead of a vault manager.',
   oneOf(['vault_manager', 'admin']),
 );
 
 const Level = named(
   'ApprovalDecision',
-  'One of the decisions that an approval takes.',
+  'One of the decisions that an approval requires.',
   object({
     level: ApprovalLevelName,
     decided_by: nullable(Who),
-    decision: nullable(oneOf(['approved', 'rejected'], 'What was decided; null until it is.')),
-    reason: nullable(Type.String({ description: 'Why, in the words of who decided.' })),
+    decision: nullable(oneOf(['approved', 'rejected'], 'The decision; null while it is pending.')),
+    reason: nullable(Type.String({ description: 'The reason given by the person who decided.' })),
     at: nullable(timestampText),
   }),
 );
 
 const ApprovalStatus = named(
   'ApprovalStatus',
-  '`failed`: it was approved and could not be carried out; nothing of it remains. `cancelled`: see `cancelled_because`.',
+  '`failed`: it was approved but could not be executed; nothing was changed. `cancelled`: see `cancelled_because`.',
   oneOf(STATUSES),
 );
 
 const CancelReasonName = named(
   'ApprovalCancelReason',
-  'The token or session it was asked for with was revoked, the account disabled or deleted, or whoever runs the service cancelled it.',
+  'The token or session of the request was revoked, the account of the requester was disabled or deleted, or an operator cancelled the request.',
   oneOf(CANCEL_REASONS),
 );
 
 const ApprovalFailure = named(
   'ApprovalFailure',
-  'Why what was approved could not be carried out.',
+  'Why the approved request could not be executed.',
   object({
-    code: Type.String({ description: 'A code of this API.' }),
-    message: Type.String({ description: 'The same in words.' }),
+    code: Type.String({ description: 'An error code of this API.' }),
+    message: Type.String({ description: 'The error message.' }),
   }),
 );
 
 const ApprovalDifference = named(
   'ApprovalDifference',
-  'One thing that would change.',
+  'One value that the request would change.',
   object({
-    what: Type.String({ description: 'What it is.' }),
-    before: Type.Unknown({ description: 'As it is.' }),
-    after: Type.Unknown({ description: 'As it would be.' }),
+    what: Type.String({ description: 'The name of the value.' }),
+    before: Type.Unknown({ description: 'The current value.' }),
+    after: Type.Unknown({ description: 'The value after the change.' }),
   }),
 );
 
 export const Approval = named(
   'Approval',
-  'A request that needs, or needed, somebody else.',
+  'A request that requires, or required, approval by another person.',
   object({
     id: id('approval'),
     kind: ApprovalKindName,
-    operation: Type.String({ description: 'The `operationId` of what was asked for.' }),
-    resource: Type.String({ description: 'What it is about.' }),
+    operation: Type.String({ description: 'The `operationId` of the request.' }),
+    resource: Type.String({ description: 'The resource of the request.' }),
     details: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'What is asked for, in names, ids and counts, as the audit log has it.',
+      description: 'Details of the request in names, ids and counts, as in the audit log.',
     }),
     status: ApprovalStatus,
     requested_by: Who,
     created_at: timestampText,
     expires_at: timestampText,
     decided_at: nullable(timestampText),
-    levels: Type.Array(Level, { description: 'The decisions that it takes, in their order.' }),
-    self_approved: Type.Boolean({ description: 'Approved by who asked, since there was nobody else.' }),
-    single_approver: Type.Boolean({ description: 'One person decided every level, since there was nobody else.' }),
+    levels: Type.Array(Level, { description: 'The required decisions, in order.' }),
+    self_approved: Type.Boolean({ description: 'Approved by the requester, because nobody else could approve it.' }),
+    single_approver: Type.Boolean({ description: 'One person decided every level, because nobody else could.' }),
     cancelled_because: nullable(CancelReasonName),
     failure: nullable(ApprovalFailure),
   }),
@@ -100,28 +100,28 @@ export type Approval = Static<typeof Approval>;
 
 const ShownRequest = named(
   'ApprovalRequest',
-  'What was asked for, as it will be carried out.',
+  'The request as it will be executed.',
   object({
     method: Type.String({ description: 'The HTTP method.' }),
     path: Type.String({ description: 'The path.' }),
-    query: Type.String({ description: 'The query, without `?`.' }),
-    body: Type.Unknown({ description: 'As it was sent, with `[redacted]` in the place of credentials.' }),
+    query: Type.String({ description: 'The query string, without `?`.' }),
+    body: Type.Unknown({ description: 'The body as it was sent, with `[redacted]` in place of credentials.' }),
     names: Type.Record(Type.String(), Type.String(), {
-      description: 'The name of each id that is in it, of what you may see.',
+      description: 'The name of each id in the request, for resources that you may see.',
     }),
     differences: Type.Array(ApprovalDifference, {
-      description: 'What it would change, as it is and as it would be.',
+      description: 'The values that the request would change, before and after.',
     }),
   }),
 );
 
 export const ApprovalDetail = named(
   'ApprovalDetail',
-  'An approval with the request that it is about.',
+  'An approval with its request.',
   object({
     ...Approval.properties,
     request: nullable(ShownRequest),
-    digest: nullable(Type.String({ description: 'Names what is shown here. To approve, send it.' })),
+    digest: nullable(Type.String({ description: 'Identifies exactly what is shown here. Send it to approve.' })),
   }),
 );
 export type ApprovalDetail = Static<typeof ApprovalDetail>;
@@ -130,7 +130,7 @@ const approvalId = described('The id of an approval, `approval_…`.', idParam);
 
 const common = {
   noun: 'approvals',
-  nounDescription: 'What takes a second person: requests that wait, and decisions about them.',
+  nounDescription: 'Requests that require approval by a second person, and the decisions about them.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -150,13 +150,13 @@ export const listApprovals = endpoint({
   path: '/approvals',
   summary: 'List approvals, newest first',
   description:
-    'Those you asked for and those you could decide; all of them for owners, admins and auditors. A page looks at a bounded number of them and may come back short or empty with a `next_cursor`: go on until it is null.',
+    'Lists the requests that you made and those that you could decide; owners, admins and auditors see all. A page examines a limited number of them and may be short or empty with a `next_cursor`: continue until it is null.',
   permission: 'approvals:list',
   rate: 'read',
   audit: 'approvals:list',
   effect: 'read',
   params: NONE,
-  query: object({ ...pageQuery, status: Type.Optional(described('Only those of this status.', ApprovalStatus)) }),
+  query: object({ ...pageQuery, status: Type.Optional(described('Only approvals with this status.', ApprovalStatus)) }),
   body: NONE,
   output: object({ approvals: Type.Array(Approval), next_cursor: nextCursor }),
   errors: [],
@@ -167,8 +167,8 @@ export const readApproval = endpoint({
   name: 'readApproval',
   method: 'GET',
   path: '/approvals/{approval_id}',
-  summary: 'Read an approval and how far it is',
-  description: 'With the whole request, in which credentials are redacted, and the `digest` that approving takes.',
+  summary: 'Read an approval and its progress',
+  description: 'Includes the whole request, with credentials redacted, and the `digest` that approving requires.',
   permission: 'approvals:read',
   rate: 'read',
   audit: 'approvals:read',
@@ -180,7 +180,7 @@ export const readApproval = endpoint({
   errors: ['NOT_FOUND'],
 });
 
-const reason = Type.Optional(lineOfText({ maxLength: REASON_LENGTH_MAX }, 'Why.'));
+const reason = Type.Optional(lineOfText({ maxLength: REASON_LENGTH_MAX }, 'The reason for the decision.'));
 
 const decision = {
   ...common,
@@ -198,14 +198,15 @@ export const approveApproval = endpoint({
   ...decision,
   name: 'approveApproval',
   path: '/approvals/{approval_id}/approve',
-  summary: 'Approve what somebody else asked for',
+  summary: 'Approve another person’s request',
   description:
-    '`digest` says what you saw: it is in the answer of `GET /approvals/{approval_id}`, beside the request that it names. The decision that completes an approval carries the operation out, once, in the same transaction, with the rights that who asked has now. If that fails, the answer is the approval with the status `failed`.',
+    '`digest` confirms what you saw: it is in the response of `GET /approvals/{approval_id}`. The decision that completes an approval executes the request once, in the same transaction, with the permissions that the requester has now. If that fails, the response is the approval with the status `failed`.',
   body: object({
     digest: Type.String({
       minLength: 1,
       maxLength: DIGEST_LENGTH_MAX,
-      description: 'Of the approval as you read it. If it is not the one you saw, the answer is 409.',
+      description:
+        'The `digest` of the approval as you read it. If the approval differs from what you saw, the response is 409.',
     }),
     reason,
   }),
@@ -216,8 +217,8 @@ export const rejectApproval = endpoint({
   ...decision,
   name: 'rejectApproval',
   path: '/approvals/{approval_id}/reject',
-  summary: 'Reject what somebody asked for, or withdraw what you asked for',
-  description: 'Nothing of it is carried out, then or later.',
+  summary: 'Reject a request, or withdraw your own',
+  description: 'The request will never be executed.',
   body: object({ reason }),
   audit: 'approvals:reject',
 });

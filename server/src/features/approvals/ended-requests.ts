@@ -1,7 +1,7 @@
-import type { CancelReason } from '../../kernel/approval.ts';
+import type { CancelReason } from '../../kernel/request/approval.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findByClient, findConnectionToken } from '../app-connections/index.ts';
-import { usableTokens } from '../tokens/index.ts';
+import { unrevokedTokens } from '../tokens/index.ts';
 import { findActiveUsers } from '../users/index.ts';
 import type { ApprovalFacts } from './store.ts';
 import { isPerson } from './stored-request.ts';
@@ -37,7 +37,7 @@ async function endedOfPeople(
     ids((row) => row.requester_id),
   );
   const active = new Set(users.map((user) => user.user_id));
-  const tokens = await usableTokens(
+  const tokens = await unrevokedTokens(
     db,
     tenantId,
     ids((row) => row.requester_credential_id),

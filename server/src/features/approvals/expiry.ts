@@ -1,5 +1,5 @@
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { endedRequests } from './ended-requests.ts';
 import type { ApprovalPorts } from './ports.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { APPROVAL_RULES } from '../../kernel/approval.ts';
-import { mayReject, type Standing, type Verdict, verdictOn } from './levels.ts';
+import { APPROVAL_RULES } from '../../kernel/request/approval.ts';
+import { type ApprovalState, mayReject, type Verdict, verdictOn } from './levels.ts';
 
-const standing = (kind: keyof typeof APPROVAL_RULES, more: Partial<Standing>): Standing => ({
+const state = (kind: keyof typeof APPROVAL_RULES, more: Partial<ApprovalState>): ApprovalState => ({
   levels: APPROVAL_RULES[kind].levels,
   requesterId: 'ann',
   approvedBy: [],
@@ -22,7 +22,7 @@ function said(verdict: Verdict): string {
 }
 
 describe('one other admin', () => {
-  const rows: [string, Partial<Standing>, string, string][] = [
+  const rows: [string, Partial<ApprovalState>, string, string][] = [
     ['the requester does not count', { admins: ['ann', 'bob'] }, 'ann', 'refused: requester'],
     ['another admin does', { admins: ['ann', 'bob'] }, 'bob', '1 complete'],
     ['nobody else does', { admins: ['ann', 'bob'] }, 'eve', 'refused: not_eligible'],
@@ -33,14 +33,14 @@ describe('one other admin', () => {
     ['the only admin approves what a member asked', { admins: ['bob'] }, 'bob', '1 complete'],
   ];
   for (const [name, more, person, expected] of rows) {
-    test(name, () => assert.equal(said(verdictOn(standing('eaas_key_delete', more), person)), expected));
+    test(name, () => assert.equal(said(verdictOn(state('eaas_key_delete', more), person)), expected));
   }
 });
 
 describe('a vault manager, then an admin', () => {
   const three = { admins: ['ann', 'bob', 'cid'], managers: ['mia'] };
   const two = { admins: ['ann', 'bob'], managers: ['mia'] };
-  const rows: [string, Partial<Standing>, string, string][] = [
+  const rows: [string, Partial<ApprovalState>, string, string][] = [
     ['a manager decides the first level', three, 'mia', '1'],
     ['an admin can stand in for a manager while another is left for the second', three, 'bob', '1'],
     ['a member decides nothing', three, 'eve', 'refused: not_eligible'],
@@ -81,12 +81,12 @@ describe('a vault manager, then an admin', () => {
     ['nothing is left to decide', { ...three, approvedBy: ['bob', 'cid'] }, 'dan', 'refused: not_eligible'],
   ];
   for (const [name, more, person, expected] of rows) {
-    test(name, () => assert.equal(said(verdictOn(standing('vault_delete', more), person)), expected));
+    test(name, () => assert.equal(said(verdictOn(state('vault_delete', more), person)), expected));
   }
 });
 
 test('rejecting is for who could decide, who asked, and who approved a level and thought again', () => {
-  const open = standing('vault_delete', { admins: ['ann', 'bob', 'cid'], managers: ['mia'] });
+  const open = state('vault_delete', { admins: ['ann', 'bob', 'cid'], managers: ['mia'] });
   const half = { ...open, approvedBy: ['bob'] };
   const people = ['ann', 'bob', 'cid', 'mia', 'eve'];
   assert.deepEqual(
@@ -100,7 +100,7 @@ test('rejecting is for who could decide, who asked, and who approved a level and
 });
 
 /** Yields every sequence of decisions that completes the approval. */
-function* completions(at: Standing, people: readonly string[]): Generator<{ by: string[]; isSingle: boolean }> {
+function* completions(at: ApprovalState, people: readonly string[]): Generator<{ by: string[]; isSingle: boolean }> {
   for (const person of people) {
     const verdict = verdictOn(at, person);
     if (verdict.refusal !== null) continue;
@@ -116,7 +116,7 @@ test('whoever is there: it can always be completed, by two people if two can, an
     Array.from({ length: 2 ** of.length }, (_, bits) => of.filter((_, i) => (bits >> i) & 1));
   for (const admins of subsets(['ann', 'bob', 'cid'])) {
     for (const managers of subsets(['ann', 'bob', 'mia', 'max'])) {
-      const at = standing('vault_delete', { admins, managers });
+      const at = state('vault_delete', { admins, managers });
       const where = `admins ${admins}, managers ${managers}`;
       const others = { admins: admins.filter((id) => id !== 'ann'), managers: managers.filter((id) => id !== 'ann') };
       const first = [...others.admins, ...others.managers];

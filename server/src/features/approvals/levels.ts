@@ -1,7 +1,7 @@
-import type { ApprovalLevel } from '../../kernel/approval.ts';
+import type { ApprovalLevel } from '../../kernel/request/approval.ts';
 
 /** How far an approval has come, and who can decide it. */
-export interface Standing {
+export interface ApprovalState {
   levels: readonly ApprovalLevel[];
   requesterId: string;
   /** The approvers so far, level by level. */
@@ -31,9 +31,9 @@ export type Verdict =
  * people, and a person who is needed for a later level may not decide now. Only where nobody else is left does one decision count for the levels that
  * follow, or may the only admin approve their own request.
  */
-export function verdictOn(standing: Standing, person: string): Verdict {
-  const { levels, requesterId, approvedBy } = standing;
-  const [current, ...following] = levels.slice(approvedBy.length).map((level) => eligibleFor(standing, level));
+export function verdictOn(state: ApprovalState, person: string): Verdict {
+  const { levels, requesterId, approvedBy } = state;
+  const [current, ...following] = levels.slice(approvedBy.length).map((level) => eligibleFor(state, level));
   if (current === undefined || !current.includes(person)) {
     return { refusal: person === requesterId ? 'requester' : 'not_eligible' };
   }
@@ -53,14 +53,14 @@ export function verdictOn(standing: Standing, person: string): Verdict {
 }
 
 /** Stopping is always safe: the requester may withdraw, and an approver of a level may change their mind. */
-export function mayReject(standing: Standing, person: string): boolean {
-  const level = standing.levels[standing.approvedBy.length];
-  if (person === standing.requesterId) return true;
-  return level !== undefined && eligibleFor(standing, level).includes(person);
+export function mayReject(state: ApprovalState, person: string): boolean {
+  const level = state.levels[state.approvedBy.length];
+  if (person === state.requesterId) return true;
+  return level !== undefined && eligibleFor(state, level).includes(person);
 }
 
 /** The requester counts only if they are the only admin, and only for a level that nobody else could decide. */
-function eligibleFor({ admins, managers, requesterId }: Standing, level: ApprovalLevel): string[] {
+function eligibleFor({ admins, managers, requesterId }: ApprovalState, level: ApprovalLevel): string[] {
   const able = new Set(level === 'vault_manager' ? [...managers, ...admins] : admins);
   const isOnlyAdmin = admins.length === 1 && admins[0] === requesterId;
   able.delete(requesterId);

@@ -1,17 +1,12 @@
-import type { ApprovalKind } from '../../kernel/approval.ts';
-import type { ReadyEndpoint } from '../../kernel/pipeline.ts';
-import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import type { ApprovalFacts } from './store.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
+import type { ApprovalHooks, ApprovalKind } from '../../kernel/request/approval.ts';
+import type { ReadyEndpoint } from '../../kernel/request/pipeline.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { fortressVaults } from '../secrets/index.ts';
+import { managedBy, managersOf } from '../vaults/index.ts';
 
-/** Updates the resource while its approval is pending. Each hook runs in the transaction of the approval itself. */
-export interface ApprovalHooks {
-  /** The request was stored: the resource can be marked as pending, with the id of this approval. */
-  requested?(tx: Tx, tenantId: string, approval: ApprovalFacts): Promise<void>;
-  /** The request was rejected, cancelled, expired or could not be executed: undo the mark with this approval's id, and only that one. */
-  released?(tx: Tx, tenantId: string, approval: ApprovalFacts): Promise<void>;
-}
-
-/** What approvals need from other features; app.ts connects them. */
+/** What approvals need from other features. */
 export interface ApprovalPorts {
   /** Tells which resources this person manages and already managed at that time. */
   managedBy(db: Reader, tenantId: string, userId: string): Promise<(resource: string, at: number) => boolean>;
@@ -22,4 +17,16 @@ export interface ApprovalPorts {
   hooks: Partial<Record<ApprovalKind, ApprovalHooks>>;
   /** The endpoint of this name, to execute a stored request. */
   endpoint(name: string): ReadyEndpoint | undefined;
+}
+
+export function approvalPorts({ database }: Kernel, wiring: Wiring): ApprovalPorts {
+  return {
+    managedBy,
+    managersOf,
+    fortressVaults: (tenantId) => fortressVaults(database.read, tenantId),
+    get hooks() {
+      return wiring.approvalHooks;
+    },
+    endpoint: (name) => wiring.endpoint(name),
+  };
 }

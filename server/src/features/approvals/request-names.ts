@@ -1,6 +1,6 @@
 import { vaultResource } from '../../kernel/authz/pattern.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import type { Context } from '../../kernel/context.ts';
+import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { connectionResources, findConnection } from '../app-connections/index.ts';
 import { findGroupByIdOrName } from '../groups/index.ts';
@@ -55,18 +55,18 @@ export async function visibleNames(
 async function findNamed(db: Reader, tenantId: string, id: string): Promise<Named | undefined> {
   if (id.startsWith('user_')) {
     const user = await findUser(db, tenantId, id);
-    return user && { name: user.email, maySee: (ctx) => ctx.may('users:read', `user/${id}`) };
+    return user && { name: user.email, maySee: (ctx) => ctx.access.may('users:read', `user/${id}`) };
   }
   if (id.startsWith('group_')) {
     const group = await findGroupByIdOrName(db, tenantId, id);
-    return group && { name: group.name, maySee: (ctx) => ctx.may('groups:read', `group/${id}`) };
+    return group && { name: group.name, maySee: (ctx) => ctx.access.may('groups:read', `group/${id}`) };
   }
   if (id.startsWith('vault_')) {
     const vault = await findVaultById(db, tenantId, id);
     return (
       vault && {
         name: vault.name,
-        maySee: (ctx) => ctx.may('vaults:read', vaultResource(vault.name), vaultAttributes(vault)),
+        maySee: (ctx) => ctx.access.may('vaults:read', vaultResource(vault.name), vaultAttributes(vault)),
       }
     );
   }
@@ -74,7 +74,7 @@ async function findNamed(db: Reader, tenantId: string, id: string): Promise<Name
   return (
     connection && {
       name: connection.name,
-      maySee: (ctx) => ctx.mayByAny(['app_connections:read'], connectionResources(connection)),
+      maySee: (ctx) => ctx.access.mayByAny(['app_connections:read'], connectionResources(connection)),
     }
   );
 }

@@ -1,17 +1,19 @@
-import { ruleOf } from '../../kernel/approval.ts';
-import { ApprovedRequest } from '../../kernel/approved-request.ts';
 import { cleanText } from '../../kernel/audit/entry.ts';
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import type { Context } from '../../kernel/context.ts';
-import { RightsChanged } from '../../kernel/decisions.ts';
-import type { Query } from '../../kernel/endpoint.ts';
-import { CofferError, notFound } from '../../kernel/errors.ts';
-import { idForm } from '../../kernel/ids.ts';
-import type { ReadyEndpoint } from '../../kernel/pipeline.ts';
-import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/sealed-cursor.ts';
+import { CofferError, notFound } from '../../kernel/platform/errors.ts';
+import { idForm } from '../../kernel/platform/ids.ts';
+import type { Acceptance } from '../../kernel/request/access.ts';
+import { ruleOf } from '../../kernel/request/approval.ts';
+import { ApprovedRequest } from '../../kernel/request/approved-request.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import { RightsChanged } from '../../kernel/request/decisions.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import type { ReadyEndpoint } from '../../kernel/request/pipeline.ts';
+import { cursorAt, openedCursor, type SearchedList, sealedCursor } from '../../kernel/request/sealed-cursor.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { sightOf, standingOf } from './approvers.ts';
+import { emitDecided } from './approval-events.ts';
+import { approvalStateOf, visibilityFilter } from './approvers.ts';
 import { type Approval, type ApprovalDetail, type listApprovals, readApproval } from './contract.ts';
 import { endedRequests } from './ended-requests.ts';
 import { mayReject, type Refusal, verdictOn } from './levels.ts';
@@ -19,7 +21,7 @@ import type { ApprovalPorts } from './ports.ts';
 import { visibleNames } from './request-names.ts';
 import { digestOf, type ShownRequest, shownRequest } from './shown-request.ts';
 import * as store from './store.ts';
-import { callOf, openOrder, requesterNow, requesterOf } from './stored-request.ts';
+import { callOf, openRequest, requesterNow, requesterOf } from './stored-request.ts';
 import { type Current, statusOf, toDetail, toWire } from './wire.ts';
 
 /** Maximum approvals that one request may scan for those the caller may see. */
@@ -48,8 +50,8 @@ export class Approvals {
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
     const indexed = query.status === 'pending' ? 'pending' : null;
     let before = await openedCursor(ctx, APPROVALS, query.cursor);
-    if (!ctx.may(readApproval.permission, readApproval.resource)) return { approvals: [], next_cursor: null };
-    const isVisible = await sightOf(ctx, this.#ports);
+    if (!ctx.access.may(readApproval.permission, readApproval.resource)) return { approvals: [], next_cursor: null };
+    const isVisible = await visibilityFilter(ctx, this.#ports);
     const found: Current[] = [];
     for (let looked = 0; ; ) {
       const rows = await store.approvalsBack(ctx.database.read, ctx.tenantId, indexed, before, BATCH);
@@ -84,7 +86,7 @@ export class Approvals {
   }
 
   async approve(ctx: Context, approvalId: string, digest: string, reason: string): Promise<ApprovalDetail> {
-    ctx.requireUnrestricted();
+    ctx.access.requireUnrestricted();
     await this.#visible(ctx, approvalId);
     describeReason(ctx, reason);
     const whole = await this.#whole(ctx, approvalId);
@@ -92,8 +94,8 @@ export class Approvals {
     const shown = await this.#shown(ctx, whole);
     // The shown request never changes while it is pending, so its digest is compared once, before any lock is taken.
     if (shown === null || digestOf(whole, shown) !== digest) throw notWhatWasSeen();
-    ctx.describe({ digest });
-    ctx.alongside.add(this.#acceptance(ctx, approvalId));
+    ctx.record.describe({ digest });
+    ctx.access.alsoAccept(this.#acceptance(ctx, approvalId));
     if (isComplete) return this.#complete(ctx, whole, shown, reason);
     return ctx.change(async (tx) => {
       const accepted = await this.#acceptLocked(ctx, tx, approvalId);
@@ -104,17 +106,18 @@ export class Approvals {
   }
 
   async reject(ctx: Context, approvalId: string, reason: string): Promise<ApprovalDetail> {
-    ctx.requireUnrestricted();
+    ctx.access.requireUnrestricted();
     await this.#visible(ctx, approvalId);
     const shown = await this.#shown(ctx, await this.#whole(ctx, approvalId));
     describeReason(ctx, reason);
     return ctx.change(async (tx) => {
       const approval = await this.#lockPending(ctx, tx, approvalId);
       const decisions = await store.decisionsOn(tx, ctx.tenantId, [approvalId]);
-      const standing = await standingOf(tx, approval, decisions, this.#ports);
-      if (!mayReject(standing, ctx.principal.id)) throw refusal('not_eligible');
+      const state = await approvalStateOf(tx, approval, decisions, this.#ports);
+      if (!mayReject(state, ctx.principal.id)) throw refusal('not_eligible');
       await store.insertDecisions(tx, [decisionRow(ctx, approval, decisions.length, 'rejected', reason)]);
       await store.settle(tx, approval, { status: 'rejected', decided_at: ctx.now });
+      await emitDecided(tx, approval, 'rejected', ctx.now);
       await this.#ports.hooks[approval.kind]?.released?.(tx, ctx.tenantId, approval);
       return this.#wire(ctx, tx, approvalId, shown);
     });
@@ -128,13 +131,13 @@ export class Approvals {
     const { kernel, tenantId } = ctx;
     const { approval_id: approvalId } = row;
     if (row.sealed_input === null) throw changedMeanwhile();
-    const order = await openOrder(kernel, row);
+    const stored = await openRequest(kernel, row);
     const endpoint = this.#endpoint(row);
 
     let answer: ApprovalDetail | undefined;
     let ownRefusal: unknown;
-    const grant = { approvalId, approvedBy: ctx.principal.id, proposal: order };
-    const requester = (db: Reader) => requesterNow(kernel, row, order, db);
+    const grant = { approvalId, approvedBy: ctx.principal.id, proposal: stored };
+    const requester = (db: Reader) => requesterNow(kernel, row, stored, db);
     const within = async (act: (tx: Tx) => Promise<void>) => {
       answer = await ctx.change(async (tx) => {
         const accepted = await this.#acceptLocked(ctx, tx, approvalId).catch((error) => {
@@ -144,20 +147,20 @@ export class Approvals {
         await act(tx);
         await this.#record(ctx, tx, accepted, reason);
         await store.settle(tx, accepted.approval, { ...settled(ctx, accepted), status: 'completed' });
-        ctx.describe({ outcome: 'completed' });
+        await emitDecided(tx, accepted.approval, 'completed', ctx.now);
+        ctx.record.describe({ outcome: 'completed' });
         return this.#wire(ctx, tx, approvalId, shown);
       });
     };
-    const call = callOf(order, endpoint.declaration.method, ctx.call.requestId);
-    const around = { fortressVaults: this.#ports.fortressVaults, within, requester };
-    const operation = new ApprovedRequest(kernel, endpoint, call, grant, around);
-    operation.identify(tenantId, requesterOf(row));
+    const call = callOf(stored, endpoint.declaration.method, ctx.call.requestId);
+    const around = { tenantId, fortressVaults: this.#ports.fortressVaults, within, requester };
+    const operation = new ApprovedRequest(kernel, { endpoint, call, requester: requesterOf(row), grant, around });
     try {
-      operation.become(await requester(ctx.database.read), ctx.epoch);
-      ctx.alongside.add(operation);
+      await operation.authenticate(ctx.database.read, ctx.caller.epoch);
+      ctx.access.alsoAccept(operation.access);
       await operation.run();
     } catch (error) {
-      ctx.alongside.delete(operation);
+      ctx.access.noLongerAccept(operation.access);
       if (error === ownRefusal || !isFinal(error)) throw error;
       return this.#fail(ctx, operation, row, shown, reason, error);
     }
@@ -185,22 +188,28 @@ export class Approvals {
         failure_code: error.code,
         failure_message: cleanText(error.message),
       });
+      await emitDecided(tx, approval, 'failed', ctx.now);
       await this.#ports.hooks[approval.kind]?.released?.(tx, ctx.tenantId, approval);
       const decision = error.status === 403 ? 'deny' : 'error';
-      const entry = operation.entry(decision, error.status, error.auditReason ?? error.code);
+      const entry = operation.record.entry(decision, error.status, error.auditReason ?? error.code);
       await ctx.kernel.audit.recordIn(tx, [entry], headKey);
-      ctx.describe({ outcome: 'failed', failure: error.code });
+      ctx.record.describe({ outcome: 'failed', failure: error.code });
       return this.#wire(ctx, tx, approvalId, shown);
     });
   }
 
   /** An approval that the caller may not see is reported as not found. */
   async #visible(ctx: Context, approvalId: string): Promise<store.ApprovalFacts> {
-    ctx.resource = `approval/${approvalId}`;
-    const isVisible = await sightOf(ctx, this.#ports);
+    ctx.record.setResource(`approval/${approvalId}`);
+    const isVisible = await visibilityFilter(ctx, this.#ports);
     const row = await store.findWhole(ctx.database.read, ctx.tenantId, approvalId);
     if (row === undefined || !isVisible(row)) throw notFound('approval');
-    ctx.describe({ kind: row.kind, operation: row.operation, resource: row.resource, requested_by: row.requester_id });
+    ctx.record.describe({
+      kind: row.kind,
+      operation: row.operation,
+      resource: row.resource,
+      requested_by: row.requester_id,
+    });
     return row;
   }
 
@@ -219,7 +228,7 @@ export class Approvals {
   /** Requests of release 0.4 and before were stored without `shown`. It is derived from the sealed request while that exists. */
   async #shown(ctx: Context, row: store.ApprovalRow): Promise<string | null> {
     if (row.shown !== null || row.sealed_input === null) return row.shown;
-    const request = shownRequest(this.#endpoint(row).declaration, await openOrder(ctx.kernel, row));
+    const request = shownRequest(this.#endpoint(row).declaration, await openRequest(ctx.kernel, row));
     return JSON.stringify({ ...request, names: {} });
   }
 
@@ -255,7 +264,7 @@ export class Approvals {
    * Checks again before the commit if anybody's rights changed since the row was locked. Once a revocation has returned, the revoked person's request
    * is no longer executed and their decision no longer counts.
    */
-  #acceptance(ctx: Context, approvalId: string): Pick<Context, 'acceptAgain'> {
+  #acceptance(ctx: Context, approvalId: string): Acceptance {
     return {
       acceptAgain: async ({ db }) => {
         await this.#accept(ctx, db, await this.#whole(ctx, approvalId, db));
@@ -267,7 +276,7 @@ export class Approvals {
     const current = await this.#current(ctx, db, approval);
     refuseDecided(current);
     const { decisions } = current;
-    const verdict = verdictOn(await standingOf(db, approval, decisions, this.#ports), ctx.principal.id);
+    const verdict = verdictOn(await approvalStateOf(db, approval, decisions, this.#ports), ctx.principal.id);
     if (verdict.refusal !== null) throw refusal(verdict.refusal);
     return { approval, decided: decisions.length, ...verdict };
   }
@@ -276,7 +285,7 @@ export class Approvals {
     const indexes = Array.from({ length: covers }, (_, i) => decided + i);
     const rows = indexes.map((index) => decisionRow(ctx, approval, index, 'approved', reason));
     await store.insertDecisions(tx, rows);
-    ctx.describe({
+    ctx.record.describe({
       levels: rows.map((row) => row.level),
       ...(how.isSelfApproved && { self_approved: true }),
       ...(how.isSingleApprover && { single_approver: true }),
@@ -309,7 +318,7 @@ function isAskerAlone({ principal }: Context, { requester_id }: store.ApprovalFa
 }
 
 function describeReason(ctx: Context, reason: string): void {
-  if (reason !== '') ctx.describe({ reason });
+  if (reason !== '') ctx.record.describe({ reason });
 }
 
 function decisionRow(
@@ -350,11 +359,12 @@ function isFinal(error: unknown): error is CofferError {
 }
 
 const OUTCOMES: Record<Exclude<Approval['status'], 'pending'>, string> = {
-  completed: 'It was approved and carried out already.',
-  rejected: 'It was rejected or withdrawn.',
-  expired: 'It expired: ask for it again.',
-  failed: 'It was approved and could not be carried out: ask for it again.',
-  cancelled: 'It was cancelled, since the token, session or account it was asked for with has ended: ask for it again.',
+  completed: 'This request was already approved and executed.',
+  rejected: 'This request was rejected or withdrawn.',
+  expired: 'This request has expired: send it again.',
+  failed: 'This request was approved but could not be executed: send it again.',
+  cancelled:
+    'This request was cancelled: its token, session or account was revoked, disabled or deleted, or an operator cancelled it. Send it again.',
 };
 
 function refuseDecided(current: Current): void {
@@ -363,19 +373,20 @@ function refuseDecided(current: Current): void {
 }
 
 function changedMeanwhile(): CofferError {
-  return new CofferError('VERSION_CONFLICT', 'Somebody else decided meanwhile: read the approval again.');
+  return new CofferError('VERSION_CONFLICT', 'Another person decided at the same time: read the approval again.');
 }
 
 function notWhatWasSeen(): CofferError {
-  const message = 'The digest is not that of this approval: read it with GET /approvals/<id> and send its `digest`.';
+  const message = 'The digest does not match this approval: read it with GET /approvals/<id> and send its `digest`.';
   return new CofferError('VERSION_CONFLICT', message);
 }
 
 const REFUSALS: Record<Refusal, string> = {
-  requester: 'You asked for this: somebody else has to approve it.',
-  not_eligible: 'You cannot decide this: it takes an owner or an admin, or a manager of the vault.',
-  decided_before: 'You approved one level already: the next one is for somebody else.',
-  other_first: 'A manager of the vault, or another admin, has to approve first: only you are left for the level after.',
+  requester: 'You made this request: another person must approve it.',
+  not_eligible: 'You cannot decide this: it requires an owner, an admin, or a manager of the vault.',
+  decided_before: 'You already approved one level: another person must approve the next one.',
+  other_first:
+    'A manager of the vault, or another admin, must approve first: only you can approve the level after that.',
 };
 
 function refusal(why: Refusal): CofferError {

@@ -1,9 +1,9 @@
-import type { Difference } from '../../kernel/approval.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { type EndpointDeclaration, NONE } from '../../kernel/endpoint.ts';
 import { redacted } from '../../kernel/http/redaction.ts';
+import type { Difference } from '../../kernel/request/approval.ts';
+import { type EndpointDeclaration, NONE } from '../../kernel/request/declaration.ts';
 import type { ApprovalRow } from './store.ts';
-import type { Order } from './stored-request.ts';
+import type { StoredRequest } from './stored-request.ts';
 
 /** What an approver is shown: the request, the names behind its ids, and what would change. */
 export interface ShownRequest {
@@ -18,14 +18,14 @@ export interface ShownRequest {
 /** Renders the request as declared, without credentials. `body` was validated against its schema, so nothing in it is unknown. */
 export function shownRequest(
   { method, path, body }: EndpointDeclaration,
-  order: Pick<Order, 'url' | 'params' | 'body' | 'differences'>,
+  stored: Pick<StoredRequest, 'url' | 'params' | 'body' | 'differences'>,
 ): Omit<ShownRequest, 'names'> {
   return {
     method,
-    path: path.replace(/\{([a-z_]+)\*?\}/g, (_, name: string) => order.params[name] ?? ''),
-    query: order.url.split('?', 2)[1] ?? '',
-    body: body === NONE || order.body === undefined ? null : redacted(body, order.body),
-    differences: [...(order.differences ?? [])],
+    path: path.replace(/\{([a-z_]+)\*?\}/g, (_, name: string) => stored.params[name] ?? ''),
+    query: stored.url.split('?', 2)[1] ?? '',
+    body: body === NONE || stored.body === undefined ? null : redacted(body, stored.body),
+    differences: [...(stored.differences ?? [])],
   };
 }
 

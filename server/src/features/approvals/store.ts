@@ -1,5 +1,5 @@
-import type { ApprovalKind, ApprovalLevel, CancelReason } from '../../kernel/approval.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import type { ApprovalKind, ApprovalLevel, CancelReason } from '../../kernel/request/approval.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
@@ -108,11 +108,6 @@ const FACTS = [
   'single_approver',
   'cancel_reason',
 ] as const satisfies readonly (keyof ApprovalFacts)[];
-
-/** Makes concurrent requests of a tenant wait for each other, so that they cannot exceed the limit or store the same request twice. */
-export async function lockTenant(tx: Tx, tenantId: string): Promise<void> {
-  await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId).forUpdate().execute();
-}
 
 export async function insertApproval(tx: Tx, row: ApprovalRow): Promise<void> {
   await APPROVALS.insert(tx, row);

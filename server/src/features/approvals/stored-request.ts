@@ -1,11 +1,11 @@
-import type { Basis, Difference, Proposal } from '../../kernel/approval.ts';
-import type { Call } from '../../kernel/call.ts';
-import type { Context } from '../../kernel/context.ts';
 import type { MacKey, SealingKey } from '../../kernel/crypto/keyring.ts';
-import type { CredentialKind } from '../../kernel/endpoint.ts';
-import { CofferError } from '../../kernel/errors.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
-import type { Actor, Principal } from '../../kernel/principal.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Basis, Difference, Proposal } from '../../kernel/request/approval.ts';
+import type { Call } from '../../kernel/request/call.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { CredentialKind } from '../../kernel/request/declaration.ts';
+import type { Actor, Principal } from '../../kernel/request/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { actingConnection, findByClient } from '../app-connections/index.ts';
@@ -19,7 +19,7 @@ export const PURPOSE = 'approvals';
 export const MAC_PURPOSE = 'approval-digests';
 
 /** A request as it was made, with everything needed to execute it later. It is stored sealed, since a body may contain a password. */
-export interface Order {
+export interface StoredRequest {
   operation: string;
   requester_id: string;
   credential: CredentialKind;
@@ -37,7 +37,7 @@ export interface Order {
   differences?: readonly Difference[];
 }
 
-export function orderOf(ctx: Context, { basis = {}, differences = [] }: Proposal): Order {
+export function storedRequestOf(ctx: Context, { basis = {}, differences = [] }: Proposal): StoredRequest {
   const { call, principal, declaration } = ctx;
   return {
     operation: declaration.name,
@@ -48,7 +48,7 @@ export function orderOf(ctx: Context, { basis = {}, differences = [] }: Proposal
     body: call.body,
     ...(declaration.ifMatch === true && { if_match: ctx.ifMatch }),
     address: call.address,
-    is_mfa_fresh: ctx.isMfaFresh,
+    is_mfa_fresh: ctx.access.isMfaFresh,
     basis,
     differences,
   };
@@ -58,38 +58,38 @@ export function orderOf(ctx: Context, { basis = {}, differences = [] }: Proposal
  * Two requests with the same MAC are the same request. It leaves out the spelling of the path, the source address and headers that the endpoint does
  * not use.
  */
-export function macOf(key: MacKey, { operation, params, url, body, if_match, basis }: Order): Buffer {
+export function macOf(key: MacKey, { operation, params, url, body, if_match, basis }: StoredRequest): Buffer {
   const query = url.split('?', 2)[1] ?? '';
   const asked = [operation, params, query, body ?? null, if_match ?? null, basis];
   return key.mac(Buffer.from(JSON.stringify(asked), 'utf8'));
 }
 
-export function sealOrder(key: SealingKey, approvalId: string, order: Order): Buffer {
-  return key.seal(place(approvalId), Buffer.from(JSON.stringify(order), 'utf8'));
+export function sealRequest(key: SealingKey, approvalId: string, stored: StoredRequest): Buffer {
+  return key.seal(place(approvalId), Buffer.from(JSON.stringify(stored), 'utf8'));
 }
 
-export async function openOrder(kernel: Kernel, row: ApprovalRow): Promise<Order> {
+export async function openRequest(kernel: Kernel, row: ApprovalRow): Promise<StoredRequest> {
   if (row.sealed_input === null) throw new Error('an approval that is decided has no input');
   const at = { tenantId: row.tenant_id, ...place(row.approval_id) };
   const text = (await kernel.keyring.unseal(PURPOSE, at, row.sealed_input)).toString('utf8');
-  const order = JSON.parse(text) as Order;
+  const stored = JSON.parse(text) as StoredRequest;
   // Anyone who can write to the database can edit the row's own columns, but not the sealed input.
-  if (order.operation !== row.operation || order.requester_id !== row.requester_id) {
+  if (stored.operation !== row.operation || stored.requester_id !== row.requester_id) {
     throw new Error('an approval does not say what was sealed with it');
   }
-  return order;
+  return stored;
 }
 
 /** The original call, with the id of the request that now executes it. */
-export function callOf(order: Order, method: string, requestId: string): Call {
+export function callOf(stored: StoredRequest, method: string, requestId: string): Call {
   return {
     requestId,
     method,
-    url: order.url,
-    headers: order.if_match === undefined ? {} : { 'if-match': order.if_match },
-    params: order.params,
-    body: order.body,
-    address: order.address,
+    url: stored.url,
+    headers: stored.if_match === undefined ? {} : { 'if-match': stored.if_match },
+    params: stored.params,
+    body: stored.body,
+    address: stored.address,
     certificate: null,
   };
 }
@@ -109,29 +109,34 @@ export function requesterOf(row: ApprovalFacts): Actor {
  * The requester with their current rights. The ceilings of their token were checked when the request was made; the token is no longer needed and may
  * no longer exist.
  */
-export async function requesterNow(kernel: Kernel, row: ApprovalRow, order: Order, db: Reader): Promise<Principal> {
-  if (!isPerson(row)) return connectionNow(row, order, db);
+export async function requesterNow(
+  kernel: Kernel,
+  row: ApprovalRow,
+  stored: StoredRequest,
+  db: Reader,
+): Promise<Principal> {
+  if (!isPerson(row)) return connectionNow(row, stored, db);
   const tenant = await findTenant(db, row.tenant_id);
-  const user = await findUser(db, row.tenant_id, order.requester_id);
+  const user = await findUser(db, row.tenant_id, stored.requester_id);
   if (tenant === undefined || user?.status !== 'active') throw requesterGone();
   return principalOf(tenant, user, await policiesOfUser(db, user), {
-    credential: order.credential,
+    credential: stored.credential,
     credentialId: row.requester_credential_id,
     tokenRates: {},
     ceilings: [],
-    mfaAt: order.is_mfa_fresh ? kernel.clock.now() : null,
-    factorTrustedFrom: order.is_mfa_fresh ? await factorTrustedFrom(db, row.tenant_id, user.user_id) : null,
+    mfaAt: stored.is_mfa_fresh ? kernel.clock.now() : null,
+    factorTrustedFrom: stored.is_mfa_fresh ? await factorTrustedFrom(db, row.tenant_id, user.user_id) : null,
     mustEnrol: false,
     expiresAt: row.expires_at,
   });
 }
 
 /** The connection's addresses and vaults are checked again, because they belong to the connection and not to the credential it used. */
-async function connectionNow(row: ApprovalRow, order: Order, db: Reader): Promise<Principal> {
-  const connection = await findByClient(db, row.tenant_id, order.requester_id);
+async function connectionNow(row: ApprovalRow, stored: StoredRequest, db: Reader): Promise<Principal> {
+  const connection = await findByClient(db, row.tenant_id, stored.requester_id);
   if (connection === undefined) throw requesterGone();
   const { principal } = await actingConnection(db, connection, {
-    credential: order.credential,
+    credential: stored.credential,
     credentialId: row.requester_credential_id,
     expiresAt: row.expires_at,
   });
@@ -140,7 +145,7 @@ async function connectionNow(row: ApprovalRow, order: Order, db: Reader): Promis
 }
 
 function requesterGone(): CofferError {
-  return new CofferError('INSUFFICIENT_PRIVILEGE', 'Who asked for this is no longer active.', {
+  return new CofferError('INSUFFICIENT_PRIVILEGE', 'The requester of this approval is no longer active.', {
     auditReason: 'the requester is gone or disabled',
   });
 }

@@ -33,18 +33,18 @@ export async function assess(
 function mismatches(evidence: Evidence, { nonce, userData, measurements, claims }: Expectations): Finding[] {
   const findings: Finding[] = [];
   if (nonce !== null && !evidence.carriesNonce(nonce)) {
-    findings.push(fatal('nonce_mismatch', 'The document does not carry the nonce you gave.'));
+    findings.push(fatal('nonce_mismatch', 'The document does not contain the nonce you sent.'));
   }
   if (userData !== null && !evidence.carriesUserData(userData)) {
-    findings.push(fatal('user_data_mismatch', 'The document does not carry the user data you expect.'));
+    findings.push(fatal('user_data_mismatch', 'The document does not contain the user data you expect.'));
   }
   for (const [name, digest] of Object.entries(measurements)) {
     if (own(evidence.measurements, name) === digest) continue;
-    findings.push(fatal('measurement_mismatch', `${name} is not what you expect.`));
+    findings.push(fatal('measurement_mismatch', `${name} is not the measurement you expect.`));
   }
   for (const [name, claim] of Object.entries(claims)) {
     if (own(evidence.claims, name) === claim) continue;
-    findings.push(fatal('claim_mismatch', `${name} is not what you expect.`));
+    findings.push(fatal('claim_mismatch', `${name} is not the value you expect.`));
   }
   return findings;
 }
@@ -53,10 +53,15 @@ function mismatches(evidence: Evidence, { nonce, userData, measurements, claims 
 function omissions({ nonce, measurements }: Expectations): Finding[] {
   const findings: Finding[] = [];
   if (nonce === null) {
-    findings.push(remark('no_nonce', 'Without a nonce the document may be one that was made for somebody else.'));
+    findings.push(remark('no_nonce', 'No nonce was sent, so the document may have been created for somebody else.'));
   }
   if (Object.keys(measurements).length === 0) {
-    findings.push(remark('no_expected_measurements', 'Nothing was said about what should run there.'));
+    findings.push(
+      remark(
+        'no_expected_measurements',
+        'No expected measurements were sent, so the code that runs there was not checked.',
+      ),
+    );
   }
   return findings;
 }

@@ -47,7 +47,7 @@ describe('CBOR', () => {
     assert.throws(() => decodeCbor(fromHex('d2 80')));
   });
 
-  test('lesson 12: what has two spellings, no end or a length beyond the bytes is refused before work is done', () => {
+  test('what has two spellings, no end or a length beyond the bytes is refused before work is done', () => {
     const cases: Record<string, string> = {
       'nothing at all': '',
       'bytes after it': '00 00',

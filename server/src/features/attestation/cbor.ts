@@ -65,7 +65,7 @@ class Decoder {
       case MAJOR.simple:
         return simple(argument);
       default:
-        throw new MalformedDocument('has a CBOR tag where none belongs');
+        throw new MalformedDocument('has a CBOR tag where none is allowed');
     }
   }
 
@@ -75,13 +75,12 @@ class Decoder {
     const info = initial & 0x1f;
     if (info < 24) return { major, argument: info };
     // RFC 8949, 3.2: 31 begins an indefinite length; 28 to 30 are unassigned. In major type 7 the longer forms are floats.
-    if (info > 27 || major === MAJOR.simple)
-      throw new MalformedDocument('has CBOR of a kind that does not belong here');
+    if (info > 27 || major === MAJOR.simple) throw new MalformedDocument('has a CBOR type that is not allowed here');
     const length = 1 << (info - 24);
     const argument = this.#unsigned(length);
     // RFC 8949, 4.1: an argument must be encoded as short as possible.
     if (argument < (length === 1 ? 24 : 2 ** (length * 4)))
-      throw new MalformedDocument('spells a CBOR number too long');
+      throw new MalformedDocument('has a CBOR number that is not in its shortest form');
     return { major, argument };
   }
 
@@ -130,13 +129,13 @@ class Decoder {
   /** Each value takes at least one byte, so a count beyond the remaining bytes would only make us allocate for nothing. */
   #refuseImpossible(values: number): void {
     if (values > this.left || values > VALUES_MAX)
-      throw new MalformedDocument('counts more CBOR values than it can hold');
+      throw new MalformedDocument('has a CBOR length that exceeds its size');
   }
 }
 
 function simple(argument: number): boolean | null {
   const value = SIMPLE.get(argument);
-  if (value === undefined) throw new MalformedDocument('has CBOR of a kind that does not belong here');
+  if (value === undefined) throw new MalformedDocument('has a CBOR type that is not allowed here');
   return value;
 }
 

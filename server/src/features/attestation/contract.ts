@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
-import { object, objectWithExamples, oneOf, timestampText } from '../../kernel/wire.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
+import { object, objectWithExamples, oneOf, timestampText } from '../../kernel/request/wire.ts';
 
 export const FORMAT_NAMES = ['aws-nitro-cose-sign1', 'sgx-dcap-quote-v3', 'amd-sev-snp-report'] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];
@@ -32,17 +32,17 @@ const measurementsOf = (description: string) =>
     },
   );
 
-const AttestationFormat = named('AttestationFormat', 'What kind of document it is.', oneOf(FORMAT_NAMES));
+const AttestationFormat = named('AttestationFormat', 'The format of the document.', oneOf(FORMAT_NAMES));
 
 const Expected = named(
   'ExpectedEvidence',
   'What must be in an attestation document.',
   object({
     measurements: Type.Optional(
-      measurementsOf('Digests that must be in `measurements` of the answer, by the same names, in hexadecimal.'),
+      measurementsOf('Digests that must be in `measurements` of the response, under the same names, in hexadecimal.'),
     ),
     user_data: Type.Optional(
-      base64(CARRIED_BYTES_MAX, 'Must be the user data; in SGX and SEV-SNP the report data, with zeros after it.'),
+      base64(CARRIED_BYTES_MAX, 'Must be the user data; in SGX and SEV-SNP the report data, followed by zeros.'),
     ),
     claims: Type.Optional(
       Type.Record(
@@ -51,7 +51,7 @@ const Expected = named(
         {
           additionalProperties: false,
           maxProperties: EXPECTED_CLAIMS_MAX,
-          description: 'What must stand in `claims` of the answer, such as `module_id`.',
+          description: 'Values that must be in `claims` of the response, such as `module_id`.',
         },
       ),
     ),
@@ -60,7 +60,7 @@ const Expected = named(
 
 const common = {
   noun: 'attestation',
-  nounDescription: 'What a trusted execution environment says about itself, verified.',
+  nounDescription: 'Verification of attestation documents from trusted execution environments.',
   credentials: ANY_CALLER,
   tenant: 'own',
   resource: 'attestation',
@@ -84,8 +84,8 @@ export const createNonce = endpoint({
   path: '/attestation/nonce',
   summary: 'Get a nonce for one attestation',
   description:
-    'The enclave puts it into its document, which is then known to be made for you and just now. It is good for one verification, ' +
-    'whatever comes of that, on any node, and only in your tenant.',
+    'The enclave includes it in its document, which proves that the document was created for you just now. It is valid for one verification, ' +
+    'successful or not, on any node, and only in your tenant.',
   permission: 'attestation:verify',
   audit: 'attestation:create_nonce',
   status: 201,
@@ -101,18 +101,21 @@ export const verifyAttestation = endpoint({
   name: 'verifyAttestation',
   method: 'POST',
   path: '/attestation/verify',
-  summary: 'Verify what a trusted execution environment says about itself',
+  summary: 'Verify an attestation document of a trusted execution environment',
   description:
-    'Nitro documents are verified up to the root of AWS. SGX quotes and SEV-SNP reports are read whole, but their signatures are not ' +
-    'checked: `signature_validated` and `verified` are then false. `verified` is true if the signature holds and all that you expect is ' +
-    'there; otherwise `warnings` says why not. A document that cannot be read is a 422.',
+    'Nitro documents are verified up to the root of AWS. SGX quotes and SEV-SNP reports are fully parsed, but their signatures are not ' +
+    'checked: `signature_validated` and `verified` are then false. `verified` is true if the signature is valid and everything you expect is ' +
+    'present; otherwise `warnings` says why not. A document that cannot be parsed is rejected with 422.',
   permission: 'attestation:verify',
   audit: 'attestation:verify',
   body: objectWithExamples([{ format: 'amd-sev-snp-report', document: 'AgAAAAAAAAAAAAMAAAAAAAAAAAAA' }], {
-    format: Type.Optional(described(`What the document is; ${FORMAT_NAMES[0]} unless given.`, AttestationFormat)),
+    format: Type.Optional(described(`The format of the document. Default: ${FORMAT_NAMES[0]}.`, AttestationFormat)),
     document: base64(DOCUMENT_BYTES_MAX, 'The document.'),
     nonce: Type.Optional(
-      base64(CARRIED_BYTES_MAX, 'Must be in the document: one you made, or one of ours, which is then used up.'),
+      base64(
+        CARRIED_BYTES_MAX,
+        'Must be in the document: a nonce of your own, or one from `POST /attestation/nonce`, which is used up by this request.',
+      ),
     ),
     expected: Type.Optional(Expected),
   }),
@@ -120,21 +123,22 @@ export const verifyAttestation = endpoint({
   output: object({
     format: AttestationFormat,
     signature_validated: Type.Boolean({
-      description: 'The maker signed it, with certificates that are valid now. Always false for SGX and SEV-SNP.',
+      description:
+        'The manufacturer signed it, with certificates that are valid now. Always false for SGX and SEV-SNP.',
     }),
-    verified: Type.Boolean({ description: 'The signature is validated and nothing in `warnings` speaks against it.' }),
+    verified: Type.Boolean({ description: 'The signature is valid and no warning prevents verification.' }),
     expired: Type.Boolean({
       description:
-        'The maker signed it, with certificates that have ended since: old evidence, not forged evidence. It is not verified all the same.',
+        'The manufacturer signed it, with certificates that have expired since: the evidence is old, not forged. It is still not verified.',
     }),
     signature_valid_at_document_time: Type.Boolean({
       description:
-        'The maker signed it, with certificates that were valid when the document says it was made. Always false for SGX and SEV-SNP.',
+        'The manufacturer signed it, with certificates that were valid at the time stated in the document. Always false for SGX and SEV-SNP.',
     }),
-    measurements: measurementsOf('Digests of what runs, in hexadecimal.'),
-    claims: Type.Record(Type.String(), Type.Unknown(), { description: 'All else that the document says.' }),
+    measurements: measurementsOf('Digests of the running code, in hexadecimal.'),
+    claims: Type.Record(Type.String(), Type.Unknown(), { description: 'All other contents of the document.' }),
     warnings: Type.Array(Type.String(), {
-      description: 'Each a stable code, a colon, and what it means: first what keeps it from being verified.',
+      description: 'Each is a stable code, a colon, and an explanation. Those that prevent verification come first.',
     }),
   }),
   errors: [],

@@ -45,7 +45,7 @@ export interface AttestationFormat {
 
 /** For vendors whose signatures are not checked here: their documents count as unsigned, however good they look. */
 export function unchecked(findings: readonly Finding[]): () => Promise<Validation> {
-  const message = 'Signatures of this format are not checked here: what the document says is not proven.';
+  const message = 'Signatures of this format are not checked, so the contents of the document are not proven.';
   const all = [fatal('signature_not_validated', message), ...findings];
   return async () => ({ isSignatureValid: false, isExpired: false, wasSignatureValid: false, findings: all });
 }

@@ -1,8 +1,8 @@
-import { HOUR_MS } from '../../kernel/clock.ts';
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
-import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { HOUR_MS } from '../../kernel/platform/clock.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
+import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import * as contract from './contract.ts';
 import { createNonce, verify } from './service.ts';
 import { deleteExpired } from './store.ts';
@@ -10,16 +10,16 @@ import { deleteExpired } from './store.ts';
 export function attestationFeature(kernel: Kernel): Feature {
   return {
     name: 'attestation',
-    endpoints: [
-      bind(contract.createNonce, (ctx) => createNonce(ctx)),
-      bind(contract.verifyAttestation, (ctx, { body }) => verify(ctx, body)),
-    ],
+    endpoints: bindContract(contract, {
+      createNonce: (ctx) => createNonce(ctx),
+      verifyAttestation: (ctx, { body }) => verify(ctx, body),
+    }),
     jobs: [
       {
         name: 'forget-expired-attestation-nonces',
         intervalMs: HOUR_MS,
         // Nonces live for minutes, and a deleted one is refused, never accepted twice.
-        removes: { secondLookMs: SECOND_LOOK_MS, share: null },
+        removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
         run: (_, cutoff) => kernel.database.transaction((tx) => deleteExpired(tx, cutoff)),
       },
     ],

@@ -1,31 +1,34 @@
 import type { KeyObject } from 'node:crypto';
-import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/bounded-cache.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { KeyUsageFlags, type Parsed, parseCertificate } from '../certificates/index.ts';
+import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/platform/bounded-cache.ts';
+import { KeyUsageFlags, type ParsedCertificate, parseCertificate } from '../certificates/index.ts';
 import { type Finding, fatal } from './format.ts';
 
 const CURVE = 'secp384r1';
 
 /** Parsing a certificate costs more than checking its signature, and all enclaves of a region share their authorities. */
-const authorities = new BoundedCache<string, Parsed>({ bytesMax: 8 * 1024 * 1024, bytesOf: () => 4 * KEY_PAIR_BYTES });
+const authorities = new BoundedCache<string, ParsedCertificate>({
+  bytesMax: 8 * 1024 * 1024,
+  bytesOf: () => 4 * KEY_PAIR_BYTES,
+});
 
-function readAuthority(der: Uint8Array): Parsed | null {
+function readAuthority(der: Uint8Array): ParsedCertificate | null {
   const key = sha256(der).toString('latin1');
-  const known = authorities.get(key);
-  if (known !== undefined) return known;
+  const cached = authorities.get(key);
+  if (cached !== undefined) return cached;
   // The bytes are copied, because they are a view of a whole request that the cache would otherwise keep in memory.
   const parsed = parseCertificate(Buffer.from(der));
   if (parsed !== null) authorities.set(key, parsed);
   return parsed;
 }
 
-export interface ChainVerdict {
-  /** The key that the leaf certifies; null if the chain does not vouch for it. */
+export interface NitroChainVerdict {
+  /** The public key of the leaf; null if the chain is invalid for another reason than its validity periods. */
   readonly key: KeyObject | null;
   readonly findings: readonly Finding[];
   /** Whether the chain is valid except that a certificate has expired. */
   readonly isExpired: boolean;
-  /** Whether every certificate was valid at that time. */
+  /** Whether that time is within the validity period of every certificate. */
   isValidAt(time: number): boolean;
 }
 
@@ -38,14 +41,15 @@ export function verifyNitroChain(
   bundle: readonly Uint8Array[],
   rootFingerprint: string,
   now: number,
-): ChainVerdict {
+): NitroChainVerdict {
   const read = [...bundle.map(readAuthority), parseCertificate(leafDer)];
   const chain = read.filter((parsed) => parsed !== null);
-  if (chain.length !== read.length) return refused('bad_certificate', 'A certificate of the document cannot be read.');
+  if (chain.length !== read.length)
+    return refused('bad_certificate', 'A certificate of the document cannot be parsed.');
   if (new Set(chain.map(fingerprintOf)).size !== chain.length) {
-    return refused('bad_chain', 'A certificate of the document is given twice.');
+    return refused('bad_chain', 'A certificate of the document occurs twice.');
   }
-  const [root] = chain as [Parsed, ...Parsed[]];
+  const [root] = chain as [ParsedCertificate, ...ParsedCertificate[]];
   if (fingerprintOf(root) !== rootFingerprint) {
     return refused('untrusted_root', 'The first certificate of cabundle is not the root of AWS Nitro Enclaves.');
   }
@@ -53,41 +57,42 @@ export function verifyNitroChain(
     const problem = problemOf(certificate, chain, at);
     if (problem !== null) return refused('bad_chain', `Certificate ${at + 1} of ${chain.length}: ${problem}.`);
   }
-  const key = (chain.at(-1) as Parsed).native.publicKey;
+  const key = (chain.at(-1) as ParsedCertificate).native.publicKey;
   const isValidAt = (time: number) => chain.every(({ notBefore, notAfter }) => notBefore <= time && time <= notAfter);
   const isExpired = chain.some(({ notAfter }) => now > notAfter);
-  return { key, findings: isValidAt(now) ? [] : [untimely(isExpired)], isExpired, isValidAt };
+  return { key, findings: isValidAt(now) ? [] : [validityFinding(isExpired)], isExpired, isValidAt };
 }
 
-function untimely(isExpired: boolean): Finding {
-  if (isExpired) return fatal('certificate_expired', 'A certificate is no longer valid.');
+function validityFinding(isExpired: boolean): Finding {
+  if (isExpired) return fatal('certificate_expired', 'A certificate has expired.');
   return fatal('certificate_not_yet_valid', 'A certificate is not valid yet.');
 }
 
-function problemOf(certificate: Parsed, chain: readonly Parsed[], at: number): string | null {
+function problemOf(certificate: ParsedCertificate, chain: readonly ParsedCertificate[], at: number): string | null {
   const isLeaf = at === chain.length - 1;
   if (certificate.defect !== null) return certificate.defect;
-  if (certificate.native.publicKey.asymmetricKeyDetails?.namedCurve !== CURVE) return 'its key is not on P-384';
-  if (certificate.isCa === isLeaf) return isLeaf ? 'the leaf is an authority' : 'it is no authority';
+  if (certificate.native.publicKey.asymmetricKeyDetails?.namedCurve !== CURVE) return 'the key is not on P-384';
+  if (certificate.isCa === isLeaf) return isLeaf ? 'the leaf is a CA certificate' : 'it is not a CA certificate';
   const needed = isLeaf ? KeyUsageFlags.digitalSignature : KeyUsageFlags.keyCertSign;
-  if (((certificate.keyUsage ?? 0) & needed) === 0) return 'its key may not sign what it signed';
-  // The number of authorities between it and the leaf.
+  if (((certificate.keyUsage ?? 0) & needed) === 0)
+    return `the key usage does not include ${isLeaf ? 'digitalSignature' : 'keyCertSign'}`;
+  // The number of CA certificates between this one and the leaf.
   const below = chain.length - 2 - at;
-  if (certificate.pathLength !== null && below > certificate.pathLength) return 'too many authorities follow it';
-  // AWS constrains no names. Name constraints could not be applied to common names, so a certificate that has some is refused.
-  if (certificate.nameConstraints !== null) return 'it constrains names';
+  if (certificate.pathLength !== null && below > certificate.pathLength) return 'too many CA certificates follow it';
+  // AWS uses no name constraints, and they do not apply to common names, so a certificate that has some is rejected.
+  if (certificate.nameConstraints !== null) return 'name constraints are not allowed';
   const issuer = chain[at - 1];
   // The root is identified by its fingerprint; checking that it signed itself would prove nothing more.
   if (issuer === undefined) return null;
-  if (certificate.hasWeakSignature) return 'the signature on it is of a weak kind';
-  if (!certificate.native.checkIssued(issuer.native)) return 'the one before it is not its issuer';
-  return certificate.native.verify(issuer.native.publicKey) ? null : 'its signature is wrong';
+  if (certificate.hasWeakSignature) return 'the signature algorithm is weak';
+  if (!certificate.native.checkIssued(issuer.native)) return 'it was not issued by the certificate before it';
+  return certificate.native.verify(issuer.native.publicKey) ? null : 'the signature is invalid';
 }
 
-function fingerprintOf({ native }: Parsed): string {
+function fingerprintOf({ native }: ParsedCertificate): string {
   return native.fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
-function refused(code: string, message: string): ChainVerdict {
+function refused(code: string, message: string): NitroChainVerdict {
   return { key: null, findings: [fatal(code, message)], isExpired: false, isValidAt: () => false };
 }

@@ -126,5 +126,5 @@ function isMap(value: CborValue | undefined): value is CborMap {
 }
 
 function wrong(name: string, expected: string): MalformedDocument {
-  return new MalformedDocument(`is no Nitro document: ${name} must be ${expected}`);
+  return new MalformedDocument(`is not a Nitro document: ${name} must be ${expected}`);
 }

@@ -1,6 +1,6 @@
 import { type KeyObject, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
+import { MINUTE_MS, timestamp } from '../../kernel/platform/clock.ts';
 import { signedBytes } from './cbor.ts';
 import { type AttestationFormat, type Evidence, type Finding, fatal, isZero, remark } from './format.ts';
 import { verifyNitroChain } from './nitro-chain.ts';
@@ -45,7 +45,10 @@ function evidenceOf(cose: CoseSign1, document: NitroDocument, rootFingerprint: s
       const header = headerFindings(cose);
       const chain = verifyNitroChain(document.certificate, document.bundle, rootFingerprint, now);
       const isSigned = header.length === 0 && chain.key !== null && (await isSignedBy(chain.key, cose));
-      const unsigned = fatal('bad_signature', 'The signature is not by the key of the certificate over this payload.');
+      const unsigned = fatal(
+        'bad_signature',
+        'The signature over the payload does not match the key of the certificate.',
+      );
       const findings = [
         ...header,
         ...chain.findings,
@@ -80,10 +83,10 @@ function claimsOf({ moduleId, digest, timestamp: at, publicKey, userData, nonce 
 function headerFindings({ protectedHeader, unprotectedHeader }: CoseSign1): Finding[] {
   const findings: Finding[] = [];
   if (protectedHeader.size !== 1 || protectedHeader.get(COSE_ALG) !== COSE_ES384) {
-    findings.push(fatal('bad_algorithm', 'The protected header must say ES384 and nothing else.'));
+    findings.push(fatal('bad_algorithm', 'The protected header must contain ES384 and nothing else.'));
   }
   if (unprotectedHeader.size !== 0) {
-    findings.push(fatal('unprotected_header', 'The unprotected header must be empty: nothing signs it.'));
+    findings.push(fatal('unprotected_header', 'The unprotected header must be empty, because it is not signed.'));
   }
   return findings;
 }
@@ -99,10 +102,15 @@ function contentFindings({ pcrs, timestamp: at, unknownFields }: NitroDocument, 
   const findings: Finding[] = [];
   const image = IMAGE_PCRS.map((index) => pcrs.get(index));
   if (image.every((pcr) => pcr === undefined || isZero(pcr))) {
-    findings.push(fatal('debug_mode', 'PCR0 to PCR2 are all zero: the enclave runs in debug mode, open to its host.'));
+    findings.push(
+      fatal(
+        'debug_mode',
+        'PCR0 to PCR2 are all zero: the enclave runs in debug mode, so its host can read its memory.',
+      ),
+    );
   }
-  if (at > now + CLOCK_SKEW_MS) findings.push(fatal('made_in_future', 'The document says it was made in the future.'));
-  if (unknownFields > 0) findings.push(remark('unknown_fields', 'The document has fields that are not known here.'));
+  if (at > now + CLOCK_SKEW_MS) findings.push(fatal('made_in_future', 'The document has a timestamp in the future.'));
+  if (unknownFields > 0) findings.push(remark('unknown_fields', 'The document has unknown fields.'));
   return findings;
 }
 

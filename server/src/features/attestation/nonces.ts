@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { MINUTE_MS } from '../../kernel/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { CofferError } from '../../kernel/errors.ts';
+import { MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { type Finding, fatal } from './format.ts';
 import * as store from './store.ts';
@@ -18,7 +18,7 @@ const WAITING_MAX = 10_000;
 
 export async function issueNonce(tx: Tx, tenantId: string, now: number) {
   if ((await store.countNonces(tx, tenantId, now, WAITING_MAX)) >= WAITING_MAX) {
-    throw new CofferError('RATE_LIMIT_EXCEEDED', 'Too many nonces wait to be used.', {
+    throw new CofferError('RATE_LIMIT_EXCEEDED', 'Too many unused nonces: use some, or wait until they expire.', {
       retryAfterSeconds: LIFE_MS / 1000,
     });
   }
@@ -34,8 +34,8 @@ export function isOurs(nonce: Uint8Array | null): nonce is Uint8Array {
 
 /** The nonce is deleted atomically, so of several concurrent requests only one can use it. */
 export async function useNonce(tx: Tx, tenantId: string, nonce: Uint8Array, now: number): Promise<Finding[]> {
-  if (await store.takeNonce(tx, tenantId, hashOf(nonce), now)) return [];
-  return [fatal('nonce_not_current', 'The nonce was used, has expired or was never given out to you.')];
+  if (await store.consumeNonce(tx, tenantId, hashOf(nonce), now)) return [];
+  return [fatal('nonce_not_current', 'The nonce was already used, has expired, or was not issued to your tenant.')];
 }
 
 function hashOf(nonce: Uint8Array): string {

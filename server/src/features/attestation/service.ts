@@ -1,7 +1,7 @@
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body } from '../../kernel/endpoint.ts';
-import { invalidField } from '../../kernel/errors.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { invalidField } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import { type Assessment, assess, type Expectations } from './assessment.ts';
 import {
   CARRIED_BYTES_MAX,
@@ -33,7 +33,7 @@ export async function verify(ctx: Context, body: Body<typeof verifyAttestation>)
   const { format = FORMAT_NAMES[0] } = body;
   const document = bytesOf('/body/document', body.document, DOCUMENT_BYTES_MAX);
   const expected = expectationsOf(body);
-  ctx.describe({ format });
+  ctx.record.describe({ format });
   const evidence = readDocument(FORMATS[format], document);
   const { nonce } = expected;
   if (!isOurs(nonce)) return answerOf(ctx, format, evidence, await assess(evidence, expected, ctx.now));
@@ -51,7 +51,12 @@ export async function verify(ctx: Context, body: Body<typeof verifyAttestation>)
 function answerOf(ctx: Context, format: FormatName, evidence: Evidence, assessment: Assessment) {
   const { isSignatureValid: signature_validated, isVerified: verified, findings } = assessment;
   const { isExpired: expired, wasSignatureValid: signature_valid_at_document_time } = assessment;
-  ctx.describe({ verified, signature_validated, expired, warnings: [...new Set(findings.map(({ code }) => code))] });
+  ctx.record.describe({
+    verified,
+    signature_validated,
+    expired,
+    warnings: [...new Set(findings.map(({ code }) => code))],
+  });
   const { measurements, claims } = evidence;
   const warnings = findings.map(({ code, message }) => `${code}: ${message}`);
   return {

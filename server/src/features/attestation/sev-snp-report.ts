@@ -13,7 +13,7 @@ import {
 const REPORT_BYTES = 0x4a0;
 const VERSION_MIN = 2;
 const VERSION_MAX = 5;
-/** From this version on the report names the processor that made it. */
+/** From this version on the report contains the family, model and stepping of the processor. */
 const VERSION_WITH_CPUID = 3;
 const VERSION_WITH_MITIGATIONS = 5;
 const TURIN_FAMILY = 0x1a;
@@ -46,17 +46,17 @@ const SIGNING_KEYS: Readonly<Record<number, string>> = { 0: 'vcek', 1: 'vlek', 7
 export const sevSnpReportFormat: AttestationFormat = {
   read(bytes) {
     if (bytes.length !== REPORT_BYTES)
-      throw new MalformedDocument(`is no SEV-SNP report: those have ${REPORT_BYTES} bytes`);
+      throw new MalformedDocument(`is not a SEV-SNP report, which has ${REPORT_BYTES} bytes`);
     const fields = new Fields(bytes);
     const { reportData, measurement, ...rest } = readReport(fields);
-    const isWellFormed = fields.areReservedZero && bit(BigInt(rest.policy.value), POLICY_RESERVED_BIT);
+    const areReservedBitsValid = fields.areReservedZero && bit(BigInt(rest.policy.value), POLICY_RESERVED_BIT);
     fields.end('a SEV-SNP report');
     return {
       measurements: { measurement },
       claims: { ...rest, report_data: reportData.toString('hex') },
       carriesNonce: (nonce) => isPadded(reportData, nonce),
       carriesUserData: (data) => isPadded(reportData, data),
-      validate: unchecked(findingsOf(rest.policy.debug, isWellFormed)),
+      validate: unchecked(findingsOf(rest.policy.debug, areReservedBitsValid)),
     };
   },
 };
@@ -64,7 +64,7 @@ export const sevSnpReportFormat: AttestationFormat = {
 function readReport(fields: Fields) {
   const version = fields.u32('the version');
   if (version < VERSION_MIN || version > VERSION_MAX) {
-    throw new MalformedDocument(`is no SEV-SNP report of version ${VERSION_MIN} to ${VERSION_MAX}`);
+    throw new MalformedDocument(`is not a SEV-SNP report of version ${VERSION_MIN} to ${VERSION_MAX}`);
   }
   const guest_svn = fields.u32('guest_svn');
   const policy = policyOf(fields.u64('the policy'));
@@ -173,7 +173,7 @@ function readMitigations(fields: Fields, version: number) {
   };
 }
 
-/** TCB_VERSION: one byte for each part. From the Turin family on, the parts are at other offsets. */
+/** TCB_VERSION: one byte for each component. In the Turin family the components are at other offsets. */
 function tcbOf(value: bigint, isTurin: boolean) {
   const byte = (at: number) => Number((value >> BigInt(8 * at)) & 0xffn);
   const microcode = byte(7);
@@ -183,9 +183,11 @@ function tcbOf(value: bigint, isTurin: boolean) {
   return { value: word(value), boot_loader: byte(0), tee: byte(1), snp: byte(6), microcode };
 }
 
-function findingsOf(isDebug: boolean, isWellFormed: boolean): Finding[] {
+function findingsOf(isDebug: boolean, areReservedBitsValid: boolean): Finding[] {
   const findings: Finding[] = [];
-  if (isDebug) findings.push(fatal('debug_mode', 'The guest’s policy allows debugging: its host can look into it.'));
-  if (!isWellFormed) findings.push(remark('reserved_not_zero', 'Bits that are reserved are not as they must be.'));
+  if (isDebug)
+    findings.push(fatal('debug_mode', 'The guest’s policy allows debugging, so its host can read its memory.'));
+  if (!areReservedBitsValid)
+    findings.push(remark('reserved_not_zero', 'Reserved bits do not have their required values.'));
   return findings;
 }

@@ -37,7 +37,7 @@ export const sgxQuoteFormat: AttestationFormat = {
     const { reportData, ...report } = readReport(fields);
     const signatureBytes = fields.u32('the length of the signature section');
     if (signatureBytes !== fields.left) {
-      throw new MalformedDocument('says another length of its signature section than it has');
+      throw new MalformedDocument('has a signature section of another length than stated');
     }
     const signature = readSignature(fields);
     fields.end('an SGX quote');
@@ -54,7 +54,7 @@ export const sgxQuoteFormat: AttestationFormat = {
 
 function readHeader(fields: Fields) {
   const version = fields.u16('the version');
-  if (version !== VERSION) throw new MalformedDocument(`is no SGX quote of version ${VERSION}`);
+  if (version !== VERSION) throw new MalformedDocument(`is not an SGX quote of version ${VERSION}`);
   const keyType = fields.u16('the type of the attestation key');
   if (keyType !== ECDSA_P256) throw new MalformedDocument('has an attestation key that is not ECDSA P-256');
   fields.reserved(4);
@@ -128,7 +128,7 @@ function readSignature(fields: Fields) {
 
 function findingsOf(isDebug: boolean, areReservedZero: boolean): Finding[] {
   const findings: Finding[] = [];
-  if (isDebug) findings.push(fatal('debug_mode', 'The enclave runs in debug mode, open to its host.'));
-  if (!areReservedZero) findings.push(remark('reserved_not_zero', 'Bytes that are reserved are not zero.'));
+  if (isDebug) findings.push(fatal('debug_mode', 'The enclave runs in debug mode, so its host can read its memory.'));
+  if (!areReservedZero) findings.push(remark('reserved_not_zero', 'Reserved bytes are not zero.'));
   return findings;
 }

@@ -20,7 +20,7 @@ export async function insertNonce(tx: Tx, row: AttestationNonceRow): Promise<voi
 
 /** Counts unused nonces, up to `max`. */
 export async function countNonces(tx: Tx, tenantId: string, now: number, max: number): Promise<number> {
-  const rows = await tx
+  const row = await tx
     .selectFrom((eb) =>
       eb
         .selectFrom('attestation_nonces')
@@ -28,15 +28,15 @@ export async function countNonces(tx: Tx, tenantId: string, now: number, max: nu
         .where('tenant_id', '=', tenantId)
         .where('expires_at', '>', now)
         .limit(max)
-        .as('waiting'),
+        .as('unused'),
     )
     .select((eb) => eb.fn.countAll<number>().as('n'))
     .executeTakeFirstOrThrow();
-  return Number(rows.n);
+  return Number(row.n);
 }
 
-/** Deletes the nonce and returns whether it existed. */
-export async function takeNonce(tx: Tx, tenantId: string, nonceHash: string, now: number): Promise<boolean> {
+/** Deletes the nonce and returns whether it existed and had not expired. */
+export async function consumeNonce(tx: Tx, tenantId: string, nonceHash: string, now: number): Promise<boolean> {
   const { numDeletedRows } = await tx
     .deleteFrom('attestation_nonces')
     .where('tenant_id', '=', tenantId)

@@ -1,9 +1,10 @@
 import { access, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Gauge } from 'prom-client';
 import { hexOf } from '../../kernel/audit/chain.ts';
-import { BoundedCache } from '../../kernel/bounded-cache.ts';
-import { MINUTE_MS } from '../../kernel/clock.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
+import { MINUTE_MS } from '../../kernel/platform/clock.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { SharedRun } from '../../kernel/storage/shared-run.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { type CheckpointKey, checkpointKeys, signatureProblem } from './checkpoint.ts';
@@ -19,9 +20,9 @@ const KNOWN_BOUNDS = { bytesMax: 4 * 1024 * 1024, bytesOf: () => 400 };
 const HASH_DIGITS = 12;
 
 const WHAT_TO_DO =
-  'Check that the folder that CV_CHECKPOINT_DIR names exists, that the service may write to it, and that its disk has room. What is missing is written then, by itself.';
+  'Check that the folder in CV_CHECKPOINT_DIR exists, that the service may write to it, and that its disk has free space. Missing checkpoints are then written automatically.';
 const FORGED =
-  'Somebody changed audit_checkpoints in the database. Ask for GET /v1/audit/verify with a token of that tenant, and hold an export against the files that were written before.';
+  'Somebody changed audit_checkpoints in the database. Call GET /v1/audit/verify with a token of that tenant, and compare an export with the files that were written before.';
 
 /**
  * Writes each checkpoint to its own file in a folder, so that it does not exist only in the database it vouches for. A file is never overwritten: its
@@ -31,6 +32,7 @@ export class CheckpointFiles {
   readonly #kernel: Kernel;
   readonly #keys: PqcKeys;
   readonly #folder: string;
+  readonly #failing: Gauge;
   /** The file name of the newest checkpoint known to be written for each tenant; all earlier ones are written too. */
   readonly #written = new BoundedCache<string, string>(KNOWN_BOUNDS);
   readonly #runs = new SharedRun(() => this.#run());
@@ -39,10 +41,11 @@ export class CheckpointFiles {
   /** Failure and recovery are each logged once, when this flag changes. */
   #isFailing = false;
 
-  constructor(kernel: Kernel, keys: PqcKeys, folder: string) {
+  constructor(kernel: Kernel, keys: PqcKeys, folder: string, failing: Gauge) {
     this.#kernel = kernel;
     this.#keys = keys;
     this.#folder = folder;
+    this.#failing = failing;
     this.#runIn(0);
   }
 
@@ -66,17 +69,17 @@ export class CheckpointFiles {
   /** Never rejects: a failed write is logged and retried later. */
   async #run(): Promise<void> {
     if (this.#isStopped) return;
-    const { log, metrics } = this.#kernel;
+    const { log } = this.#kernel;
     try {
       await this.#writeMissing();
-      if (this.#isFailing) log.info('audit checkpoints are written to their folder again');
+      if (this.#isFailing) log.info('audit checkpoints can be written to CV_CHECKPOINT_DIR again');
       this.#isFailing = false;
     } catch (error) {
       const facts = { err: error, what_to_do: WHAT_TO_DO };
-      if (!this.#isFailing) log.error(facts, 'audit checkpoints cannot be written to their folder; it is tried again');
+      if (!this.#isFailing) log.error(facts, 'audit checkpoints cannot be written to CV_CHECKPOINT_DIR; retrying');
       this.#isFailing = true;
     }
-    metrics.checkpointFilesFailing.set(this.#isFailing ? 1 : 0);
+    this.#failing.set(this.#isFailing ? 1 : 0);
     this.#runIn(this.#isFailing ? RETRY_MS : INTERVAL_MS);
   }
 
@@ -128,7 +131,7 @@ export class CheckpointFiles {
     const problem = await signatureProblem(this.#keys, row);
     if (key === undefined || problem !== null) {
       const facts = { tenant_id: row.tenant_id, problem, what_to_do: FORGED };
-      this.#kernel.log.error(facts, 'a checkpoint that the service did not sign was not written to the folder');
+      this.#kernel.log.error(facts, 'a checkpoint that the service did not sign was not written to CV_CHECKPOINT_DIR');
       return;
     }
     const content = { checkpoint: checkpointToWire(row), key: keyToWire(key) };

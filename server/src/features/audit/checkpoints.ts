@@ -1,13 +1,12 @@
-import type { Heads } from '../../kernel/audit/heads.ts';
-import { HOUR_MS, MINUTE_MS } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Query } from '../../kernel/endpoint.ts';
-import { CofferError, notFound } from '../../kernel/errors.ts';
 import type { KeepingJob } from '../../kernel/jobs/job-runner.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { CofferError, notFound } from '../../kernel/platform/errors.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type { PqcKeys } from '../pqc/index.ts';
 import { checkpointKeys, settleSuccession, signCheckpoint, type Unsigned } from './checkpoint.ts';
 import type { CheckpointFiles } from './checkpoint-files.ts';
@@ -29,13 +28,11 @@ const CURSOR_KIND = new RegExp(`^${store.CHECKPOINT_CURSOR}$`);
  */
 export class Checkpoints {
   readonly #kernel: Kernel;
-  readonly #heads: Heads;
   readonly #keys: PqcKeys;
   readonly #files: CheckpointFiles | null;
 
-  constructor(kernel: Kernel, heads: Heads, keys: PqcKeys, files: CheckpointFiles | null) {
+  constructor(kernel: Kernel, keys: PqcKeys, files: CheckpointFiles | null) {
     this.#kernel = kernel;
-    this.#heads = heads;
     this.#keys = keys;
     this.#files = files;
   }
@@ -77,7 +74,7 @@ export class Checkpoints {
   async #next(tenantId: string): Promise<{ unsigned: Unsigned } | { last: store.CheckpointRow | null } | Distrusted> {
     const { database, clock } = this.#kernel;
     // The order of these reads matters: neither the anchor nor a checkpoint that somebody else signs in between can then be ahead of the head.
-    const seen = this.#heads.anchor.seen(tenantId)?.seq ?? 0;
+    const seen = this.#kernel.heads.anchor.seen(tenantId)?.seq ?? 0;
     const last = await store.newestCheckpoint(database.read, tenantId);
     const head = await store.findHead(database.read, tenantId);
     if (head === undefined) return new Distrusted('has no head');
@@ -86,7 +83,7 @@ export class Checkpoints {
     // Signing now would vouch for a log that was tampered with.
     if (last !== undefined && last.seq >= head.seq) return new Distrusted('is behind its last checkpoint');
     if (head.seq < seen) return new Distrusted('is behind what this node has seen of it');
-    if (!(await this.#heads.hasItsMac(head))) return new Distrusted('has a head that was rewritten');
+    if (!(await this.#kernel.heads.hasItsMac(head))) return new Distrusted('has a head that was rewritten');
     const checkpoint_no = (last?.checkpoint_no ?? 0) + 1;
     return { unsigned: { tenant_id: tenantId, checkpoint_no, seq: head.seq, hash: head.hash, signed_at: clock.now() } };
   }
@@ -106,11 +103,11 @@ export class Checkpoints {
       const next = await this.#next(ctx.tenantId);
       if (next instanceof Distrusted) throw next;
       if ('last' in next) {
-        if (next.last === null) throw notFound('entry to sign for: the log is empty');
+        if (next.last === null) throw notFound('entry: the log is empty, so there is nothing to sign');
         return checkpointToWire(next.last);
       }
       const row = await signCheckpoint(this.#keys, next.unsigned);
-      ctx.describe({ checkpoint: row.checkpoint_no, seq: row.seq });
+      ctx.record.describe({ checkpoint: row.checkpoint_no, seq: row.seq });
       try {
         const signed = await ctx.change(async (tx) => {
           await store.insertCheckpoint(tx, row);
@@ -123,7 +120,7 @@ export class Checkpoints {
         if (!(error instanceof UniqueViolation)) throw error;
       }
     }
-    throw new CofferError('IN_USE', 'Others signed checkpoints all the while: list them.');
+    throw new CofferError('IN_USE', 'Other checkpoints were signed at the same time: list them, or try again.');
   }
 
   async list(ctx: Context, query: Query<typeof listCheckpoints>) {

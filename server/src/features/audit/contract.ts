@@ -1,8 +1,17 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { ROW_PROBLEMS } from '../../kernel/integrity/row-verification.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
-import { id, nextCursor, nullable, object, oneOf, pageQuery, timeFilter, timestampText } from '../../kernel/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
+import {
+  id,
+  nextCursor,
+  nullable,
+  object,
+  oneOf,
+  pageQuery,
+  timeFilter,
+  timestampText,
+} from '../../kernel/request/wire.ts';
 
 /** Fifteen digits stay below 2^53. */
 const SEQ_MAX = 999_999_999_999_999;
@@ -10,29 +19,25 @@ const DECISIONS = ['allow', 'deny', 'error'] as const;
 
 const AuditActor = named(
   'AuditActor',
-  'Who acted.',
+  'Who performed the action.',
   object({
     kind: Type.String({ description: 'A person, a machine, or the service itself.' }),
     id: Type.String({ description: 'The id.' }),
     name: Type.String({ description: 'The name, such as an e-mail address.' }),
-    key: Type.String({ description: 'The credential: a token id, a client id, a run or a method.' }),
+    key: Type.String({ description: 'The credential used: a token id, a client id, a run or a method.' }),
   }),
 );
 
-const AuditDecision = named(
-  'AuditDecision',
-  'allow: it was done. deny: it was refused. error: it failed.',
-  oneOf(DECISIONS),
-);
+const AuditDecision = named('AuditDecision', 'allow: executed. deny: refused. error: failed.', oneOf(DECISIONS));
 
 const ChangedRow = named(
   'ChangedRow',
-  'What a change left of a row that decides access.',
+  'The state of a row that decides access, after a change.',
   object({
     table: Type.String({ description: 'The table.' }),
     row: Type.String({ description: 'The row in it.' }),
-    digest: nullable(Type.String({ description: 'A digest of it as it is now; null if it was deleted.' })),
-    before: nullable(Type.String({ description: 'The same of what it was before; null if it is new.' })),
+    digest: nullable(Type.String({ description: 'A digest of the row after the change; null if it was deleted.' })),
+    before: nullable(Type.String({ description: 'A digest of the row before the change; null if it is new.' })),
   }),
 );
 
@@ -40,38 +45,56 @@ export const AuditRecord = named(
   'AuditEntry',
   'An entry of the audit log.',
   object({
-    id: Type.String({ description: 'Its id.' }),
+    id: Type.String({ description: 'The id of the entry.' }),
     timestamp: timestampText,
     actor: AuditActor,
-    action: Type.String({ description: 'What was asked, such as secrets:read or vault_created.' }),
-    resource: Type.String({ description: 'On what.' }),
-    vault: nullable(Type.String({ description: 'The vault that it is about, if any.' })),
+    action: Type.String({ description: 'The action, such as secrets:read or vault_created.' }),
+    resource: Type.String({ description: 'The resource of the action.' }),
+    vault: nullable(Type.String({ description: 'The vault of the resource, if any.' })),
     decision: AuditDecision,
-    status: Type.Integer({ description: 'The HTTP status of the answer.' }),
-    ip: Type.String({ description: 'Where the request came from.' }),
-    user_agent: Type.String({ description: 'What the client called itself.' }),
+    status: Type.Integer({ description: 'The HTTP status of the response.' }),
+    ip: Type.String({ description: 'The address that the request came from.' }),
+    user_agent: Type.String({ description: 'The User-Agent of the client.' }),
     request_id: Type.String({ description: 'The id of the request.' }),
-    reason: nullable(Type.String({ description: 'Why it was refused, or why the caller asked.' })),
+    reason: nullable(Type.String({ description: 'Why the request was refused, or the reason that the caller gave.' })),
     details: Type.Record(Type.String(), Type.Unknown(), { description: 'Names, ids and counts; never a value.' }),
     rows: Type.Optional(
       Type.Array(ChangedRow, {
         description:
-          'What a change left of the rows that decide access: the digest of each, or null if it was deleted; and of the row it found.',
+          'For each changed row that decides access: its digests before and after the change, or null if it was new or deleted.',
       }),
     ),
     seq: nullable(
-      Type.Integer({ description: 'Place in the chain; null until it is sealed, a moment after the entry.' }),
+      Type.Integer({
+        description: 'Position in the chain; null until the entry is linked, a moment after it is recorded.',
+      }),
     ),
-    hash: nullable(Type.String({ description: 'SHA-256 over the hash before and this entry, in hexadecimal.' })),
+    hash: nullable(Type.String({ description: 'SHA-256 over the previous hash and this entry, in hexadecimal.' })),
   }),
 );
 export type AuditRecord = Static<typeof AuditRecord>;
 
 const filter = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 1200, description }));
 
+const filters = {
+  vault: filter('Name of a vault.'),
+  actor: filter('Id, name (e-mail address) or key (token id) of the actor.'),
+  action: filter(
+    'For example secrets:read; with a final * every action that starts with the text, such as vault_* or secrets:*.',
+  ),
+  resource: filter('The exact resource; with a final * every resource that starts with the text.'),
+  decision: Type.Optional(described('Only entries of this decision.', AuditDecision)),
+};
+
+export const AuditFilter = named(
+  'AuditFilter',
+  'Which entries of the audit log are meant. All must hold.',
+  object(filters),
+);
+
 const common = {
   noun: 'audit',
-  nounDescription: 'What was done and refused, by whom, in a log that shows when it was tampered with.',
+  nounDescription: 'A tamper-evident log of who did what, and of what was refused.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -93,20 +116,16 @@ export const listAudit = endpoint({
   path: '/v1/audit',
   summary: 'Read the audit log, newest first',
   description:
-    'A rare filter may answer a short or empty page with a `next_cursor`: a page looks at a bounded part of the log. Go on until `next_cursor` is null.',
+    'A page reads a limited part of the log, so a rare filter may return a short or empty page with a `next_cursor`: continue until it is null.',
   permission: 'audit:read',
   resource: 'audit',
   rate: 'read',
   audit: 'audit:read',
   query: object({
     ...pageQuery,
-    vault: filter('Name of a vault.'),
-    actor: filter('Id, name (e-mail address) or key (token id) of who acted.'),
-    action: filter('For example secrets:read; with a final * everything that begins so, as vault_* or secrets:*.'),
-    resource: filter('The resource, exactly; with a final * everything that begins so.'),
+    ...filters,
     from: timeFilter('At or after this time.'),
     to: timeFilter('Before this time.'),
-    decision: Type.Optional(described('Only entries of this decision.', AuditDecision)),
   }),
   output: object({ entries: Type.Array(AuditRecord), next_cursor: nextCursor }),
   errors: [],
@@ -114,7 +133,7 @@ export const listAudit = endpoint({
 
 const RowProblem = named(
   'RowProblem',
-  'A row that is not as the service left it.',
+  'A row that was changed outside the service.',
   object({
     table: Type.String({ description: 'The table.' }),
     row: Type.String({ description: 'The row in it.' }),
@@ -127,9 +146,9 @@ export const verifyAudit = endpoint({
   name: 'verifyAudit',
   method: 'GET',
   path: '/v1/audit/verify',
-  summary: 'Recompute the whole chain of the audit log, and check every checkpoint',
+  summary: 'Verify the whole chain of the audit log and every checkpoint',
   description:
-    'Names the first entry that was changed, removed, inserted or moved, or that a checkpoint tells otherwise of, and every row that was forged, edited, put back or taken away in the database. Takes time in proportion to the log and the rows.',
+    'Reports the first entry that was changed, removed, inserted or moved, or that contradicts a checkpoint, and every row that was forged, edited, rolled back or removed in the database. The duration is proportional to the size of the log and the number of rows.',
   permission: 'audit:verify',
   resource: 'audit',
   rate: 'aggregate',
@@ -137,37 +156,37 @@ export const verifyAudit = endpoint({
   audit: 'audit:verify',
   query: NONE,
   output: object({
-    valid: Type.Boolean({ description: 'Nothing is wrong with the log or the rows.' }),
-    entries: Type.Integer({ description: 'How many entries the chain has, those that were purged included.' }),
+    valid: Type.Boolean({ description: 'No problem was found in the log or the rows.' }),
+    entries: Type.Integer({ description: 'The number of entries in the chain, including purged ones.' }),
     purged: Type.Integer({
       description:
-        'How many of them are gone because their vault keeps them no longer, as an entry `audit:purge` of the log tells of each.',
+        'The number of entries that were deleted because the retention of their vault ended; an entry `audit:purge` records each deletion.',
     }),
     first_broken: nullable(
       described(
-        'Where the chain breaks first; null if nowhere.',
+        'Where the chain is first broken; null if it is intact.',
         object({
-          seq: Type.Integer({ description: 'The entry.' }),
-          reason: Type.String({ description: 'What is wrong with it.' }),
+          seq: Type.Integer({ description: 'The number of the entry.' }),
+          reason: Type.String({ description: 'What is wrong with the entry.' }),
         }),
       ),
     ),
     checkpoints: Type.Integer({
-      description: 'How many checkpoints were found to fit, each with both its signatures.',
+      description: 'The number of checkpoints that match the log, each with two valid signatures.',
     }),
     signed_seq: Type.Integer({
-      description: 'Up to this entry the last of them vouches for the log; 0 if there is none.',
+      description: 'The last entry that a checkpoint covers; 0 if there is none.',
     }),
     rows: described(
-      'What was found of rows that decide access.',
+      'The result of checking the rows that decide access.',
       object({
         checked: Type.Integer({
           description:
-            'Rows that decide who may do what, or what a secret is: each against its MAC, and against what the log last told of it.',
+            'The number of rows checked: those that decide access or define a secret, each against its MAC and its latest record in the log.',
         }),
-        problems_count: Type.Integer({ description: 'How many of them are not as they should be.' }),
+        problems_count: Type.Integer({ description: 'The number of rows with a problem.' }),
         problems: Type.Array(RowProblem, {
-          description: 'The first hundred of them.',
+          description: 'The first hundred problems.',
         }),
       }),
     ),
@@ -177,14 +196,14 @@ export const verifyAudit = endpoint({
 
 export const Checkpoint = named(
   'Checkpoint',
-  'A signature over the audit log as far as it had come.',
+  'A signature over the audit log up to an entry.',
   object({
-    id: Type.Integer({ description: 'Counted up from 1 in the tenant.' }),
+    id: Type.Integer({ description: 'Numbered from 1 in each tenant.' }),
     tenant_id: id('tenant'),
-    seq: Type.Integer({ description: 'The entry that was the last one then.' }),
-    hash: Type.String({ description: 'Its hash, in hexadecimal.' }),
+    seq: Type.Integer({ description: 'The last entry that it covers.' }),
+    hash: Type.String({ description: 'The hash of that entry, in hexadecimal.' }),
     signed_at: timestampText,
-    key_id: Type.String({ description: 'Which of `keys` signed it.' }),
+    key_id: Type.String({ description: 'The id of the signing key in `keys`.' }),
     signature: Type.String({ description: 'In base64: ML-DSA-65, then RSA-PSS-3072 (id-MLDSA65-RSA3072-PSS-SHA512).' }),
   }),
 );
@@ -194,11 +213,11 @@ export const CheckpointKey = named(
   'CheckpointKey',
   'A public key that signed checkpoints.',
   object({
-    key_id: Type.String({ description: 'Its id, made from the key itself.' }),
-    algorithm: Type.String({ description: 'How it signs.' }),
-    public_key: Type.String({ description: 'In base64.' }),
-    endorsed_by: nullable(Type.String({ description: 'The key before it, which signed its id.' })),
-    endorsement: nullable(Type.String({ description: 'That signature, in base64.' })),
+    key_id: Type.String({ description: 'The id of the key, derived from the key itself.' }),
+    algorithm: Type.String({ description: 'The signature algorithm.' }),
+    public_key: Type.String({ description: 'The public key, in base64.' }),
+    endorsed_by: nullable(Type.String({ description: 'The previous key, which signed the id of this one.' })),
+    endorsement: nullable(Type.String({ description: 'The signature of the previous key, in base64.' })),
   }),
 );
 export type CheckpointKey = Static<typeof CheckpointKey>;
@@ -210,7 +229,7 @@ export const listCheckpoints = endpoint({
   path: '/v1/audit/checkpoints',
   summary: 'List the signed checkpoints of the audit log, newest first',
   description:
-    'One is signed each hour in which something was recorded. Keep them elsewhere: with them `coffer-verify` tells, without this service, whether an ' +
+    'One is signed every hour in which something was recorded. Store them elsewhere: with them, `coffer-verify` checks without this service whether an ' +
     'exported log is the one that was signed.',
   permission: 'audit:read',
   resource: 'audit',
@@ -220,7 +239,7 @@ export const listCheckpoints = endpoint({
   output: object({
     checkpoints: Type.Array(Checkpoint),
     keys: Type.Array(CheckpointKey, {
-      description: 'The public keys, newest first. Their ids are made from them: note the id of one, elsewhere.',
+      description: 'The public keys, newest first. Their ids are derived from them: store one id elsewhere.',
     }),
     next_cursor: nextCursor,
   }),
@@ -234,7 +253,7 @@ export const createCheckpoint = endpoint({
   path: '/v1/audit/checkpoints',
   summary: 'Sign a checkpoint of the audit log now',
   description:
-    'It covers what was recorded before this request; if the last one does so already, that is the answer. For example before a log is handed over.',
+    'It covers everything recorded before this request; if the last checkpoint already does, that one is returned. Use it, for example, before handing over a log.',
   permission: 'audit:sign',
   resource: 'audit',
   rate: 'write',
@@ -252,10 +271,10 @@ export const exportAudit = endpoint({
   name: 'exportAudit',
   method: 'GET',
   path: '/v1/audit/export',
-  summary: 'The whole audit log in the order of its chain, for `coffer-verify`',
+  summary: 'Export the whole audit log in chain order, for `coffer-verify`',
   description:
-    'Lines of JSON: first what follows, then `{seq, hash, entry}` for each entry, where `entry` is the list of its fields that is hashed. One that was purged is ' +
-    '`{seq, hash, purged_by}`, with the id of the entry that records it.',
+    'JSON lines: first a header, then `{seq, hash, entry}` for each entry, where `entry` is the hashed list of its fields. A purged entry is ' +
+    '`{seq, hash, purged_by}`, with the id of the entry that records the purge.',
   permission: 'audit:read',
   resource: 'audit',
   rate: 'aggregate',
@@ -266,7 +285,7 @@ export const exportAudit = endpoint({
       Type.Integer({
         minimum: 1,
         maximum: SEQ_MAX,
-        description: 'Only from this entry on; from the first unless given.',
+        description: 'Start at this entry. Default: the first.',
       }),
     ),
   }),

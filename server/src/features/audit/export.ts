@@ -1,13 +1,14 @@
-import { recheck } from '../../kernel/acceptance.ts';
 import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
-import { segmentsOnward, windowEnd } from '../../kernel/audit/chain-walk.ts';
+import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { purgeIn } from '../../kernel/audit/purged-entries.ts';
 import { hashAt, purgedBy, textsOf } from '../../kernel/audit/segment.ts';
-import type { Context } from '../../kernel/context.ts';
-import { type Query, Streamed } from '../../kernel/endpoint.ts';
-import { notFound } from '../../kernel/errors.ts';
+import { notFound } from '../../kernel/platform/errors.ts';
+import { yielder } from '../../kernel/platform/yielding.ts';
+import { recheck } from '../../kernel/request/acceptance.ts';
+import { Streamed } from '../../kernel/request/binding.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
-import { yielder } from '../../kernel/yielding.ts';
 import type { exportAudit } from './contract.ts';
 import * as store from './store.ts';
 
@@ -22,7 +23,7 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
   const head = await store.findHead(read, ctx.tenantId);
   if (head === undefined) throw notFound('audit log');
   const fromSeq = query.from_seq ?? 1;
-  if (fromSeq > head.seq + 1) throw notFound('entry: the log has not come so far');
+  if (fromSeq > head.seq + 1) throw notFound('entry: from_seq is beyond the end of the log');
   const start = await store.segmentHolding(read, ctx.tenantId, fromSeq - 1);
   const header = {
     format: 'coffer-audit-export',
@@ -33,7 +34,7 @@ export async function exportLog(ctx: Context, query: Query<typeof exportAudit>):
     last_seq: head.seq,
     last_hash: hexOf(head.hash),
   };
-  ctx.describe({ from_seq: fromSeq, last_seq: head.seq });
+  ctx.record.describe({ from_seq: fromSeq, last_seq: head.seq });
 
   async function* pieces(): AsyncIterable<string> {
     yield `${JSON.stringify(header)}\n`;
@@ -59,11 +60,11 @@ async function* linesBetween(
   const start = await store.segmentHolding(database.read, tenantId, fromSeq);
   for (let seq = Number(start?.first_seq ?? fromSeq); seq <= lastSeq; ) {
     await recheck(ctx);
-    const segments = await segmentsOnward(database.read, tenantId, seq);
+    const segments = await segmentsFrom(database.read, tenantId, seq);
     const last = segments.at(-1);
     if (last === undefined) return;
     for (const segment of segments) {
-      const texts = readable(segment);
+      const texts = entryTexts(segment);
       const lines = linesOf(segment, texts, { fromSeq, lastSeq, unexplained });
       if (lines !== '') yield lines;
       await yieldNow(texts.length);
@@ -99,7 +100,7 @@ function linesOf(
 }
 
 /** A segment that cannot be parsed is exported as one entry that fails verification. */
-function readable(segment: AuditSegmentsTable): string[] {
+function entryTexts(segment: AuditSegmentsTable): string[] {
   try {
     const texts = textsOf(segment);
     return texts.length > 0 ? texts : ['null'];

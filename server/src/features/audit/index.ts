@@ -1,29 +1,48 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
+import { pqcKeysOf } from '../pqc/index.ts';
 import { CheckpointFiles } from './checkpoint-files.ts';
 import { Checkpoints } from './checkpoints.ts';
 import * as contract from './contract.ts';
 import { exportLog } from './export.ts';
-import { purgeAuditJob, type RetentionParts } from './retention.ts';
+import { purgeAuditJob } from './retention.ts';
 import * as audit from './service.ts';
 import { verify } from './verification.ts';
 
+export { checkpointToWire } from './checkpoint-wire.ts';
+export { AuditFilter as AuditFilterSchema, type AuditRecord, type Checkpoint } from './contract.ts';
+export { type AuditFilter, auditRecordOf, isWanted, parseTime } from './service.ts';
+export {
+  type CheckpointRow,
+  checkpointsOnward,
+  findHead,
+  newestCheckpoint,
+  segmentHolding,
+  seqBefore,
+} from './store.ts';
 export { type KeptHead, type Verification, type VerificationParts, verify as verifyTenant } from './verification.ts';
 
-export function auditFeature(parts: RetentionParts): Feature {
-  const { kernel, heads, keys } = parts;
+export function auditFeature(kernel: Kernel): Feature {
+  const keys = pqcKeysOf(kernel);
+  const parts = { kernel, keys };
   const { checkpointDir } = kernel.config;
-  const files = checkpointDir === null ? null : new CheckpointFiles(kernel, keys, checkpointDir);
-  const checkpoints = new Checkpoints(kernel, heads, keys, files);
+  // It is 0 where no folder is configured, so that one alert fits every node.
+  const failing = kernel.metrics.gauge(
+    'cv_checkpoint_files_failing',
+    '1 if this node’s last attempt to write audit checkpoints to CV_CHECKPOINT_DIR failed; it keeps retrying.',
+  );
+  const files = checkpointDir === null ? null : new CheckpointFiles(kernel, keys, checkpointDir, failing);
+  const checkpoints = new Checkpoints(kernel, keys, files);
   return {
     name: 'audit',
-    endpoints: [
-      bind(contract.listAudit, (ctx, { query }) => audit.list(ctx, query)),
-      bind(contract.verifyAudit, (ctx) => verify(parts, ctx.tenantId)),
-      bind(contract.listCheckpoints, (ctx, { query }) => checkpoints.list(ctx, query)),
-      bind(contract.createCheckpoint, (ctx) => checkpoints.create(ctx)),
-      bind(contract.exportAudit, (ctx, { query }) => exportLog(ctx, query)),
-    ],
+    endpoints: bindContract(contract, {
+      listAudit: (ctx, { query }) => audit.list(ctx, query),
+      verifyAudit: (ctx) => verify(parts, ctx.tenantId),
+      listCheckpoints: (ctx, { query }) => checkpoints.list(ctx, query),
+      createCheckpoint: (ctx) => checkpoints.create(ctx),
+      exportAudit: (ctx, { query }) => exportLog(ctx, query),
+    }),
     jobs: [checkpoints.job, purgeAuditJob(parts)],
     settled: async () => files?.stop(),
   };

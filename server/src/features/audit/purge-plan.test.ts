@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import { GENESIS_HASH, hexOf, link } from '../../kernel/audit/chain.ts';
 import { type AuditEntry, entryText } from '../../kernel/audit/entry.ts';
 import { PURGE_ACTION, PurgedEntries } from '../../kernel/audit/purged-entries.ts';
-import { hashAt, placesOf, purgedBy, segmentRow, textsOf } from '../../kernel/audit/segment.ts';
+import { entriesByPosition, hashAt, purgedBy, segmentRow, textsOf } from '../../kernel/audit/segment.ts';
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import { DAY_MS } from '../../kernel/clock.ts';
+import { DAY_MS } from '../../kernel/platform/clock.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { isExpired, planPurge, rewriteSegments, type Window } from './purge-plan.ts';
@@ -34,7 +34,7 @@ const isOfGone = (entry: AuditEntry) => entry.vault.startsWith('gone');
 
 /** The vault of each remaining entry, or `-` where the entry was purged. */
 function left(rows: readonly AuditSegmentsTable[]): string[] {
-  return rows.flatMap((row) => placesOf(row).map((entry) => entry?.vault ?? '-'));
+  return rows.flatMap((row) => entriesByPosition(row).map((entry) => entry?.vault ?? '-'));
 }
 
 function applied(window: Window, isDue: (entry: AuditEntry) => boolean = isOfGone) {

@@ -1,8 +1,15 @@
 import { hexOf, linkHash } from '../../kernel/audit/chain.ts';
 import type { AuditEntry } from '../../kernel/audit/entry.ts';
 import { type PurgeRecord, purgeDigest } from '../../kernel/audit/purged-entries.ts';
-import { hashAt, placesOf, purgedBy, purgedText, segmentTextWithPurged, textsOf } from '../../kernel/audit/segment.ts';
-import { DAY_MS } from '../../kernel/clock.ts';
+import {
+  entriesByPosition,
+  hashAt,
+  purgedBy,
+  purgedText,
+  segmentTextWithPurged,
+  textsOf,
+} from '../../kernel/audit/segment.ts';
+import { DAY_MS } from '../../kernel/platform/clock.ts';
 import type { AuditSegmentsTable } from '../../kernel/storage/tables.ts';
 import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
 import type { AuditRetention } from '../vaults/index.ts';
@@ -45,7 +52,7 @@ export function planPurge(
   let digest = '';
   let hash = hashBefore;
   const texts = segments.map((segment) => {
-    const entries = placesOf(segment);
+    const entries = entriesByPosition(segment);
     return textsOf(segment).map((text, i) => {
       const seq = Number(segment.first_seq) + i;
       const before = hash;

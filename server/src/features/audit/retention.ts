@@ -1,17 +1,17 @@
 import { GENESIS_HASH, HASH_BYTES, hexOf } from '../../kernel/audit/chain.ts';
-import { segmentsOnward, windowEnd } from '../../kernel/audit/chain-walk.ts';
+import { segmentsFrom, windowEnd } from '../../kernel/audit/chain-walk.ts';
 import { PURGE_ACTION } from '../../kernel/audit/purged-entries.ts';
-import { placesOf } from '../../kernel/audit/segment.ts';
+import { entriesByPosition } from '../../kernel/audit/segment.ts';
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
-import { timeOfId } from '../../kernel/ids.ts';
 import type { RemovingJob } from '../../kernel/jobs/job-runner.ts';
 import type { Share } from '../../kernel/jobs/share.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { timeOfId } from '../../kernel/platform/ids.ts';
+import { yielder } from '../../kernel/platform/yielding.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
-import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
-import { yielder } from '../../kernel/yielding.ts';
-import type { AuditRetention } from '../vaults/index.ts';
+import { auditRetentions } from '../vaults/index.ts';
 import { isExpired, planPurge, type RetentionRules, rewriteSegments, type Window } from './purge-plan.ts';
 import * as store from './store.ts';
 import { type VerificationParts, verify } from './verification.ts';
@@ -19,26 +19,22 @@ import { type VerificationParts, verify } from './verification.ts';
 const JOB = 'purge-audit';
 const TENANTS_AT_ONCE = 100;
 /** One run may purge this many entries, whatever their share of all entries. */
-const PURGED_AT_ONCE = 10_000;
+const PURGE_FLOOR = 10_000;
 /** Segments are in chain order, which may differ a little from time order. */
-const DISORDER_MS = HOUR_MS;
+const TIME_ORDER_TOLERANCE_MS = HOUR_MS;
 
 const WHAT_TO_DO =
-  'Ask for GET /v1/audit/verify with a token of that tenant: it names what was changed in the database. Entries are purged again once it finds nothing.';
-
-export interface RetentionParts extends VerificationParts {
-  retentions(db: Reader, tenantId: string): Promise<AuditRetention[]>;
-}
+  'Call GET /v1/audit/verify with a token of that tenant: it reports what was changed in the database. Entries are purged again once it finds no problem.';
 
 /**
  * Purges entries past their vault's retention period. Their hashes stay, and an audit entry records the purge in the same transaction. The chain can
  * thus still be verified from its beginning, and entries that anyone else deletes are detected.
  */
-export function purgeAuditJob(parts: RetentionParts): RemovingJob {
+export function purgeAuditJob(parts: VerificationParts): RemovingJob {
   return {
     name: JOB,
     intervalMs: 6 * HOUR_MS,
-    removes: { secondLookMs: SECOND_LOOK_MS, share: (cutoff) => sharesOf(parts, cutoff) },
+    removes: { secondCheckMs: SECOND_CHECK_MS, share: (cutoff) => sharesOf(parts, cutoff) },
     async run(signal, cutoff) {
       for await (const [tenantId, rules] of tenantsWithRules(parts, cutoff)) {
         if (signal.aborted) return;
@@ -49,14 +45,14 @@ export function purgeAuditJob(parts: RetentionParts): RemovingJob {
 }
 
 async function* tenantsWithRules(
-  parts: RetentionParts,
+  parts: VerificationParts,
   cutoff: Cutoff,
 ): AsyncGenerator<[tenantId: string, rules: RetentionRules]> {
   const { read } = parts.kernel.database;
   for (let after = ''; ; ) {
     const tenants = await store.tenantsAfter(read, after, cutoff, TENANTS_AT_ONCE);
     for (const tenantId of tenants) {
-      const rules = await rulesOf(parts, read, tenantId);
+      const rules = await rulesOf(read, tenantId);
       if (rules.size > 0) yield [tenantId, rules];
     }
     const last = tenants.at(-1);
@@ -65,11 +61,11 @@ async function* tenantsWithRules(
   }
 }
 
-async function rulesOf(parts: RetentionParts, db: Reader, tenantId: string): Promise<RetentionRules> {
-  return new Map((await parts.retentions(db, tenantId)).map((rule) => [rule.vault, rule]));
+async function rulesOf(db: Reader, tenantId: string): Promise<RetentionRules> {
+  return new Map((await auditRetentions(db, tenantId)).map((rule) => [rule.vault, rule]));
 }
 
-async function sharesOf(parts: RetentionParts, cutoff: Cutoff): Promise<Share[]> {
+async function sharesOf(parts: VerificationParts, cutoff: Cutoff): Promise<Share[]> {
   const { read } = parts.kernel.database;
   let expired = 0;
   let purged = 0;
@@ -80,10 +76,10 @@ async function sharesOf(parts: RetentionParts, cutoff: Cutoff): Promise<Share[]>
     }
   }
   const total = async () => (await store.countLinked(read)) - purged;
-  return [{ of: 'audit entries', expired, floor: PURGED_AT_ONCE, total }];
+  return [{ of: 'audit entries', expired, floor: PURGE_FLOOR, total }];
 }
 
-async function signedSeq({ kernel }: RetentionParts, tenantId: string): Promise<number> {
+async function signedSeq({ kernel }: VerificationParts, tenantId: string): Promise<number> {
   return (await store.newestCheckpoint(kernel.database.read, tenantId))?.seq ?? 0;
 }
 
@@ -95,7 +91,7 @@ interface CountedWindow {
 
 /** Yields the windows of a chain that may contain expired entries. */
 async function* windowsOf(
-  { kernel }: RetentionParts,
+  { kernel }: VerificationParts,
   tenantId: string,
   rules: RetentionRules,
   cutoff: Cutoff,
@@ -103,20 +99,20 @@ async function* windowsOf(
 ): AsyncGenerator<CountedWindow> {
   let shortestDays = Number.POSITIVE_INFINITY;
   for (const { days } of rules.values()) shortestDays = Math.min(shortestDays, days);
-  const newest = cutoff - shortestDays * DAY_MS + DISORDER_MS;
+  const newest = cutoff - shortestDays * DAY_MS + TIME_ORDER_TOLERANCE_MS;
   const yieldNow = yielder(tenantId);
   for (let seq = 1; seq <= lastSeq; ) {
-    const segments = await segmentsOnward(kernel.database.forTenant(tenantId, 'bulk').read, tenantId, seq);
+    const segments = await segmentsFrom(kernel.database.forTenant(tenantId, 'bulk').read, tenantId, seq);
     const [first] = segments;
     if (first === undefined || timeOfId(first.id) > newest) return;
     const window = { fromSeq: Number(first.first_seq), expired: 0, purged: 0 };
     for (const segment of segments) {
-      const places = placesOf(segment);
-      for (const [i, entry] of places.entries()) {
+      const entries = entriesByPosition(segment);
+      for (const [i, entry] of entries.entries()) {
         if (entry === null) window.purged++;
         else if (Number(segment.first_seq) + i <= lastSeq && isExpired(entry, rules, cutoff)) window.expired++;
       }
-      await yieldNow(places.length);
+      await yieldNow(entries.length);
     }
     yield window;
     seq = windowEnd(window.fromSeq);
@@ -124,11 +120,11 @@ async function* windowsOf(
 }
 
 /**
- * Purges only from a log that verifies together with its rows, because a rolled-back row could claim a shorter retention period. Only entries covered
- * by a checkpoint are purged.
+ * Purges only if the tenant's log and rows verify, because a vault row that somebody reset to an older version could have a shorter retention period.
+ * Only entries covered by a checkpoint are purged.
  */
 async function purgeTenant(
-  parts: RetentionParts,
+  parts: VerificationParts,
   tenantId: string,
   rules: RetentionRules,
   cutoff: Cutoff,
@@ -153,11 +149,11 @@ async function purgeTenant(
   }
 }
 
-async function verifiedUpTo(parts: RetentionParts, tenantId: string): Promise<number> {
+async function verifiedUpTo(parts: VerificationParts, tenantId: string): Promise<number> {
   const { valid, signed_seq } = await verify(parts, tenantId);
   if (valid) return signed_seq;
   const facts = { tenant_id: tenantId, what_to_do: WHAT_TO_DO };
-  parts.kernel.log.error(facts, 'the audit log of a tenant does not verify: nothing is purged from it');
+  parts.kernel.log.error(facts, 'the audit log of a tenant fails verification: nothing is purged from it');
   return 0;
 }
 
@@ -169,12 +165,12 @@ interface Purge {
 }
 
 /** Purges in one transaction with the audit entry that records it, and returns the number of purged entries. */
-async function purgeWindow(parts: RetentionParts, tenantId: string, purge: Purge): Promise<number> {
+async function purgeWindow(parts: VerificationParts, tenantId: string, purge: Purge): Promise<number> {
   const { kernel } = parts;
   const headKey = await kernel.audit.headKey(tenantId);
   return kernel.database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
-    // The retention period may have been extended meanwhile, so an entry must be expired under both rules.
-    const rules = [purge.rules, await rulesOf(parts, tx, tenantId)];
+    // The retention period may have been extended meanwhile, so an entry must be expired under both the earlier and the current rules.
+    const rules = [purge.rules, await rulesOf(tx, tenantId)];
     const window = await lockedWindow(tx, tenantId, purge);
     const plan = planPurge(window, (entry) => rules.every((one) => isExpired(entry, one, purge.cutoff)));
     if (plan === null) return 0;

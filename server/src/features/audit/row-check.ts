@@ -1,8 +1,6 @@
 import { walkChain } from '../../kernel/audit/chain-walk.ts';
-import { isOfNode } from '../../kernel/audit/node-segments.ts';
+import { isSignedByNode } from '../../kernel/audit/node-segments.ts';
 import { textsOf } from '../../kernel/audit/segment.ts';
-import { MINUTE_MS } from '../../kernel/clock.ts';
-import { idAtTime } from '../../kernel/ids.ts';
 import {
   compareRows,
   PROBLEMS_TOLD_MAX,
@@ -12,6 +10,8 @@ import {
   recordsIn,
   rowProblem,
 } from '../../kernel/integrity/row-verification.ts';
+import { MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { idAtTime } from '../../kernel/platform/ids.ts';
 import { SYSTEM_TENANT, type Tables } from '../../kernel/storage/tables.ts';
 import * as store from './store.ts';
 import type { VerificationParts } from './verification.ts';
@@ -40,8 +40,13 @@ export async function verifyRows(
   head: Head | undefined,
   history: RowHistory | null,
 ): Promise<VerifiedRows> {
-  const { kernel, tables } = parts;
-  const findings = await compareRows(kernel.database.read, tables, tenantId, history?.digests ?? null);
+  const { kernel } = parts;
+  const findings = await compareRows(
+    kernel.database.read,
+    kernel.authenticatedTables,
+    tenantId,
+    history?.digests ?? null,
+  );
   if (history !== null) await settleFindings(parts, tenantId, head, history, findings);
   await addSegmentsWithoutPlace(parts, tenantId, findings);
   for (const row of history?.missingSegments ?? []) findings.add({ table: 'audit_segments', row, problem: 'missing' });
@@ -61,11 +66,11 @@ async function settleFindings(
   const settled: RowProblem[] = [];
   let known = head;
   for (let look = 0; look < LOOKS_MAX; look++) {
-    const { newest, told } = await readOn(parts, tenantId, known, history);
-    settled.push(...withoutTold(open, told));
+    const { newest, recorded } = await readOn(parts, tenantId, known, history);
+    settled.push(...withoutRecorded(open, recorded));
     known = newest;
-    if (told.size === 0) break;
-    open = await lookAgain(parts, tenantId, history, told);
+    if (recorded.size === 0) break;
+    open = await lookAgain(parts, tenantId, history, recorded);
     // A row that changes without pause is reported as it was in the last pass.
     if (look === LOOKS_MAX - 1) settled.push(...open);
   }
@@ -77,8 +82,8 @@ async function settleFindings(
   }
 }
 
-function withoutTold(problems: readonly RowProblem[], told: Told['told']): RowProblem[] {
-  return problems.filter(({ table, row }) => !told.has(`${table} ${row}`));
+function withoutRecorded(problems: readonly RowProblem[], recorded: NewRecords['recorded']): RowProblem[] {
+  return problems.filter(({ table, row }) => !recorded.has(`${table} ${row}`));
 }
 
 /**
@@ -96,54 +101,54 @@ async function explainedByUnlinked(
   const waiting = await store.unlinkedSegments(database.read, tenantId);
   if (waiting.length === 0) return { problems, newest: known, unlinked: [] };
   // Segments that were linked in between are read from the chain.
-  const { told, newest } = await readOn(parts, tenantId, known, history);
+  const { recorded, newest } = await readOn(parts, tenantId, known, history);
   const still = new Set((await store.unlinkedSegments(database.read, tenantId)).map(({ id }) => id));
   const unlinked: string[] = [];
   for (const row of waiting) {
-    if (still.has(row.id) && (await isOfNode(keyring, row))) unlinked.push(...textsOf(row));
+    if (still.has(row.id) && (await isSignedByNode(keyring, row))) unlinked.push(...textsOf(row));
   }
   for (const text of unlinked) {
-    for (const [table, key] of history.add(text)) told.set(`${table} ${key}`, [table, key]);
+    for (const [table, key] of history.add(text)) recorded.set(`${table} ${key}`, [table, key]);
   }
-  const left = [...withoutTold(problems, told), ...(await lookAgain(parts, tenantId, history, told))];
+  const left = [...withoutRecorded(problems, recorded), ...(await lookAgain(parts, tenantId, history, recorded))];
   return { problems: left, newest, unlinked };
 }
 
-interface Told {
+interface NewRecords {
   newest: Head | undefined;
   /** The rows that newer log entries record, by table and key. */
-  told: Map<string, readonly [table: string, key: string]>;
+  recorded: Map<string, readonly [table: string, key: string]>;
 }
 
 async function readOn(
-  { kernel, heads }: VerificationParts,
+  { kernel }: VerificationParts,
   tenantId: string,
   known: Head | undefined,
   history: RowHistory,
-): Promise<Told> {
+): Promise<NewRecords> {
   await kernel.audit.link();
   const { read } = kernel.database;
-  const newest = await heads.row(read, tenantId);
-  const told: Told['told'] = new Map();
-  if (newest === undefined || known === undefined || newest.seq <= known.seq) return { newest: known, told };
+  const newest = await kernel.heads.row(read, tenantId);
+  const recorded: NewRecords['recorded'] = new Map();
+  if (newest === undefined || known === undefined || newest.seq <= known.seq) return { newest: known, recorded };
   const visit = (_seq: number, _hash: string, text: string) => {
-    for (const [table, key] of history.add(text)) told.set(`${table} ${key}`, [table, key]);
+    for (const [table, key] of history.add(text)) recorded.set(`${table} ${key}`, [table, key]);
     return null;
   };
-  const broken = await walkChain(read, heads, newest, visit, known);
-  return { newest: broken === null ? newest : known, told };
+  const broken = await walkChain(read, kernel.heads, newest, visit, known);
+  return { newest: broken === null ? newest : known, recorded };
 }
 
 async function lookAgain(
-  { kernel, tables }: VerificationParts,
+  { kernel }: VerificationParts,
   tenantId: string,
   { digests }: RowHistory,
-  told: Told['told'],
+  recorded: NewRecords['recorded'],
 ): Promise<RowProblem[]> {
   const { read } = kernel.database;
   const open: RowProblem[] = [];
-  for (const [name, key] of told.values()) {
-    const table = tables.find((candidate) => candidate.name === name);
+  for (const [name, key] of recorded.values()) {
+    const table = kernel.authenticatedTables.find((candidate) => candidate.name === name);
     const row = await table?.find(read, tenantId, key);
     const problem = table === undefined || row === undefined ? null : await rowProblem(read, table, row, digests);
     if (problem !== null) open.push({ table: name, row: key, problem });
@@ -153,7 +158,7 @@ async function lookAgain(
 
 /** Walks the log once more to find the names of rows that it records and that no longer exist. */
 async function nameMissing(
-  { kernel, heads }: VerificationParts,
+  { kernel }: VerificationParts,
   head: Head,
   { digests }: RowHistory,
   unlinked: readonly string[],
@@ -168,7 +173,7 @@ async function nameMissing(
       findings.add({ table, row: key, problem: 'missing' });
     }
   };
-  await walkChain(kernel.database.read, heads, head, (_seq, _hash, text) => {
+  await walkChain(kernel.database.read, kernel.heads, head, (_seq, _hash, text) => {
     nameIn(text);
     return null;
   });
@@ -193,8 +198,8 @@ async function addSegmentsWithoutPlace(
 }
 
 /** The installation's own rows belong to no tenant, so they are reported to the operator tenant. */
-async function addSystemRows({ kernel, tables }: VerificationParts, findings: RowFindings): Promise<void> {
-  const own = await compareRows(kernel.database.read, tables, SYSTEM_TENANT, null);
+async function addSystemRows({ kernel }: VerificationParts, findings: RowFindings): Promise<void> {
+  const own = await compareRows(kernel.database.read, kernel.authenticatedTables, SYSTEM_TENANT, null);
   findings.checked += own.checked;
   for (const problem of own.problems) findings.add(problem);
 }

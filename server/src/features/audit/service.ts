@@ -1,14 +1,14 @@
-import { recheck } from '../../kernel/acceptance.ts';
-import { isOfNode } from '../../kernel/audit/node-segments.ts';
-import { placesOf, type StoredEntry } from '../../kernel/audit/segment.ts';
-import { MINUTE_MS, timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Query } from '../../kernel/endpoint.ts';
-import { invalidField } from '../../kernel/errors.ts';
-import { idAtTime, idForm } from '../../kernel/ids.ts';
+import { isSignedByNode } from '../../kernel/audit/node-segments.ts';
+import { entriesByPosition, type StoredEntry } from '../../kernel/audit/segment.ts';
+import { MINUTE_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { invalidField } from '../../kernel/platform/errors.ts';
+import { idAtTime, idForm } from '../../kernel/platform/ids.ts';
+import { yielder } from '../../kernel/platform/yielding.ts';
+import { recheck } from '../../kernel/request/acceptance.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { yielder } from '../../kernel/yielding.ts';
 import type { AuditRecord, listAudit } from './contract.ts';
 import * as store from './store.ts';
 
@@ -44,14 +44,14 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
       // A segment's id is as late as its latest entry, so all further segments are older still.
       if (from !== null && segment.id < idAtTime('audit', from)) return page(found, null);
       // An unlinked segment is listed if a node wrote it. Linking, which refuses other segments, may be waiting for a lock.
-      const isGenuine = segment.first_seq !== null || (await isOfNode(ctx.kernel.keyring, segment));
-      const newestFirst = isGenuine ? placesOf(segment).reverse() : [];
+      const isGenuine = segment.first_seq !== null || (await isSignedByNode(ctx.kernel.keyring, segment));
+      const newestFirst = isGenuine ? entriesByPosition(segment).reverse() : [];
       let shown = position?.segment === segment.id ? position.shown : 0;
       for (const entry of newestFirst.slice(shown)) {
         if (found.length === limit || looked === SCAN_MAX) return page(found, { segment: segment.id, shown });
         shown++;
         looked++;
-        if (entry !== null && isWanted(entry, query, from, to)) found.push(entry);
+        if (entry !== null && isWithin(entry.at, from, to) && isWanted(entry, query)) found.push(entry);
       }
       position = { segment: segment.id, shown };
       await yieldNow(newestFirst.length);
@@ -64,14 +64,15 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
 
 function page(found: StoredEntry[], end: Position | null) {
   return {
-    entries: found.map(toWire),
+    entries: found.map(auditRecordOf),
     next_cursor: end === null ? null : encodeCursor([end.segment, String(end.shown)]),
   };
 }
 
-function isWanted(e: StoredEntry, query: Query<typeof listAudit>, from: number | null, to: number | null): boolean {
-  const { vault, actor, action, resource, decision } = query;
-  if ((from !== null && e.at < from) || (to !== null && e.at >= to)) return false;
+/** The filters that do not name a time. */
+export type AuditFilter = Pick<Query<typeof listAudit>, 'vault' | 'actor' | 'action' | 'resource' | 'decision'>;
+
+export function isWanted(e: StoredEntry, { vault, actor, action, resource, decision }: AuditFilter): boolean {
   if (vault !== undefined && e.vault !== vault) return false;
   if (action !== undefined && !isNamedBy(action, e.action)) return false;
   if (decision !== undefined && e.decision !== decision) return false;
@@ -79,18 +80,22 @@ function isWanted(e: StoredEntry, query: Query<typeof listAudit>, from: number |
   return resource === undefined || isNamedBy(resource, e.resource);
 }
 
+function isWithin(at: number, from: number | null, to: number | null): boolean {
+  return (from === null || at >= from) && (to === null || at < to);
+}
+
 /** A filter matches exactly, or by prefix if it ends in `*`. */
 function isNamedBy(filter: string, text: string): boolean {
   return filter.endsWith('*') ? text.startsWith(filter.slice(0, -1)) : text === filter;
 }
 
-function parseTime(text: string, pointer: string): number {
+export function parseTime(text: string, pointer: string): number {
   const time = Date.parse(text);
   if (!Number.isFinite(time)) throw invalidField(pointer, 'must be a time such as 2026-11-14T10:00:00.000Z');
   return time;
 }
 
-function toWire(e: StoredEntry): AuditRecord {
+export function auditRecordOf(e: StoredEntry): AuditRecord {
   return {
     id: e.id,
     timestamp: timestamp(e.at),

@@ -109,6 +109,20 @@ export function segmentHolding(db: Reader, tenantId: string, seq: number): Promi
     .executeTakeFirst();
 }
 
+/** The last sequence number before a time. A segment's id is as late as its latest entry. */
+export async function seqBefore(db: Reader, tenantId: string, segmentId: string): Promise<number> {
+  const row = await db
+    .selectFrom('audit_segments')
+    .select('first_seq')
+    .where('tenant_id', '=', tenantId)
+    .where('first_seq', '>=', 1)
+    .where('id', '>=', segmentId)
+    .orderBy('first_seq')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? Number((await findHead(db, tenantId))?.seq ?? 0) : Number(row.first_seq) - 1;
+}
+
 /** Locks the segments that begin in the window from this sequence number on. */
 export function lockWindow(tx: Tx, tenantId: string, fromSeq: number): Promise<AuditSegmentsTable[]> {
   return tx

@@ -1,10 +1,10 @@
+import type { BrokenLink } from '../../kernel/audit/chain.ts';
 import { hexOf } from '../../kernel/audit/chain.ts';
-import { type Broken, type Visit, walkChain } from '../../kernel/audit/chain-walk.ts';
+import { type Visit, walkChain } from '../../kernel/audit/chain-walk.ts';
 import type { Heads } from '../../kernel/audit/heads.ts';
 import { PurgedEntries } from '../../kernel/audit/purged-entries.ts';
-import type { AnyAuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { RowHistory } from '../../kernel/integrity/row-verification.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import type { Tables } from '../../kernel/storage/tables.ts';
 import type { PqcKeys } from '../pqc/index.ts';
@@ -18,7 +18,7 @@ export interface Verification {
   valid: boolean;
   entries: number;
   purged: number;
-  first_broken: Broken | null;
+  first_broken: BrokenLink | null;
   checkpoints: number;
   signed_seq: number;
   rows: VerifiedRows;
@@ -26,9 +26,7 @@ export interface Verification {
 
 export interface VerificationParts {
   kernel: Kernel;
-  heads: Heads;
   keys: PqcKeys;
-  tables: readonly AnyAuthenticatedTable[];
 }
 
 /** How far the log had come, according to a record outside the database. */
@@ -56,7 +54,8 @@ export async function verify(
 ): Promise<Verification> {
   // This reads a whole log, so it uses the bulk connections, which no request waits for.
   const parts = { ...others, kernel: { ...kernel, database: database.forTenant(tenantId, 'bulk') } };
-  const { heads, keys } = parts;
+  const { keys } = parts;
+  const { heads } = kernel;
   await kernel.audit.link();
   const { read } = parts.kernel.database;
   const signed = await SignedPlaces.open(read, tenantId, keys);
@@ -97,17 +96,17 @@ export async function verify(
 
 /** The audit entry for a purge that happens during the walk comes after the head that was read, so the walk goes on to the newest head. */
 async function walkWithPurged(
-  { kernel, heads }: VerificationParts,
+  { kernel }: VerificationParts,
   head: Tables['audit_heads'],
   purged: PurgedEntries,
   visit: Visit,
-): Promise<Broken | null> {
+): Promise<BrokenLink | null> {
   const { read } = kernel.database;
-  const broken = await walkChain(read, heads, head, visit, undefined, purged);
+  const broken = await walkChain(read, kernel.heads, head, visit, undefined, purged);
   if (broken !== null || purged.missing() === null) return broken;
   await kernel.audit.link();
-  const newest = (await heads.row(read, head.tenant_id)) ?? head;
-  return (await walkChain(read, heads, newest, () => null, head, purged)) ?? purged.missing();
+  const newest = (await kernel.heads.row(read, head.tenant_id)) ?? head;
+  return (await walkChain(read, kernel.heads, newest, () => null, head, purged)) ?? purged.missing();
 }
 
 /** Steps through the checkpoints while the chain is recomputed. */

@@ -1,12 +1,12 @@
 import type { webcrypto } from 'node:crypto';
-import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/bounded-cache.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../../kernel/clock.ts';
 import type { Keyring } from '../../kernel/crypto/keyring.ts';
 import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
+import { BoundedCache, KEY_PAIR_BYTES } from '../../kernel/platform/bounded-cache.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
 import { type Database, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
-import { type Parsed, parseCertificate } from './certificate.ts';
+import { type ParsedCertificate, parseCertificate } from './certificate.ts';
 import { hostOf } from './names.ts';
 import * as store from './store.ts';
 import * as x509 from './x509.ts';
@@ -21,7 +21,7 @@ export const TENANT_LIFE_MS = 730 * DAY_MS;
 /** An authority is renewed so early that every certificate the old one may still sign expires before it does. */
 export const TENANT_RENEWED_BEFORE_MS = 2 * CLIENT_LIFE_MAX_MS;
 export const ROOT_RENEWED_BEFORE_MS = TENANT_LIFE_MS + 365 * DAY_MS;
-/** Clocks differ: a certificate that was issued a moment ago must not look as if it came from the future elsewhere. */
+/** Certificates are backdated by this much, so that a new one is already valid for peers whose clocks are behind. */
 export const BACKDATED_MS = 5 * MINUTE_MS;
 
 /** A certificate authority, ready to sign. */
@@ -29,7 +29,7 @@ export interface Authority {
   readonly tenantId: string;
   readonly caNo: number;
   readonly rootNo: number | null;
-  readonly certificate: Parsed;
+  readonly certificate: ParsedCertificate;
   readonly pem: string;
   readonly subject: x509.Name;
   readonly keyId: string;
@@ -63,7 +63,7 @@ export class Authorities {
     return Promise.all((await this.#current(tenantId)).map((row) => this.#load(row)));
   }
 
-  /** Returns the same as stored rows, which hold the revocation lists. */
+  /** Like `valid`, but returns the stored rows, which contain the revocation lists. */
   async validRows(tenantId: string): Promise<readonly store.AuthorityRow[]> {
     return this.#current(tenantId);
   }
@@ -81,7 +81,7 @@ export class Authorities {
 
   async rootOf(authority: Authority): Promise<Authority> {
     const root = authority.rootNo === null ? authority : await this.find(SYSTEM_TENANT, authority.rootNo);
-    if (root === null) throw new Error('the root of an authority is gone');
+    if (root === null) throw new Error('the root of an authority is missing in the database');
     return root;
   }
 
@@ -91,15 +91,15 @@ export class Authorities {
     for (;;) {
       const rows = await store.listAuthorities(this.#database.read, tenantId);
       const [newest, ...older] = rows;
-      const isLasting = newest !== undefined && newest.not_after - now > renewedBefore;
-      if (isLasting && !isNamedAsBefore(await this.#load(newest))) {
+      const isFarFromExpiry = newest !== undefined && newest.not_after - now > renewedBefore;
+      if (isFarFromExpiry && !hasLegacyNameConstraint(await this.#load(newest))) {
         return [newest, ...older.filter((row) => row.not_after > now)];
       }
-      await this.#make(tenantId, (newest?.ca_no ?? 0) + 1);
+      await this.#create(tenantId, (newest?.ca_no ?? 0) + 1);
     }
   }
 
-  async #make(tenantId: string, caNo: number): Promise<void> {
+  async #create(tenantId: string, caNo: number): Promise<void> {
     const issuer = tenantId === SYSTEM_TENANT ? null : await this.root();
     const keys = await crypto.subtle.generateKey(x509.KEY_ALGORITHM, true, ['sign', 'verify']);
     const now = this.#clock.now();
@@ -107,8 +107,8 @@ export class Authorities {
     const der = new Uint8Array(certificate.rawData);
     const key = new Uint8Array(await crypto.subtle.exportKey('pkcs8', keys.privateKey));
     const not_after = certificate.notAfter.getTime();
-    const place = placeOf({ ca_no: caNo, certificate: der, not_after }, { notAfter: not_after });
-    const sealed_key = await this.#keyring.seal(CERTIFICATES_PURPOSE, { tenantId, ...place }, key);
+    const location = keyLocation({ ca_no: caNo, certificate: der, not_after }, { notAfter: not_after });
+    const sealed_key = await this.#keyring.seal(CERTIFICATES_PURPOSE, { tenantId, ...location }, key);
     key.fill(0);
     const row: store.AuthorityRow = {
       tenant_id: tenantId,
@@ -131,7 +131,9 @@ export class Authorities {
     }
   }
 
-  /** The key is unsealed even where only the certificate is needed, because it can be unsealed only with the certificate it was sealed with. */
+  /**
+   * The key is unsealed even if only the certificate is needed: that proves the certificate, because the key is sealed together with its thumbprint.
+   */
   async #load(row: store.AuthorityRow): Promise<Authority> {
     const slot = slotOf(row.tenant_id, row.ca_no);
     const loaded = this.#loaded.get(slot);
@@ -139,8 +141,12 @@ export class Authorities {
     const der = new Uint8Array(row.certificate);
     const certificate = parseCertificate(der);
     if (certificate === null) throw new Error('a stored authority cannot be read');
-    const place = placeOf(row, certificate);
-    const key = await this.#keyring.unseal(CERTIFICATES_PURPOSE, { tenantId: row.tenant_id, ...place }, row.sealed_key);
+    const location = keyLocation(row, certificate);
+    const key = await this.#keyring.unseal(
+      CERTIFICATES_PURPOSE,
+      { tenantId: row.tenant_id, ...location },
+      row.sealed_key,
+    );
     const signingKey = await crypto.subtle.importKey('pkcs8', new Uint8Array(key), x509.KEY_ALGORITHM, false, ['sign']);
     key.fill(0);
     const authority: Authority = {
@@ -159,10 +165,10 @@ export class Authorities {
 }
 
 /**
- * Before release 0.5 an authority was constrained to a host name with an underscore, which many clients refuse. It gets a successor and stays valid
- * beside it.
+ * An authority from before release 0.5 has a name constraint with an underscore in the host name, which many clients refuse. A new authority is
+ * created, and the old one stays valid until it expires.
  */
-function isNamedAsBefore({ tenantId, certificate }: Authority): boolean {
+function hasLegacyNameConstraint({ tenantId, certificate }: Authority): boolean {
   const permitted = [...(certificate.nameConstraints?.permittedSubtrees ?? [])];
   return permitted.some(({ base }) => base.uniformResourceIdentifier === tenantId);
 }
@@ -172,28 +178,28 @@ function renewedBeforeMs(tenantId: string): number {
 }
 
 /**
- * Runs at a rekey. Anyone who had the old root key may have the keys of these authorities, so each gets a successor at its next use and stays valid
- * only as long as the certificates it signed. The keys are sealed under the new root key, so the old one cannot be used to put others in their place.
+ * Runs during a rekey. Anyone who had the old root key may have the keys of these authorities, so each is replaced at its next use and stays valid
+ * only as long as the certificates it signed. The keys are sealed again under the new root key, so that nobody with the old one can replace them.
  * Returns the numbers of those that could not be unsealed.
  */
 export async function retireAuthorities(tx: Tx, keys: RekeyedTenant, now: number): Promise<string[]> {
   const { tenantId } = keys;
-  const unopened: string[] = [];
+  const notUnsealed: string[] = [];
   for (const row of await store.listAuthorities(tx, tenantId)) {
     const certificate = parseCertificate(new Uint8Array(row.certificate));
     try {
       if (certificate === null) throw new UnsealError();
-      const key = keys.unseal(CERTIFICATES_PURPOSE, placeOf(row, certificate), row.sealed_key);
+      const key = keys.unseal(CERTIFICATES_PURPOSE, keyLocation(row, certificate), row.sealed_key);
       const not_after = Math.min(row.not_after, now + renewedBeforeMs(tenantId));
-      const sealed_key = keys.seal(CERTIFICATES_PURPOSE, placeOf({ ...row, not_after }, certificate), key);
+      const sealed_key = keys.seal(CERTIFICATES_PURPOSE, keyLocation({ ...row, not_after }, certificate), key);
       key.fill(0);
       await store.retireAuthority(tx, row, { sealed_key, not_after });
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
-      unopened.push(String(row.ca_no));
+      notUnsealed.push(String(row.ca_no));
     }
   }
-  return unopened;
+  return notUnsealed;
 }
 
 /** Creates a self-signed root if there is no issuer, and otherwise a tenant's authority, which may sign client certificates and nothing else. */
@@ -204,10 +210,10 @@ async function certify(
   now: number,
 ): Promise<x509.X509Certificate> {
   const keyId = x509.keyIdOf(new Uint8Array(await crypto.subtle.exportKey('spki', keys.publicKey)));
-  const mark = keyId.slice(0, 8);
+  const keyIdPrefix = keyId.slice(0, 8);
   const subject = new x509.Name([
     { O: ['Coffer'] },
-    { CN: [issuer === null ? `Coffer Root CA ${mark}` : `Coffer CA ${tenantId} ${mark}`] },
+    { CN: [issuer === null ? `Coffer Root CA ${keyIdPrefix}` : `Coffer CA ${tenantId} ${keyIdPrefix}`] },
   ]);
   const wanted = now + (issuer === null ? ROOT_LIFE_MS : TENANT_LIFE_MS);
   const end = Math.min(wanted, issuer?.certificate.notAfter ?? wanted);
@@ -215,8 +221,8 @@ async function certify(
     serialNumber: x509.newSerial(),
     subject,
     issuer: issuer?.subject ?? subject,
-    notBefore: new Date(x509.wholeSeconds(now - BACKDATED_MS)),
-    notAfter: new Date(x509.wholeSeconds(end)),
+    notBefore: new Date(x509.floorToSecond(now - BACKDATED_MS)),
+    notAfter: new Date(x509.floorToSecond(end)),
     publicKey: keys.publicKey,
     signingKey: issuer?.signingKey ?? keys.privateKey,
     signingAlgorithm: x509.SIGNING_ALGORITHM,
@@ -227,7 +233,7 @@ async function certify(
       new x509.AuthorityKeyIdentifierExtension(issuer?.keyId ?? keyId),
       ...(issuer === null
         ? []
-        : [new x509.ExtendedKeyUsageExtension([x509.CLIENT_AUTH]), x509.onlyUrisOf(hostOf(tenantId))]),
+        : [new x509.ExtendedKeyUsageExtension([x509.CLIENT_AUTH]), x509.uriNameConstraints(hostOf(tenantId))]),
     ],
   });
 }
@@ -237,12 +243,12 @@ function slotOf(tenantId: string, caNo: number): string {
 }
 
 /**
- * The key can be unsealed only with its certificate. Once the authority is set to end earlier than the certificate says, it also takes that end, so
- * nobody can postpone it.
+ * Includes the thumbprint of the certificate, so that the key can be unsealed only with it. If the authority expires before its certificate does,
+ * that time is included too, so that nobody can postpone it.
  */
-function placeOf(
+function keyLocation(
   { ca_no, certificate, not_after }: Pick<store.AuthorityRow, 'ca_no' | 'certificate' | 'not_after'>,
-  { notAfter }: Pick<Parsed, 'notAfter'>,
+  { notAfter }: Pick<ParsedCertificate, 'notAfter'>,
 ) {
   const until = not_after === notAfter ? '' : ` until ${not_after}`;
   return {

@@ -8,7 +8,7 @@ import * as x509 from './x509.ts';
 export const CERTIFICATE_BYTES_MAX = 16 * 1024;
 
 /** Extensions that are evaluated or that restrict nothing. Any other critical extension must be refused (RFC 5280, 4.2). */
-const UNDERSTOOD = new Set([
+const SUPPORTED_EXTENSIONS = new Set([
   '2.5.29.14', // subject key identifier
   '2.5.29.15', // key usage
   '2.5.29.17', // subject alternative name
@@ -22,30 +22,30 @@ const UNDERSTOOD = new Set([
 const STRONG_HASHES = ['SHA-256', 'SHA-384', 'SHA-512'];
 
 /** The parts of a certificate that decide whether it is accepted. */
-export interface Parsed {
+export interface ParsedCertificate {
   readonly der: Uint8Array;
   readonly serial: string;
   readonly notBefore: number;
   readonly notAfter: number;
   readonly isCa: boolean;
-  /** How many authorities may follow below; null means any number. */
+  /** The maximum number of CA certificates between this one and the leaf; null if there is no limit. */
   readonly pathLength: number | null;
-  /** Null where the certificate does not restrict it. */
+  /** Null if the certificate lacks the extension and so does not restrict the usage; the same for `extendedKeyUsage`. */
   readonly keyUsage: number | null;
   readonly extendedKeyUsage: readonly string[] | null;
   readonly commonNames: readonly string[];
-  readonly names: readonly { readonly type: string; readonly value: string }[];
+  readonly subjectAltNames: readonly { readonly type: string; readonly value: string }[];
   readonly nameConstraints: NameConstraints | null;
-  /** The issuer's signature on it is too weak to rely on. A trust anchor is trusted without one. */
+  /** Whether its signature uses a weak algorithm. This does not matter for a trust anchor, whose signature is not checked. */
   readonly hasWeakSignature: boolean;
   /** Why it is refused for any use, or null. */
   readonly defect: string | null;
-  /** The same certificate in OpenSSL, which finds issuers and verifies signatures. */
+  /** The same certificate as parsed by OpenSSL, which compares issuers and verifies signatures. */
   readonly native: NodeCertificate;
 }
 
 /** Returns null unless the bytes are exactly one complete certificate. */
-export function parseCertificate(der: Uint8Array): Parsed | null {
+export function parseCertificate(der: Uint8Array): ParsedCertificate | null {
   if (der.length === 0 || der.length > CERTIFICATE_BYTES_MAX) return null;
   try {
     const native = new NodeCertificate(der);
@@ -64,7 +64,7 @@ export function parseCertificate(der: Uint8Array): Parsed | null {
       keyUsage: certificate.getExtension(x509.KeyUsagesExtension)?.usages ?? null,
       extendedKeyUsage: certificate.getExtension(x509.ExtendedKeyUsageExtension)?.usages.map(String) ?? null,
       commonNames: certificate.subjectName.getField('CN'),
-      names: certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [],
+      subjectAltNames: certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [],
       nameConstraints: constraints === null ? null : AsnConvert.parse(constraints.value, NameConstraints),
       hasWeakSignature: isWeak(certificate.signatureAlgorithm),
       defect: defectOf(certificate, native),
@@ -78,7 +78,7 @@ export function parseCertificate(der: Uint8Array): Parsed | null {
 function defectOf(certificate: x509.X509Certificate, native: NodeCertificate): string | null {
   const types = certificate.extensions.map(({ type }) => type);
   if (new Set(types).size !== types.length) return 'an extension is given twice';
-  if (certificate.extensions.some(({ critical, type }) => critical && !UNDERSTOOD.has(type))) {
+  if (certificate.extensions.some(({ critical, type }) => critical && !SUPPORTED_EXTENSIONS.has(type))) {
     return 'a critical extension is not understood';
   }
   if (!isAcceptableKey(native.publicKey)) return 'the key is of a weak or unknown kind';

@@ -16,7 +16,7 @@ import {
   TENANT_LIFE_MS,
   TENANT_RENEWED_BEFORE_MS,
 } from './authorities.ts';
-import { type Parsed, parseCertificate } from './certificate.ts';
+import { type ParsedCertificate, parseCertificate } from './certificate.ts';
 import { CHAIN_LENGTH_MAX, verifyChain } from './chain.ts';
 import { externalAnchors, externalCaProblem, namesClient } from './external.ts';
 import { parseClientUri } from './names.ts';
@@ -26,7 +26,7 @@ const { digitalSignature, keyCertSign, keyEncipherment } = x509.KeyUsageFlags;
 const CA = { isCa: true, keyUsage: keyCertSign, extendedKeyUsage: null } as const;
 const LEAF: TestCertificateFacts = { cn: 'client' };
 
-const parsed = ({ der }: TestCertificate) => parseCertificate(der) as Parsed;
+const parsed = ({ der }: TestCertificate) => parseCertificate(der) as ParsedCertificate;
 
 function verdict(
   leaf: TestCertificate,
@@ -60,12 +60,12 @@ test('a leaf leads to an anchor directly, or over what was sent, in any order', 
 test('every certificate on the way must be allowed to be there', async () => {
   const root = await testAuthority();
   const cases: [string, TestCertificateFacts, TestCertificateFacts, RegExp][] = [
-    ['an intermediate that is no authority', { ...CA, isCa: false }, LEAF, /no authority|no path/],
+    ['an intermediate that is no authority', { ...CA, isCa: false }, LEAF, /issuer is not a CA|no path/],
     ['an intermediate that may not sign', { ...CA, keyUsage: digitalSignature }, LEAF, /may not sign|no path/],
     ['an intermediate for servers', { ...CA, extendedKeyUsage: [x509.SERVER_AUTH] }, LEAF, /not for client/],
-    ['a leaf that is an authority', CA, { ...LEAF, isCa: true }, /no client/],
+    ['a leaf that is an authority', CA, { ...LEAF, isCa: true }, /not a client certificate/],
     ['a leaf for servers', CA, { ...LEAF, extendedKeyUsage: [x509.SERVER_AUTH] }, /not for client/],
-    ['a leaf that may not sign', CA, { ...LEAF, keyUsage: keyEncipherment }, /may not sign/],
+    ['a leaf that may not sign', CA, { ...LEAF, keyUsage: keyEncipherment }, /does not allow signatures/],
     ['a weak signature', CA, { ...LEAF, hash: 'SHA-1' }, /weak/],
     [
       'an unknown critical extension',
@@ -90,7 +90,7 @@ test('ours must say what they are for; those of others may leave it open', async
   const root = await testAuthority();
   const open = await root.issue({ ...LEAF, keyUsage: null, extendedKeyUsage: null });
   assert.equal(verdict(open, [], [root], false), 'ok');
-  assert.match(verdict(open, [], [root], true), /may not sign/);
+  assert.match(verdict(open, [], [root], true), /does not allow signatures/);
 });
 
 test('the signature of an anchor on itself is not relied on, those below it are', async () => {
@@ -106,7 +106,7 @@ test('a path length is kept', async () => {
   const middle = await root.issue({ cn: 'middle', ...CA, pathLength: 0 });
   const lower = await middle.issue({ cn: 'lower', ...CA });
   assert.equal(verdict(await middle.issue(LEAF), [middle], [root]), 'ok');
-  assert.equal(verdict(await lower.issue(LEAF), [lower, middle], [root]), 'too many authorities in between');
+  assert.equal(verdict(await lower.issue(LEAF), [lower, middle], [root]), 'too many intermediate CAs');
 });
 
 test('a name alone vouches for nothing', async () => {
@@ -148,7 +148,7 @@ test('name constraints of an authority hold for those below it', async () => {
     const middle = await limited(params);
     return verdict(await middle.issue({ cn: 'client', ...(names && { names }) }), [middle], [root]);
   };
-  const refused = 'a name the authority may not speak for';
+  const refused = 'the name constraints of the CA do not allow a name';
   const example = { permittedSubtrees: subtrees({ dNSName: 'example.com' }) };
   assert.equal(await under(example, [{ type: 'dns', value: 'a.example.com' }]), 'ok');
   assert.equal(await under(example, [{ type: 'dns', value: 'badexample.com' }]), refused);
@@ -178,7 +178,7 @@ test('an external authority is one or more certificates of authorities', async (
   assert.equal(externalCaProblem(root.pem), null);
   assert.equal(externalCaProblem(`${root.pem}\n${other.pem}`), null);
   assert.equal(externalAnchors(root.pem + other.pem).length, 2);
-  assert.match(externalCaProblem(root.pem + leaf.pem) ?? '', /authorities only/);
+  assert.match(externalCaProblem(root.pem + leaf.pem) ?? '', /only CA certificates/);
   for (const pem of ['', 'x', `${root.pem}x`, root.pem.slice(0, 200), await root.keyPem(), root.pem.repeat(17)]) {
     assert.match(externalCaProblem(pem) ?? '', /must be 1 to 16 certificates/);
     assert.deepEqual(externalAnchors(pem), []);

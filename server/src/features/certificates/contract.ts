@@ -1,13 +1,13 @@
 import Type from 'typebox';
-import { endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described } from '../../kernel/named-schemas.ts';
-import { idParam, object } from '../../kernel/wire.ts';
+import { endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described } from '../../kernel/request/named-schemas.ts';
+import { idParam, object } from '../../kernel/request/wire.ts';
 
 /** These endpoints are public: anyone who checks certificates needs them, and they contain nothing secret. */
 const common = {
   method: 'GET',
   noun: 'certificates',
-  nounDescription: 'The certificates that clients and services trust, and the lists of those that were revoked.',
+  nounDescription: 'The CA certificates that clients and services trust, and the certificate revocation lists.',
   credentials: 'public',
   tenant: NONE,
   permission: NONE,
@@ -38,7 +38,7 @@ export const readRootCertificate = endpoint({
   path: '/pki/root.pem',
   summary: 'The root certificate of this installation',
   description:
-    'What a client trusts to trust the TLS port, unless the operator gave it a certificate of its own. While one root replaces another there are two.',
+    'Clients that trust it trust the TLS port, unless the operator configured a certificate for it. There are two while one root replaces another.',
   params: NONE,
   errors: [],
 });
@@ -48,8 +48,8 @@ export const readTenantCertificates = endpoint({
   ...ofTenant,
   name: 'readTenantCertificates',
   path: '/pki/{tenant_id}/ca.pem',
-  summary: 'The certificates that client certificates of a tenant chain to',
-  description: 'The tenant’s intermediate, newest first while one replaces another, then the root.',
+  summary: 'The CA certificates of a tenant’s client certificates',
+  description: 'The tenant’s intermediate CA, newest first while one replaces another, followed by the root.',
 });
 
 export const readRevocationList = endpoint({
@@ -59,7 +59,7 @@ export const readRevocationList = endpoint({
   path: '/pki/{tenant_id}/crl.pem',
   summary: 'The revoked client certificates of a tenant',
   description:
-    'A certificate revocation list (RFC 5280) signed by the tenant’s intermediate, one for each while one replaces another, and the root’s. The service itself does not wait for it: a revoked certificate is refused on the next request.',
+    'A certificate revocation list (RFC 5280) signed by the tenant’s intermediate CA, one for each while one replaces another, and that of the root. The service itself does not wait for it: a revoked certificate is refused on the next request.',
 });
 
 export const readRevocationListDer = endpoint({
@@ -67,14 +67,14 @@ export const readRevocationListDer = endpoint({
   ...ofTenant,
   name: 'readRevocationListDer',
   path: '/pki/{tenant_id}/crl.der',
-  summary: 'The revoked client certificates of one authority of a tenant, in DER',
-  description: 'What the distribution point in each certificate names: one list, as RFC 5280 wants it there.',
+  summary: 'The revoked client certificates of one CA of a tenant, in DER',
+  description: 'The distribution point in each certificate refers to it: a single list, as RFC 5280 requires.',
   query: object({
     ca: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
-        description: 'The number of the authority; the newest unless given.',
+        description: 'The number of the CA. Default: the newest.',
       }),
     ),
   }),

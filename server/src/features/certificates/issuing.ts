@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
-import { HOUR_MS } from '../../kernel/clock.ts';
-import { invalidField } from '../../kernel/errors.ts';
+import { HOUR_MS } from '../../kernel/platform/clock.ts';
+import { invalidField } from '../../kernel/platform/errors.ts';
 import { type Authority, BACKDATED_MS, CLIENT_LIFE_MAX_MS } from './authorities.ts';
 import { ACCEPTED_KEYS, isAcceptableKey } from './keys.ts';
 import { type ClientName, clientUri, commonName } from './names.ts';
@@ -41,13 +41,12 @@ export async function newSubject({ clientId }: ClientName): Promise<Subject> {
 export async function requestedSubject(csrPem: string): Promise<Subject> {
   const refuse = (reason: string) => invalidField('/body/csr_pem', reason);
   const [, , base64] = csrPem.length > CSR_LENGTH_MAX ? [] : (CSR_PEM.exec(csrPem) ?? []);
-  if (base64 === undefined) throw refuse('must be one PKCS#10 certificate request in PEM');
+  if (base64 === undefined) throw refuse('must be a single PKCS#10 certificate request in PEM');
   const der = Buffer.from(base64.replaceAll(/\s+/g, ''), 'base64');
   const csr = await verifiedRequest(new Uint8Array(der));
-  if (csr === null) throw refuse('cannot be read, or its signature is not by its own key');
+  if (csr === null) throw refuse('cannot be parsed, or is not signed by its own key');
   const key = readKey(new Uint8Array(csr.publicKey.rawData));
-  if (key === null || !isAcceptableKey(key))
-    throw refuse(`must be for a key of a kind that is accepted: ${ACCEPTED_KEYS}`);
+  if (key === null || !isAcceptableKey(key)) throw refuse(`must have a key of an accepted type: ${ACCEPTED_KEYS}`);
   return {
     publicKey: new Uint8Array(key.export({ format: 'der', type: 'spki' })),
     csrPem: x509.pemOf('CERTIFICATE REQUEST', new Uint8Array(csr.rawData)),
@@ -87,8 +86,8 @@ export async function issue(
 ): Promise<{ pem: string; row: CertificateRow }> {
   const { now, ttlMs, publicKey, source } = facts;
   const life = Math.min(source !== null ? ttlMs : Math.max(ttlMs, CLIENT_LIFE_MIN_MS), CLIENT_LIFE_MAX_MS);
-  const not_before = x509.wholeSeconds(Math.max(now - BACKDATED_MS, authority.certificate.notBefore));
-  const not_after = x509.wholeSeconds(Math.min(now + life, authority.certificate.notAfter));
+  const not_before = x509.floorToSecond(Math.max(now - BACKDATED_MS, authority.certificate.notBefore));
+  const not_after = x509.floorToSecond(Math.min(now + life, authority.certificate.notAfter));
   const serial = x509.newSerial();
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial,

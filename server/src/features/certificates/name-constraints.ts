@@ -1,20 +1,20 @@
 import type { GeneralName, GeneralSubtrees } from '@peculiar/asn1-x509';
-import type { Parsed } from './certificate.ts';
+import type { ParsedCertificate } from './certificate.ts';
 
 /**
  * Whether the names of a certificate satisfy the name constraints of an authority above it (RFC 5280, 4.2.1.10). DNS names and URIs are compared. A
  * constraint on names of another kind refuses every certificate that has such names, and any constraint on subjects refuses all certificates: too
  * strict for some, but never too permissive.
  */
-export function withinConstraints(leaf: Parsed, { nameConstraints }: Parsed): boolean {
+export function withinConstraints(leaf: ParsedCertificate, { nameConstraints }: ParsedCertificate): boolean {
   if (nameConstraints === null) return true;
   const permitted = nameConstraints.permittedSubtrees ?? [];
   const excluded = nameConstraints.excludedSubtrees ?? [];
   if ([...permitted, ...excluded].some(({ base }) => base.directoryName !== undefined)) return false;
-  return leaf.names.every((name) => isPermitted(name, permitted) && !isExcluded(name, excluded));
+  return leaf.subjectAltNames.every((name) => isPermitted(name, permitted) && !isExcluded(name, excluded));
 }
 
-type Name = Parsed['names'][number];
+type Name = ParsedCertificate['subjectAltNames'][number];
 type Subtrees = GeneralSubtrees | readonly never[];
 
 function isPermitted(name: Name, permitted: Subtrees): boolean {

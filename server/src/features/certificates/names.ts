@@ -1,4 +1,4 @@
-import { idPattern } from '../../kernel/ids.ts';
+import { idPattern } from '../../kernel/platform/ids.ts';
 
 /** The connection that a client certificate of ours names. */
 export interface ClientName {

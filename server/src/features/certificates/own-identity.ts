@@ -1,11 +1,11 @@
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
-import { DAY_MS } from '../../kernel/clock.ts';
-import type { Config } from '../../kernel/config.ts';
 import { replaceDurably } from '../../kernel/crypto/root-key.ts';
 import type { TlsIdentity, TlsIdentitySource } from '../../kernel/http/tls-identity.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { DAY_MS } from '../../kernel/platform/clock.ts';
+import type { Config } from '../../kernel/platform/config.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { type Authority, BACKDATED_MS } from './authorities.ts';
 import type { Certificates } from './service.ts';
 import * as x509 from './x509.ts';
@@ -50,14 +50,17 @@ export class OwnIdentity implements TlsIdentitySource {
       if (!isOwn(file, pem)) {
         this.#kernel.log.warn(
           { file },
-          'the file holds no certificate of this installation and is left as it is; move it away to have the root certificate written at the next start, or take it from /pki/root.pem',
+          'the file contains no certificate of this installation and is not changed; move it away to have the root certificate written at the next start, or get it from /pki/root.pem',
         );
         return;
       }
       replaceDurably(file, pem);
       chmodSync(file, READABLE_BY_ALL);
     } catch (error) {
-      this.#kernel.log.warn({ err: error, file }, 'the root certificate was not written; it is at /pki/root.pem');
+      this.#kernel.log.warn(
+        { err: error, file },
+        'the root certificate could not be written to its file; it is available at /pki/root.pem',
+      );
     }
   }
 }
@@ -87,8 +90,8 @@ async function issueServer(root: Authority, names: readonly string[], now: numbe
     serialNumber: x509.newSerial(),
     subject: new x509.Name([{ CN: ['Coffer'] }]),
     issuer: root.subject,
-    notBefore: new Date(x509.wholeSeconds(now - BACKDATED_MS)),
-    notAfter: new Date(x509.wholeSeconds(Math.min(now + SERVER_LIFE_MS, root.certificate.notAfter))),
+    notBefore: new Date(x509.floorToSecond(now - BACKDATED_MS)),
+    notAfter: new Date(x509.floorToSecond(Math.min(now + SERVER_LIFE_MS, root.certificate.notAfter))),
     publicKey: keys.publicKey,
     signingKey: root.signingKey,
     signingAlgorithm: x509.SIGNING_ALGORITHM,

@@ -19,7 +19,7 @@ import * as x509 from './x509.ts';
 
 const ECDSA_WITH_SHA256 = '1.2.840.10045.4.3.2';
 
-/** The reasons of RFC 5280, 5.3.1. Any other reason is left out of the list. */
+/** The reason codes of RFC 5280, 5.3.1. A certificate revoked for any other reason is listed without a reason code. */
 export const REVOCATION_REASONS: Readonly<Record<string, number>> = {
   key_compromise: CRLReasons.keyCompromise,
   affiliation_changed: CRLReasons.affiliationChanged,
@@ -29,18 +29,18 @@ export const REVOCATION_REASONS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Builds a revocation list (RFC 5280, 5). The library's own generator is not used: it compares every entry with every other, and for an entry without
- * a reason it writes an empty list of extensions, which is not a valid encoding.
+ * Builds a revocation list (RFC 5280, 5). The library's own generator is not used: it takes quadratic time, because it compares every entry with
+ * every other, and for an entry without a reason it writes an empty list of extensions, which is not a valid encoding.
  */
-export async function makeRevocationList(
+export async function buildRevocationList(
   authority: Authority,
   revoked: readonly RevokedRow[],
   facts: { number: number; thisUpdate: number; nextUpdate: number },
 ): Promise<Uint8Array> {
-  const signature = new AlgorithmIdentifier({ algorithm: ECDSA_WITH_SHA256 });
+  const signatureAlgorithm = new AlgorithmIdentifier({ algorithm: ECDSA_WITH_SHA256 });
   const tbsCertList = new TBSCertList({
     version: Version.v2,
-    signature,
+    signature: signatureAlgorithm,
     issuer: AsnConvert.parse(authority.subject.toArrayBuffer(), Name),
     thisUpdate: new Time(new Date(facts.thisUpdate)),
     nextUpdate: new Time(new Date(facts.nextUpdate)),
@@ -51,14 +51,14 @@ export async function makeRevocationList(
       ),
     ),
   });
-  const signed = await crypto.subtle.sign(
+  const rawSignature = await crypto.subtle.sign(
     x509.SIGNING_ALGORITHM,
     authority.signingKey,
     AsnConvert.serialize(tbsCertList),
   );
-  const inDer = new x509.AsnEcSignatureFormatter().toAsnSignature(x509.KEY_ALGORITHM, signed);
-  if (inDer === null) throw new Error('the signature of a revocation list cannot be encoded');
-  const list = new CertificateList({ tbsCertList, signatureAlgorithm: signature, signature: inDer });
+  const derSignature = new x509.AsnEcSignatureFormatter().toAsnSignature(x509.KEY_ALGORITHM, rawSignature);
+  if (derSignature === null) throw new Error('the signature of a revocation list cannot be encoded');
+  const list = new CertificateList({ tbsCertList, signatureAlgorithm, signature: derSignature });
   return new Uint8Array(AsnConvert.serialize(list));
 }
 
@@ -66,7 +66,7 @@ function entryOf({ serial, revoked_at, reason }: RevokedRow): RevokedCertificate
   const code = REVOCATION_REASONS[reason];
   return new RevokedCertificate({
     userCertificate: new Uint8Array(Buffer.from(serial, 'hex')).buffer,
-    revocationDate: new Time(new Date(x509.wholeSeconds(revoked_at))),
+    revocationDate: new Time(new Date(x509.floorToSecond(revoked_at))),
     ...(code !== undefined && {
       crlEntryExtensions: [
         new Extension({

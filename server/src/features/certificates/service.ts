@@ -1,21 +1,21 @@
 import { removeRecorded } from '../../kernel/audit/removal.ts';
-import { BoundedCache } from '../../kernel/bounded-cache.ts';
-import { DAY_MS } from '../../kernel/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import type { PeerCertificate } from '../../kernel/http/peer-certificate.ts';
 import type { Share } from '../../kernel/jobs/share.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
+import { DAY_MS } from '../../kernel/platform/clock.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { findTenant } from '../../kernel/storage/tenant-rows.ts';
 import { type Cutoff, earlier } from '../../kernel/time/cutoff.ts';
 import { Authorities } from './authorities.ts';
-import { type Parsed, parseCertificate } from './certificate.ts';
+import { type ParsedCertificate, parseCertificate } from './certificate.ts';
 import { type ChainVerdict, verifyChain } from './chain.ts';
 import { externalAnchors, namesClient } from './external.ts';
 import { issue, newSubject, requestedSubject } from './issuing.ts';
 import { type ClientName, parseClientUri } from './names.ts';
-import { makeRevocationList } from './revocation-list.ts';
+import { buildRevocationList } from './revocation-list.ts';
 import type { CertificateRow } from './store.ts';
 import * as store from './store.ts';
 import * as x509 from './x509.ts';
@@ -55,7 +55,7 @@ export class Certificates {
     bytesMax: VERDICTS_BYTES_MAX,
     bytesOf: (_, key) => VERDICT_BYTES + 2 * key.length,
   });
-  readonly #parsed = new WeakMap<PeerCertificate, { leaf: Parsed | null }>();
+  readonly #parsed = new WeakMap<PeerCertificate, { leaf: ParsedCertificate | null }>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -100,14 +100,14 @@ export class Certificates {
    * Revokes all live certificates of a connection, or only these serials, from a time on that may lie in the future. Returns the serials that were
    * revoked. The caller raises the tenant's epoch.
    */
-  async revoke(tx: Tx, tenantId: string, which: store.Revoked, reason: string, at: number): Promise<string[]> {
+  async revoke(tx: Tx, tenantId: string, which: store.RevocationTarget, reason: string, at: number): Promise<string[]> {
     const mark = { revoked_at: at, reason };
     const revoked: string[] = [];
     for (const serials of which.serials === undefined ? [undefined] : partsOf(which.serials)) {
       const part = serials === undefined ? which : { ...which, serials };
       revoked.push(...(await store.revoke(tx, tenantId, part, mark)));
     }
-    if (revoked.length > 0) await store.countRevocation(tx, tenantId);
+    if (revoked.length > 0) await store.incrementRevocations(tx, tenantId);
     return revoked;
   }
 
@@ -155,12 +155,12 @@ export class Certificates {
   /** The connection that a certificate of ours claims to belong to. Nothing is verified here. */
   claimed(peer: PeerCertificate): ClientName | null {
     const leaf = this.#leafOf(peer);
-    const [uri, ...more] = leaf?.names.filter(({ type }) => type === 'url') ?? [];
+    const [uri, ...more] = leaf?.subjectAltNames.filter(({ type }) => type === 'url') ?? [];
     return uri === undefined || more.length > 0 ? null : parseClientUri(uri.value);
   }
 
   /** A certificate is parsed once per connection of a client, however many requests it sends. */
-  #leafOf(peer: PeerCertificate): Parsed | null {
+  #leafOf(peer: PeerCertificate): ParsedCertificate | null {
     let known = this.#parsed.get(peer);
     if (known === undefined) {
       known = { leaf: parseCertificate(peer.der) };
@@ -169,8 +169,8 @@ export class Certificates {
     return known.leaf;
   }
 
-  async #checkOwn({ tenantId, clientId }: ClientName, leaf: Parsed): Promise<ChainVerdict> {
-    const [name, ...more] = leaf.names;
+  async #checkOwn({ tenantId, clientId }: ClientName, leaf: ParsedCertificate): Promise<ChainVerdict> {
+    const [name, ...more] = leaf.subjectAltNames;
     const said = name?.type === 'url' && more.length === 0 ? parseClientUri(name.value) : null;
     if (said === null) return { reason: 'not a client certificate of this service' };
     if (said.tenantId !== tenantId) return { reason: 'of another tenant' };
@@ -180,7 +180,7 @@ export class Certificates {
     if (row.client_id !== clientId) return { reason: 'of another connection' };
     if (row.thumbprint !== x509.thumbprintOf(leaf.der)) return { reason: 'not the certificate that was issued' };
     const authority = await this.authorities.find(tenantId, row.ca_no);
-    if (authority === null) return { reason: 'its authority is unknown' };
+    if (authority === null) return { reason: 'the CA is unknown' };
     const root = await this.authorities.rootOf(authority);
     // No certificate that the client sent takes part: the path from our root down is our own.
     const verdict = verifyChain(leaf, [authority.certificate.der], [root.certificate], { isUsageRequired: true });
@@ -227,17 +227,17 @@ export class Certificates {
       const now = clock.now();
       const isFresh = row.crl_revocations === row.revocations && now - row.crl_made_at < CRL_RENEWED_AFTER_MS;
       const { tenant_id, ca_no, crl_made_at } = row;
-      const isDue = isFresh && (await store.hasRevokedBetween(database.read, tenant_id, ca_no, crl_made_at, now));
+      const isDue = isFresh && (await store.hasRevocationBetween(database.read, tenant_id, ca_no, crl_made_at, now));
       if (row.crl !== null && isFresh && !isDue) return row.crl;
       const authority = await this.authorities.find(tenant_id, ca_no);
       if (authority === null) break;
       const revoked = await store.listRevoked(database.read, tenant_id, ca_no, now);
-      const thisUpdate = x509.wholeSeconds(now);
+      const thisUpdate = x509.floorToSecond(now);
       const times = { thisUpdate, nextUpdate: thisUpdate + CRL_LIFE_MS };
-      const crl = await makeRevocationList(authority, revoked, { number: row.crl_number + 1, ...times });
-      const kept = { crl, crl_revocations: row.revocations, crl_made_at: now };
+      const crl = await buildRevocationList(authority, revoked, { number: row.crl_number + 1, ...times });
+      const list = { crl, crl_revocations: row.revocations, crl_made_at: now };
       const before = row;
-      if (await database.transaction((tx) => store.keepRevocationList(tx, before, kept))) return crl;
+      if (await database.transaction((tx) => store.storeRevocationList(tx, before, list))) return crl;
       row = await store.findAuthority(database.read, tenant_id, ca_no);
     }
     throw new Error('an authority is gone');
@@ -245,12 +245,12 @@ export class Certificates {
 
   async endedShare(cutoff: Cutoff): Promise<Share[]> {
     const { read } = this.#kernel.database;
-    const expired = await store.countEndedBefore(read, earlier(cutoff, FORGOTTEN_AFTER_MS));
+    const expired = await store.countExpiredBefore(read, earlier(cutoff, FORGOTTEN_AFTER_MS));
     return [{ of: 'certificates', expired, floor: FORGOTTEN_AT_ONCE, total: () => store.countCertificates(read) }];
   }
 
-  async forgetEnded(job: string, cutoff: Cutoff, signal: AbortSignal): Promise<void> {
-    const which = store.endedBefore(earlier(cutoff, FORGOTTEN_AFTER_MS));
+  async deleteEnded(job: string, cutoff: Cutoff, signal: AbortSignal): Promise<void> {
+    const which = store.expiredBefore(earlier(cutoff, FORGOTTEN_AFTER_MS));
     const removal = { job, action: 'certificates:purge', table: store.CERTIFICATES, which };
     await removeRecorded(this.#kernel, removal, signal);
   }
@@ -259,9 +259,9 @@ export class Certificates {
 /** An external authority does not know our serials, so it identifies the connection by a name. */
 function checkExternal(
   name: ClientName,
-  leaf: Parsed,
+  leaf: ParsedCertificate,
   sent: readonly Uint8Array[],
-  anchors: readonly Parsed[],
+  anchors: readonly ParsedCertificate[],
 ): ChainVerdict {
   if (anchors.length === 0) return { reason: 'the external authority cannot be read' };
   if (!namesClient(leaf, name, { isConstrained: false })) return { reason: 'does not name the connection' };
@@ -272,7 +272,7 @@ function checkExternal(
   return { reason: 'names the connection only as its common name, which the authority’s name constraints do not bind' };
 }
 
-function isDenied(path: readonly Parsed[], denied: string): boolean {
+function isDenied(path: readonly ParsedCertificate[], denied: string): boolean {
   const thumbprints = new Set(JSON.parse(denied) as string[]);
   return path.some(({ der }) => thumbprints.has(sha256(der).toString('hex')));
 }

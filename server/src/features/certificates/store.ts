@@ -1,5 +1,5 @@
 import type { ExpressionBuilder } from 'kysely';
-import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
+import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
@@ -13,19 +13,19 @@ declare module '../../kernel/storage/tables.ts' {
 }
 
 export interface AuthorityRow {
-  /** The system tenant for a root, whose intermediates belong to the tenants. */
+  /** The system tenant for a root CA; an intermediate CA belongs to its tenant. */
   tenant_id: string;
   ca_no: number;
   /** The root that signed it; null for a root. */
   root_no: number | null;
   certificate: Uint8Array;
-  /** Bound to the certificate: it cannot be unsealed with another one in its place. */
+  /** Bound to the certificate: unsealing fails if the certificate in this row was replaced. */
   sealed_key: Uint8Array;
   not_after: number;
   created_at: number;
   /** Incremented whenever a certificate of this tenant is revoked. */
   revocations: number;
-  /** The newest revocation list, which is the same on every node, its number, and how many revocations it includes. */
+  /** The newest CRL, which every node serves, its number, and the value of `revocations` when it was created. */
   crl: Uint8Array | null;
   crl_number: number;
   crl_revocations: number;
@@ -41,7 +41,7 @@ export interface CertificateRow {
   client_id: string;
   connection_no: number;
   thumbprint: string;
-  /** The federation whose exchange issued it; null for a certificate of the connection itself. */
+  /** The federation whose token exchange issued it; null if it was issued to the connection directly. */
   source: string | null;
   not_before: number;
   not_after: number;
@@ -101,7 +101,7 @@ export async function retireAuthority(
 }
 
 /** Stores a list unless another node has stored a newer one meanwhile, and returns whether it did. */
-export async function keepRevocationList(
+export async function storeRevocationList(
   tx: Tx,
   { tenant_id, ca_no, crl_number }: AuthorityRow,
   list: Pick<AuthorityRow, 'crl' | 'crl_revocations' | 'crl_made_at'>,
@@ -131,7 +131,7 @@ export async function findCertificate(
 
 export type RevokedRow = CertificateRow & { revoked_at: number };
 
-/** The certificates that a list must name: revoked and not expired. */
+/** The certificates that a CRL must contain: revoked and not expired. */
 export async function listRevoked(db: Reader, tenantId: string, caNo: number, now: number): Promise<RevokedRow[]> {
   const rows = await db
     .selectFrom('certificates')
@@ -145,8 +145,8 @@ export async function listRevoked(db: Reader, tenantId: string, caNo: number, no
   return CERTIFICATES.checkedAll(db, rows as RevokedRow[]);
 }
 
-/** Whether a revocation that was scheduled for later has taken effect since. */
-export async function hasRevokedBetween(db: Reader, tenantId: string, caNo: number, after: number, until: number) {
+/** Whether a scheduled revocation took effect in this period. */
+export async function hasRevocationBetween(db: Reader, tenantId: string, caNo: number, after: number, until: number) {
   const row = await db
     .selectFrom('certificates')
     .select('serial')
@@ -159,18 +159,18 @@ export async function hasRevokedBetween(db: Reader, tenantId: string, caNo: numb
   return row !== undefined;
 }
 
-export type Revoked =
+export type RevocationTarget =
   | { clientId: string; source?: string; serials?: readonly string[]; upTo?: CertificateRow }
   | { serials: readonly string[] };
 
-/** Revokes the certificates of a client, or only these, unless they end earlier anyway. Returns their serials. */
+/** Revokes the selected certificates, except those that expire or are revoked earlier anyway. Returns the serials of those it revoked. */
 export async function revoke(
   tx: Tx,
   tenantId: string,
-  which: Revoked,
+  which: RevocationTarget,
   mark: { revoked_at: number; reason: string },
 ): Promise<string[]> {
-  const { clientId, source, upTo, serials } = which as Partial<Extract<Revoked, { clientId: string }>>;
+  const { clientId, source, upTo, serials } = which as Partial<Extract<RevocationTarget, { clientId: string }>>;
   const rows = await CERTIFICATES.updateWhere(
     tx,
     (eb) =>
@@ -193,8 +193,8 @@ function isUpTo(eb: ExpressionBuilder<Tables, 'certificates'>, { serial, not_bef
   return eb.or([eb('serial', '=', serial), eb('not_before', '<', not_before)]);
 }
 
-/** Makes every node create a new list for its next response. */
-export async function countRevocation(tx: Tx, tenantId: string): Promise<void> {
+/** Marks the stored CRLs as outdated, so that the next request for one creates a new one. */
+export async function incrementRevocations(tx: Tx, tenantId: string): Promise<void> {
   await tx
     .updateTable('certificate_authorities')
     .set((eb) => ({ revocations: eb('revocations', '+', 1) }))
@@ -202,7 +202,7 @@ export async function countRevocation(tx: Tx, tenantId: string): Promise<void> {
     .execute();
 }
 
-export function countEndedBefore(db: Reader, time: Cutoff): Promise<number> {
+export function countExpiredBefore(db: Reader, time: Cutoff): Promise<number> {
   return countRows(db.selectFrom('certificates').where('not_after', '<', time));
 }
 
@@ -210,7 +210,7 @@ export function countCertificates(db: Reader): Promise<number> {
   return countRows(db.selectFrom('certificates'));
 }
 
-export function endedBefore(time: Cutoff): Which<'certificates'> {
+export function expiredBefore(time: Cutoff): RowFilter<'certificates'> {
   return (eb) => eb('not_after', '<', time);
 }
 

@@ -49,7 +49,7 @@ export function pemOf(label: string, der: Uint8Array): string {
 }
 
 /** Times in certificates are whole seconds. */
-export function wholeSeconds(ms: number): number {
+export function floorToSecond(ms: number): number {
   return Math.floor(ms / 1000) * 1000;
 }
 
@@ -61,7 +61,7 @@ const NO_HOST = 'coffer.invalid';
  * to clients that trust our root. Java cannot read a constraint that excludes every host name by an empty one, so the only permitted name is one that
  * no server has.
  */
-export function onlyUrisOf(host: string): Extension {
+export function uriNameConstraints(host: string): Extension {
   const subtrees = (...names: Partial<GeneralName>[]) =>
     new GeneralSubtrees(names.map((name) => new GeneralSubtree({ base: new GeneralName(name) })));
   const constraints = new NameConstraints({

@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -12,7 +12,7 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 
 export const PLAINTEXT_BYTES_MAX = 1024 * 1024;
 /** The size of the longest plaintext in an envelope, with room for the longest key name. */
@@ -28,25 +28,25 @@ const ENVELOPE_BODY_MAX = 2 * ENVELOPE_CHARS_MAX + BATCH_ITEMS_MAX * 256 + 6 * A
 const version = named(
   'EncryptionKeyVersion',
   'A version of an encryption key.',
-  object({ version: Type.Integer({ description: 'Its number.' }), created_at: timestampText }),
+  object({ version: Type.Integer({ description: 'The number of the version.' }), created_at: timestampText }),
 );
 
 const EncryptionKeyStatus = named(
   'EncryptionKeyStatus',
-  'pending_approval: its deletion waits for somebody else.',
+  'pending_approval: approval of its deletion is pending.',
   oneOf(['active', 'pending_approval']),
 );
 
 export const EncryptionKey = named(
   'EncryptionKey',
-  'A key that encrypts for you and never leaves the service.',
+  'A key that encrypts and decrypts, and never leaves the service.',
   object({
-    name: Type.String({ description: 'Its name, which never changes.' }),
-    description: Type.String({ description: 'What it is for.' }),
-    delete_protection: Type.Boolean({ description: 'While it is on, the key cannot be deleted.' }),
+    name: Type.String({ description: 'The name, which never changes.' }),
+    description: Type.String({ description: 'The purpose of the key.' }),
+    delete_protection: Type.Boolean({ description: 'While true, the key cannot be deleted.' }),
     status: EncryptionKeyStatus,
-    approval_id: nullable(Type.String({ description: 'What its deletion waits for.' })),
-    latest_version: Type.Integer({ description: 'The version that encrypts.' }),
+    approval_id: nullable(Type.String({ description: 'The pending approval of its deletion.' })),
+    latest_version: Type.Integer({ description: 'The version that encrypts new data.' }),
     created_at: timestampText,
     rotated_at: nullable(timestampText),
   }),
@@ -59,12 +59,12 @@ export const EncryptionKeyDetail = named(
 export type EncryptionKeyDetail = Static<typeof EncryptionKeyDetail>;
 
 const plaintext = Type.String({
-  description: 'Text; at most 1,048,576 bytes as UTF-8. Encode bytes as you like.',
+  description: 'Text, at most 1,048,576 bytes in UTF-8. Encode binary data first, for example in base64.',
 });
 const aad = Type.Optional(
   Type.String({
     maxLength: AAD_CHARS_MAX,
-    description: 'Bound to the ciphertext and not part of it: to open it, the same must be given again.',
+    description: 'Additional authenticated data: not part of the ciphertext, but required again to decrypt it.',
   }),
 );
 const envelope = Type.String({
@@ -78,15 +78,15 @@ const Envelope = named(
   'An encrypted text.',
   object({
     envelope: Type.String({ description: '`eaas:v1:<key>:<version>:<iv>:<ciphertext>:<tag>`.' }),
-    version: Type.Integer({ description: 'The version of the key that it was encrypted with.' }),
+    version: Type.Integer({ description: 'The version of the key that encrypted it.' }),
   }),
 );
 const DecryptResult = named(
   'DecryptResult',
-  'Of one envelope of a batch: its text, or that it does not open.',
+  'The result for one envelope of a batch: its plaintext or an error.',
   object({
-    plaintext: Type.Optional(Type.String({ description: 'The text.' })),
-    error: Type.Optional(oneOf(['DECRYPT_FAILED'], 'It does not open.')),
+    plaintext: Type.Optional(Type.String({ description: 'The plaintext.' })),
+    error: Type.Optional(oneOf(['DECRYPT_FAILED'], 'The envelope could not be decrypted.')),
   }),
 );
 const items = <S extends TSchema>(item: S) => Type.Array(item, { minItems: 1, maxItems: BATCH_ITEMS_MAX });
@@ -124,8 +124,8 @@ export const createKey = endpoint({
   name: 'createEncryptionKey',
   method: 'POST',
   path: '/eaas/keys',
-  summary: 'Make an encryption key that never leaves the service',
-  description: 'For owners and admins, and for AppConnections that a policy allows it.',
+  summary: 'Create an encryption key that never leaves the service',
+  description: 'For owners, admins, and AppConnections with a policy that allows it.',
   permission: 'eaas:create',
   resource: 'eaas',
   rate: 'write',
@@ -133,8 +133,10 @@ export const createKey = endpoint({
   effect: 'change',
   body: object({
     name: resourceName,
-    description: Type.Optional(freeText(1024, 'What it is for.')),
-    delete_protection: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
+    description: Type.Optional(freeText(1024, 'The purpose of the key.')),
+    delete_protection: Type.Optional(
+      Type.Boolean({ description: 'While true, the key cannot be deleted. Default: true.' }),
+    ),
   }),
   status: 201,
   output: EncryptionKeyDetail,
@@ -147,7 +149,7 @@ export const listKeys = endpoint({
   method: 'GET',
   path: '/eaas/keys',
   summary: 'List encryption keys',
-  description: 'Without their versions; reading one has them.',
+  description: 'Versions are not included; read a single key to see them.',
   permission: 'eaas:list',
   resource: 'eaas',
   rate: 'read',
@@ -166,7 +168,7 @@ export const readKey = endpoint({
   method: 'GET',
   path: '/eaas/keys/{name}',
   summary: 'Read an encryption key’s description and versions',
-  description: 'Never the key itself, which does not leave the service.',
+  description: 'The key itself is never returned.',
   permission: 'eaas:read',
   rate: 'read',
   audit: 'eaas:read',
@@ -183,14 +185,14 @@ export const updateKey = endpoint({
   method: 'PATCH',
   path: '/eaas/keys/{name}',
   summary: 'Change an encryption key’s description or protection',
-  description: 'What is left out stays as it is.',
+  description: 'Omitted fields are unchanged.',
   permission: 'eaas:update',
   rate: 'write',
   audit: 'eaas:update',
   effect: 'change',
   body: object({
-    description: Type.Optional(freeText(1024, 'What it is for.')),
-    delete_protection: Type.Optional(Type.Boolean({ description: 'While it is on, the key cannot be deleted.' })),
+    description: Type.Optional(freeText(1024, 'The purpose of the key.')),
+    delete_protection: Type.Optional(Type.Boolean({ description: 'While true, the key cannot be deleted.' })),
   }),
   status: 200,
   output: EncryptionKeyDetail,
@@ -203,17 +205,16 @@ export const rotateKey = endpoint({
   name: 'rotateEncryptionKey',
   method: 'POST',
   path: '/eaas/keys/{name}/rotate',
-  summary: 'Make a new version of an encryption key',
-  description:
-    'From the next request on, on every node, it encrypts; the versions before it go on opening what they sealed.',
+  summary: 'Create a new version of an encryption key',
+  description: 'It encrypts from the next request on, on every node; older versions still decrypt what they encrypted.',
   permission: 'eaas:rotate',
   rate: 'rotate',
   audit: 'eaas:rotate',
   effect: 'change',
-  body: object({ reason: Type.Optional(lineOfText({ maxLength: 512 }, 'Why; kept in the audit log.')) }),
+  body: object({ reason: Type.Optional(lineOfText({ maxLength: 512 }, 'The reason, recorded in the audit log.')) }),
   status: 200,
   output: object({
-    name: Type.String({ description: 'The key.' }),
+    name: Type.String({ description: 'The name of the key.' }),
     version: Type.Integer({ description: 'The newest version.' }),
     rotated_at: timestampText,
   }),
@@ -226,16 +227,19 @@ export const deleteKey = endpoint({
   name: 'deleteEncryptionKey',
   method: 'DELETE',
   path: '/eaas/keys/{name}',
-  summary: 'Destroy an encryption key with all its versions',
+  summary: 'Delete an encryption key with all its versions',
   description:
-    'Nothing it sealed can ever be opened again. Its delete protection must be taken off first; on the Enterprise plan another admin approves.',
+    'Nothing it encrypted can ever be decrypted again. Set `delete_protection` to false first; on the Enterprise plan, approval by another admin is required.',
   permission: 'eaas:delete',
   rate: 'write',
   approval: 'eaas_key_delete',
   audit: 'eaas:delete',
   effect: 'change',
   body: object({
-    reason: lineOfText({ minLength: DELETE_REASON_LENGTH_MIN, maxLength: 512 }, 'Why; kept in the audit log.'),
+    reason: lineOfText(
+      { minLength: DELETE_REASON_LENGTH_MIN, maxLength: 512 },
+      'The reason, recorded in the audit log.',
+    ),
   }),
   status: 200,
   output: Deleted,
@@ -247,7 +251,7 @@ export const encrypt = endpoint({
   name: 'encrypt',
   path: '/eaas/keys/{name}/encrypt',
   summary: 'Encrypt a text with the newest version of a key',
-  description: 'The envelope names the key and the version; it is not stored.',
+  description: 'The envelope contains the name and version of the key; it is not stored.',
   permission: 'eaas:encrypt',
   audit: 'eaas:encrypt',
   bodyBytesMax: PLAINTEXT_BODY_MAX,
@@ -261,12 +265,12 @@ export const decrypt = endpoint({
   name: 'decrypt',
   path: '/eaas/keys/{name}/decrypt',
   summary: 'Decrypt an envelope of this key',
-  description: 'Of any version of the key. Whatever is wrong with the envelope, the answer is the same.',
+  description: 'Accepts every version of the key. Every invalid envelope gets the same error.',
   permission: 'eaas:decrypt',
   audit: 'eaas:decrypt',
   bodyBytesMax: ENVELOPE_BODY_MAX,
   body: SealedText,
-  output: object({ plaintext: Type.String({ description: 'The text.' }) }),
+  output: object({ plaintext: Type.String({ description: 'The plaintext.' }) }),
   errors: ['NOT_FOUND', 'DECRYPT_FAILED'],
 });
 
@@ -275,14 +279,14 @@ export const encryptBatch = endpoint({
   name: 'encryptBatch',
   path: '/eaas/keys/{name}/encrypt-batch',
   summary: 'Encrypt up to 1,000 texts at once',
-  description: 'Together they may be as large as one text may be alone.',
+  description: 'Their total size is limited to that of a single text.',
   permission: 'eaas:encrypt',
   audit: 'eaas:encrypt',
   bodyBytesMax: PLAINTEXT_BODY_MAX,
-  body: object({ items: described('Together they may be as large as one text may be alone.', items(PlainText)) }),
+  body: object({ items: described('Their total size is limited to that of a single text.', items(PlainText)) }),
   output: object({
     version: Type.Integer({ description: 'The newest version.' }),
-    envelopes: Type.Array(Type.String(), { description: 'In the order given.' }),
+    envelopes: Type.Array(Type.String(), { description: 'In the order of the request.' }),
   }),
   errors: ['NOT_FOUND', 'PAYLOAD_TOO_LARGE'],
 });
@@ -292,11 +296,12 @@ export const decryptBatch = endpoint({
   name: 'decryptBatch',
   path: '/eaas/keys/{name}/decrypt-batch',
   summary: 'Decrypt up to 1,000 envelopes at once',
-  description: 'In the order given; what does not open has `error` in place of `plaintext`.',
+  description:
+    'Results are in the order of the request; an envelope that cannot be decrypted has `error` instead of `plaintext`.',
   permission: 'eaas:decrypt',
   audit: 'eaas:decrypt',
   bodyBytesMax: ENVELOPE_BODY_MAX,
-  body: object({ items: described('In the order in which results come.', items(SealedText)) }),
+  body: object({ items: described('The envelopes; results are in the same order.', items(SealedText)) }),
   output: object({
     results: Type.Array(DecryptResult),
   }),
@@ -307,8 +312,8 @@ export const rewrap = endpoint({
   ...use,
   name: 'rewrap',
   path: '/eaas/keys/{name}/rewrap',
-  summary: 'Encrypt an envelope’s content anew with the newest version, without showing it',
-  description: 'For envelopes of older versions, after the key was rotated.',
+  summary: 'Re-encrypt an envelope with the newest version, without showing its plaintext',
+  description: 'For envelopes of older versions, after a rotation of the key.',
   permission: 'eaas:rewrap',
   audit: 'eaas:rewrap',
   bodyBytesMax: ENVELOPE_BODY_MAX,

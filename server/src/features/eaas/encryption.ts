@@ -1,6 +1,6 @@
-import type { Context } from '../../kernel/context.ts';
-import type { Body } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField } from '../../kernel/errors.ts';
+import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import type * as contract from './contract.ts';
 import { PLAINTEXT_BYTES_MAX } from './contract.ts';
 import { decryptFailed, open, parseEnvelope, seal } from './envelope.ts';
@@ -20,7 +20,7 @@ export async function encryptBatch(
 ) {
   refuseUnfit(items.map((item) => item.plaintext));
   const { key, version } = await keys.forEncryption(ctx, name, items.length);
-  ctx.describe({ items: items.length });
+  ctx.record.describe({ items: items.length });
   return { version, envelopes: items.map(({ plaintext, aad }) => seal(key, name, version, plaintext, aad)) };
 }
 
@@ -46,7 +46,7 @@ export async function decryptBatch(
       results.push({ error: 'DECRYPT_FAILED' });
     }
   }
-  ctx.describe({ items: items.length, failed });
+  ctx.record.describe({ items: items.length, failed });
   return { results };
 }
 
@@ -76,12 +76,15 @@ function refuseUnfit(texts: readonly string[]): void {
     if (!text.isWellFormed()) {
       throw invalidField(
         texts.length === 1 ? '/body/plaintext' : `/body/items/${i}/plaintext`,
-        'must be whole characters',
+        'must be well-formed Unicode: it contains half of a surrogate pair',
       );
     }
     bytes += Buffer.byteLength(text);
   });
   if (bytes > PLAINTEXT_BYTES_MAX) {
-    throw new CofferError('PAYLOAD_TOO_LARGE', `The plaintext is larger than ${PLAINTEXT_BYTES_MAX} bytes.`);
+    throw new CofferError(
+      'PAYLOAD_TOO_LARGE',
+      `The plaintext is larger than ${PLAINTEXT_BYTES_MAX} bytes: send less at a time.`,
+    );
   }
 }

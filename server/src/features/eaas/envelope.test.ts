@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, createSecretKey, randomBytes } from '
 import { describe, test } from 'node:test';
 import { gcm } from '@noble/ciphers/aes.js';
 import fc from 'fast-check';
-import { CofferError } from '../../kernel/errors.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
 import { open, parseEnvelope, seal } from './envelope.ts';
 
 const bytes = randomBytes(32);
@@ -116,7 +116,7 @@ describe('an envelope', () => {
     assert.ok(performance.now() - started < 500);
   });
 
-  test('lesson 11: the IV is the service’s own, and never repeats', () => {
+  test('the IV is the service’s own, and never repeats', () => {
     const ivs = new Set(Array.from({ length: 5000 }, () => seal(key, 'orders', 1, 'x', undefined).split(':')[4]));
     assert.equal(ivs.size, 5000);
   });

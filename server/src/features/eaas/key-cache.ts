@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
-import { BoundedCache, SECRET_KEY_BYTES } from '../../kernel/bounded-cache.ts';
-import type { Context } from '../../kernel/context.ts';
 import { nextBlock, USES_BLOCK_MIN } from '../../kernel/crypto/keyring.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import { notFound } from '../../kernel/errors.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { BoundedCache, SECRET_KEY_BYTES } from '../../kernel/platform/bounded-cache.ts';
+import { notFound } from '../../kernel/platform/errors.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Context } from '../../kernel/request/context.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { purposeOf } from './key-material.ts';
 import { findKey, type KeyRow, lockKey, updateKey } from './store.ts';
@@ -79,14 +79,14 @@ export class KeyCache {
   async #current(ctx: Context, name: string): Promise<Kept> {
     const slot = slotOf(ctx, name);
     const kept = this.#kept.get(slot);
-    if (kept !== undefined && kept.epoch === ctx.epoch) return kept;
+    if (kept !== undefined && kept.epoch === ctx.caller.epoch) return kept;
     const row = await findKey(ctx.database.read, ctx.tenantId, name);
     if (row === undefined) throw notFound('encryption key');
     const newest = await this.#kernel.keyring.keyAt(row.tenant_id, purposeOf(row.key_id), row.latest_version);
     const version = `${row.key_id} ${row.latest_version}`;
     const known = this.#kept.get(slot)?.uses;
     const uses = known?.version === version ? known : { version, left: 0, block: USES_BLOCK_MIN };
-    const fresh = { epoch: ctx.epoch, row, newest, uses };
+    const fresh = { epoch: ctx.caller.epoch, row, newest, uses };
     this.#kept.set(slot, fresh);
     return fresh;
   }
@@ -110,7 +110,7 @@ export class KeyCache {
       await updateKey(tx, tenantId, name, { latest_version: version + 1, rotated_at: ctx.now, updated_at: ctx.now });
       await raiseEpoch(tx, tenantId);
       const details = { version: version + 1, reason: 'used often enough' };
-      await audit.recordIn(tx, [ctx.furtherEntry('eaas:rotate', `eaas/${name}`, details)], headKey);
+      await audit.recordIn(tx, [ctx.record.separateEntry('eaas:rotate', `eaas/${name}`, details)], headKey);
       return false;
     });
     if (isReserved) {

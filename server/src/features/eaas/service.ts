@@ -1,18 +1,18 @@
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import { destroyKeys } from '../../kernel/crypto/keyring.ts';
 import type { RekeyedTenant } from '../../kernel/crypto/rekeying.ts';
-import { demandedReason } from '../../kernel/demanded-reason.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
-import { isReservedName } from '../../kernel/reserved-names.ts';
+import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { newId } from '../../kernel/platform/ids.ts';
+import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { demandedReason } from '../../kernel/request/demanded-reason.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
 import { DELETE_REASON_LENGTH_MIN, type EncryptionKeyDetail, listKeys, readKey } from './contract.ts';
 import { purposeOf } from './key-material.ts';
@@ -23,7 +23,7 @@ const NAME_FORM = new RegExp(NAME_PATTERN);
 export async function create(ctx: Context, body: Body<typeof contract.createKey>): Promise<EncryptionKeyDetail> {
   // A machine has no role; an admin attached the policy that allows it to create keys.
   if (ctx.principal.kind === 'user' && !isAdminRole(ctx.principal.role)) {
-    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only owners and admins make encryption keys.', {
+    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only owners and admins can create encryption keys.', {
       auditReason: 'eaas:create: not an admin',
     });
   }
@@ -42,13 +42,13 @@ export async function create(ctx: Context, body: Body<typeof contract.createKey>
     rotated_at: null,
   };
   const wrap = await ctx.kernel.keyring.versionMaker(ctx.tenantId, purposeOf(row.key_id));
-  ctx.resource = `eaas/${body.name}`;
+  ctx.record.setResource(`eaas/${body.name}`);
   return ctx.change(async (tx) => {
     try {
       await store.insertKey(tx, row);
     } catch (error) {
       throw error instanceof UniqueViolation
-        ? new CofferError('ALREADY_EXISTS', 'A key with this name exists.')
+        ? new CofferError('ALREADY_EXISTS', 'A key with this name already exists: choose another name.')
         : error;
     }
     await ctx.kernel.keyring.insertVersion(tx, wrap(1));
@@ -60,7 +60,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createKey>
 export async function list(ctx: Context, query: Query<typeof contract.listKeys>) {
   const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), NAME_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await readable(ctx, await store.listKeys(ctx.database.read, ctx.tenantId, after, limit), KEYS);
+  const page = await visiblePage(ctx, await store.listKeys(ctx.database.read, ctx.tenantId, after, limit), KEYS);
   return { keys: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
@@ -88,7 +88,7 @@ export async function update(
       delete_protection: body.delete_protection === undefined ? row.delete_protection : Number(body.delete_protection),
       updated_at: ctx.now,
     };
-    ctx.describe({ delete_protection: change.delete_protection === 1 });
+    ctx.record.describe({ delete_protection: change.delete_protection === 1 });
     await store.updateKey(tx, ctx.tenantId, name, change);
     return described(ctx, tx, { ...row, ...change });
   });
@@ -103,7 +103,7 @@ export async function rotate(ctx: Context, name: string, reason: string) {
     const row = await locked(ctx, tx, name);
     if (row.key_id !== found.key_id) throw notFound('encryption key');
     const version = row.latest_version + 1;
-    ctx.describe({ version, reason });
+    ctx.record.describe({ version, reason });
     await ctx.kernel.keyring.insertVersion(tx, wrap(version));
     await store.updateKey(tx, ctx.tenantId, name, {
       latest_version: version,
@@ -133,9 +133,12 @@ export async function remove(ctx: Context, name: string, text: string): Promise<
   return ctx.change(async (tx) => {
     const row = await locked(ctx, tx, name);
     if (row.delete_protection === 1) {
-      throw new CofferError('KEY_DELETE_PROTECTED', 'Take its delete_protection off first, if it really is to go.');
+      throw new CofferError(
+        'KEY_DELETE_PROTECTED',
+        'The key is protected against deletion: set its delete_protection to false first.',
+      );
     }
-    ctx.describe({ reason, versions: row.latest_version });
+    ctx.record.describe({ reason, versions: row.latest_version });
     await destroyKeys(tx, ctx.tenantId, purposeOf(row.key_id));
     await store.deleteKey(tx, ctx.tenantId, name);
     await raiseEpoch(tx, ctx.tenantId);
@@ -165,7 +168,7 @@ export async function markPending(
   if (row === undefined) return;
   // With two pending deletions, rejecting one would release a key that still waits for the other.
   if (row.approval_id !== null) {
-    throw new CofferError('IN_USE', 'Its deletion waits for approval already: decide on that one.', {
+    throw new CofferError('IN_USE', 'Approval of its deletion is already pending: decide that approval.', {
       details: { approval_id: row.approval_id },
     });
   }

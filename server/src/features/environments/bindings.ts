@@ -1,12 +1,12 @@
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { isId } from '../../kernel/ids.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { isId } from '../../kernel/platform/ids.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
-import { isWithin, SEEN } from '../secrets/index.ts';
+import { visibleSecrets } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { BINDINGS_MAX, type Binding, EFFECTIVE_MAX, KEY_NAME_PATTERN, LEVELS_MAX } from './contract.ts';
 import { existing, numberIn, secretsOf, takeTurn } from './service.ts';
@@ -24,7 +24,8 @@ export async function bindSecret(ctx: Context, id: string, body: Body<typeof con
     const { environment_id, name } = await existing(ctx, tx, id);
     const ref = typeof body.secret_id === 'number' ? { secret_no: body.secret_id } : { secret_id: body.secret_id };
     const secret = await store.lockSecretToBind(tx, ctx.tenantId, ref);
-    if (secret === undefined || !isWithin(ctx, secret.vault, secret, SEEN)) throw notFound('secret');
+    if (secret === undefined || !visibleSecrets.isAllowed(ctx, secret.vault, secret, visibleSecrets.LISTED))
+      throw notFound('secret');
     const { secret_id, secret_no } = secret;
     const row: store.BindingRow = {
       tenant_id: ctx.tenantId,
@@ -34,7 +35,7 @@ export async function bindSecret(ctx: Context, id: string, body: Body<typeof con
       secret_no,
       bound_at: ctx.now,
     };
-    ctx.describe({ name, secret: secret_id, key_name: row.key_name });
+    ctx.record.describe({ name, secret: secret_id, key_name: row.key_name });
     await refuseBound(tx, row);
     await refuseTooMany(ctx, tx, environment_id);
     await store.insertBinding(tx, row);
@@ -47,8 +48,8 @@ async function refuseBound(tx: Tx, row: store.BindingRow): Promise<void> {
   if (like === undefined) return;
   const message =
     like.key_name === row.key_name
-      ? 'The composed environment has a secret under this name: unbind it first.'
-      : 'The secret is bound to this composed environment under another name: unbind it first.';
+      ? 'Another secret is bound under this name: unbind it first, or choose another name.'
+      : 'This secret is already bound to this composed environment under another name: unbind it first.';
   throw new CofferError('ALREADY_EXISTS', message);
 }
 
@@ -59,12 +60,12 @@ async function refuseTooMany(ctx: Context, tx: Tx, environmentId: number): Promi
   if (own >= BINDINGS_MAX) {
     throw invalidField(
       '/body/secret_id',
-      `is one too many: a composed environment itself takes ${BINDINGS_MAX} secrets`,
+      `exceeds the limit: a composed environment can have ${BINDINGS_MAX} secrets of its own`,
     );
   }
   const below = await store.extentBelow(tx, ctx.tenantId, environmentId, LEVELS_MAX);
   if (secretsOf(line) - own + below.secrets >= EFFECTIVE_MAX) {
-    const reason = `is one too many: a composed environment has at most ${EFFECTIVE_MAX} secrets with all it inherits`;
+    const reason = `exceeds the limit: a composed environment can have ${EFFECTIVE_MAX} secrets, including inherited ones`;
     throw invalidField('/body/secret_id', reason);
   }
 }
@@ -85,7 +86,7 @@ export async function unbindSecret(ctx: Context, id: string, secretId: string): 
     const ref = refIn(secretId);
     const row = ref === null ? undefined : await store.deleteBinding(tx, ctx.tenantId, environment_id, ref);
     if (row === undefined) throw notFound('secret in this composed environment');
-    ctx.describe({ name, secret: row.secret_id, key_name: row.key_name });
+    ctx.record.describe({ name, secret: row.secret_id, key_name: row.key_name });
     return DELETED;
   });
 }

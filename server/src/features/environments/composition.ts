@@ -1,7 +1,9 @@
-import type { Context } from '../../kernel/context.ts';
-import { type Query, Streamed } from '../../kernel/endpoint.ts';
-import { notFound } from '../../kernel/errors.ts';
-import { attributesOf, decryptedAcross, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
+import { notFound } from '../../kernel/platform/errors.ts';
+import { Streamed } from '../../kernel/request/binding.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { attributesOf, bulkDecrypt, refuseInZeroKnowledge, secretResource } from '../secrets/index.ts';
 import type * as contract from './contract.ts';
 import { type ComposeEntry, LEVELS_MAX } from './contract.ts';
 import { numberIn } from './service.ts';
@@ -25,12 +27,28 @@ export async function compose(
   const entries = effectiveOf(rows);
   const given = query.resolve === true ? entries.filter((entry) => mayBeGiven(ctx, entry)) : [];
   for (const entry of given) refuseInZeroKnowledge(entry, 'Composing values');
-  ctx.describe({ name: leaf.name, resolve: query.resolve === true, entries: entries.length, values: given.length });
+  ctx.record.describe({
+    name: leaf.name,
+    resolve: query.resolve === true,
+    entries: entries.length,
+    values: given.length,
+  });
   for (const { vault, path, secret_id, version, log_reads } of given) {
-    if (log_reads === 0) ctx.countUnlisted(vault, 1);
-    else ctx.alsoRecord('secrets:read', secretResource(vault, path), { secret: secret_id, version, via: 'compose' });
+    if (log_reads === 0) ctx.record.countUnlisted(vault, 1);
+    else
+      ctx.record.addEntry('secrets:read', secretResource(vault, path), { secret: secret_id, version, via: 'compose' });
   }
   return new Streamed(pieces(leaf, withValues(ctx, entries, given)));
+}
+
+/** The secrets in effect in an environment, sorted by key name; null if there is no such environment. */
+export async function effectiveSecrets(
+  db: Reader,
+  tenantId: string,
+  environmentId: number,
+): Promise<Whole<store.ComposedRow>[] | null> {
+  const rows = await store.composition(db, tenantId, environmentId, LEVELS_MAX);
+  return rows.length === 0 ? null : effectiveOf(rows);
 }
 
 /** The rows come root first, so a binding nearer to the leaf replaces one farther away. The result is sorted by key name. */
@@ -52,7 +70,7 @@ function isThere(row: store.ComposedRow): row is Whole<store.ComposedRow> {
 
 function mayBeGiven(ctx: Context, entry: Effective): boolean {
   if (entry.protection === 'fortress') return false;
-  return ctx.may('secrets:read', secretResource(entry.vault, entry.path), attributesOf(entry));
+  return ctx.access.may('secrets:read', secretResource(entry.vault, entry.path), attributesOf(entry));
 }
 
 /** Yields every entry in order, with its value where one is returned. An entry whose version was deleted meanwhile has no value. */
@@ -62,7 +80,7 @@ async function* withValues(
   given: readonly Effective[],
 ): AsyncGenerator<ComposeEntry> {
   const rest = entries.values();
-  for await (const { row, value } of decryptedAcross(ctx, given, (entry) => mayBeGiven(ctx, entry))) {
+  for await (const { row, value } of bulkDecrypt.acrossVaults(ctx, given, (entry) => mayBeGiven(ctx, entry))) {
     for (const entry of rest) {
       if (entry !== row) yield toWire(entry);
       else {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -13,7 +13,7 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 
 /** Levels from the root to the leaf. */
 export const LEVELS_MAX = 10;
@@ -28,28 +28,30 @@ export const KEY_NAME_PATTERN = '^[A-Za-z_][A-Za-z0-9_.-]{0,127}$';
 const number = (description: string) => Type.Integer({ minimum: 1, maximum: NUMBER_MAX, description });
 const keyName = Type.String({
   pattern: KEY_NAME_PATTERN,
-  description: 'Under this name programs find the value: letters, digits, _ . -, at most 128, no digit first.',
+  description:
+    'The name under which programs find the value: letters, digits, _ . -, at most 128 characters, not starting with a digit.',
 });
-const description = freeText(1024, 'What it is for.');
+const description = freeText(1024, 'The purpose of the composed environment.');
 /** The parent under either of its two field names. */
 const parentFields = (meaning: string) => ({
   parent_id: Type.Optional(nullable(number(meaning))),
   parent: Type.Optional(
-    Type.Union([number('Its number.'), resourceName, Type.Null()], {
-      description: 'The same by number or name. With both fields, they must name the same environment.',
+    Type.Union([number('The number of the composed environment.'), resourceName, Type.Null()], {
+      description:
+        'The same by number or name. If both fields are sent, they must refer to the same composed environment.',
     }),
   ),
 });
 
 export const Environment = named(
   'ComposedEnvironment',
-  'Names bound to secrets, which programs get as one map. It is not the `environment` of a vault.',
+  'Names bound to secrets, which programs read as one map. It is not the `environment` of a vault.',
   object({
-    id: Type.Integer({ description: 'Its number.' }),
+    id: Type.Integer({ description: 'The number of the composed environment.' }),
     tenant_id: id('tenant'),
-    name: Type.String({ description: 'Its name.' }),
-    parent_id: nullable(Type.Integer({ description: 'What it inherits from; null for a root.' })),
-    description: Type.String({ description: 'What it is for.' }),
+    name: Type.String({ description: 'The name of the composed environment.' }),
+    parent_id: nullable(Type.Integer({ description: 'The parent that it inherits from; null for a root.' })),
+    description: Type.String({ description: 'The purpose of the composed environment.' }),
     created_at: timestampText,
     updated_at: timestampText,
   }),
@@ -60,10 +62,10 @@ export const Binding = named(
   'EnvironmentBinding',
   'A secret bound to a composed environment under a name.',
   object({
-    environment_id: Type.Integer({ description: 'The composed environment.' }),
-    secret_id: Type.Integer({ description: 'The secret, as an integer.' }),
+    environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
+    secret_id: Type.Integer({ description: 'The integer `secret_id` of the secret.' }),
     secret: id('sec'),
-    key_name: Type.String({ description: 'The name.' }),
+    key_name: Type.String({ description: 'The name that the secret is bound under.' }),
     bound_at: timestampText,
   }),
 );
@@ -71,24 +73,24 @@ export type Binding = Static<typeof Binding>;
 
 const ComposeSource = named(
   'ComposeSource',
-  'A composed environment on the way from the root.',
+  'A composed environment in the line of inheritance.',
   object({
-    environment_id: Type.Integer({ description: 'Its number.' }),
-    name: Type.String({ description: 'Its name.' }),
+    environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
+    name: Type.String({ description: 'The name of the composed environment.' }),
   }),
 );
 
 export const ComposeEntry = named(
   'ComposeEntry',
-  'What a composed environment has under one name.',
+  'The effective binding of one name in a composed environment.',
   object({
     key_name: Type.String({ description: 'The name.' }),
     value_ref: Type.String({ description: '`secret:<secret_id>:v<version>`, the newest version.' }),
     source: Type.Array(ComposeSource, {
-      description: 'From the root to the composed environment whose binding won.',
+      description: 'From the root to the composed environment whose binding applies.',
     }),
     value: Type.Optional(
-      Type.String({ description: 'With `resolve`, if you may read the secret and it is no fortress secret.' }),
+      Type.String({ description: 'Only with `resolve`, if you may read the secret and it is not a fortress secret.' }),
     ),
   }),
 );
@@ -98,7 +100,7 @@ const environmentId = described('The number of a composed environment.', idParam
 
 const common = {
   noun: 'composed environments',
-  nounDescription: 'Names bound to secrets of any vault, inherited from one another, which programs get as one map.',
+  nounDescription: 'Names bound to secrets of any vault, which can be inherited and which programs read as one map.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -122,7 +124,7 @@ export const listEnvironments = endpoint({
   method: 'GET',
   path: '/environments',
   summary: 'List the composed environments of the tenant',
-  description: 'Those from which others inherit, and those that inherit.',
+  description: 'Includes parents and children.',
   permission: 'environments:list',
   resource: 'environment',
   rate: 'read',
@@ -140,10 +142,10 @@ export const createEnvironment = endpoint({
   name: 'createEnvironment',
   method: 'POST',
   path: '/environments',
-  summary: 'Make a composed environment',
+  summary: 'Create a composed environment',
   description:
-    'Names bound to secrets of any vault, which programs get as one map. It is not the `environment` of a vault. It inherits what is bound to its ' +
-    `parent and to all above, ${LEVELS_MAX} levels in all at most. Naming a parent takes the right to compose it.`,
+    'Names bound to secrets of any vault, which programs read as one map; it is not the `environment` of a vault. It inherits the bindings of its ' +
+    `parent and of all environments above it, ${LEVELS_MAX} levels at most. Setting a parent requires \`environments:compose\` on it.`,
   permission: 'environments:create',
   resource: 'environment',
   rate: 'write',
@@ -152,7 +154,7 @@ export const createEnvironment = endpoint({
   params: NONE,
   body: object({
     name: resourceName,
-    ...parentFields('What it inherits from; a root without it.'),
+    ...parentFields('The parent that it inherits from; omitted or null: a root.'),
     description: Type.Optional(description),
   }),
   status: 201,
@@ -185,8 +187,8 @@ export const updateEnvironment = endpoint({
   path: '/environments/{environment_id}',
   summary: 'Rename, describe or move a composed environment',
   description:
-    'What you leave out stays as it is. With `parent` or `parent_id` it moves, together with all below it; null makes it a root. Naming a new ' +
-    'parent takes the right to compose that one.',
+    'Omitted fields are unchanged. `parent` or `parent_id` moves it with everything below it; null makes it a root. Setting a new ' +
+    'parent requires `environments:compose` on it.',
   permission: 'environments:update',
   rate: 'write',
   audit: 'environments:update',
@@ -194,7 +196,7 @@ export const updateEnvironment = endpoint({
   body: objectWithExamples([{ name: 'payments-eu' }], {
     name: Type.Optional(resourceName),
     description: Type.Optional(description),
-    ...parentFields('What it inherits from; null: nothing.'),
+    ...parentFields('The parent that it inherits from; null: none.'),
   }),
   status: 200,
   output: Environment,
@@ -207,8 +209,8 @@ export const deleteEnvironment = endpoint({
   name: 'deleteEnvironment',
   method: 'DELETE',
   path: '/environments/{environment_id}',
-  summary: 'Remove a composed environment from which none inherits',
-  description: 'Its bindings go with it; the secrets stay.',
+  summary: 'Delete a composed environment from which none inherits',
+  description: 'Its bindings are deleted; the secrets are not.',
   permission: 'environments:delete',
   rate: 'write',
   audit: 'environments:delete',
@@ -224,8 +226,9 @@ export const listBindings = endpoint({
   name: 'listEnvironmentSecrets',
   method: 'GET',
   path: '/environments/{environment_id}/secrets',
-  summary: 'List what is bound to a composed environment itself',
-  description: 'Also bindings of deleted secrets, which count again when those are restored. Never values.',
+  summary: 'List the bindings of a composed environment itself',
+  description:
+    'Includes bindings of deleted secrets, which apply again when the secrets are restored. Never includes values.',
   permission: 'environments:read',
   rate: 'read',
   audit: 'environments:list_secrets',
@@ -244,14 +247,14 @@ export const bindSecret = endpoint({
   path: '/environments/{environment_id}/secrets',
   summary: 'Bind a secret to a composed environment under a name',
   description:
-    `You must be able to see the secret in a list. It is bound once, and a name is given once; a composed environment takes ${BINDINGS_MAX} ` +
-    `secrets, and ${EFFECTIVE_MAX} together with all it inherits from. The binding follows the secret when it is moved.`,
+    `You must be able to see the secret in a list. Each secret and each name can be bound once; a composed environment can have ${BINDINGS_MAX} ` +
+    `secrets of its own, and ${EFFECTIVE_MAX} including inherited ones. The binding follows the secret when it is moved.`,
   permission: 'environments:bind',
   rate: 'write',
   audit: 'environments:bind',
   effect: 'change',
   body: object({
-    secret_id: Type.Union([number('The integer `secret_id`.'), id('sec')], {
+    secret_id: Type.Union([number('The integer `secret_id` of the secret.'), id('sec')], {
       description: 'A secret, by its integer `secret_id` or its `id`.',
     }),
     key_name: keyName,
@@ -266,8 +269,8 @@ export const unbindSecret = endpoint({
   name: 'unbindEnvironmentSecret',
   method: 'DELETE',
   path: '/environments/{environment_id}/secrets/{secret_id}',
-  summary: 'Take a secret out of a composed environment',
-  description: 'By the integer `secret_id` or the `id` of the secret, which itself stays.',
+  summary: 'Unbind a secret from a composed environment',
+  description: 'By the integer `secret_id` or the `id` of the secret. The secret itself is not deleted.',
   permission: 'environments:unbind',
   resource: 'environment/{environment_id}',
   rate: 'write',
@@ -289,24 +292,24 @@ export const composeEnvironment = endpoint({
   name: 'composeEnvironment',
   method: 'GET',
   path: '/environments/{environment_id}/compose',
-  summary: 'Everything a composed environment has, its own and inherited',
+  summary: 'List all secrets of a composed environment, its own and inherited',
   description:
-    'From the root down: on equal names the binding nearest to the one asked for wins. Deleted secrets count as absent. With `resolve`, ' +
-    'entries whose secret you may read have their value, and each is recorded as read; if one of them is in a zero-knowledge vault, ' +
-    'nothing is composed.',
+    'If a name is bound more than once, the binding nearest to this environment applies. Deleted secrets are omitted. With `resolve`, ' +
+    'entries whose secret you may read include its value, and each is recorded as read; if one of them is in a zero-knowledge vault, ' +
+    'the request is refused.',
   permission: 'environments:compose',
   rate: 'aggregate',
   bulk: true,
   plaintext: 'by_secret',
   audit: 'environments:compose',
   effect: 'read',
-  query: object({ resolve: Type.Optional(Type.Boolean({ description: 'True: with values.' })) }),
+  query: object({ resolve: Type.Optional(Type.Boolean({ description: 'Whether to include values.' })) }),
   status: 200,
   output: object({
-    environment_id: Type.Integer({ description: 'The one that was asked for.' }),
-    name: Type.String({ description: 'Its name.' }),
+    environment_id: Type.Integer({ description: 'The number of the composed environment.' }),
+    name: Type.String({ description: 'The name of the composed environment.' }),
     effective: Type.Record(Type.String({ pattern: KEY_NAME_PATTERN }), ComposeEntry, {
-      description: `By \`key_name\`, in its order; at most ${EFFECTIVE_MAX}.`,
+      description: `Sorted by \`key_name\`; at most ${EFFECTIVE_MAX}.`,
     }),
   }),
   errors: ['NOT_FOUND', 'ZkBoundaryViolation'],

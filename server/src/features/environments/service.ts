@@ -1,13 +1,13 @@
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { isReservedName } from '../../kernel/reserved-names.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { holdCounter, nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
 import { EFFECTIVE_MAX, type Environment, LEVELS_MAX, readEnvironment } from './contract.ts';
 import * as store from './store.ts';
@@ -42,7 +42,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createEnvi
       created_at: ctx.now,
       updated_at: ctx.now,
     };
-    ctx.describe({ environment: row.environment_id, name: row.name, parent: row.parent_id });
+    ctx.record.describe({ environment: row.environment_id, name: row.name, parent: row.parent_id });
     if (row.parent_id !== null) await refuseUnfitParent(ctx, tx, row.parent_id, NEW);
     await unlessTaken(store.insertEnvironment(tx, row));
     return toWire(row);
@@ -53,7 +53,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listEnviro
   const [, after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const found = await store.listEnvironments(ctx.database.read, ctx.tenantId, Number(after), limit);
-  const page = await readable(ctx, found, ENVIRONMENTS);
+  const page = await visiblePage(ctx, found, ENVIRONMENTS);
   return { environments: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 const ENVIRONMENTS: Items<store.EnvironmentRow> = {
@@ -85,10 +85,10 @@ export async function update(
     };
     const { parent_id } = changed;
     if (parent_id !== row.parent_id) {
-      ctx.describe({ parent: parent_id, parent_before: row.parent_id });
+      ctx.record.describe({ parent: parent_id, parent_before: row.parent_id });
       if (parent_id !== null) await refuseUnfitParent(ctx, tx, parent_id, await movedWith(ctx, tx, row));
     }
-    if (changed.name !== row.name) ctx.describe({ name: changed.name, name_before: row.name });
+    if (changed.name !== row.name) ctx.record.describe({ name: changed.name, name_before: row.name });
     await unlessTaken(store.updateEnvironment(tx, changed));
     return toWire(changed);
   });
@@ -98,9 +98,9 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     await takeTurn(ctx, tx);
     const { environment_id, name } = await existing(ctx, tx, id);
-    ctx.describe({ name });
+    ctx.record.describe({ name });
     if (await store.hasChildren(tx, ctx.tenantId, environment_id)) {
-      throw new CofferError('IN_USE', 'Other composed environments inherit from this one: move or remove them first.');
+      throw new CofferError('IN_USE', 'Other composed environments inherit from this one: move or delete them first.');
     }
     await store.deleteEnvironment(tx, ctx.tenantId, environment_id);
     return DELETED;
@@ -123,7 +123,7 @@ async function namedParent(
   if (parent === undefined) return parent_id;
   const number = typeof parent === 'string' ? await numberOfNamed(ctx, tx, parent) : parent;
   if (parent_id !== undefined && parent_id !== number) {
-    throw invalidField('/body/parent', 'is not the composed environment that parent_id names: send one of the two');
+    throw invalidField('/body/parent', 'does not match parent_id: send one of the two');
   }
   return number;
 }
@@ -131,13 +131,13 @@ async function namedParent(
 /** A name is reported as unknown to a caller who may not compose that environment, since names could be guessed otherwise. */
 async function numberOfNamed(ctx: Context, tx: Tx, name: string): Promise<number> {
   const row = await store.findEnvironmentNamed(tx, ctx.tenantId, name);
-  if (row === undefined || !ctx.may('environments:compose', `environment/${row.environment_id}`)) {
+  if (row === undefined || !ctx.access.may('environments:compose', `environment/${row.environment_id}`)) {
     throw invalidField('/body/parent', NO_SUCH_PARENT);
   }
   return row.environment_id;
 }
 
-const NO_SUCH_PARENT = 'is not a composed environment of yours';
+const NO_SUCH_PARENT = 'does not exist, or you lack the permission environments:compose on it';
 
 /** What is placed under a parent: an environment with all below it. */
 interface Arrival {
@@ -158,22 +158,22 @@ async function movedWith(ctx: Context, tx: Tx, { environment_id }: store.Environ
  */
 async function refuseUnfitParent(ctx: Context, tx: Tx, parentId: number, arrival: Arrival): Promise<void> {
   const line = await store.lineage(tx, ctx.tenantId, parentId, LEVELS_MAX);
-  if (line.length === 0 || !ctx.may('environments:compose', `environment/${parentId}`)) {
+  if (line.length === 0 || !ctx.access.may('environments:compose', `environment/${parentId}`)) {
     throw invalidField('/body/parent_id', NO_SUCH_PARENT);
   }
   if (line.some(({ environment_id }) => environment_id === arrival.environment_id)) {
     throw new CofferError(
       'ENVIRONMENT_CYCLE',
-      'The parent is this composed environment, or inherits from it: choose another.',
+      'The parent is this composed environment or inherits from it: choose another parent.',
     );
   }
   if (line.length + arrival.levels > LEVELS_MAX) {
-    throw invalidField('/body/parent_id', `is too deep: composed environments go ${LEVELS_MAX} levels down at most`);
+    throw invalidField('/body/parent_id', `is too deep: composed environments can have at most ${LEVELS_MAX} levels`);
   }
   if (secretsOf(line) + arrival.secrets > EFFECTIVE_MAX) {
     throw invalidField(
       '/body/parent_id',
-      `brings too much: a composed environment has at most ${EFFECTIVE_MAX} secrets in all`,
+      `would exceed the limit: a composed environment can have at most ${EFFECTIVE_MAX} secrets, including inherited ones`,
     );
   }
 }
@@ -191,7 +191,10 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'A composed environment with this name exists.');
+    throw new CofferError(
+      'ALREADY_EXISTS',
+      'A composed environment with this name already exists: choose another name.',
+    );
   }
 }
 

@@ -244,7 +244,7 @@ export async function deleteBinding(
   return row;
 }
 
-export async function forgetSecrets(tx: Tx, tenantId: string, secretIds: readonly string[]): Promise<void> {
+export async function deleteBindingsOfSecrets(tx: Tx, tenantId: string, secretIds: readonly string[]): Promise<void> {
   await BINDINGS.deleteWhere(tx, (eb) => eb.and([eb('tenant_id', '=', tenantId), eb('secret_id', 'in', secretIds)]));
 }
 

@@ -1,34 +1,34 @@
 import Type from 'typebox';
-import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
-import { id, idParam, nextCursor, object, pageQuery, timestampText } from '../../kernel/wire.ts';
+import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
+import { id, idParam, nextCursor, object, pageQuery, timestampText } from '../../kernel/request/wire.ts';
 import { pathText, VERSION_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
-const listed = {
+const summaryFields = {
   id: id('sec'),
-  name: Type.String({ description: 'By this `by-name` finds it: its path.' }),
+  name: Type.String({ description: 'The path of the secret. Send it as `name` to `/eso/secrets/by-name`.' }),
   vault: Type.String({ description: 'The name of its vault.' }),
-  path: Type.String({ description: 'Where it is in the vault.' }),
-  type: Type.String({ description: 'What kind of secret it is.' }),
-  version: Type.Integer({ description: 'The newest version, or the one asked for.' }),
+  path: Type.String({ description: 'The path of the secret in the vault.' }),
+  type: Type.String({ description: 'The type of the secret.' }),
+  version: Type.Integer({ description: 'The requested version, or the newest.' }),
   updated_at: timestampText,
 };
 
 const OperatorSecretSummary = named(
   'OperatorSecretSummary',
-  'A secret, as the External Secrets Operator lists it.',
-  object(listed),
+  'A secret as listed for the External Secrets Operator.',
+  object(summaryFields),
 );
 export const OperatorSecret = named(
   'OperatorSecret',
-  'A secret with its value, as the External Secrets Operator reads it.',
-  object({ ...listed, value: Type.String({ description: 'The value.' }) }),
+  'A secret with its value, as returned to the External Secrets Operator.',
+  object({ ...summaryFields, value: Type.String({ description: 'The value.' }) }),
 );
 
 const common = {
   noun: 'eso',
-  nounDescription: 'For the External Secrets Operator of Kubernetes.',
+  nounDescription: 'Endpoints for the External Secrets Operator of Kubernetes.',
   credentials: ['connection', 'bound_certificate'],
   tenant: 'own',
   tier: NONE,
@@ -49,9 +49,9 @@ const common = {
 } as const;
 
 const version = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: VERSION_MAX, description: 'The newest unless given.' }),
+  Type.Integer({ minimum: 1, maximum: VERSION_MAX, description: 'The version. Default: the newest.' }),
 );
-const ofOne = {
+const singleSecret = {
   plaintext: true,
   output: OperatorSecret,
   errors: ['VAULT_NOT_FOUND', 'SECRET_NOT_FOUND', 'MFA_REQUIRED', 'ZkBoundaryViolation'],
@@ -59,24 +59,24 @@ const ofOne = {
 
 export const operatorSecretById = endpoint({
   ...common,
-  ...ofOne,
+  ...singleSecret,
   name: 'operatorSecretById',
   path: '/eso/secrets/by-id',
   summary: 'Read a secret by its id, for the External Secrets Operator',
   description:
-    'Answers 404 only if the secret is deleted: an id that is unknown, or not yours to read, is a 403, so that nothing is removed from a ' +
-    'cluster by mistake; so is a version that the secret does not have a 422. Fortress secrets are not served here.',
+    'Responds with 404 only if the secret was deleted. An id that is unknown or that you may not read gives a 403, so that nothing is removed from a ' +
+    'cluster by mistake. A version that the secret does not have gives a 422. Fortress secrets are not served here.',
   query: object({ id: described('The id of a secret, `sec_…`, or its integer `secret_id`.', idParam), version }),
 });
 
 export const operatorSecretByName = endpoint({
   ...common,
-  ...ofOne,
+  ...singleSecret,
   name: 'operatorSecretByName',
   path: '/eso/secrets/by-name',
   summary: 'Read a secret by its vault and path, for the External Secrets Operator',
   description:
-    'Answers 404 only if there is no such secret where you may read; a version that it does not have is a 422. Fortress secrets are not served here.',
+    'Responds with 404 only if you may read this path and no secret exists there. A version that the secret does not have gives a 422. Fortress secrets are not served here.',
   query: object({ vault: vaultName, name: pathText, version }),
 });
 
@@ -85,12 +85,12 @@ export const operatorVault = endpoint({
   name: 'operatorVault',
   path: '/eso/vault/{vault}',
   summary: 'List the secrets of a vault that you may read, without their values',
-  description: 'Fortress secrets are left out, since they are not served here.',
+  description: 'Fortress secrets are omitted, because they are not served here.',
   plaintext: false,
   params: object({ vault: vaultName }),
   query: object(pageQuery),
   output: object({
-    vault: Type.String({ description: 'Its name.' }),
+    vault: Type.String({ description: 'The name of the vault.' }),
     secrets: Type.Array(OperatorSecretSummary),
     next_cursor: nextCursor,
   }),

@@ -1,14 +1,11 @@
 import { literalResource, vaultResource } from '../../kernel/authz/pattern.ts';
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField } from '../../kernel/errors.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import {
-  isWithin,
   pathIn,
-  reachOf,
-  readRecorded,
   refuseInZeroKnowledge,
   type SecretById,
   type SecretReader,
@@ -16,14 +13,12 @@ import {
   secretById,
   secretNotFound,
   secretResource,
-  vaultWithin,
-  visiblePage,
-  type Wanted,
+  visibleSecrets,
 } from '../secrets/index.ts';
 import { findVault, isLive, vaultNotFound } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 
-const READABLE: Wanted = ['eso:read'];
+const READABLE = ['eso:read'];
 
 /**
  * The operator takes a 404 to mean that the secret was deleted and may remove it from a cluster. Only a deleted secret that the caller may read is
@@ -34,28 +29,29 @@ export async function readById(ctx: Context, reader: SecretReader, query: Query<
     return await secretMeant(ctx, reader, query);
   } catch (error) {
     // The message is the same for an id that does not exist and for one that belongs to others.
-    if (!(error instanceof CofferError) || error.code !== 'INSUFFICIENT_PRIVILEGE' || ctx.isAuthorized) throw error;
+    if (!(error instanceof CofferError) || error.code !== 'INSUFFICIENT_PRIVILEGE' || ctx.access.isAuthorized)
+      throw error;
     throw noSuchId(error.auditReason ?? error.code);
   }
 }
 
 function noSuchId(auditReason: string): CofferError {
-  const message = 'There is no secret with this id that you may read.';
+  const message = 'No secret has this id, or you may not read it.';
   return new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason });
 }
 
 async function secretMeant(ctx: Context, reader: SecretReader, query: Query<typeof contract.operatorSecretById>) {
-  const place = await secretById(ctx.database.read, ctx.tenantId, query.id);
-  if (place === undefined) {
-    ctx.authorize(literalResource('secret', query.id));
+  const found = await secretById(ctx.database.read, ctx.tenantId, query.id);
+  if (found === undefined) {
+    ctx.access.authorize(literalResource('secret', query.id));
     // A policy on everything allows even this, but nothing shows that such a secret ever existed.
     throw noSuchId('an id that no secret has');
   }
-  if (place.isDeleted) {
-    ctx.authorize(secretResource(place.vault, place.path), place);
+  if (found.isDeleted) {
+    ctx.access.authorize(secretResource(found.vault, found.path), found);
     throw secretNotFound();
   }
-  return read(ctx, reader, place.vault, place.path, query.version, place);
+  return read(ctx, reader, found.vault, found.path, query.version, found);
 }
 
 export async function readByName(
@@ -74,15 +70,19 @@ async function read(
   version: number | undefined,
   expected?: SecretById,
 ) {
-  const { id, type, value, protection, ...shown } = await readRecorded(ctx, reader, vaultName, path, version).catch(
-    refuseAbsentVersion,
-  );
-  // The secret was moved meanwhile, and another one was put in its place.
+  const { id, type, value, protection, ...shown } = await reader
+    .readRecorded(ctx, { vault: vaultName, path }, version)
+    .catch(refuseAbsentVersion);
+  // The secret was moved meanwhile, and another one is at its path now.
   if (expected !== undefined && expected.secretId !== id) throw secretNotFound();
   if (protection === 'fortress') {
-    throw new CofferError('INSUFFICIENT_PRIVILEGE', 'A fortress secret is not served here: read it itself.', {
-      auditReason: 'a fortress secret',
-    });
+    throw new CofferError(
+      'INSUFFICIENT_PRIVILEGE',
+      'Fortress secrets are not served here: read this one with GET /v1/vaults/<vault>/secrets/<path>.',
+      {
+        auditReason: 'a fortress secret',
+      },
+    );
   }
   const vault = await findVault(ctx.database.read, ctx.tenantId, vaultName);
   if (!isLive(vault)) throw vaultNotFound();
@@ -93,31 +93,35 @@ async function read(
 /** A 404 would make the operator remove a secret that exists. */
 function refuseAbsentVersion(error: unknown): never {
   if (error instanceof CofferError && error.code === 'VERSION_NOT_FOUND')
-    throw invalidField('/query/version', 'names a version that the secret does not have');
+    throw invalidField('/query/version', 'is not a version of the secret');
   throw error;
 }
 
 export async function list(ctx: Context, vaultName: string, query: Query<typeof contract.operatorVault>) {
-  if (reachOf(ctx, vaultName, READABLE).length === 0) refuseEmptyReach(ctx, vaultName);
-  const { vault, ranges } = await vaultWithin(ctx, vaultName, READABLE);
-  const page = await visiblePage(ctx, {
+  if (visibleSecrets.rangesIn(ctx, vaultName, READABLE).length === 0) refuseEmptyReach(ctx, vaultName);
+  const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, READABLE);
+  const page = await visibleSecrets.page(ctx, {
     vault,
     ranges,
     filter: {},
     cursor: query.cursor,
     limit: query.limit ?? LIST_LIMIT_DEFAULT,
-    isShown: (row) => row.protection === 'standard' && isWithin(ctx, vaultName, row, READABLE),
+    isShown: (row) => row.protection === 'standard' && visibleSecrets.isAllowed(ctx, vaultName, row, READABLE),
   });
-  ctx.describe({ secrets: page.rows.length });
+  ctx.record.describe({ secrets: page.rows.length });
   return { vault: vaultName, secrets: page.rows.map((row) => listed(vaultName, row)), next_cursor: page.next_cursor };
 }
 
 /** Callers with access to the vault itself are refused too, because the operator takes an empty list to mean that the secrets were deleted. */
 function refuseEmptyReach(ctx: Context, vault: string): never {
-  ctx.authorize(vaultResource(vault));
-  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Your credential permits eso:read on nothing in this vault.', {
-    auditReason: 'eso:read: nothing in the vault',
-  });
+  ctx.access.authorize(vaultResource(vault));
+  throw new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    'Your credential has no eso:read permission on any secret in this vault.',
+    {
+      auditReason: 'eso:read: nothing in the vault',
+    },
+  );
 }
 
 function listed(vault: string, { secret_id: id, path, type, version, updated_at }: SummaryRow) {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   idParam,
@@ -12,7 +12,7 @@ import {
   record,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 
 export const PROVIDERS = ['github', 'gitlab', 'bitbucket', 'jenkins', 'teamcity', 'custom'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
@@ -30,30 +30,32 @@ const exact = (maxLength: number, description: string) =>
   Type.String({ minLength: 1, maxLength, pattern: '^[\\u0021-\\u007e]+$', description });
 const provider = named(
   'FederationProvider',
-  'The CI system. For github, gitlab and bitbucket what is known of them is filled in.',
+  'The CI system. Known settings of github, gitlab and bitbucket are filled in.',
   oneOf(PROVIDERS),
 );
 const claimValue = Type.Union([Type.String({ maxLength: 512 }), Type.Integer(), Type.Boolean()]);
 const claims = record('^[A-Za-z0-9_.:/-]{1,128}$', claimValue, {
   maxProperties: CLAIMS_MAX,
-  description: 'Claims that the token must have, with exactly these values.',
+  description: 'Claims that the token must contain, with exactly these values.',
 });
 const ttl = Type.Integer({
   minimum: TTL_SECONDS_MIN,
   maximum: TTL_SECONDS_MAX,
-  description: `How long what is issued lives; ${TTL_SECONDS_DEFAULT} unless given.`,
+  description: `How long the issued token and certificate are valid, in seconds. Default: ${TTL_SECONDS_DEFAULT}.`,
 });
 const fields = {
-  issuer: Type.Optional(exact(512, 'The `iss` of its tokens, exactly; for github and gitlab their own unless given.')),
-  jwks_url: Type.Optional(nullable(exact(512, 'Where its keys are; where the provider has them, unless given.'))),
-  audience: Type.Optional(nullable(exact(512, 'The only `aud` accepted; the service’s own unless given.'))),
+  issuer: Type.Optional(
+    exact(512, 'The exact `iss` of the tokens. Default for github and gitlab: that of the provider.'),
+  ),
+  jwks_url: Type.Optional(nullable(exact(512, 'The URL of the issuer’s keys. Default: that of the provider.'))),
+  audience: Type.Optional(nullable(exact(512, 'The only accepted `aud`. Default: that of this service.'))),
   claims: Type.Optional(claims),
   token_ttl_seconds: Type.Optional(ttl),
-  enabled: Type.Optional(Type.Boolean({ description: 'True unless given.' })),
+  enabled: Type.Optional(Type.Boolean({ description: 'Whether tokens are accepted. Default: true.' })),
 };
 const subjectPattern = exact(
   256,
-  'What the `sub` must be: `*` stays between `:` and `/`, `**` crosses them. Whole and case-sensitive; no wildcard in the part that names the owner.',
+  'The pattern that the whole `sub` must match, case-sensitively: `*` matches text without `:` and `/`, `**` any text. The part that names the owner must not contain a wildcard.',
 );
 export const DEFAULTS = { token_ttl_seconds: TTL_SECONDS_DEFAULT, enabled: true } as const;
 
@@ -61,20 +63,22 @@ export const Federation = named(
   'Federation',
   'Lets pipelines of a CI system act as an AppConnection.',
   object({
-    id: Type.Integer({ description: 'Its number.' }),
+    id: Type.Integer({ description: 'The number of the federation.' }),
     app_connection_id: Type.Integer({ description: 'The number of the AppConnection.' }),
-    name: Type.String({ description: 'Its name.' }),
+    name: Type.String({ description: 'The name of the federation.' }),
     provider,
-    issuer: Type.String({ description: 'The `iss` of its tokens, exactly.' }),
-    jwks_url: nullable(Type.String({ description: 'Null: by discovery.' })),
-    audience: Type.String({ description: 'The only `aud` accepted.' }),
-    subject_pattern: Type.String({ description: 'What the `sub` must be.' }),
+    issuer: Type.String({ description: 'The exact `iss` of the tokens.' }),
+    jwks_url: nullable(Type.String({ description: 'The URL of the issuer’s keys; null: by discovery.' })),
+    audience: Type.String({ description: 'The only accepted `aud`.' }),
+    subject_pattern: Type.String({ description: 'The pattern that the `sub` must match.' }),
     claims: Type.Record(Type.String(), claimValue, {
-      description: 'Claims that the token must have, with exactly these values.',
+      description: 'Claims that the token must contain, with exactly these values.',
     }),
-    token_ttl_seconds: Type.Integer({ description: 'How long what is issued lives.' }),
-    enabled: Type.Boolean({ description: 'Whether it lets anybody in.' }),
-    created_by: Type.String({ description: 'Who made it.' }),
+    token_ttl_seconds: Type.Integer({
+      description: 'How long the issued token and certificate are valid, in seconds.',
+    }),
+    enabled: Type.Boolean({ description: 'Whether tokens are accepted.' }),
+    created_by: Type.String({ description: 'The id of the creator.' }),
     created_at: timestampText,
     updated_at: timestampText,
   }),
@@ -87,7 +91,7 @@ const federationId = described('The number of a federation.', idParam);
 
 const common = {
   noun: 'federations',
-  nounDescription: 'Pipelines of CI systems act as an AppConnection, without a stored secret.',
+  nounDescription: 'Lets pipelines of CI systems act as an AppConnection, without a stored secret.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   resource: 'app-connection/{connection}',
@@ -103,7 +107,7 @@ const common = {
 
 const ofConnection = { params: object({ connection: connectionId }) } as const;
 const ofOne = { params: object({ connection: connectionId, federation_id: federationId }) } as const;
-const RIGHTS = 'It takes the right to add members to the connection’s vaults.';
+const RIGHTS = 'Requires `members:add` on the connection’s vaults.';
 
 export const createFederation = endpoint({
   ...common,
@@ -131,7 +135,7 @@ export const listFederations = endpoint({
   method: 'GET',
   path: '/app-connections/{connection}/federations',
   summary: 'List the federations of an AppConnection',
-  description: 'Those that are not enabled too.',
+  description: 'Includes disabled federations.',
   permission: 'federations:list',
   rate: 'read',
   audit: 'federation_listed',
@@ -167,7 +171,7 @@ export const updateFederation = endpoint({
   method: 'PUT',
   path: '/app-connections/{connection}/federations/{federation_id}',
   summary: 'Change a federation',
-  description: `What you leave out stays as it is. The provider never changes. Tokens that were issued by it before end. ${RIGHTS}`,
+  description: `Omitted fields are unchanged; the provider cannot be changed. Tokens and certificates that it issued are revoked. ${RIGHTS}`,
   permission: 'federations:update',
   rate: 'write',
   audit: 'federation_updated',
@@ -190,7 +194,7 @@ export const deleteFederation = endpoint({
   method: 'DELETE',
   path: '/app-connections/{connection}/federations/{federation_id}',
   summary: 'Delete a federation',
-  description: 'Exchanges by it, and tokens that were issued by it, end at once.',
+  description: 'Stops exchanges, and revokes the tokens and certificates that it issued, at once.',
   permission: 'federations:delete',
   rate: 'write',
   audit: 'federation_deleted',
@@ -208,9 +212,9 @@ export const exchangeToken = endpoint({
   path: '/app-connections/{connection}/federated-token',
   summary: 'Exchange a pipeline’s id_token for a certificate and a token',
   description:
-    'The id_token is in the body or sent as a bearer token, and was issued no more than ten minutes ago. The connection is named by its ' +
-    'client id; a number is one of the tenant that runs the installation. Whatever is wrong, the answer is the same; the reason is in the ' +
-    'audit log. With a DPoP header the token is bound to that key; where the connection asks for a certificate, to the one issued here.',
+    'Send the id_token in the body or as a bearer token; it must have been issued at most ten minutes ago. The connection is identified by its ' +
+    'client id or by its number, which is unique in the installation. A token that is not accepted gets LOGIN_DENIED or JWKS_KEY_NOT_FOUND; the reason is in the ' +
+    'audit log. With a DPoP header, the token is bound to that key; if the connection requires a certificate, to the one issued here.',
   credentials: 'public',
   tenant: NONE,
   region: 'local',
@@ -224,15 +228,15 @@ export const exchangeToken = endpoint({
       Type.String({
         minLength: 1,
         maxLength: TOKEN_LENGTH_MAX,
-        description: 'The token of the pipeline, unless it is sent as a bearer token.',
+        description: 'The token of the pipeline. Required unless it is sent as a bearer token.',
       }),
     ),
   }),
   status: 200,
   output: object({
     certificate: Type.String({ description: 'A client certificate, in PEM.' }),
-    private_key: Type.String({ description: 'Shown once, kept nowhere.' }),
-    ca_chain: Type.String({ description: 'What it chains to, in PEM.' }),
+    private_key: Type.String({ description: 'Shown once; not stored.' }),
+    ca_chain: Type.String({ description: 'The CA certificates that it chains to, in PEM.' }),
     client_id: Type.String({ description: 'The client id of the AppConnection.' }),
     access_token: Type.String({ description: 'Send it as a bearer token.' }),
     expires_at: timestampText,

@@ -1,24 +1,24 @@
 import { cleanText } from '../../kernel/audit/entry.ts';
-import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body } from '../../kernel/endpoint.ts';
-import { invalidField } from '../../kernel/errors.ts';
-import { ANY_ALGORITHM } from '../../kernel/outside-identity/algorithms.ts';
-import type { KeySets } from '../../kernel/outside-identity/key-sets.ts';
-import { type Claims, isName, readToken } from '../../kernel/outside-identity/outside-jwt.ts';
-import { OutsideRefusal, refuse } from '../../kernel/outside-identity/refusal.ts';
-import { verifiedByKeySet } from '../../kernel/outside-identity/verified-token.ts';
+import { ANY_ALGORITHM } from '../../kernel/external-identity/algorithms.ts';
+import { type Claims, isName, readToken } from '../../kernel/external-identity/external-jwt.ts';
+import type { KeySets } from '../../kernel/external-identity/key-sets.ts';
+import { ExternalIdentityRefusal, refuse } from '../../kernel/external-identity/refusal.ts';
+import { verifiedByKeySet } from '../../kernel/external-identity/verified-token.ts';
+import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { invalidField } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import {
   asLoginDenied,
   attributeTo,
-  boundKey,
   type ConnectionCertificates,
   type ConnectionRow,
+  checkAddressAndDpop,
   findClient,
   findConnectionNumbered,
   insertConnectionToken,
   issueConnectionToken,
-  lockActive,
+  lockUnchanged,
   loginDenied,
   refuseInactive,
   refuseSuspended,
@@ -52,15 +52,14 @@ export async function exchange(
   const idToken = shownToken(ctx, body.id_token);
   const connection = await connectionNamed(ctx, id);
   if (connection === undefined) {
-    ctx.describe({ connection: id });
+    ctx.record.describe({ connection: id });
     const tenantId = CONNECTION_NUMBER.test(id) ? null : await tenantOfClient(ctx.database.read, id);
-    if (tenantId !== null) ctx.identify(tenantId, { kind: 'anonymous', id: '', name: '', key: id });
+    if (tenantId !== null) ctx.caller.identify(tenantId, { kind: 'anonymous', id: '', name: '', key: id });
     throw loginDenied('there is no such connection');
   }
   attributeTo(ctx, connection, '');
   await refuseInactive(ctx, connection);
-  if (connection.external_ca_pem !== null)
-    throw loginDenied('the certificates of the connection are of an external CA');
+  if (connection.external_ca_pem !== null) throw loginDenied('the connection uses an external CA');
 
   const { federation, claims } = await verified(ctx, keySets, connection, idToken);
   const source = sourceOf(federation.federation_no);
@@ -71,9 +70,14 @@ export async function exchange(
     name: connection.name,
     key: `${source}: ${subject}`,
   };
-  ctx.identify(connection.tenant_id, actor);
-  ctx.describe({ federation: federation.federation_no, name: federation.name, provider: federation.provider, subject });
-  const dpopKey = await boundKey(ctx, connection);
+  ctx.caller.identify(connection.tenant_id, actor);
+  ctx.record.describe({
+    federation: federation.federation_no,
+    name: federation.name,
+    provider: federation.provider,
+    subject,
+  });
+  const dpopKey = await checkAddressAndDpop(ctx, connection);
 
   const ttlMs = federation.token_ttl_seconds * SECOND_MS;
   const prepared = await certificates.prepare({
@@ -93,16 +97,19 @@ export async function exchange(
     certificateThumbprint: connection.mtls_required === 1 ? prepared.row.thumbprint : null,
     expiresAt: ctx.now + ttlMs,
   });
-  ctx.describe({ token: row.token_id, serial: prepared.row.serial });
+  ctx.record.describe({ token: row.token_id, serial: prepared.row.serial });
   return ctx.change(async (tx) => {
-    await lockActive(tx, connection);
+    await lockUnchanged(tx, connection);
     // The federation is read again under a lock: one that was changed or deleted while its issuer was queried lets nobody in.
     const current = await store.lockFederation(tx, federation);
     if (current?.revision !== federation.revision) throw loginDenied('the federation changed meanwhile');
     await refuseSuspended(tx, connection);
     await certificates.insert(tx, prepared.row);
     await insertConnectionToken(tx, row);
-    ctx.alsoRecord('cert_issued', ctx.resource, { client_id: connection.client_id, serial: prepared.row.serial });
+    ctx.record.addEntry('cert_issued', ctx.record.resource, {
+      client_id: connection.client_id,
+      serial: prepared.row.serial,
+    });
     return {
       certificate: prepared.certificate,
       private_key: prepared.private_key ?? '',
@@ -142,23 +149,25 @@ async function verified(ctx: Context, keySets: KeySets, connection: ConnectionRo
     presented = sub;
     const { tenant_id, connection_no } = connection;
     const all = await store.federationsOf(ctx.database.read, tenant_id, connection_no, FEDERATIONS_MAX);
-    const refusals: OutsideRefusal[] = [];
+    const refusals: ExternalIdentityRefusal[] = [];
     for (const federation of all.filter((one) => one.issuer === iss)) {
       try {
         return { federation, claims: await claimsFor(ctx, keySets, federation, idToken) };
       } catch (error) {
-        if (!(error instanceof OutsideRefusal)) throw error;
-        refusals.push(new OutsideRefusal(`${sourceOf(federation.federation_no)}: ${error.message}`, error.code));
+        if (!(error instanceof ExternalIdentityRefusal)) throw error;
+        refusals.push(
+          new ExternalIdentityRefusal(`${sourceOf(federation.federation_no)}: ${error.message}`, error.code),
+        );
       }
     }
-    if (refusals.length === 0) refuse('no federation of the connection is with this issuer');
+    if (refusals.length === 0) refuse('the connection has no federation for this issuer');
     const isKeyMissing = refusals.some(({ code }) => code === 'JWKS_KEY_NOT_FOUND');
     const reasons = refusals.map(({ message }) => message).join('; ');
-    throw new OutsideRefusal(reasons, isKeyMissing ? 'JWKS_KEY_NOT_FOUND' : 'LOGIN_DENIED');
+    throw new ExternalIdentityRefusal(reasons, isKeyMissing ? 'JWKS_KEY_NOT_FOUND' : 'LOGIN_DENIED');
   } catch (error) {
     // Nobody vouches for this subject, so it is recorded as presented: an admin of the tenant sees which pipeline was refused.
     if (typeof presented === 'string') {
-      ctx.describe({ presented_subject: cleanText(presented, PRESENTED_SUBJECT_MAX) });
+      ctx.record.describe({ presented_subject: cleanText(presented, PRESENTED_SUBJECT_MAX) });
     }
     throw asLoginDenied(error);
   }
@@ -187,7 +196,7 @@ function refuseOtherSubject({ subject_pattern, claims: wanted }: store.Federatio
   if (!isName(sub)) refuse('the token has no subject');
   if (!matchesSubject(subject_pattern, String(sub))) refuse('the subject does not match the pattern');
   for (const [name, value] of Object.entries(JSON.parse(wanted) as Record<string, unknown>)) {
-    if (!Object.hasOwn(claims, name) || claims[name] !== value) refuse(`the claim ${name} is another`);
+    if (!Object.hasOwn(claims, name) || claims[name] !== value) refuse(`the claim ${name} has another value`);
   }
 }
 

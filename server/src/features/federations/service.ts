@@ -1,15 +1,15 @@
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { nextNumber } from '../../kernel/storage/counters.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { plainCursor, readable } from '../../kernel/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type ConnectionCertificates,
   type ConnectionRow,
@@ -43,7 +43,7 @@ export async function create(
   id: string,
   body: Body<typeof contract.createFederation>,
 ): Promise<Federation> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const connection = await shareableConnection(ctx, id);
   const rules = rulesOf(body.provider, body);
   return ctx.change(async (tx) => {
@@ -64,7 +64,7 @@ export async function create(
       created_at: ctx.now,
       updated_at: ctx.now,
     };
-    ctx.describe(described(row));
+    ctx.record.describe(described(row));
     await unlessTaken(store.insertFederation(tx, row));
     return toWire(ctx, row, connection);
   });
@@ -80,7 +80,7 @@ export async function list(ctx: Context, id: string, query: Query<typeof contrac
   // A federation is part of its connection, so the permission is checked on the connection.
   const resources = connectionResources(connection);
   const permissions = [readFederation.permission];
-  const page = await readable(ctx, found, { permissions, resources: () => resources });
+  const page = await visiblePage(ctx, found, { permissions, resources: () => resources });
   return { federations: page.rows.map((row) => toWire(ctx, row, connection)), next_cursor: page.next_cursor };
 }
 
@@ -96,11 +96,11 @@ export async function update(
   federationId: string,
   body: Body<typeof contract.updateFederation>,
 ): Promise<Federation> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const connection = await shareableConnection(ctx, id);
   const known = await existing(ctx, connection, federationId);
   if (body.provider !== undefined && body.provider !== known.provider) {
-    throw invalidField('/body/provider', 'never changes: delete the federation and make another');
+    throw invalidField('/body/provider', 'never changes: delete the federation and create another');
   }
   return ctx.change(async (tx) => {
     const row = await store.lockFederation(tx, known);
@@ -113,7 +113,7 @@ export async function update(
       revision: row.revision + 1,
       updated_at: ctx.now,
     };
-    ctx.describe({ ...described(changed), changed: Object.keys(body) });
+    ctx.record.describe({ ...described(changed), changed: Object.keys(body) });
     await unlessTaken(store.updateFederation(tx, changed));
     await endIssued(ctx, tx, certificates, connection, row);
     return toWire(ctx, changed, connection);
@@ -131,7 +131,7 @@ export async function remove(
   return ctx.change(async (tx) => {
     const row = await store.lockFederation(tx, known);
     if (row === undefined) throw notFound('federation');
-    ctx.describe(described(row));
+    ctx.record.describe(described(row));
     await store.deleteFederation(tx, row);
     await endIssued(ctx, tx, certificates, connection, row);
     return DELETED;
@@ -150,7 +150,7 @@ async function endIssued(
   await revokeTokensFrom(tx, ctx.tenantId, { connection_no, kind: 'federation', source }, ctx.now);
   const reason = 'its federation was changed or deleted';
   const serials = await certificates.revoke(tx, ctx.tenantId, { clientId, source }, reason, ctx.now);
-  for (const serial of serials) ctx.alsoRecord('cert_revoked', ctx.resource, { serial, reason });
+  for (const serial of serials) ctx.record.addEntry('cert_revoked', ctx.record.resource, { serial, reason });
   await raiseEpoch(tx, ctx.tenantId);
 }
 
@@ -158,7 +158,7 @@ async function shareableConnection(ctx: Context, id: string): Promise<Connection
   const connection = await existingConnection(ctx, id);
   await refuseUnshareable(ctx, connection);
   if (connection.external_ca_pem !== null) {
-    throw invalidField('/path/connection', 'has certificates of an external CA, which we cannot issue');
+    throw invalidField('/path/connection', 'uses an external CA, so this service cannot issue certificates for it');
   }
   return connection;
 }
@@ -177,13 +177,14 @@ function rulesOf(name: ProviderName, fields: Fields) {
   if (issuer === null) throw invalidField('/body/issuer', 'is required for this provider');
   refuseBadUrl('/body/issuer', issuer);
   if (provider.issuerForm?.test(issuer) === false) {
-    throw invalidField('/body/issuer', 'is not one of this provider: use custom for others');
+    throw invalidField('/body/issuer', 'is not an issuer of this provider: use the provider custom for others');
   }
   const jwksUrl = fields.jwks_url ?? provider.jwksUrl(issuer);
   if (jwksUrl !== null) refuseBadUrl('/body/jwks_url', jwksUrl);
   const claims = fields.claims ?? {};
   const registered = Object.keys(claims).find((claim) => REGISTERED.includes(claim));
-  if (registered !== undefined) throw invalidField(`/body/claims/${registered}`, 'is checked by a rule of its own');
+  if (registered !== undefined)
+    throw invalidField(`/body/claims/${registered}`, 'must be omitted: this claim is checked by a field of its own');
   const problem = patternProblem(fields.subject_pattern, Object.keys(claims), provider.ownerEnd);
   if (problem !== null) throw invalidField('/body/subject_pattern', problem);
   return {
@@ -207,8 +208,8 @@ function fieldsOf(row: store.FederationRow): Fields {
 function refuseBadUrl(pointer: string, text: string): void {
   const url = parseOutgoingUrl(text);
   if (url === null)
-    throw invalidField(pointer, 'must be an https URL in its plainest spelling, without user or fragment');
-  if (text.includes('?')) throw invalidField(pointer, 'must not have a query');
+    throw invalidField(pointer, 'must be an https URL in normalized form, without user name or fragment');
+  if (text.includes('?')) throw invalidField(pointer, 'must not have a query string');
 }
 
 async function unlessTaken(write: Promise<void>): Promise<void> {
@@ -216,7 +217,10 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'The connection has a federation with this name.');
+    throw new CofferError(
+      'ALREADY_EXISTS',
+      'The connection already has a federation with this name: choose another name.',
+    );
   }
 }
 

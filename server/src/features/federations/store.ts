@@ -1,4 +1,4 @@
-import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
+import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
@@ -69,7 +69,7 @@ export async function lockFederation(tx: Tx, key: FederationKey): Promise<Federa
   return row;
 }
 
-function isIt({ tenant_id, connection_no, federation_no }: FederationKey): Which<'federations'> {
+function isIt({ tenant_id, connection_no, federation_no }: FederationKey): RowFilter<'federations'> {
   return (eb) => eb.and({ tenant_id, connection_no, federation_no });
 }
 
@@ -108,6 +108,24 @@ export async function federationsOf(
     .limit(limit)
     .execute();
   return FEDERATIONS.checkedAll(db, rows);
+}
+
+/** The enabled federations of some connections. A forged row is left out, because an exchange would refuse it. */
+export async function enabledFederations(
+  db: Reader,
+  tenantId: string,
+  connectionNos: readonly number[],
+): Promise<FederationRow[]> {
+  if (connectionNos.length === 0) return [];
+  const rows = await db
+    .selectFrom('federations')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('connection_no', 'in', connectionNos)
+    .where('enabled', '=', 1)
+    .orderBy('federation_no')
+    .execute();
+  return FEDERATIONS.authenticOf(db, rows);
 }
 
 export async function updateFederation(tx: Tx, row: FederationRow): Promise<void> {

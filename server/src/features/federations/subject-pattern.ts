@@ -31,11 +31,11 @@ export function patternProblem(pattern: string, pinned: readonly string[], owner
   const wildcards = pattern.match(/\*+/g) ?? [];
   if (wildcards.some((wildcard) => wildcard.length > 2)) return 'has more than two stars in a row';
   if (wildcards.length > WILDCARDS_MAX) return `has more than ${WILDCARDS_MAX} wildcards`;
-  if (!/[^*:/]/.test(pattern)) return 'is nothing but wildcards: it would let everyone in';
+  if (!/[^*:/]/.test(pattern)) return 'consists only of wildcards: it would match everyone';
   const isPinned = ID_CLAIMS.some((claim) => pinned.includes(claim));
   const first = pattern.indexOf('*');
   if (first !== -1 && first < ownerEnd(pattern) && !isPinned) {
-    return `has a wildcard in the part that names the owner: repo:acme* is repo:acme-evil too. Write that part out, or pin one of ${ID_CLAIMS.join(', ')} in claims`;
+    return `has a wildcard in the part that names the owner: repo:acme* also matches repo:acme-evil. Write that part in full, or require one of ${ID_CLAIMS.join(', ')} in claims`;
   }
   return null;
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -12,16 +12,22 @@ import {
   resourceName,
   timestampText,
   userIdOrEmail,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
+
+declare module '../../kernel/platform/ids.ts' {
+  interface IdPrefixes {
+    group: 'groups';
+  }
+}
 
 export const Group = named(
   'Group',
-  'People who get the same rights together.',
+  'Users who share the same permissions.',
   object({
     id: id('group'),
-    name: Type.String({ description: 'Its name, which never changes.' }),
-    description: Type.String({ description: 'What it is for.' }),
-    members_count: Type.Integer({ description: 'How many people are in it.' }),
+    name: Type.String({ description: 'The name, which never changes.' }),
+    description: Type.String({ description: 'The purpose of the group.' }),
+    members_count: Type.Integer({ description: 'The number of members.' }),
     created_at: timestampText,
   }),
 );
@@ -29,17 +35,17 @@ export type Group = Static<typeof Group>;
 
 export const GroupMember = named(
   'GroupMember',
-  'A person in a group.',
+  'A member of a group.',
   object({ group_id: id('group'), user_id: id('user'), added_at: timestampText }),
 );
 export type GroupMember = Static<typeof GroupMember>;
 
 /** `freeText` refuses NUL, which PostgreSQL cannot store. */
-const description = freeText(512, 'What it is for.');
+const description = freeText(512, 'The purpose of the group.');
 
 const common = {
   noun: 'groups',
-  nounDescription: 'People who get rights together.',
+  nounDescription: 'Groups of users who share permissions.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -55,8 +61,8 @@ export const createGroup = endpoint({
   name: 'createGroup',
   method: 'POST',
   path: '/v1/groups',
-  summary: 'Make a group of people',
-  description: 'It gives nobody any rights until a policy is attached to it or it is let into a vault.',
+  summary: 'Create a group of users',
+  description: 'It grants no permissions until a policy is attached to it or it becomes a member of a vault.',
   permission: 'groups:create',
   resource: 'group',
   rate: 'write',
@@ -76,7 +82,7 @@ export const listGroups = endpoint({
   method: 'GET',
   path: '/v1/groups',
   summary: 'List the groups of the tenant',
-  description: 'With how many people are in each.',
+  description: 'Includes the number of members of each.',
   permission: 'groups:list',
   resource: 'group',
   rate: 'read',
@@ -116,7 +122,7 @@ export const updateGroup = endpoint({
   method: 'PATCH',
   path: '/v1/groups/{group_id}',
   summary: 'Change a group’s description',
-  description: 'The name cannot be changed: policies grant rights by it.',
+  description: 'The name cannot be changed, because policies grant permissions by it.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -135,9 +141,9 @@ export const deleteGroup = endpoint({
   name: 'deleteGroup',
   method: 'DELETE',
   path: '/v1/groups/{group_id}',
-  summary: 'Remove a group; its members stay',
+  summary: 'Delete a group; its members are not deleted',
   description:
-    'Needs approval if a policy is attached to the group or it is in a vault, as does every change of its members.',
+    'Requires approval if a policy is attached to the group or it is a member of a vault, as does every change of its members.',
   permission: 'groups:delete',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -157,8 +163,9 @@ export const addGroupMember = endpoint({
   name: 'addGroupMember',
   method: 'POST',
   path: '/v1/groups/{group_id}/members',
-  summary: 'Put a person into a group',
-  description: 'Needs approval if the group has rights: they are theirs from the next request on, on every node.',
+  summary: 'Add a user to a group',
+  description:
+    'Requires approval if the group has permissions: the user has them from the next request on, on every node.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',
@@ -178,8 +185,8 @@ export const listGroupMembers = endpoint({
   name: 'listGroupMembers',
   method: 'GET',
   path: '/v1/groups/{group_id}/members',
-  summary: 'List the people in a group',
-  description: 'By id; `GET /v1/users/{user_id}` says who they are.',
+  summary: 'List the members of a group',
+  description: 'By id; `GET /v1/users/{user_id}` returns each user.',
   permission: 'groups:read',
   resource: 'group/{group_id}',
   rate: 'read',
@@ -198,9 +205,9 @@ export const removeGroupMember = endpoint({
   name: 'removeGroupMember',
   method: 'DELETE',
   path: '/v1/groups/{group_id}/members/{user_id}',
-  summary: 'Take a person out of a group',
+  summary: 'Remove a user from a group',
   description:
-    'What they could do as a member they cannot from the next request on, on every node. Needs approval if the group has rights.',
+    'The user loses the permissions of the group from the next request on, on every node. Requires approval if the group has permissions.',
   permission: 'groups:update',
   resource: 'group/{group_id}',
   rate: 'write',

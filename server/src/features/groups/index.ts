@@ -1,36 +1,39 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import * as groups from './service.ts';
+import { deleteMembershipsOf } from './store.ts';
 
 export {
   findGroupByIdOrName,
-  forgetUser as forgetGroupMember,
   GROUP_MEMBERS,
   GROUPS,
+  groupNames,
   groupsOfUser,
+  groupsOfUsers,
   joinedBy,
   lockGroup,
   membersOfGroups,
   shownGroup,
 } from './store.ts';
 
-export function groupsFeature(others: groups.GroupNeighbours): Feature {
+export function groupsFeature(_: Kernel, wiring: Wiring): Feature {
+  const ports = wiring.needs('rightsOfGroup', 'vaultsOfGroup');
+  const removed = wiring.removal('group');
   return {
     name: 'groups',
-    endpoints: [
-      bind(contract.createGroup, (ctx, { body }) => groups.create(ctx, body)),
-      bind(contract.listGroups, (ctx, { query }) => groups.list(ctx, query)),
-      bind(contract.readGroup, (ctx, { params }) => groups.read(ctx, params.group_id)),
-      bind(contract.updateGroup, (ctx, { params, body }) => groups.update(ctx, params.group_id, body)),
-      bind(contract.deleteGroup, (ctx, { params }) => groups.remove(ctx, params.group_id, others)),
-      bind(contract.addGroupMember, (ctx, { params, body }) =>
-        groups.addMember(ctx, params.group_id, body.user_id, others),
-      ),
-      bind(contract.listGroupMembers, (ctx, { params, query }) => groups.listMembers(ctx, params.group_id, query)),
-      bind(contract.removeGroupMember, (ctx, { params }) =>
-        groups.removeMember(ctx, params.group_id, params.user_id, others),
-      ),
-    ],
+    endpoints: bindContract(contract, {
+      createGroup: (ctx, { body }) => groups.create(ctx, body),
+      listGroups: (ctx, { query }) => groups.list(ctx, query),
+      readGroup: (ctx, { params }) => groups.read(ctx, params.group_id),
+      updateGroup: (ctx, { params, body }) => groups.update(ctx, params.group_id, body),
+      deleteGroup: (ctx, { params }) => groups.remove(ctx, params.group_id, ports, removed),
+      addGroupMember: (ctx, { params, body }) => groups.addMember(ctx, params.group_id, body.user_id, ports),
+      listGroupMembers: (ctx, { params, query }) => groups.listMembers(ctx, params.group_id, query),
+      removeGroupMember: (ctx, { params }) => groups.removeMember(ctx, params.group_id, params.user_id, ports),
+    }),
+    removals: { user: deleteMembershipsOf },
   };
 }

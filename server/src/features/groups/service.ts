@@ -1,30 +1,35 @@
-import type { Proposal } from '../../kernel/approval.ts';
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { idForm, isId, newId } from '../../kernel/ids.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { isReservedName } from '../../kernel/reserved-names.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { idForm, isId, newId } from '../../kernel/platform/ids.ts';
+import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Ports, Removal } from '../../kernel/platform/wiring.ts';
+import type { Proposal } from '../../kernel/request/approval.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findUserByIdOrEmail, lockUser } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { type Group, type GroupMember, readGroup } from './contract.ts';
 import * as store from './store.ts';
 
-/** What groups need from other features, in the same transaction. */
-export interface GroupNeighbours {
-  /** Called when a group is deleted. */
-  forget(tx: Tx, tenantId: string, groupId: string): Promise<void>;
-  /** Describes, for approvers, what membership in this group grants or takes away; empty if nothing. */
-  rightsOf(tx: Tx, tenantId: string, groupId: string): Promise<string[]>;
-  /** Whether members of the group have access to anything in a vault. */
-  reachOf(tx: Tx, tenantId: string, groupId: string): Promise<(vault: string) => boolean>;
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** Describes, for approvers, what membership in this group grants or takes away; empty if nothing. */
+    rightsOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<string[]>;
+    /** Returns a test for the vaults that members of the group have access to, or to anything in them. */
+    vaultsOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<(vault: string) => boolean>;
+  }
+  interface Removals {
+    group(tx: Tx, tenantId: string, groupId: string): Promise<void>;
+  }
 }
+
+export type GroupPorts = Pick<Ports, 'rightsOfGroup' | 'vaultsOfGroup'>;
 
 export async function create(ctx: Context, body: Body<typeof contract.createGroup>): Promise<Group> {
   // A name in the form of an id could be mistaken for another group's id wherever both are accepted.
@@ -32,7 +37,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createGrou
     throw invalidField('/body/name', 'is reserved: choose another name');
   }
   const group_id = newId('group', ctx.now);
-  ctx.describe({ group: group_id, name: body.name });
+  ctx.record.describe({ group: group_id, name: body.name });
   return ctx.change(async (tx) => {
     const row = {
       tenant_id: ctx.tenantId,
@@ -43,7 +48,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createGrou
     };
     await lockQuota(tx, ctx.tenantId, 'groups');
     refuseBeyondQuota(ctx, 'groups', await store.countGroups(tx, ctx.tenantId));
-    await unlessExists(store.insertGroup(tx, row), 'A group with this name exists.');
+    await unlessExists(store.insertGroup(tx, row), 'A group with this name already exists: choose another name.');
     return toWire({ ...row, members_count: 0 });
   });
 }
@@ -51,7 +56,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createGrou
 export async function list(ctx: Context, query: Query<typeof contract.listGroups>) {
   const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('group')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await readable(ctx, await store.listGroups(ctx.database.read, ctx.tenantId, after, limit), GROUPS);
+  const page = await visiblePage(ctx, await store.listGroups(ctx.database.read, ctx.tenantId, after, limit), GROUPS);
   return { groups: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
@@ -80,14 +85,19 @@ export async function update(ctx: Context, idOrName: string, body: Body<typeof c
 /**
  * What a group grants or denies outlives the credential that changed it, so a restricted credential may not change it: it could lift its own limits.
  */
-export async function remove(ctx: Context, idOrName: string, others: GroupNeighbours): Promise<Deleted> {
-  ctx.requireUnrestricted();
+export async function remove(
+  ctx: Context,
+  idOrName: string,
+  ports: GroupPorts,
+  removed: Removal<'group'>,
+): Promise<Deleted> {
+  ctx.access.requireUnrestricted();
   return ctx.change(async (tx) => {
     const row = await lockedGroup(ctx, tx, idOrName);
     const { group_id: groupId } = row;
-    ctx.describe({ name: row.name });
-    const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
-    await others.forget(tx, ctx.tenantId, groupId);
+    ctx.record.describe({ name: row.name });
+    const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
+    await removed(tx, ctx.tenantId, groupId);
     await store.deleteGroup(tx, ctx.tenantId, groupId);
     await raiseEpoch(tx, ctx.tenantId);
     if (rights.length > 0) {
@@ -103,24 +113,24 @@ export async function addMember(
   ctx: Context,
   idOrName: string,
   idOrEmail: string,
-  others: GroupNeighbours,
+  ports: GroupPorts,
 ): Promise<GroupMember> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   return ctx.change(async (tx) => {
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
-    ctx.describe({ user: userId });
+    ctx.record.describe({ user: userId });
     if ((await lockUser(tx, ctx.tenantId, userId)) === undefined) throw notFound('user');
     const row = { tenant_id: ctx.tenantId, group_id: groupId, user_id: userId, added_at: ctx.now };
     const groups = await store.groupsOfUser(tx, ctx.tenantId, userId);
     refuseBeyondQuota(ctx, 'groups_per_user', groups.length);
     const { members } = await store.membershipOf(tx, ctx.tenantId, groupId);
     refuseBeyondQuota(ctx, 'members_per_group', members);
-    await unlessExists(store.insertMember(tx, row), 'The user is a member already.');
+    await unlessExists(store.insertMember(tx, row), 'The user is already a member.');
     await raiseEpoch(tx, ctx.tenantId);
-    const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
+    const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
     if (rights.length > 0) {
-      await ctx.requireProofToGrant(await others.reachOf(tx, ctx.tenantId, groupId));
+      await ctx.access.requireProofToGrant(await ports.vaultsOfGroup(tx, ctx.tenantId, groupId));
       await ctx.needsApproval(tx, joining(userId, groupId, null, rights));
     }
     return { group_id: groupId, user_id: userId, added_at: timestamp(ctx.now) };
@@ -140,16 +150,16 @@ export async function removeMember(
   ctx: Context,
   idOrName: string,
   idOrEmail: string,
-  others: GroupNeighbours,
+  ports: GroupPorts,
 ): Promise<Deleted> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   return ctx.change(async (tx) => {
     const { group_id: groupId } = await lockedGroup(ctx, tx, idOrName);
     const userId = (await findUserByIdOrEmail(tx, ctx.tenantId, idOrEmail))?.user_id ?? idOrEmail;
-    ctx.describe({ user: userId });
+    ctx.record.describe({ user: userId });
     if (!(await store.deleteMember(tx, ctx.tenantId, groupId, userId))) throw notFound('member');
     await raiseEpoch(tx, ctx.tenantId);
-    const rights = await others.rightsOf(tx, ctx.tenantId, groupId);
+    const rights = await ports.rightsOfGroup(tx, ctx.tenantId, groupId);
     if (rights.length > 0) await ctx.needsApproval(tx, joining(userId, groupId, rights, null));
     return DELETED;
   });
@@ -168,8 +178,8 @@ function namesOf({ group_id, name }: Pick<store.GroupRow, 'group_id' | 'name'>):
 async function groupNamed(ctx: Context, db: Reader | Tx, idOrName: string): Promise<store.GroupRow> {
   const row = await store.findGroupByIdOrName(db, ctx.tenantId, idOrName);
   if (row === undefined) throw notFound('group');
-  for (const name of namesOf(row)) ctx.refuseDenied(ctx.declaration.permission, name);
-  ctx.resource = `group/${row.group_id}`;
+  for (const name of namesOf(row)) ctx.access.refuseDenied(ctx.declaration.permission, name);
+  ctx.record.setResource(`group/${row.group_id}`);
   return row;
 }
 

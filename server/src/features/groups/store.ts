@@ -1,5 +1,5 @@
-import { isId } from '../../kernel/ids.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { isId } from '../../kernel/platform/ids.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
@@ -189,6 +189,31 @@ export async function groupsOfUser(db: Reader, tenantId: string, userId: string)
   return (await joinedBy(db, tenantId, userId)).map((row) => row.group_id);
 }
 
-export async function forgetUser(tx: Tx, tenantId: string, userId: string): Promise<void> {
+/** The groups of each of some users; those in none are missing. */
+export async function groupsOfUsers(
+  db: Reader,
+  tenantId: string,
+  userIds: readonly string[],
+): Promise<Map<string, string[]>> {
+  if (userIds.length === 0) return new Map();
+  const query = db.selectFrom('group_members').selectAll().where('tenant_id', '=', tenantId);
+  const rows = await GROUP_MEMBERS.checkedAll(db, await query.where('user_id', 'in', userIds).execute());
+  const groups = new Map<string, string[]>();
+  for (const { user_id, group_id } of rows) groups.set(user_id, [...(groups.get(user_id) ?? []), group_id]);
+  return groups;
+}
+
+export async function groupNames(
+  db: Reader,
+  tenantId: string,
+  groupIds: readonly string[],
+): Promise<Map<string, string>> {
+  if (groupIds.length === 0) return new Map();
+  const query = db.selectFrom('groups').select(['group_id', 'name']).where('tenant_id', '=', tenantId);
+  const rows = await query.where('group_id', 'in', groupIds).execute();
+  return new Map(rows.map(({ group_id, name }) => [group_id, name]));
+}
+
+export async function deleteMembershipsOf(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await GROUP_MEMBERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
-import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described } from '../../kernel/named-schemas.ts';
-import { WARNING_CODES } from '../../kernel/start-warnings.ts';
-import { object, oneOf } from '../../kernel/wire.ts';
+import { WARNING_CODES } from '../../kernel/platform/start-warnings.ts';
+import { ANY_TOKEN, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described } from '../../kernel/request/named-schemas.ts';
+import { object, oneOf } from '../../kernel/request/wire.ts';
 
 const common = {
   noun: 'operations',
-  nounDescription: 'For who runs the service: whether it is alive and ready, and how it does.',
+  nounDescription: 'Health, readiness and metrics, for operators.',
   tier: NONE,
   region: 'local',
   approval: NONE,
@@ -29,8 +29,8 @@ export const health = endpoint({
   method: 'GET',
   path: '/health',
   summary: 'Whether the process is alive',
-  description: 'It asks nothing of the database: for what restarts a process that hangs.',
-  output: object({ status: oneOf(['ok'], 'It answers at all.') }),
+  description: 'Does not query the database. Use it as a liveness probe.',
+  output: object({ status: oneOf(['ok'], 'The process responds.') }),
   raw: NONE,
   errors: [],
 });
@@ -41,15 +41,15 @@ export const ready = endpoint({
   name: 'ready',
   method: 'GET',
   path: '/health/ready',
-  summary: 'Whether the service can answer requests now',
+  summary: 'Whether the service can serve requests now',
   description:
-    '503 while the database cannot be reached, the audit log cannot be written, the clock of the node differs from the database’s, or the process is shutting down. ' +
-    '`details.warnings` names what an operator should mend; the log of the start says how.',
+    'Returns 503 while the database cannot be reached, the audit log cannot be written, the clock of the node differs from the database’s, or the process is shutting down. ' +
+    '`details.warnings` lists problems an operator should fix; the startup log says how.',
   output: object({
-    status: oneOf(['ready'], 'It can answer requests.'),
+    status: oneOf(['ready'], 'The service can serve requests.'),
     details: described(
-      'What else there is to say.',
-      object({ warnings: Type.Array(oneOf(WARNING_CODES), { description: 'What an operator should mend.' }) }),
+      'Further details.',
+      object({ warnings: Type.Array(oneOf(WARNING_CODES), { description: 'Problems an operator should fix.' }) }),
     ),
   }),
   raw: NONE,
@@ -61,8 +61,8 @@ export const metrics = endpoint({
   name: 'metrics',
   method: 'GET',
   path: '/metrics',
-  summary: 'Metrics in Prometheus’ form',
-  description: 'For the tenant that runs the installation, with any token that permits metrics:read.',
+  summary: 'Metrics in the Prometheus text format',
+  description: 'Only for the operator tenant, which runs the installation, with any token that permits metrics:read.',
   credentials: ANY_TOKEN,
   tenant: 'operator',
   permission: 'metrics:read',

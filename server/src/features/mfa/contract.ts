@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described } from '../../kernel/named-schemas.ts';
-import { Deleted, idParam, nullable, object, timestampText } from '../../kernel/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described } from '../../kernel/request/named-schemas.ts';
+import { Deleted, idParam, nullable, object, timestampText } from '../../kernel/request/wire.ts';
 
 export const otpText = Type.String({
   minLength: 6,
@@ -10,11 +10,11 @@ export const otpText = Type.String({
   description: 'Six digits from the authenticator, or a recovery code.',
 });
 
-const userId = described('The id of a person, `user_…`.', idParam);
+const userId = described('The id of a user, `user_…`.', idParam);
 
 const common = {
   noun: 'mfa',
-  nounDescription: 'Second factors of people.',
+  nounDescription: 'Second factors of users.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -33,8 +33,8 @@ export const readMfa = endpoint({
   beforeEnrolment: true,
   method: 'GET',
   path: '/auth/mfa',
-  summary: 'Whether you have a second factor',
-  description: 'Also says how many recovery codes are left.',
+  summary: 'Read whether you have a second factor',
+  description: 'Also returns how many recovery codes are left.',
   permission: 'mfa:read',
   resource: 'self/mfa',
   rate: 'read',
@@ -46,11 +46,11 @@ export const readMfa = endpoint({
     totp: described(
       'The authenticator app.',
       object({
-        enrolled: Type.Boolean({ description: 'Whether there is one that was confirmed.' }),
+        enrolled: Type.Boolean({ description: 'Whether an authenticator app is enrolled and confirmed.' }),
         confirmed_at: nullable(timestampText),
       }),
     ),
-    recovery_codes_left: Type.Integer({ description: 'How many can still be used.' }),
+    recovery_codes_left: Type.Integer({ description: 'Number of unused recovery codes.' }),
   }),
   errors: [],
 });
@@ -61,8 +61,9 @@ export const enrolTotp = endpoint({
   beforeEnrolment: true,
   method: 'POST',
   path: '/auth/mfa/totp',
-  summary: 'Begin to enrol an authenticator app',
-  description: 'The secret is shown in this answer and never again. Nothing changes until a code from it is confirmed.',
+  summary: 'Start enrolling an authenticator app',
+  description:
+    'The secret is returned only in this response. The enrolment takes effect only once you confirm it with a code from the app.',
   permission: 'mfa:enrol',
   resource: 'self/mfa',
   rate: 'write',
@@ -71,8 +72,8 @@ export const enrolTotp = endpoint({
   body: NONE,
   status: 201,
   output: object({
-    secret: Type.String({ description: 'For the app, in base32. Shown once.' }),
-    otpauth_uri: Type.String({ description: 'The same as a URI, for a QR code.' }),
+    secret: Type.String({ description: 'Secret for the app, in base32. Returned once.' }),
+    otpauth_uri: Type.String({ description: 'The same secret as an `otpauth://` URI, for a QR code.' }),
   }),
   errors: ['ALREADY_EXISTS'],
 });
@@ -85,7 +86,7 @@ export const confirmTotp = endpoint({
   path: '/auth/mfa/totp/confirm',
   summary: 'Finish enrolling with a code from the app',
   description:
-    'From now on a login needs a code. The recovery codes are shown once; each works once, in place of a code.',
+    'After this, a login requires a code. The recovery codes are returned once; each can be used once instead of a code.',
   permission: 'mfa:enrol',
   resource: 'self/mfa',
   rate: 'write',
@@ -95,7 +96,7 @@ export const confirmTotp = endpoint({
   status: 200,
   output: object({
     confirmed_at: timestampText,
-    recovery_codes: Type.Array(Type.String(), { description: 'Shown once; each works once.' }),
+    recovery_codes: Type.Array(Type.String(), { description: 'Returned once; each can be used once.' }),
   }),
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'LOGIN_DENIED'],
 });
@@ -105,8 +106,8 @@ export const disableTotp = endpoint({
   name: 'disableTotp',
   method: 'DELETE',
   path: '/auth/mfa/totp',
-  summary: 'Give up your second factor',
-  description: 'Needs approval, unless the enrolment was never confirmed. The recovery codes go with it.',
+  summary: 'Remove your second factor',
+  description: 'Needs approval, unless the enrolment was never confirmed. The recovery codes are removed too.',
   permission: 'mfa:disable',
   resource: 'self/mfa',
   rate: 'write',
@@ -124,8 +125,8 @@ export const resetMfa = endpoint({
   name: 'resetMfa',
   method: 'DELETE',
   path: '/v1/users/{user_id}/mfa',
-  summary: 'Take away the second factor of somebody who lost it',
-  description: 'Needs approval. Only an owner can do it for an owner.',
+  summary: 'Remove the second factor of a user who lost it',
+  description: 'Needs approval. Only an owner can remove the second factor of an owner.',
   region: 'forward',
   permission: 'users:reset_mfa',
   resource: 'user/{user_id}',
@@ -145,8 +146,8 @@ export const trustMfa = endpoint({
   name: 'trustMfa',
   method: 'POST',
   path: '/v1/users/{user_id}/mfa/trust',
-  summary: 'Let somebody’s new second factor open fortress secrets before its first day is over',
-  description: 'Takes a second factor of your own, shown just now, and needs approval.',
+  summary: 'Trust a user’s new second factor for fortress secrets before its 24-hour waiting period ends',
+  description: 'Requires a recent second factor of your own, and needs approval.',
   region: 'forward',
   permission: 'users:trust_mfa',
   resource: 'user/{user_id}',

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import * as OTPAuth from 'otpauth';
-import { timestamp, timestampOrNull } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { CofferError, notFound } from '../../kernel/errors.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
-import { FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/second-factor.ts';
+import { timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
+import { CofferError, notFound } from '../../kernel/platform/errors.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import { FACTOR_TRUSTED_AFTER_MS, proofRequired } from '../../kernel/request/second-factor.ts';
+import { DELETED, type Deleted } from '../../kernel/request/wire.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { DELETED, type Deleted } from '../../kernel/wire.ts';
 import { lockChangeable, lockUser } from '../users/index.ts';
 import * as store from './store.ts';
 
@@ -32,7 +32,7 @@ export async function read(ctx: Context) {
 }
 
 export async function enrol(ctx: Context) {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const { tenantId, principal, kernel } = ctx;
   const secret = new OTPAuth.Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer });
   const sealed = await sealSecret(kernel, tenantId, principal.id, Buffer.from(secret.buffer));
@@ -58,17 +58,17 @@ export function sealSecret(kernel: Kernel, tenantId: string, userId: string, sec
 }
 
 export async function confirm(ctx: Context, otp: string) {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const { tenantId, principal, kernel } = ctx;
   const row = await store.findTotp(ctx.database.read, tenantId, principal.id);
-  if (row === undefined) throw notFound('enrolment: begin one with POST /auth/mfa/totp');
+  if (row === undefined) throw notFound('enrolment: start one with POST /auth/mfa/totp');
   const step = await matchingStep(kernel, row, otp, ctx.now);
   const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
   return ctx.change(async (tx) => {
     const current = await store.findTotp(tx, tenantId, principal.id);
     if (current !== undefined && current.confirmed_at !== null) throw alreadyEnrolled();
     if (step === null || !(await store.confirmTotp(tx, row, step, ctx.now))) {
-      throw new CofferError('LOGIN_DENIED', 'The code is not right, or was used before: take the next one.');
+      throw new CofferError('LOGIN_DENIED', 'The code is wrong or was already used: enter the next one.');
     }
     await store.replaceRecoveryCodes(tx, tenantId, principal.id, codes.map(hashOfCode));
     // The rights of their tokens can depend on it.
@@ -78,14 +78,14 @@ export async function confirm(ctx: Context, otp: string) {
 }
 
 export async function disable(ctx: Context): Promise<Deleted> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   return ctx.change((tx) => takeAway(ctx, tx, ctx.principal.id));
 }
 
 /** For users who lost both their authenticator and their recovery codes. */
 export async function reset(ctx: Context, userId: string): Promise<Deleted> {
-  ctx.requireUnrestricted();
-  ctx.describe({ user: userId });
+  ctx.access.requireUnrestricted();
+  ctx.record.describe({ user: userId });
   return ctx.change(async (tx) => {
     await lockChangeable(ctx, tx, userId);
     return takeAway(ctx, tx, userId);
@@ -97,13 +97,13 @@ export async function reset(ctx: Context, userId: string): Promise<Deleted> {
  * own.
  */
 export async function trust(ctx: Context, userId: string) {
-  ctx.requireUnrestricted();
-  ctx.describe({ user: userId });
+  ctx.access.requireUnrestricted();
+  ctx.record.describe({ user: userId });
   return ctx.change(async (tx) => {
     await lockChangeable(ctx, tx, userId);
     const row = await store.lockTotp(tx, ctx.tenantId, userId);
     if (row === undefined || row.confirmed_at === null) throw notFound('second factor');
-    if (!ctx.isFactorProven) throw proofRequired('To vouch for a second factor');
+    if (!ctx.access.isFactorProven) throw proofRequired('Trusting a second factor');
     await store.trustTotp(tx, row, ctx.now);
     await raiseEpoch(tx, ctx.tenantId);
     const before = timestamp(row.trusted_at ?? row.confirmed_at + FACTOR_TRUSTED_AFTER_MS);
@@ -119,7 +119,7 @@ export async function trust(ctx: Context, userId: string) {
 async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<Deleted> {
   const row = await store.lockTotp(tx, ctx.tenantId, userId);
   if (row === undefined) throw notFound('second factor');
-  await store.forgetUser(tx, ctx.tenantId, userId);
+  await store.deleteFactorsOf(tx, ctx.tenantId, userId);
   await raiseEpoch(tx, ctx.tenantId);
   if (row.confirmed_at !== null) {
     const differences = [{ what: `second factor of ${userId}`, before: timestamp(row.confirmed_at), after: null }];
@@ -129,7 +129,7 @@ async function takeAway(ctx: Context, tx: Tx, userId: string): Promise<Deleted> 
 }
 
 function alreadyEnrolled(): CofferError {
-  return new CofferError('ALREADY_EXISTS', 'You have a second factor already.');
+  return new CofferError('ALREADY_EXISTS', 'You already have a second factor: remove it first.');
 }
 
 /** What a login needs to know about an account's second factor. */

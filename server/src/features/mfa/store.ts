@@ -1,5 +1,5 @@
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
-import { FACTOR_TRUSTED_AFTER_MS } from '../../kernel/second-factor.ts';
+import { FACTOR_TRUSTED_AFTER_MS } from '../../kernel/request/second-factor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 
@@ -48,6 +48,19 @@ export async function findTotp(db: Reader, tenantId: string, userId: string): Pr
 /** Null if there is no confirmed factor. */
 export async function confirmedSince(db: Reader, tenantId: string, userId: string): Promise<number | null> {
   return (await findTotp(db, tenantId, userId))?.confirmed_at ?? null;
+}
+
+/** Those of some users who have a confirmed factor. */
+export async function usersWithFactor(db: Reader, tenantId: string, userIds: readonly string[]): Promise<Set<string>> {
+  if (userIds.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('user_totp')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', 'in', userIds)
+    .where('confirmed_at', 'is not', null)
+    .execute();
+  return new Set((await TOTP.authenticOf(db, rows)).map(({ user_id }) => user_id));
 }
 
 /** The time from which it opens fortress secrets; null if there is no confirmed factor. */
@@ -128,7 +141,7 @@ export async function countRecoveryCodes(db: Reader, tenantId: string, userId: s
   return Number(row.n);
 }
 
-export async function forgetUser(tx: Tx, tenantId: string, userId: string): Promise<void> {
+export async function deleteFactorsOf(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await replaceRecoveryCodes(tx, tenantId, userId, []);
   await TOTP.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
 }

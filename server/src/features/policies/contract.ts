@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { PolicyDocument, PolicyEffect } from '../../kernel/authz/policy.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -15,7 +15,13 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
+
+declare module '../../kernel/platform/ids.ts' {
+  interface IdPrefixes {
+    policy: 'policies';
+  }
+}
 
 /** Fifteen digits stay below 2^53. */
 const NUMBER_MAX = 999_999_999_999_999;
@@ -23,7 +29,7 @@ const NUMBER_MAX = 999_999_999_999_999;
 /** Exactly one of the fields must be given. */
 export const PolicyPrincipal = named(
   'PolicyPrincipal',
-  'Whom a policy counts for: exactly one of the three.',
+  'The principal a policy applies to: exactly one of the three.',
   object({
     group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
     user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
@@ -38,16 +44,16 @@ export type PolicyPrincipal = Static<typeof PolicyPrincipal>;
 
 const AttachedPrincipal = named(
   'AttachedPrincipal',
-  'Whom a policy counts for.',
+  'A principal a policy is attached to.',
   object({
-    kind: oneOf(['group', 'user', 'app_connection'], 'Which of them it is.'),
+    kind: oneOf(['group', 'user', 'app_connection'], 'Kind of the principal.'),
     id: Type.String({ description: 'Its id.' }),
   }),
 );
 
 const Attachment = named(
   'PolicyAttachment',
-  'That a policy counts for somebody.',
+  'Attachment of a policy to a principal.',
   object({
     principal: AttachedPrincipal,
     attached_at: timestampText,
@@ -56,14 +62,14 @@ const Attachment = named(
 
 export const Policy = named(
   'Policy',
-  'A policy: what it allows and denies to whom it is attached to.',
+  'A policy: what it allows and denies to the principals it is attached to.',
   object({
     id: id('policy'),
-    name: Type.String({ description: 'Its name, which never changes.' }),
-    description: Type.String({ description: 'What it is for.' }),
+    name: Type.String({ description: 'Its name, which cannot be changed.' }),
+    description: Type.String({ description: 'Purpose of the policy.' }),
     document: PolicyDocument,
     version: Type.Integer({
-      description: 'Grows with every change; send it as expected_version to change only what you read.',
+      description: 'Increases with every change; send it as expected_version to protect against lost updates.',
     }),
     created_at: timestampText,
     updated_at: timestampText,
@@ -73,11 +79,11 @@ export type Policy = Static<typeof Policy>;
 
 const PolicyDetail = named(
   'PolicyDetail',
-  'A policy with whom it is attached to.',
+  'A policy with its attachments.',
   object({ ...Policy.properties, attachments: Type.Array(Attachment) }),
 );
 
-const description = freeText(512, 'What it is for.');
+const description = freeText(512, 'Purpose of the policy.');
 const nameParam = object({ name: idParamOrName() });
 
 function idParamOrName() {
@@ -91,7 +97,8 @@ function idParamOrName() {
 
 const common = {
   noun: 'policies',
-  nounDescription: 'What is allowed and denied, on what and under which conditions, and to whom that is attached.',
+  nounDescription:
+    'Rules that allow and deny actions on resources under conditions, and the principals they are attached to.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -108,7 +115,7 @@ export const createPolicy = endpoint({
   name: 'createPolicy',
   method: 'POST',
   path: '/v1/policies',
-  summary: 'Write a policy',
+  summary: 'Create a policy',
   description: 'It grants nothing until it is attached to a group or a user.',
   permission: 'policies:create',
   resource: 'policy',
@@ -128,7 +135,7 @@ export const listPolicies = endpoint({
   method: 'GET',
   path: '/v1/policies',
   summary: 'List the policies of the tenant',
-  description: 'With their documents, but not with whom they are attached to.',
+  description: 'Includes their documents, but not their attachments.',
   permission: 'policies:list',
   resource: 'policy',
   rate: 'read',
@@ -147,7 +154,7 @@ export const readPolicy = endpoint({
   name: 'readPolicy',
   method: 'GET',
   path: '/v1/policies/{name}',
-  summary: 'Read a policy and what it is attached to',
+  summary: 'Read a policy and its attachments',
   description: 'By its name or its id.',
   permission: 'policies:read',
   resource: 'policy/{name}',
@@ -179,7 +186,9 @@ export const updatePolicy = endpoint({
   body: object({
     description: Type.Optional(description),
     document: PolicyDocument,
-    expected_version: Type.Optional(Type.Integer({ minimum: 1, description: 'Only if this is still its version.' })),
+    expected_version: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Fails unless this is still the current version.' }),
+    ),
   }),
   status: 200,
   output: Policy,
@@ -191,8 +200,8 @@ export const deletePolicy = endpoint({
   name: 'deletePolicy',
   method: 'DELETE',
   path: '/v1/policies/{name}',
-  summary: 'Remove a policy that is attached to nobody',
-  description: 'Detach it first: one that still counts for somebody is IN_USE.',
+  summary: 'Delete a policy that is not attached',
+  description: 'Detach it first: deleting an attached policy fails with IN_USE.',
   permission: 'policies:delete',
   resource: 'policy/{name}',
   rate: 'write',
@@ -215,7 +224,7 @@ const attachmentChange = {
   params: nameParam,
   body: named(
     'PolicyAttachmentInput',
-    'Whom the policy is to count for, or no longer.',
+    'The principal to attach the policy to or detach it from.',
     object({ principal: PolicyPrincipal }),
   ),
   status: 200,
@@ -225,11 +234,11 @@ export const attachPolicy = endpoint({
   ...attachmentChange,
   name: 'attachPolicy',
   path: '/v1/policies/{name}/attach',
-  summary: 'Let a policy count for a group, a user or an AppConnection',
-  description: 'Counts from the next request on, on every node. Needs approval.',
+  summary: 'Attach a policy to a group, a user or an AppConnection',
+  description: 'Takes effect with the next request, on every node. Needs approval.',
   permission: 'policies:attach',
   audit: 'policies:attach',
-  output: object({ policy: Type.String({ description: 'Its name.' }), ...Attachment.properties }),
+  output: object({ policy: Type.String({ description: 'Name of the policy.' }), ...Attachment.properties }),
   errors: ['QUOTA_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
 });
 
@@ -237,11 +246,14 @@ export const detachPolicy = endpoint({
   ...attachmentChange,
   name: 'detachPolicy',
   path: '/v1/policies/{name}/detach',
-  summary: 'Let a policy count no longer',
-  description: 'Counts no longer from the next request on, on every node. Needs approval.',
+  summary: 'Detach a policy',
+  description: 'Takes effect with the next request, on every node. Needs approval.',
   permission: 'policies:detach',
   audit: 'policies:detach',
-  output: object({ policy: Type.String({ description: 'Its name.' }), principal: Attachment.properties.principal }),
+  output: object({
+    policy: Type.String({ description: 'Name of the policy.' }),
+    principal: Attachment.properties.principal,
+  }),
   errors: ['NOT_FOUND'],
 });
 
@@ -253,9 +265,9 @@ const SIMULATED = {
 
 const MatchedStatement = named(
   'MatchedStatement',
-  'A statement that has something to say about what is asked.',
+  'A statement that matches the simulated request.',
   object({
-    policy: Type.String({ description: 'Its name.' }),
+    policy: Type.String({ description: 'Name of the policy.' }),
     sid: nullable(Type.String({ description: 'The name of the statement, if it has one.' })),
     effect: PolicyEffect,
   }),
@@ -266,9 +278,9 @@ export const simulatePolicy = endpoint({
   name: 'simulatePolicy',
   method: 'POST',
   path: '/v1/policies/simulate',
-  summary: 'Ask what would be decided, without doing it',
+  summary: 'Simulate an access decision',
   description:
-    'With `principal`, all that counts for them is asked; with `policy` or `document`, that alone. The very evaluator that guards requests answers. What `context` leaves out is taken from what is there: the environment and tags of the vault or secret, as far as you may see them, and your own address and second factor if the principal is you.',
+    'With `principal`, all policies that apply to it are evaluated; with `policy` or `document`, only that one. The same evaluator decides real requests. Omitted fields of `context` are filled in: the environment and tags of the vault or secret, as far as you may see them, and your own address and second factor if the principal is you.',
   permission: 'policies:simulate',
   resource: 'policy',
   rate: 'read',
@@ -285,9 +297,9 @@ export const simulatePolicy = endpoint({
       described(
         'The circumstances of the request.',
         object({
-          ip: Type.Optional(Type.String({ maxLength: 64, description: 'Where it comes from.' })),
-          mfa: Type.Optional(Type.Boolean({ description: 'Whether a second factor was shown.' })),
-          time: Type.Optional(Type.String({ format: 'date-time', maxLength: 40, description: 'When.' })),
+          ip: Type.Optional(Type.String({ maxLength: 64, description: 'Source IP address.' })),
+          mfa: Type.Optional(Type.Boolean({ description: 'Whether a second factor was used.' })),
+          time: Type.Optional(Type.String({ format: 'date-time', maxLength: 40, description: 'Time of the request.' })),
           environment: Type.Optional(environmentText),
           tags: Type.Optional(
             Type.Array(Type.String({ maxLength: 128 }), { maxItems: 64, description: 'Tags of the vault or secret.' }),
@@ -298,8 +310,8 @@ export const simulatePolicy = endpoint({
   }),
   status: 200,
   output: object({
-    decision: described('What would be decided.', PolicyEffect),
-    reason: Type.String({ description: 'In words.' }),
+    decision: described('The decision.', PolicyEffect),
+    reason: Type.String({ description: 'Explanation of the decision.' }),
     matched: Type.Array(MatchedStatement),
   }),
   errors: ['NOT_FOUND'],

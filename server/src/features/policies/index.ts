@@ -1,23 +1,38 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import * as policies from './service.ts';
+import { deleteAttachmentsOf } from './store.ts';
 
-export { policiesOfConnection, policiesOfUser, policiesTouching, touchedBy } from './service.ts';
-export { ATTACHMENTS, forgetPrincipal, POLICIES, policyNamesOf } from './store.ts';
+export { policiesAttachedTo } from './attached-policies.ts';
+export { policiesOfConnection, policiesOfUser } from './service.ts';
+export { ATTACHMENTS, POLICIES } from './store.ts';
 
-export function policiesFeature(ports: policies.PolicyPorts): Feature {
+export function policiesFeature(_: Kernel, wiring: Wiring): Feature {
+  const ports = wiring.needs('clientIdOfConnection', 'allPoliciesOfConnection');
   return {
     name: 'policies',
-    endpoints: [
-      bind(contract.createPolicy, (ctx, { body }) => policies.create(ctx, body)),
-      bind(contract.listPolicies, (ctx, { query }) => policies.list(ctx, query)),
-      bind(contract.readPolicy, (ctx, { params }) => policies.read(ctx, params.name)),
-      bind(contract.updatePolicy, (ctx, { params, body }) => policies.update(ctx, params.name, body)),
-      bind(contract.deletePolicy, (ctx, { params }) => policies.remove(ctx, params.name)),
-      bind(contract.attachPolicy, (ctx, { params, body }) => policies.attach(ctx, ports, params.name, body.principal)),
-      bind(contract.detachPolicy, (ctx, { params, body }) => policies.detach(ctx, ports, params.name, body.principal)),
-      bind(contract.simulatePolicy, (ctx, { body }) => policies.simulate(ctx, ports, body)),
-    ],
+    endpoints: bindContract(contract, {
+      createPolicy: (ctx, { body }) => policies.create(ctx, body),
+      listPolicies: (ctx, { query }) => policies.list(ctx, query),
+      readPolicy: (ctx, { params }) => policies.read(ctx, params.name),
+      updatePolicy: (ctx, { params, body }) => policies.update(ctx, params.name, body),
+      deletePolicy: (ctx, { params }) => policies.remove(ctx, params.name),
+      attachPolicy: (ctx, { params, body }) => policies.attach(ctx, ports, params.name, body.principal),
+      detachPolicy: (ctx, { params, body }) => policies.detach(ctx, ports, params.name, body.principal),
+      simulatePolicy: (ctx, { body }) => policies.simulate(ctx, ports, body),
+    }),
+    provides: {
+      rightsOfGroup: policies.rightsOfGroup,
+      vaultsOfGroup: policies.vaultsOfGroup,
+      policiesTouchingVault: policies.policiesTouching,
+    },
+    removals: {
+      user: (tx, tenantId, userId) => deleteAttachmentsOf(tx, tenantId, 'user', userId),
+      group: (tx, tenantId, groupId) => deleteAttachmentsOf(tx, tenantId, 'group', groupId),
+      connection: (tx, tenantId, { client_id }) => deleteAttachmentsOf(tx, tenantId, 'app_connection', client_id),
+    },
   };
 }

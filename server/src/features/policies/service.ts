@@ -1,6 +1,5 @@
-import type { Proposal } from '../../kernel/approval.ts';
 import { touchesVault } from '../../kernel/authz/allowed-ranges.ts';
-import { refuseUndeclared } from '../../kernel/authz/declared-words.ts';
+import { refuseUndeclared } from '../../kernel/authz/declared-resources.ts';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
 import { type AccessContext, evaluate } from '../../kernel/authz/evaluate.ts';
 import {
@@ -12,20 +11,22 @@ import {
 } from '../../kernel/authz/policy.ts';
 import { type Role, rolePolicies } from '../../kernel/authz/roles.ts';
 import { membershipPolicy } from '../../kernel/authz/vault-roles.ts';
-import type { ResourceAttributes } from '../../kernel/call.ts';
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
-import { isReservedName } from '../../kernel/reserved-names.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { newId } from '../../kernel/platform/ids.ts';
+import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
+import type { Proposal } from '../../kernel/request/approval.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, groupsOfUser, lockGroup, shownGroup } from '../groups/index.ts';
+import { visibleAttributes } from '../secrets/index.ts';
 import { findUser, findUserByIdOrEmail, type UserRow } from '../users/index.ts';
 import { membershipsOf } from '../vaults/index.ts';
 import { compiledPolicy } from './compiled-policies.ts';
@@ -37,18 +38,19 @@ const NAME_FORM = new RegExp(NAME_PATTERN);
 /** Nobody would read more attachments than this before approving. */
 const ATTACHMENTS_SHOWN_MAX = 100;
 
-/** What this feature needs from app connections and secrets. */
-export interface PolicyPorts {
-  /** The client id of a connection, by its number or client id. */
-  clientIdOf(db: Reader, tenantId: string, text: string): Promise<string | undefined>;
-  /** All policies that apply to it. */
-  policiesOfConnection(ctx: Context, clientId: string): Promise<CompiledPolicy[]>;
-  /** The attributes a request for the resource would be decided with, as far as the caller may see them. */
-  attributesOf(ctx: Context, resource: string): Promise<ResourceAttributes>;
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** The client id of a connection, by its number or client id. */
+    clientIdOfConnection(db: Reader, tenantId: string, text: string): Promise<string | undefined>;
+    /** All policies that apply to a connection, those of the connection itself too. */
+    allPoliciesOfConnection(ctx: Context, clientId: string): Promise<CompiledPolicy[]>;
+  }
 }
 
+export type PolicyPorts = Pick<Ports, 'clientIdOfConnection' | 'allPoliciesOfConnection'>;
+
 export async function create(ctx: Context, body: Body<typeof contract.createPolicy>): Promise<Policy> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
   const { document } = checkedDocument(body.name, body.document);
   const row: store.PolicyRow = {
@@ -61,7 +63,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createPoli
     created_at: ctx.now,
     updated_at: ctx.now,
   };
-  ctx.resource = `policy/${body.name}`;
+  ctx.record.setResource(`policy/${body.name}`);
   return ctx.change(async (tx) => {
     await lockQuota(tx, ctx.tenantId, 'policies');
     const used = await store.policiesUsed(tx, ctx.tenantId);
@@ -71,7 +73,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createPoli
       await store.insertPolicy(tx, row);
     } catch (error) {
       throw error instanceof UniqueViolation
-        ? new CofferError('ALREADY_EXISTS', 'A policy with this name exists.')
+        ? new CofferError('ALREADY_EXISTS', 'A policy with this name already exists: choose another name.')
         : error;
     }
     return toWire(row);
@@ -81,7 +83,11 @@ export async function create(ctx: Context, body: Body<typeof contract.createPoli
 export async function list(ctx: Context, query: Query<typeof contract.listPolicies>) {
   const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), NAME_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await readable(ctx, await store.listPolicies(ctx.database.read, ctx.tenantId, after, limit), POLICIES);
+  const page = await visiblePage(
+    ctx,
+    await store.listPolicies(ctx.database.read, ctx.tenantId, after, limit),
+    POLICIES,
+  );
   return { policies: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
@@ -104,14 +110,14 @@ export async function read(ctx: Context, name: string) {
 }
 
 export async function update(ctx: Context, name: string, body: Body<typeof contract.updatePolicy>): Promise<Policy> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const { document, compiled } = checkedDocument(name, body.document);
   return ctx.change(async (tx) => {
     await lockQuota(tx, ctx.tenantId, 'policies');
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
     if (body.expected_version !== undefined && body.expected_version !== row.version) {
-      throw new CofferError('VERSION_CONFLICT', `The policy is at version ${row.version}: read it again and repeat.`);
+      throw new CofferError('VERSION_CONFLICT', `The policy is at version ${row.version}: read it again and retry.`);
     }
     const changed: store.PolicyRow = {
       ...row,
@@ -123,13 +129,13 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     const growth = Buffer.byteLength(changed.document) - Buffer.byteLength(row.document);
     // Only growth is limited, so that a document above the quota can still be shortened.
     if (growth > 0) refuseBeyondQuota(ctx, 'policy_bytes', (await store.policiesUsed(tx, ctx.tenantId)).bytes, growth);
-    ctx.describe({ version: changed.version });
+    ctx.record.describe({ version: changed.version });
     await store.updatePolicy(tx, changed);
     await raiseEpoch(tx, ctx.tenantId);
     // An attached policy is live permissions: otherwise one could attach a harmless policy and change it afterwards.
     const isInUse = (await store.attachmentsOf(tx, ctx.tenantId, name)).length > 0;
     if (isInUse && changed.document !== row.document) {
-      await ctx.requireProofToGrant((vault) => touchesVault(compiled, vault));
+      await ctx.access.requireProofToGrant((vault) => touchesVault(compiled, vault));
       const differences = [
         { what: 'document', before: JSON.parse(row.document), after: document },
         { what: 'attached to', before: await principalsWith(tx, ctx.tenantId, name), after: 'the same' },
@@ -153,21 +159,23 @@ export async function remove(ctx: Context, name: string): Promise<Deleted> {
 
 /** An attachment outlives the credential that made it: a restricted token that could attach policies would escape its restrictions. */
 export async function attach(ctx: Context, ports: PolicyPorts, name: string, wanted: PolicyPrincipal) {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   return ctx.change(async (tx) => {
     await lockQuota(tx, ctx.tenantId, 'attachments_per_principal');
     const principal = await principalOf(tx, ports, ctx.tenantId, wanted);
-    ctx.describe({ principal });
+    ctx.record.describe({ principal });
     const row = await store.lockPolicy(tx, ctx.tenantId, name);
     if (row === undefined) throw notFound('policy');
-    await ctx.requireProofToGrant((vault) => touchesVault(compiledPolicy(row), vault));
+    await ctx.access.requireProofToGrant((vault) => touchesVault(compiledPolicy(row), vault));
     const attached = await store.policyNamesOf(tx, ctx.tenantId, principal.kind, principal.id);
     refuseBeyondQuota(ctx, 'attachments_per_principal', attached.length);
     const proposal = await attachedTo(tx, ctx.tenantId, row, principal);
     try {
       await store.insertAttachment(tx, { ...attachmentKey(ctx.tenantId, principal, name), attached_at: ctx.now });
     } catch (error) {
-      throw error instanceof UniqueViolation ? new CofferError('ALREADY_EXISTS', 'It is attached already.') : error;
+      throw error instanceof UniqueViolation
+        ? new CofferError('ALREADY_EXISTS', 'The policy is already attached to this principal.')
+        : error;
     }
     await raiseEpoch(tx, ctx.tenantId);
     await ctx.needsApproval(tx, proposal);
@@ -206,10 +214,10 @@ async function principalsWith(tx: Tx, tenantId: string, name: string): Promise<F
 
 /** Detaching restores what a deny took away, so it needs the same approval as attaching. */
 export async function detach(ctx: Context, ports: PolicyPorts, name: string, wanted: PolicyPrincipal) {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   return ctx.change(async (tx) => {
     const principal = await principalOf(tx, ports, ctx.tenantId, wanted);
-    ctx.describe({ principal });
+    ctx.record.describe({ principal });
     const row = await store.findPolicy(tx, ctx.tenantId, name);
     if (row === undefined || !(await store.deleteAttachment(tx, attachmentKey(ctx.tenantId, principal, name)))) {
       throw notFound('attachment');
@@ -226,13 +234,13 @@ export async function simulate(ctx: Context, ports: PolicyPorts, body: Body<type
   const principal =
     body.principal === undefined ? null : await principalOf(ctx.database.read, ports, ctx.tenantId, body.principal);
   const policies = await simulatedPolicies(ctx, ports, body, principal);
-  const { time, environment, ...told } = body.context ?? {};
+  const { time, environment, ...given } = body.context ?? {};
   const at = time === undefined ? ctx.now : Date.parse(time);
   if (!Number.isFinite(at)) throw invalidField('/body/context/time', 'must be a time such as 2026-11-14T10:00:00.000Z');
   const context = {
     ...callerFacts(ctx, principal),
-    ...(await ports.attributesOf(ctx, body.resource)),
-    ...told,
+    ...(await visibleAttributes(ctx, body.resource)),
+    ...given,
     ...(environment !== undefined && { environment: canonicalEnvironment(environment) }),
     time: at,
   };
@@ -243,7 +251,7 @@ export async function simulate(ctx: Context, ports: PolicyPorts, body: Body<type
 /** Address and second factor are known only for the current request, so they apply only if the principal is the caller. */
 function callerFacts(ctx: Context, principal: FoundPrincipal | null): Pick<AccessContext, 'ip' | 'mfa'> {
   const { kind, id } = ctx.principal;
-  return principal?.kind === kind && principal.id === id ? { ip: ctx.call.address, mfa: ctx.isMfaFresh } : {};
+  return principal?.kind === kind && principal.id === id ? { ip: ctx.call.address, mfa: ctx.access.isMfaFresh } : {};
 }
 
 /** With a principal, all policies that apply to them; a given policy or document is added as if it were attached to them. */
@@ -253,9 +261,10 @@ async function simulatedPolicies(
   { policy, document }: Body<typeof contract.simulatePolicy>,
   principal: FoundPrincipal | null,
 ): Promise<CompiledPolicy[]> {
-  if (policy !== undefined && document !== undefined) throw invalidField('/body', 'has policy and document: give one');
+  if (policy !== undefined && document !== undefined)
+    throw invalidField('/body', 'must have policy or document, not both');
   if (policy === undefined && document === undefined && principal === null) {
-    throw invalidField('/body', 'needs policy, document or principal');
+    throw invalidField('/body', 'must have policy, document or principal');
   }
   const policies = principal === null ? [] : await policiesOfPrincipal(ctx, ports, principal);
   if (document !== undefined) policies.push(checkedDocument('document', document).compiled);
@@ -270,7 +279,7 @@ async function simulatedPolicies(
 async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, principal: FoundPrincipal) {
   const { read } = ctx.database;
   if (principal.kind === 'group') return (await store.policiesFor(read, ctx.tenantId, [principal])).map(compiledPolicy);
-  if (principal.kind === 'app_connection') return ports.policiesOfConnection(ctx, principal.id);
+  if (principal.kind === 'app_connection') return ports.allPoliciesOfConnection(ctx, principal.id);
   const user = await findUser(read, ctx.tenantId, principal.id);
   if (user === undefined) throw notFound('user');
   return policiesOfUser(read, user);
@@ -301,14 +310,21 @@ export async function policiesTouching(db: Reader, tenantId: string, vault: stri
   return rows.filter((row) => touchesVault(compiledPolicy(row), vault)).map((row) => row.name);
 }
 
-/** Tells which vaults the policies attached to a principal affect. */
-export async function touchedBy(
-  db: Reader,
-  tenantId: string,
-  principal: { kind: store.PrincipalKind; id: string },
-): Promise<(vault: string) => boolean> {
-  const policies = (await store.policiesFor(db, tenantId, [principal])).map(compiledPolicy);
-  return (vault) => policies.some((policy) => touchesVault(policy, vault));
+/** What members of a group may do, in words for an approver: its policies, then its roles in vaults. */
+export async function rightsOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<string[]> {
+  const memberships = await membershipsOf(tx, tenantId, [{ kind: 'group', id: groupId }]);
+  const policies = await store.policyNamesOf(tx, tenantId, 'group', groupId);
+  const inVaults = memberships.map(({ vault, role }) => `${role} of vault ${vault}`).sort();
+  return [...policies.map((name) => `policy ${name}`), ...inVaults];
+}
+
+/** Returns a test for the vaults that a group is a member of, or that its policies affect. */
+export async function vaultsOfGroup(tx: Tx, tenantId: string, groupId: string): Promise<(vault: string) => boolean> {
+  const asGroup = { kind: 'group' as const, id: groupId };
+  const memberships = await membershipsOf(tx, tenantId, [asGroup]);
+  const policies = (await store.policiesFor(tx, tenantId, [asGroup])).map(compiledPolicy);
+  return (vault) =>
+    memberships.some((one) => one.vault === vault) || policies.some((policy) => touchesVault(policy, vault));
 }
 
 /** The document as it is stored: all its actions and resource types are declared, and environments have their canonical names. */
@@ -343,10 +359,10 @@ async function principalOf(
 ): Promise<FoundPrincipal> {
   const { group, user, app_connection } = wanted;
   if ([group, user, app_connection].filter((one) => one !== undefined).length !== 1) {
-    throw invalidField('/body/principal', 'needs exactly one of group, user and app_connection');
+    throw invalidField('/body/principal', 'must have exactly one of group, user and app_connection');
   }
   if (app_connection !== undefined) {
-    const clientId = await ports.clientIdOf(db, tenantId, String(app_connection));
+    const clientId = await ports.clientIdOfConnection(db, tenantId, String(app_connection));
     if (clientId === undefined) throw notFound('connection');
     return { kind: 'app_connection', id: clientId };
   }

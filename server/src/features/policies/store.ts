@@ -133,13 +133,34 @@ export async function policiesFor(
     .where((eb) => eb.or(principals.map(({ kind, id }) => eb.and({ principal_kind: kind, principal_id: id }))))
     .execute();
   await ATTACHMENTS.checkedAll(db, attachments);
-  const names = new Set(attachments.map(({ policy_name }) => policy_name));
+  return policiesNamed(db, tenantId, new Set(attachments.map(({ policy_name }) => policy_name)));
+}
+
+/** The attachments of some principals of one kind. */
+export async function attachmentsTo(
+  db: Reader,
+  tenantId: string,
+  kind: PrincipalKind,
+  ids: readonly string[],
+): Promise<AttachmentRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await db
+    .selectFrom('policy_attachments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('principal_kind', '=', kind)
+    .where('principal_id', 'in', ids)
+    .execute();
+  return ATTACHMENTS.checkedAll(db, rows);
+}
+
+/** An attached policy cannot be deleted through the service, so a missing one was deleted by tampering, and may have contained a deny. */
+export async function policiesNamed(db: Reader, tenantId: string, names: ReadonlySet<string>): Promise<PolicyRow[]> {
   if (names.size === 0) return [];
   const query = db.selectFrom('policies').selectAll().where('tenant_id', '=', tenantId);
   const policies = await POLICIES.checkedAll(db, await query.where('name', 'in', [...names]).execute());
-  // An attached policy cannot be deleted through the service, so a missing one was deleted by tampering, and may have contained a deny.
-  for (const { name } of policies) names.delete(name);
-  const [missing] = names;
+  const found = new Set(policies.map(({ name }) => name));
+  const missing = [...names].find((name) => !found.has(name));
   if (missing !== undefined) throw db.rowKeys.refuse('policies', missing);
   return policies;
 }
@@ -176,6 +197,6 @@ export async function policyNamesOf(db: Reader, tenantId: string, kind: Principa
 }
 
 /** Deletes the attachments of a deleted principal. No later principal has the same id, but lists would show the attachments. */
-export async function forgetPrincipal(tx: Tx, tenantId: string, kind: PrincipalKind, id: string): Promise<void> {
+export async function deleteAttachmentsOf(tx: Tx, tenantId: string, kind: PrincipalKind, id: string): Promise<void> {
   await ATTACHMENTS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }));
 }

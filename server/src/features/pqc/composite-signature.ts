@@ -120,8 +120,8 @@ export async function verifyDigest(
 
 /** M' of the draft. */
 function representative(digest: Buffer, context: Uint8Array): Buffer {
-  if (digest.length !== DIGEST_BYTES) throw new Error('what is signed is a SHA-512');
-  if (context.length > CONTEXT_BYTES_MAX) throw new Error('a context has at most 255 bytes');
+  if (digest.length !== DIGEST_BYTES) throw new Error('the signed digest must be a SHA-512');
+  if (context.length > CONTEXT_BYTES_MAX) throw new Error('a context must have at most 255 bytes');
   return Buffer.concat([Buffer.from(PREFIX, 'ascii'), LABEL, Buffer.from([context.length]), context, digest]);
 }
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_CALLER, ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   freeText,
   idParam,
@@ -10,7 +10,7 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 
 export const KEM_ALGORITHMS = ['ecdh-p256+ml-kem-768', 'rsa-oaep-2048+ml-kem-768'] as const;
 export const SIGNATURE_ALGORITHM = 'rsa-pss-3072+ml-dsa-65';
@@ -27,28 +27,29 @@ export const MESSAGE_BYTES_MAX = 1_048_576;
 /** A character may be escaped as six (`\u0041`), and the body also holds a signature and a key. */
 const MESSAGE_BODY_BYTES_MAX = 6 * MESSAGE_BYTES_MAX + BODY_BYTES_DEFAULT;
 
-const kemAlgorithm = named(
-  'KemAlgorithm',
-  'Which classical algorithm stands beside ML-KEM-768.',
-  oneOf(KEM_ALGORITHMS),
-);
-const keyIdIn = Type.String({ minLength: 1, maxLength: KEY_ID_LENGTH_MAX, description: 'Which key, by its id.' });
+const kemAlgorithm = named('KemAlgorithm', 'The classical algorithm combined with ML-KEM-768.', oneOf(KEM_ALGORITHMS));
+const keyIdIn = Type.String({ minLength: 1, maxLength: KEY_ID_LENGTH_MAX, description: 'The id of the key.' });
 const publicKeyIn = Type.String({
   minLength: 1,
   maxLength: PUBLIC_KEY_LENGTH_MAX,
-  description: "Somebody else's public key in base64, in place of the tenant's own.",
+  description: "A public key in base64, used instead of the tenant's own key.",
 });
 const message = Type.String({
   maxLength: MESSAGE_BYTES_MAX,
-  description: 'A text, of at most 1,048,576 bytes in UTF-8.',
+  description: 'The text to sign or verify, at most 1,048,576 bytes in UTF-8.',
 });
 const digest = Type.String({
   minLength: DIGEST_LENGTH,
   maxLength: DIGEST_LENGTH,
-  description: 'Or the SHA-512 of what is signed, in base64: for bytes that are no text, or too many to send.',
+  description:
+    'Alternatively the SHA-512 digest of the signed bytes, in base64: for data that is not text, or too large to send.',
 });
 
-const PqcAlgorithm = named('PqcAlgorithm', 'What the key is for: wrapping keys, or signing.', oneOf(ALGORITHMS));
+const PqcAlgorithm = named(
+  'PqcAlgorithm',
+  'The algorithm of the key: for wrapping keys, or for signing.',
+  oneOf(ALGORITHMS),
+);
 
 export const PqcKey = named(
   'PqcKey',
@@ -56,8 +57,8 @@ export const PqcKey = named(
   object({
     key_id: Type.String({ description: 'The id of the key.' }),
     algorithm: PqcAlgorithm,
-    version: Type.Integer({ description: 'Counted up from 1 for each algorithm.' }),
-    public_key: Type.String({ description: 'In base64: the part for ML-KEM or ML-DSA, then the classical one.' }),
+    version: Type.Integer({ description: 'Starts at 1 for each algorithm.' }),
+    public_key: Type.String({ description: 'In base64: the ML-KEM or ML-DSA key, then the classical one.' }),
     created_at: timestampText,
   }),
 );
@@ -66,7 +67,7 @@ export type PqcKey = Static<typeof PqcKey>;
 const common = {
   noun: 'pqc',
   nounDescription:
-    'Hybrid post-quantum cryptography: keys are wrapped, and messages signed, by two algorithms at once.',
+    'Hybrid post-quantum cryptography: keys are wrapped and messages signed with two algorithms at once.',
   credentials: ANY_CALLER,
   tenant: 'own',
   tier: NONE,
@@ -90,8 +91,7 @@ export const wrapKey = endpoint({
   path: '/pqc/hybrid-classical/wrap',
   summary: 'Wrap an AES-256 key with a hybrid of ML-KEM-768 and a classical algorithm',
   description:
-    "With the newest version of the tenant's own key, made on first use, or with `public_key`. Who breaks one of the two algorithms does not have " +
-    'the key.',
+    "Uses the newest version of the tenant's own key, created on first use, or `public_key`. An attacker must break both algorithms to get the key.",
   permission: 'pqc:wrap',
   audit: 'pqc:wrap',
   body: object({
@@ -106,7 +106,7 @@ export const wrapKey = endpoint({
   }),
   output: object({
     algorithm: kemAlgorithm,
-    key_id: Type.String({ description: 'Which key it is wrapped with; unwrap needs it.' }),
+    key_id: Type.String({ description: 'The id of the wrapping key; required to unwrap.' }),
     wrapped: Type.String({ description: 'In base64.' }),
   }),
   errors: [],
@@ -116,9 +116,9 @@ export const unwrapKey = endpoint({
   ...wrapping,
   name: 'unwrapKey',
   path: '/pqc/hybrid-classical/unwrap',
-  summary: 'Unwrap a key that was wrapped',
+  summary: 'Unwrap a wrapped key',
   description:
-    'Takes what `wrap` answered, of any version of the key. Whatever is wrong with it, the answer is the same.',
+    'Takes the response of `wrap`, for any version of the key. Every failure to unwrap returns the same error.',
   permission: 'pqc:unwrap',
   audit: 'pqc:unwrap',
   body: object({
@@ -151,10 +151,10 @@ export const dualSign = endpoint({
   audit: 'pqc:sign',
   body: object({ message: Type.Optional(message), digest: Type.Optional(digest) }),
   output: object({
-    algorithm: oneOf([SIGNATURE_ALGORITHM], 'How it is signed.'),
+    algorithm: oneOf([SIGNATURE_ALGORITHM], 'The signature algorithm.'),
     key_id: Type.String({ description: 'The id of the key.' }),
     signature: Type.String({ description: 'In base64: 3,309 bytes of ML-DSA, then 384 of RSA-PSS.' }),
-    public_key: Type.String({ description: 'In base64: who keeps it can verify without the service.' }),
+    public_key: Type.String({ description: 'In base64; store it to verify without the service.' }),
   }),
   errors: [],
 });
@@ -163,10 +163,9 @@ export const dualVerify = endpoint({
   ...signing,
   name: 'dualVerify',
   path: '/pqc/dual-sign/verify',
-  summary: 'Verify a dual signature: both halves must hold',
+  summary: 'Verify a dual signature: both halves must be valid',
   description:
-    "Send either `message` or `digest`, and `key_id` for a key of the tenant's, of any version, or `public_key` for anybody's. With both, they must be " +
-    'the same key.',
+    'Send either `message` or `digest`, and `key_id` for any version of a key of the tenant, or `public_key` for any other key. If both are sent, they must be the same key.',
   permission: 'pqc:verify',
   audit: 'pqc:verify',
   body: objectWithExamples([{ message: 'Release 1.4.2', signature: 'qg7dbD9L0Wc0Xw==', key_id: 'Zm5mYzU4NzE2NGM1' }], {
@@ -177,9 +176,9 @@ export const dualVerify = endpoint({
     public_key: Type.Optional(publicKeyIn),
   }),
   output: object({
-    valid: Type.Boolean({ description: 'Both halves hold.' }),
-    rsa_pss_valid: Type.Boolean({ description: 'The half of RSA-PSS holds.' }),
-    ml_dsa_valid: Type.Boolean({ description: 'The half of ML-DSA holds.' }),
+    valid: Type.Boolean({ description: 'Whether both halves are valid.' }),
+    rsa_pss_valid: Type.Boolean({ description: 'Whether the RSA-PSS half is valid.' }),
+    ml_dsa_valid: Type.Boolean({ description: 'Whether the ML-DSA half is valid.' }),
     key_id: Type.String({ description: 'The id of the key.' }),
   }),
   errors: ['NOT_FOUND'],
@@ -190,8 +189,8 @@ export const listPqcKeys = endpoint({
   name: 'listPqcKeys',
   method: 'GET',
   path: '/pqc/keys',
-  summary: 'List the public keys of the tenant, every version',
-  description: 'Whoever has them can wrap for the tenant, and verify what it signed, without the service.',
+  summary: 'List all versions of the public keys of the tenant',
+  description: 'Anyone who has them can wrap keys for the tenant, and verify its signatures, without the service.',
   permission: 'pqc:list',
   resource: 'pqc/keys',
   audit: 'pqc:list',
@@ -207,7 +206,7 @@ export const readPqcKey = endpoint({
   method: 'GET',
   path: '/pqc/keys/{key_id}',
   summary: 'Read one public key',
-  description: 'By its id, of any version.',
+  description: 'By its id, for any version.',
   permission: 'pqc:read_metadata',
   resource: 'pqc/keys',
   audit: 'pqc:read',
@@ -223,16 +222,15 @@ export const rotatePqcKey = endpoint({
   name: 'rotatePqcKey',
   method: 'POST',
   path: '/pqc/keys/rotate',
-  summary: 'Make a new version of a key',
+  summary: 'Rotate a key',
   description:
-    'It wraps or signs from now on. What earlier versions wrapped and signed goes on unwrapping and verifying. A version that is a year old is ' +
-    'replaced by itself when it would be used.',
+    'Creates a new version, which is used to wrap or sign from now on. Earlier versions still unwrap and verify. A version that is a year old is replaced automatically at its next use.',
   permission: 'pqc:rotate',
   resource: 'pqc/keys',
   rate: 'rotate',
   audit: 'pqc:rotate',
   effect: 'change',
-  body: object({ algorithm: PqcAlgorithm, reason: Type.Optional(freeText(1024, 'Why, for the audit log.')) }),
+  body: object({ algorithm: PqcAlgorithm, reason: Type.Optional(freeText(1024, 'Reason for the audit log.')) }),
   status: 201,
   output: PqcKey,
   errors: ['IN_USE'],

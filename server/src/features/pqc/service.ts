@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import { decodeBase64 } from '../../kernel/crypto/base64.ts';
-import type { Body, Output, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Output, Query } from '../../kernel/request/declaration.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { UniqueViolation } from '../../kernel/storage/database.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type CompositePublicKey,
   DIGEST_BYTES,
@@ -44,7 +44,7 @@ export class Pqc {
     const wrapped = wrapKey(kem, publicKey, key, { algorithm, keyId });
     key.fill(0);
     if (wrapped === null) throw invalidField('/body/public_key', `must be a public key of ${algorithm}`);
-    ctx.describe({ algorithm, key: keyId, ...(!isOwn && { own_key: false }) });
+    ctx.record.describe({ algorithm, key: keyId, ...(!isOwn && { own_key: false }) });
     return { algorithm, key_id: keyId, wrapped: wrapped.toString('base64') };
   }
 
@@ -59,7 +59,7 @@ export class Pqc {
         ? null
         : unwrapKey(HYBRID_KEMS[algorithm], privateKey, wrapped, { algorithm, keyId });
     // The id comes from the caller, so it is recorded only if it names an existing key.
-    ctx.describe({ algorithm, ...(own !== null && { key: keyId }) });
+    ctx.record.describe({ algorithm, ...(own !== null && { key: keyId }) });
     if (key === null) throw new CofferError('DECRYPT_FAILED', 'The ciphertext could not be opened.');
     return { algorithm, key_id: keyId, key: key.toString('base64') };
   }
@@ -68,7 +68,7 @@ export class Pqc {
     const digest = digestIn(body);
     const { keyId, publicKey, privateKey } = await this.#keys.newest(ctx.tenantId, SIGNATURE_ALGORITHM);
     const signature = await signDigest(privateKey, digest);
-    ctx.describe({ key: keyId });
+    ctx.record.describe({ key: keyId });
     return {
       algorithm: SIGNATURE_ALGORITHM,
       key_id: keyId,
@@ -83,7 +83,7 @@ export class Pqc {
     const signature = decodeBase64(body.signature) ?? Buffer.alloc(0);
     const halves = await verifyDigest(publicKey, digest, signature);
     const valid = halves.rsaPss && halves.mlDsa;
-    ctx.describe({ key: keyId, valid });
+    ctx.record.describe({ key: keyId, valid });
     return { valid, rsa_pss_valid: halves.rsaPss, ml_dsa_valid: halves.mlDsa, key_id: keyId };
   }
 
@@ -92,7 +92,7 @@ export class Pqc {
     { key_id, public_key }: Body<typeof contract.dualVerify>,
   ): Promise<{ keyId: string; publicKey: CompositePublicKey }> {
     if (public_key === undefined) {
-      if (key_id === undefined) throw invalidField('/body/key_id', 'or public_key must say whose signature it is');
+      if (key_id === undefined) throw invalidField('/body/key_id', 'is required unless public_key is given');
       const own = await this.#keys.find(ctx.tenantId, key_id);
       const publicKey = own?.algorithm === SIGNATURE_ALGORITHM ? parseCompositePublic(own.publicKey) : null;
       if (publicKey === null) throw notFound('signing key');
@@ -103,7 +103,7 @@ export class Pqc {
     if (publicKey === null) throw invalidField('/body/public_key', `must be a public key of ${SIGNATURE_ALGORITHM}`);
     const keyId = keyIdOf(SIGNATURE_ALGORITHM, bytes);
     if (key_id !== undefined && key_id !== keyId) {
-      throw invalidField('/body/key_id', 'must be the id of public_key, or be left out');
+      throw invalidField('/body/key_id', 'must be the id of public_key, or be omitted');
     }
     return { keyId, publicKey };
   }
@@ -114,7 +114,7 @@ export class Pqc {
     const after = algorithm === '' ? null : { algorithm, version: Number(version) };
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
     const found = await store.listKeys(ctx.database.read, ctx.tenantId, query.algorithm ?? null, after, limit);
-    const page = await readable(ctx, found, KEYS);
+    const page = await visiblePage(ctx, found, KEYS);
     const keys: contract.PqcKey[] = [];
     for (const row of page.rows) keys.push(toWire(await this.#keys.load(row)));
     return { keys, next_cursor: page.next_cursor };
@@ -133,7 +133,7 @@ export class Pqc {
     const publicKey = Buffer.from(row.public_key);
     const made = toWire({ keyId, algorithm: body.algorithm, version, publicKey, createdAt });
     const { reason = '' } = body;
-    ctx.describe({ key: keyId, algorithm: body.algorithm, version, ...(reason !== '' && { reason }) });
+    ctx.record.describe({ key: keyId, algorithm: body.algorithm, version, ...(reason !== '' && { reason }) });
     try {
       return await ctx.change(async (tx) => {
         await store.insertKey(tx, row);
@@ -141,7 +141,7 @@ export class Pqc {
       });
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError('IN_USE', 'The key was rotated by somebody else at the same moment.');
+      throw new CofferError('IN_USE', 'The key was rotated concurrently: read it again.');
     }
   }
 }
@@ -165,12 +165,12 @@ function fieldBytes(pointer: string, text: string, length: number): Buffer {
 function digestIn({ message, digest }: { message?: string; digest?: string }): Buffer {
   if (message !== undefined && digest === undefined) {
     if (Buffer.byteLength(message) > MESSAGE_BYTES_MAX) {
-      throw invalidField('/body/message', `must be at most ${MESSAGE_BYTES_MAX} bytes: send its digest`);
+      throw invalidField('/body/message', `must be at most ${MESSAGE_BYTES_MAX} bytes: send its digest instead`);
     }
     return hash('sha512', message, 'buffer');
   }
   if (digest !== undefined && message === undefined) return fieldBytes('/body/digest', digest, DIGEST_BYTES);
-  throw invalidField('/body/message', 'or digest must say what is signed, and not both');
+  throw invalidField('/body/message', 'or digest is required, but not both');
 }
 
 type Shown = Pick<PqcKey, 'keyId' | 'algorithm' | 'version' | 'publicKey' | 'createdAt'>;

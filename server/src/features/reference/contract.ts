@@ -1,12 +1,12 @@
 import Type from 'typebox';
-import { endpoint } from '../../kernel/endpoint.ts';
-import { object } from '../../kernel/wire.ts';
+import { endpoint } from '../../kernel/request/declaration.ts';
+import { object } from '../../kernel/request/wire.ts';
 
 /** Public, because it describes what every installation of Coffer can do and nothing about this one. */
 const PUBLIC_FILE = {
   method: 'GET',
   noun: 'reference',
-  nounDescription: 'What this API is, for people and for tools.',
+  nounDescription: 'The API reference, for people and tools.',
   credentials: 'public',
   tenant: 'none',
   permission: 'none',
@@ -33,7 +33,7 @@ function pageParam(example: string) {
   return object({
     page: Type.String({
       pattern: '^[a-z0-9-]{1,64}$',
-      description: 'The name of the page, as the links have it.',
+      description: 'The name of the page, as in the links.',
       examples: [example],
     }),
   });
@@ -44,7 +44,7 @@ export const getOpenApi = endpoint({
   name: 'getOpenApi',
   path: '/openapi.json',
   summary: 'The OpenAPI document',
-  description: 'Describes every endpoint of this version in OpenAPI 3.1, for generators of clients and for tools.',
+  description: 'Describes every endpoint of this version in OpenAPI 3.1, for client generators and tools.',
   raw: 'application/json; charset=utf-8',
   rawSchema: Type.Record(Type.String(), Type.Unknown(), { description: 'An OpenAPI 3.1 document.' }),
 });
@@ -53,8 +53,9 @@ export const getDocs = endpoint({
   ...PUBLIC_PAGE,
   name: 'getDocs',
   path: '/docs',
-  summary: 'This reference: every noun and endpoint',
-  description: 'The same for people. Its pages load nothing from elsewhere and also work without JavaScript.',
+  summary: 'API reference: all nouns and endpoints',
+  description:
+    'The OpenAPI document as HTML pages. They load nothing from other hosts and also work without JavaScript.',
 });
 
 export const getDocsPage = endpoint({
@@ -71,8 +72,8 @@ export const getGuide = endpoint({
   ...PUBLIC_PAGE,
   name: 'getGuide',
   path: '/docs/guide',
-  summary: 'The guide: what to do, page by page',
-  description: 'The list of its pages, and what their examples need.',
+  summary: 'The guide',
+  description: 'Lists its pages, and what their examples require.',
 });
 
 export const getGuidePage = endpoint({
@@ -80,7 +81,7 @@ export const getGuidePage = endpoint({
   name: 'getGuidePage',
   path: '/docs/guide/{page}',
   summary: 'A page of the guide',
-  description: 'One of those that the list leads to; also operations, configuration and quotas.',
+  description: 'One of the listed pages; also operations, configuration and quotas.',
   params: pageParam('first-hour'),
   errors: ['NOT_FOUND'],
 });

@@ -1,11 +1,11 @@
-import { type EndpointDeclaration, errorCodes, NONE } from '../../kernel/endpoint.ts';
-import { ERROR_CODES } from '../../kernel/errors.ts';
-import { plainSchema } from '../../kernel/openapi.ts';
-import { callers, permissionAsked } from '../../kernel/reference-docs.ts';
+import { ERROR_CODES } from '../../kernel/platform/errors.ts';
+import { type EndpointDeclaration, errorCodes, NONE } from '../../kernel/request/declaration.ts';
 import { codeBlock } from './code-block.ts';
 import { answerExample, curlExample } from './example.ts';
 import { breakable, type Html, html, inline, paragraphs } from './html.ts';
 import { ERRORS, type Links } from './links.ts';
+import { plainSchema } from './openapi.ts';
+import { callers, permissionAsked } from './reference-docs.ts';
 import { type Field, fieldsOf, typeName } from './schema-fields.ts';
 
 /** One endpoint: description and fields on the left, examples on the right. */
@@ -46,7 +46,12 @@ function facts(e: EndpointDeclaration): Html {
     ['Rate class', e.rate === NONE ? 'not limited' : e.rate],
     ['Audited as', e.audit === NONE ? 'not audited' : `\`${e.audit}\``],
     ['Effect', effectText(e)],
-    ['Approval', e.approval === NONE ? null : `may need one (\`${e.approval}\`): it then answers 202 and waits`],
+    [
+      'Approval',
+      e.approval === NONE
+        ? null
+        : `may be needed (\`${e.approval}\`): the response is then 202 and the change is pending`,
+    ],
   ];
   return html`<dl class="facts">${rows.map(([term, text]) => {
     return text === null ? null : html`<div><dt>${term}</dt><dd>${inline(text)}</dd></div>`;
@@ -70,7 +75,7 @@ function inputs(e: EndpointDeclaration): Html[] {
 }
 
 function answer(e: EndpointDeclaration): Html {
-  const title = `Answer ${e.status}`;
+  const title = `Response ${e.status}`;
   if (e.raw !== NONE) return html`<h3>${title}</h3><p><code>${e.raw}</code></p>`;
   if (e.output === NONE) return html`<h3>${title}</h3><p>No content.</p>`;
   const schema = plainSchema(e.output);
@@ -113,6 +118,6 @@ function errors(e: EndpointDeclaration, links: Links): Html {
 
 function examples(e: EndpointDeclaration, serverUrl: string): Html {
   const answered = answerExample(e);
-  const shown = answered === null ? null : codeBlock(`Answer ${e.status}`, answered);
+  const shown = answered === null ? null : codeBlock(`Response ${e.status}`, answered);
   return html`${codeBlock('Request', curlExample(e, serverUrl))}${shown}`;
 }

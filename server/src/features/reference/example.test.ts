@@ -3,12 +3,18 @@ import { test } from 'node:test';
 import Type, { type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { DECLARATIONS } from '../../declarations.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, type EndpointDeclaration, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { idPattern } from '../../kernel/ids.ts';
-import { plainSchema } from '../../kernel/openapi.ts';
-import { object } from '../../kernel/wire.ts';
+import { idPattern } from '../../kernel/platform/ids.ts';
+import {
+  ANY_TOKEN,
+  BODY_BYTES_DEFAULT,
+  type EndpointDeclaration,
+  endpoint,
+  NONE,
+} from '../../kernel/request/declaration.ts';
+import { object } from '../../kernel/request/wire.ts';
 import { getDocs } from './contract.ts';
 import { answerExample, curlExample, exampleOf } from './example.ts';
+import { plainSchema } from './openapi.ts';
 
 const BASE: EndpointDeclaration = {
   ...getDocs,

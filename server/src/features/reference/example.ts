@@ -1,5 +1,5 @@
-import { ANY_TOKEN, type CredentialKind, type EndpointDeclaration, NONE } from '../../kernel/endpoint.ts';
-import { type JsonSchema, plainSchema } from '../../kernel/openapi.ts';
+import { ANY_TOKEN, type CredentialKind, type EndpointDeclaration, NONE } from '../../kernel/request/declaration.ts';
+import { type JsonSchema, plainSchema } from './openapi.ts';
 import { ID_PATTERN, mapValue } from './schema-fields.ts';
 
 const ID_REST = '01k9z3v7m2x8q4w6t5r1n0p9ha';
@@ -17,11 +17,14 @@ const KNOWN: Readonly<Record<string, string>> = {
   secret: 'database/password',
   prefix: 'database',
   description: 'For the payment service',
+  username: 'ada',
+  shell: '/bin/bash',
   email: 'ada@example.com',
   user: 'ada@example.com',
   group: 'payments-team',
   otp: '123456',
   reason: 'Agreed in ticket 4711',
+  note: 'Ticket 4711',
   password: 'correct horse battery staple',
   value: 's3cr3t',
   plaintext: '4111 1111 1111 1111',
@@ -49,6 +52,14 @@ const KNOWN: Readonly<Record<string, string>> = {
   token_id: `token_${ID_REST}`,
   tenant_id: `tenant_${ID_REST}`,
   approval_id: `approval_${ID_REST}`,
+  anomaly_id: `anom_${ID_REST}`,
+  exporter_id: `exporter_${ID_REST}`,
+  webhook_id: `webhook_${ID_REST}`,
+  delivery_id: `delivery_${ID_REST}`,
+  attack_path_id: `apath_${ID_REST}`,
+  cluster_id: `cluster_${ID_REST}`,
+  policy_id: `cpolicy_${ID_REST}`,
+  account_id: `acct_${ID_REST}`,
   environment_id: '1',
   federation_id: '1',
   method_id: '1',
@@ -75,6 +86,7 @@ export function curlExample(e: EndpointDeclaration, serverUrl: string): string {
 /** In double quotes, so that the shell expands the variable with the credential. */
 function credentialOptions({ credentials }: EndpointDeclaration): string[] {
   if (credentials === 'public') return [];
+  if (credentials.includes('cluster')) return ['-H "X-Cluster-Token: $COFFER_CLUSTER_TOKEN"'];
   if (credentials.some((kind) => BEARER_KINDS.includes(kind))) return ['-H "Authorization: Bearer $COFFER_TOKEN"'];
   return ['-H "X-Client-Id: $COFFER_CLIENT_ID"', '-H "X-Client-Secret: $COFFER_CLIENT_SECRET"'];
 }

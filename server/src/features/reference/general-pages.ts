@@ -1,4 +1,4 @@
-import { BEFORE_A_REQUEST, ERROR_CODES } from '../../kernel/errors.ts';
+import { ERROR_CODES, INCOMPLETE_REQUEST_ERRORS } from '../../kernel/platform/errors.ts';
 import { codeBlock } from './code-block.ts';
 import { breakable, type Html, html, inline } from './html.ts';
 import { ERRORS, type Links } from './links.ts';
@@ -7,46 +7,55 @@ import { ERRORS, type Links } from './links.ts';
 export function conventionsContent(serverUrl: string, links: Links): Html {
   const rows: [string, string][] = [
     ['Base URL', `\`${serverUrl}\``],
-    ['Paths', 'Each also answers with `/v1` added or removed: `/v1/vaults` is `/vaults`, `/auth/me` is `/v1/auth/me`.'],
+    [
+      'Paths',
+      'Each path also works with `/v1` added or removed: `/v1/vaults` is `/vaults`, `/auth/me` is `/v1/auth/me`.',
+    ],
     [
       'Credentials',
-      'People and scripts send `Authorization: Bearer $COFFER_TOKEN`, a session or a personal access token. Machines send `X-Client-Id` and `X-Client-Secret`, show a client certificate on the TLS port, or send a token that they got for their own identity. Each endpoint says what it accepts; another valid credential is refused with 403.',
+      'People and scripts send `Authorization: Bearer $COFFER_TOKEN`, a session or a personal access token. Machines send `X-Client-Id` and `X-Client-Secret`, present a client certificate on the TLS port, or send a token issued for their own identity. Agents and operators send `X-Cluster-Token`. Each endpoint lists the credentials it accepts; any other valid credential is rejected with 403.',
     ],
-    ['Bodies', 'JSON in UTF-8. An unknown field is refused. Where none is needed, nothing and `{}` are the same.'],
+    [
+      'Bodies',
+      'JSON in UTF-8. An unknown field is rejected. If no field is required, an empty body and `{}` are the same.',
+    ],
     [
       'Times',
-      'ISO 8601 in UTC with milliseconds: `2026-11-14T10:00:00.000Z`. A filter also takes a date, which begins at midnight.',
+      'ISO 8601 in UTC with milliseconds: `2026-11-14T10:00:00.000Z`. A filter also accepts a date, which starts at midnight.',
     ],
-    ['Queries', 'A parameter without a value counts as absent.'],
+    ['Queries', 'A parameter without a value is treated as absent.'],
     [
       'Lists',
-      'Give `next_cursor` back as `cursor`, with the same filters; it is null on the last page. `limit` is at most 1,000. What you may not read is left out, so a page can be short.',
+      'Send `next_cursor` back as `cursor`, with the same filters; it is null on the last page. `limit` is at most 1,000. Items you may not read are omitted, so a page can be short.',
     ],
     [
       'Repeating',
-      'With an `Idempotency-Key` a change happens once: the same request gets the first answer again for 24 hours. Another request with the same key is refused.',
+      'With an `Idempotency-Key` a change is made only once: for 24 hours the same request gets the first response again. A different request with the same key is rejected.',
     ],
     [
       'Approval',
-      'What takes two people answers 202 with an `approval_id`, and happens when somebody else has approved it.',
+      'A change that needs approval returns 202 with an `approval_id` and is applied once another person approves it.',
     ],
     [
       'Rate limits',
-      '`X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` tell what is left. After a 429 wait `Retry-After` seconds.',
+      '`X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` show what is left. After a 429 wait `Retry-After` seconds.',
     ],
-    ['Request id', 'Every answer carries `X-Request-Id`, which also leads to its audit entry.'],
-    ['HEAD and OPTIONS', 'HEAD answers like GET, without the body. OPTIONS answers 204, with the methods in `Allow`.'],
+    ['Request id', 'Every response has an `X-Request-Id`, which also identifies its audit entry.'],
+    [
+      'HEAD and OPTIONS',
+      'HEAD returns the same as GET, without the body. OPTIONS returns 204, with the methods in `Allow`.',
+    ],
   ];
   return html`<h1>Conventions</h1>
-<p class="lead">What holds at every endpoint. What a refusal means is on the page of <a href="${links.to(ERRORS)}">error codes</a>.</p>
+<p class="lead">What applies to every endpoint. The meaning of each error is on the page of <a href="${links.to(ERRORS)}">error codes</a>.</p>
 <dl class="facts wide">${rows.map(([term, text]) => html`<div><dt>${term}</dt><dd>${inline(text)}</dd></div>`)}</dl>`;
 }
 
 export function errorsContent(): Html {
   return html`<section class="unfiltered"><h1>Error codes</h1>
-<p class="lead">A refusal is always of this form. Decide by <code>code</code>, which never changes; <code>message</code> is for people.</p>
-${codeBlock('Refusal', REFUSAL)}
-<p>${inline(BEFORE_A_REQUEST)}</p></section>
+<p class="lead">Every error response has this form. Programs should use <code>code</code>, which never changes; <code>message</code> is for people.</p>
+${codeBlock('Error response', REFUSAL)}
+<p>${inline(INCOMPLETE_REQUEST_ERRORS)}</p></section>
 <table class="stacked errors">
 <thead><tr><th scope="col">Code</th><th scope="col">HTTP</th><th scope="col">Meaning</th></tr></thead>
 <tbody>${Object.entries(ERROR_CODES).map(([code, [status, meaning]]) => {

@@ -23,7 +23,10 @@ const IN_THE_REFERENCE: Readonly<Record<string, string>> = {
   'generated/errors.md': ERRORS,
 };
 
-/** Names of the guide's pages, in the order in which its first page lists them. The last mention counts, because earlier ones are in passing. */
+/**
+ * Names of the guide's pages, in the order in which its first page lists them. The last link to a page counts, because earlier links are in running
+ * text.
+ */
 export function guidePages(): string[] {
   const first = sourceOf(FIRST_FILE);
   return readdirSync(new URL('guide/', FOLDER))
@@ -38,19 +41,19 @@ export const FURTHER_PAGES: readonly string[] = Object.keys(FURTHER_FILES);
 export function guideContent(page: string, nouns: readonly NounPage[]): Rendered {
   const links = new Links(guideAddress(page));
   const { title, body } = renderMarkdown(sourceOf(fileOf(page)), linkResolver(fileOf(page), links));
-  const about = nouns.filter((noun) => noun.guide.includes(page));
-  return { title, body: html`<div class="prose">${body}${referenceLinks(about, links)}</div>` };
+  const relatedNouns = nouns.filter((noun) => noun.guide.includes(page));
+  return { title, body: html`<div class="prose">${body}${referenceLinks(relatedNouns, links)}</div>` };
 }
 
 export function guideAddress(page: string): string {
   return page === '' ? GUIDE : `${GUIDE}/${page}`;
 }
 
-export function guideContents(): ContentsGroup[] {
+export function guideTableOfContents(): ContentsGroup[] {
   const entryOf = (page: string) => ({ page: guideAddress(page), title: guideTitle(page) });
   return [
     { title: 'Guide', entries: guidePages().map(entryOf) },
-    { title: 'Running it', entries: FURTHER_PAGES.map(entryOf) },
+    { title: 'Administration', entries: FURTHER_PAGES.map(entryOf) },
   ];
 }
 
@@ -64,7 +67,7 @@ export function guideLinks(pages: readonly string[], links: Links): Html | null 
 function referenceLinks(nouns: readonly NounPage[], links: Links): Html | null {
   if (nouns.length === 0) return null;
   const each = nouns.map((noun) => html`<a href="${links.to(noun.page)}">${noun.title}</a>`);
-  return html`<p class="reference-links">Every endpoint and field of this: ${commaSeparated(each)}</p>`;
+  return html`<p class="reference-links">Endpoints and fields: ${commaSeparated(each)}</p>`;
 }
 
 function commaSeparated(parts: readonly Html[]): Html[] {
@@ -83,7 +86,7 @@ function fileOf(page: string): string {
   return page === '' ? FIRST_FILE : (FURTHER_FILES[page] ?? `guide/${page}.md`);
 }
 
-/** Links in the files are relative to the repository; for a file that is not served, its path is shown instead. */
+/** Links in the files are paths relative to the file that contains them. A link to a file that is not served is replaced by that file's path. */
 function linkResolver(from: string, links: Links): ResolveLink {
   const served = new Map<string, string>([
     ...['', ...guidePages(), ...FURTHER_PAGES].map((page): [string, string] => [fileOf(page), guideAddress(page)]),

@@ -1,4 +1,4 @@
-import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
+import type { EndpointDeclaration } from '../../kernel/request/declaration.ts';
 import { codeBlock } from './code-block.ts';
 import { methodLabel, searchWords } from './endpoint-article.ts';
 import { guideLinks } from './guide.ts';
@@ -18,14 +18,14 @@ ${GROUPS.map((group) => {
 function introduction(serverUrl: string, links: Links): Html {
   return html`<section class="unfiltered">
 <h1>Coffer API</h1>
-<p class="lead">Coffer stores, versions, rotates and serves secrets, and records who asked for what. These pages are made from the
+<p class="lead">Coffer stores, versions, rotates and serves secrets, and records every access. These pages are generated from the
 declarations the service itself runs on.</p>
 ${codeBlock('First request', FIRST_REQUEST.replace('{url}', serverUrl))}
 <ul class="cards">
-<li><a href="${links.to(GUIDE)}">Guide</a><p>What to do, page by page, with examples to paste.</p></li>
-<li><a href="${links.to(CONVENTIONS)}">Conventions</a><p>Credentials, bodies, lists, limits: what holds everywhere.</p></li>
-<li id="errors"><a href="${links.to(ERRORS)}">Error codes</a><p>What each refusal means.</p></li>
-<li><a href="${links.toOpenApi()}">OpenAPI 3.1</a><p>The same as a document, for tools.</p></li>
+<li><a href="${links.to(GUIDE)}">Guide</a><p>How to do each task, with examples to paste.</p></li>
+<li><a href="${links.to(CONVENTIONS)}">Conventions</a><p>Credentials, bodies, lists, limits: what applies to every endpoint.</p></li>
+<li id="errors"><a href="${links.to(ERRORS)}">Error codes</a><p>The meaning of each error.</p></li>
+<li><a href="${links.toOpenApi()}">OpenAPI 3.1</a><p>The API as a machine-readable document.</p></li>
 </ul>
 </section>`;
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CofferError } from '../../kernel/errors.ts';
+import { Addresses } from '../../kernel/platform/addresses.ts';
+import { loadConfig } from '../../kernel/platform/config.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
 import * as contract from './contract.ts';
 import { referenceFeature } from './index.ts';
 
@@ -15,14 +17,15 @@ const REFERENCE_ENDPOINTS = [
 ];
 
 let asked = 0;
-const feature = referenceFeature({
-  declarations: () => {
-    asked++;
-    return REFERENCE_ENDPOINTS;
+const feature = referenceFeature(
+  { version: '0.1.0', addresses: new Addresses(loadConfig({})) },
+  {
+    get declarations() {
+      asked++;
+      return REFERENCE_ENDPOINTS;
+    },
   },
-  version: '0.1.0',
-  serverUrl: () => 'http://127.0.0.1:7400',
-});
+);
 const inputOf = (page: string) => ({ params: { page }, query: undefined, body: undefined }) as never;
 
 test('every declared file is served, and made once, when it is first asked for', async () => {

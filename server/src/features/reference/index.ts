@@ -1,49 +1,44 @@
 import { readFileSync } from 'node:fs';
-import { bind, type EndpointDeclaration } from '../../kernel/endpoint.ts';
-import { CofferError } from '../../kernel/errors.ts';
-import type { Feature } from '../../kernel/feature.ts';
-import { openApiDocument } from '../../kernel/openapi.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import { guideAddress } from './guide.ts';
 import { INDEX } from './links.ts';
 import { once } from './once.ts';
+import { openApiDocument } from './openapi.ts';
 import { referencePages } from './pages.ts';
 
-export interface ReferenceParts {
-  /** All declarations. It is a function, because the list includes those of this feature. */
-  declarations: () => readonly EndpointDeclaration[];
-  version: string;
-  /** It is a function, because the port may be known only once the service listens. */
-  serverUrl: () => string;
-}
-
 /** The API reference, for tools at /openapi.json and for people at /docs, and the guide. */
-export function referenceFeature(parts: ReferenceParts): Feature {
-  const { version } = parts;
-  const document = once(() =>
-    JSON.stringify(openApiDocument(parts.declarations(), { version, serverUrl: parts.serverUrl() })),
-  );
-  const pages = once(() =>
-    referencePages({ declarations: parts.declarations(), version, serverUrl: parts.serverUrl() }),
-  );
+export function referenceFeature(
+  kernel: Pick<Kernel, 'version' | 'addresses'>,
+  wiring: Pick<Wiring, 'declarations'>,
+): Feature {
+  // The pages list this feature too, and name a port that may be known only once the service listens.
+  const service = () => ({ version: kernel.version, serverUrl: kernel.addresses.baseUrl });
+  const document = once(() => JSON.stringify(openApiDocument(wiring.declarations, service())));
+  const pages = once(() => referencePages({ declarations: wiring.declarations, ...service() }));
   const page = (address: string): string => {
     const make = pages().get(address);
-    if (make === undefined) throw new CofferError('NOT_FOUND', 'There is no such page. /docs leads to all of them.');
+    if (make === undefined)
+      throw new CofferError('NOT_FOUND', 'There is no such page: see /docs for the list of pages.');
     return make();
   };
   const style = once(() => asset('style.css'));
   const script = once(() => asset('script.js'));
   return {
     name: 'reference',
-    endpoints: [
-      bind(contract.getOpenApi, async () => document()),
-      bind(contract.getDocs, async () => page(INDEX)),
-      bind(contract.getDocsPage, async (_, { params }) => page(params.page)),
-      bind(contract.getGuide, async () => page(guideAddress(''))),
-      bind(contract.getGuidePage, async (_, { params }) => page(guideAddress(params.page))),
-      bind(contract.getDocsStyle, async () => style()),
-      bind(contract.getDocsScript, async () => script()),
-    ],
+    endpoints: bindContract(contract, {
+      getOpenApi: async () => document(),
+      getDocs: async () => page(INDEX),
+      getDocsPage: async (_, { params }) => page(params.page),
+      getGuide: async () => page(guideAddress('')),
+      getGuidePage: async (_, { params }) => page(guideAddress(params.page)),
+      getDocsStyle: async () => style(),
+      getDocsScript: async () => script(),
+    }),
   };
 }
 

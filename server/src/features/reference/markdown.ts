@@ -64,10 +64,10 @@ class MarkdownReader {
 
   #code(): Html {
     const language = LANGUAGES[FENCE.exec(this.#line())?.[1] ?? ''];
-    if (language === undefined) throw this.#unknown('a language without a name here');
+    if (language === undefined) throw this.#unknown('an unknown code language');
     const from = ++this.#at;
     while (this.#line() !== '```') {
-      if (++this.#at >= this.#lines.length) throw this.#unknown('a fence that does not end');
+      if (++this.#at >= this.#lines.length) throw this.#unknown('a code fence that is not closed');
     }
     return codeBlock(language, this.#lines.slice(from, this.#at++).join('\n'));
   }
@@ -91,7 +91,7 @@ class MarkdownReader {
     for (let item = LIST_ITEM.exec(first); item !== null; item = LIST_ITEM.exec(this.#line())) {
       this.#at++;
       const text = [String(item[2]), ...this.#takeAll(CONTINUED)];
-      if (text.slice(1).some((line) => LIST_ITEM.test(line))) throw this.#unknown('a list in a list');
+      if (text.slice(1).some((line) => LIST_ITEM.test(line))) throw this.#unknown('a nested list');
       items.push(html`<li>${this.#inline(text.join(' '))}</li>`);
     }
     return first.startsWith('-')
@@ -102,10 +102,11 @@ class MarkdownReader {
   #table(): Html {
     const [heads, rule, ...rows] = this.#takeAll(/^(\|.*\|)$/);
     if (heads === undefined || rule === undefined || !TABLE_RULE.test(rule))
-      throw this.#unknown('a table without heads');
+      throw this.#unknown('a table without a header row');
     const columns = cellsOf(heads);
     const body = rows.map(cellsOf);
-    if (body.some((cells) => cells.length !== columns.length)) throw this.#unknown('a row of other columns');
+    if (body.some((cells) => cells.length !== columns.length))
+      throw this.#unknown('a row with a different number of columns');
     return html`<div class="scroll"><table>
 <thead><tr>${columns.map((cell) => html`<th scope="col">${this.#inline(cell)}</th>`)}</tr></thead>
 <tbody>${body.map((cells) => html`<tr>${cells.map((cell) => html`<td>${this.#inline(cell)}</td>`)}</tr>`)}</tbody>
@@ -115,7 +116,7 @@ class MarkdownReader {
   #paragraph(): Html {
     const text: string[] = [];
     for (let line = this.#line(); line !== '' && !isBlockStart(line); line = this.#line()) {
-      if (UNKNOWN_BLOCK.test(line)) throw this.#unknown('a block of another kind');
+      if (UNKNOWN_BLOCK.test(line)) throw this.#unknown('this kind of block');
       text.push(line);
       this.#at++;
     }
@@ -160,7 +161,7 @@ class MarkdownReader {
   }
 
   #unknown(what: string): Error {
-    return new Error(`line ${this.#at + 1}: ${what} is no part of the Markdown that is rendered`);
+    return new Error(`line ${this.#at + 1}: ${what} is not supported Markdown`);
   }
 }
 

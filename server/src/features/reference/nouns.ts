@@ -1,4 +1,4 @@
-import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
+import type { EndpointDeclaration } from '../../kernel/request/declaration.ts';
 
 /** What the reference says about a noun besides its endpoints. */
 export interface Noun {
@@ -8,7 +8,7 @@ export interface Noun {
   guide: readonly string[];
 }
 
-export const GROUPS = ['Secrets', 'People', 'Machines', 'Cryptography', 'Running it'] as const;
+export const GROUPS = ['Secrets', 'People', 'Machines', 'Cryptography', 'Administration'] as const;
 
 /** In the order of the contents. */
 const NOUNS: Readonly<Record<string, Noun>> = {
@@ -20,7 +20,7 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   secrets: {
     title: 'Secrets',
     group: 'Secrets',
-    guide: ['secrets', 'rotation'],
+    guide: ['secrets', 'rotation', 'risk'],
   },
   'composed environments': {
     title: 'Composed environments',
@@ -72,6 +72,36 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'People',
     guide: ['audit'],
   },
+  exporters: {
+    title: 'Exporters',
+    group: 'People',
+    guide: ['exporters', 'audit'],
+  },
+  anomalies: {
+    title: 'Anomalies',
+    group: 'People',
+    guide: ['anomalies', 'webhooks'],
+  },
+  'attack-paths': {
+    title: 'Attack paths',
+    group: 'People',
+    guide: ['risk'],
+  },
+  webhooks: {
+    title: 'Webhooks',
+    group: 'Machines',
+    guide: ['webhooks'],
+  },
+  clusters: {
+    title: 'Clusters',
+    group: 'Machines',
+    guide: ['clusters'],
+  },
+  'endpoint-discovery': {
+    title: 'Endpoint discovery',
+    group: 'Machines',
+    guide: ['hosts'],
+  },
   'app-connections': {
     title: 'AppConnections',
     group: 'Machines',
@@ -119,17 +149,17 @@ const NOUNS: Readonly<Record<string, Noun>> = {
   },
   tenants: {
     title: 'Tenants',
-    group: 'Running it',
+    group: 'Administration',
     guide: ['quotas', 'second-factors'],
   },
   operations: {
     title: 'Health and metrics',
-    group: 'Running it',
+    group: 'Administration',
     guide: ['operations', 'configuration'],
   },
   reference: {
     title: 'Reference',
-    group: 'Running it',
+    group: 'Administration',
     guide: [],
   },
 };
@@ -147,7 +177,7 @@ export interface NounPage extends Noun {
 export function nounPages(declarations: readonly EndpointDeclaration[]): NounPage[] {
   const byNoun = Map.groupBy(declarations, (e) => e.noun);
   const unknown = [...byNoun.keys()].filter((noun) => !Object.hasOwn(NOUNS, noun));
-  if (unknown.length > 0) throw new Error(`say in nouns.ts what these nouns are: ${unknown}`);
+  if (unknown.length > 0) throw new Error(`describe these nouns in nouns.ts: ${unknown}`);
   return Object.entries(NOUNS)
     .filter(([noun]) => byNoun.has(noun))
     .map(([noun, about]) => {
@@ -158,7 +188,7 @@ export function nounPages(declarations: readonly EndpointDeclaration[]): NounPag
 
 function summaryOf(noun: string, endpoints: readonly EndpointDeclaration[]): string {
   const summary = endpoints.find((e) => e.nounDescription !== undefined)?.nounDescription;
-  if (summary === undefined) throw new Error(`no endpoint says what ${noun} are: give one a nounDescription`);
+  if (summary === undefined) throw new Error(`no endpoint describes ${noun}: add a nounDescription to one`);
   return summary;
 }
 

@@ -1,6 +1,6 @@
-import type { EndpointDeclaration } from '../../kernel/endpoint.ts';
+import type { EndpointDeclaration } from '../../kernel/request/declaration.ts';
 import { conventionsContent, errorsContent } from './general-pages.ts';
-import { FURTHER_PAGES, guideAddress, guideContent, guideContents, guidePages } from './guide.ts';
+import { FURTHER_PAGES, guideAddress, guideContent, guidePages, guideTableOfContents } from './guide.ts';
 import type { Html } from './html.ts';
 import { indexContent } from './index-page.ts';
 import { CONVENTIONS, ERRORS, INDEX, Links } from './links.ts';
@@ -49,7 +49,7 @@ export function referencePages(parts: ReferenceParts): ReadonlyMap<string, () =>
   for (const page of ['', ...guidePages(), ...FURTHER_PAGES]) {
     add(guideAddress(page), () => {
       const { title, body } = guideContent(page, nouns);
-      return { title, filters: null, contents: guideContents(), content: body };
+      return { title, filters: null, contents: guideTableOfContents(), content: body };
     });
   }
   return pages;

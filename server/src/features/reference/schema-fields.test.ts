@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import { idPattern } from '../../kernel/ids.ts';
-import { plainSchema } from '../../kernel/openapi.ts';
+import { idPattern } from '../../kernel/platform/ids.ts';
+import { plainSchema } from './openapi.ts';
 import { fieldsOf } from './schema-fields.ts';
 
 test('a schema becomes rows, with what is nested below what holds it', () => {

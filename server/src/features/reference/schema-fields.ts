@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../kernel/openapi.ts';
+import type { JsonSchema } from './openapi.ts';
 
 /** Matches what `idPattern` generates. */
 export const ID_PATTERN = /^\^([a-z]+_)\[[0-9a-z]+\]\{\d+\}\$$/;

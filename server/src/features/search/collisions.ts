@@ -1,21 +1,15 @@
-import { recheck } from '../../kernel/acceptance.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Query } from '../../kernel/endpoint.ts';
 import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
+import { recheck } from '../../kernel/request/acceptance.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
+  comparedSecrets,
   type Fingerprint,
   fingerprintKey,
-  hasOtherFingerprints,
-  isWithin,
   type LocatedRow,
-  NO_FINGERPRINT,
-  reachOf,
-  SEEN,
-  secretsByFingerprint,
-  secretsByPath,
-  type Wanted,
+  visibleSecrets,
 } from '../secrets/index.ts';
 import { isLive, vaultsAfter } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
@@ -32,8 +26,8 @@ const GROUP_ROWS_MAX = 8 * CHUNK;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Reporting equal values confirms a guess, so it is limited to callers who may read them. */
-const COMPARED: Record<Collision['kind'], Wanted> = {
-  path: SEEN,
+const COMPARED: Record<Collision['kind'], readonly string[]> = {
+  path: visibleSecrets.LISTED,
   value: ['secrets:list', 'secrets:read'],
 };
 
@@ -83,7 +77,7 @@ class CollisionPage {
 
 /** Only rows the caller may see count: if all but one are hidden, no collision is reported. */
 export async function collisions(ctx: Context, query: Query<typeof contract.listCollisions>) {
-  ctx.authorizeListing('vault');
+  ctx.access.authorizeListing('vault');
   const start = Number(decodeCursor(query.cursor, /^(?:0|[1-9]\d{0,5})$/)?.[0] ?? 0);
   const vaults = await vaultNames(ctx);
   const page = new CollisionPage(start, query.limit ?? LIST_LIMIT_DEFAULT);
@@ -115,7 +109,8 @@ export async function collisions(ctx: Context, query: Query<typeof contract.list
   );
   const { version } = await fingerprintKey(ctx.kernel, ctx.tenantId);
   // Skipped for a caller who sees nothing that could be compared.
-  const hasOthers = vaults.size >= 2 && (await hasOtherFingerprints(ctx.database.read, ctx.tenantId, version));
+  const hasOthers =
+    vaults.size >= 2 && (await comparedSecrets.hasOtherFingerprints(ctx.database.read, ctx.tenantId, version));
   return {
     collisions: page.shown,
     total: page.total,
@@ -132,7 +127,7 @@ function collisionOf(
 ): Collision | null {
   const secrets = group.flatMap((row) => {
     const vault = vaults.get(row.vault_id);
-    return vault !== undefined && isWithin(ctx, vault, row, COMPARED[kind])
+    return vault !== undefined && visibleSecrets.isAllowed(ctx, vault, row, COMPARED[kind])
       ? [{ id: row.secret_id, vault, path: row.path }]
       : [];
   });
@@ -157,7 +152,8 @@ async function vaultNames(ctx: Context): Promise<Map<string, string>> {
   for (let after = ''; ; ) {
     const rows = await vaultsAfter(ctx.database.read, ctx.tenantId, after, VAULTS_CHUNK);
     for (const row of rows) {
-      if (isLive(row) && reachOf(ctx, row.name, SEEN).length > 0) names.set(row.vault_id, row.name);
+      if (isLive(row) && visibleSecrets.rangesIn(ctx, row.name, visibleSecrets.LISTED).length > 0)
+        names.set(row.vault_id, row.name);
     }
     const last = rows.at(-1);
     if (last === undefined || rows.length < VAULTS_CHUNK) return names;
@@ -168,14 +164,19 @@ async function vaultNames(ctx: Context): Promise<Map<string, string>> {
 function byPath(ctx: Context) {
   return async (after: LocatedRow | null, limit: number) => {
     await recheck(ctx);
-    return secretsByPath(ctx.database.read, ctx.tenantId, after?.path ?? '', limit);
+    return comparedSecrets.byPath(ctx.database.read, ctx.tenantId, after?.path ?? '', limit);
   };
 }
 
 function byValue(ctx: Context) {
   return async (after: (LocatedRow & Fingerprint) | null, limit: number) => {
     await recheck(ctx);
-    return secretsByFingerprint(ctx.database.read, ctx.tenantId, after ?? NO_FINGERPRINT, limit);
+    return comparedSecrets.byFingerprint(
+      ctx.database.read,
+      ctx.tenantId,
+      after ?? comparedSecrets.FIRST_FINGERPRINT,
+      limit,
+    );
   };
 }
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { named } from '../../kernel/named-schemas.ts';
-import { id, nextCursor, object, oneOf, pageQuery } from '../../kernel/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { named } from '../../kernel/request/named-schemas.ts';
+import { id, nextCursor, object, oneOf, pageQuery } from '../../kernel/request/wire.ts';
 import { vaultName } from '../vaults/index.ts';
 
 const common = {
@@ -24,8 +24,8 @@ const SearchMatch = named(
   'A secret whose value contains the text.',
   object({
     id: id('sec'),
-    path: Type.String({ description: 'Where it is in the vault.' }),
-    type: Type.String({ description: 'What kind of secret it is.' }),
+    path: Type.String({ description: 'Path of the secret in the vault.' }),
+    type: Type.String({ description: 'Type of the secret.' }),
     version: Type.Integer({ description: 'The newest version.' }),
   }),
 );
@@ -37,7 +37,7 @@ export const searchSecrets = endpoint({
   path: '/v1/vaults/{vault}/search',
   summary: 'Find secrets whose value contains a text',
   description:
-    'Looks into the secrets you may read, never into fortress ones. It looks at a bounded number of them: with a `next_cursor`, go on.',
+    'Searches the secrets you may read, except fortress secrets. Each request scans a bounded number of them: continue with `next_cursor`.',
   permission: 'secrets:search',
   rate: 'aggregate',
   bulk: true,
@@ -46,8 +46,8 @@ export const searchSecrets = endpoint({
   params: object({ vault: vaultName }),
   query: NONE,
   body: object({
-    query: Type.String({ minLength: 3, maxLength: 256, description: 'Found anywhere in the value, as it is written.' }),
-    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
+    query: Type.String({ minLength: 3, maxLength: 256, description: 'Substring of the value, case-sensitive.' }),
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
     cursor: pageQuery.cursor,
   }),
   output: object({
@@ -59,26 +59,28 @@ export const searchSecrets = endpoint({
 
 const CollidingSecret = named(
   'CollidingSecret',
-  'One of the secrets that collide.',
+  'One of the colliding secrets.',
   object({
     id: id('sec'),
     vault: Type.String({ description: 'The name of its vault.' }),
-    path: Type.String({ description: 'Where it is in the vault.' }),
+    path: Type.String({ description: 'Path of the secret in the vault.' }),
   }),
 );
 
 const Collision = named(
   'Collision',
-  'Secrets of several vaults with one path, or with one value.',
+  'Secrets in several vaults that have the same path or the same value.',
   object({
-    kind: oneOf(['path', 'value'], 'What they have in common.'),
-    path: Type.String({ description: 'The common path; of equal values, that of the first.' }),
-    vaults: Type.Array(Type.String(), { description: 'At most 50 of them.' }),
-    vaults_total: Type.Integer({ description: 'How many there are.' }),
+    kind: oneOf(['path', 'value'], 'Whether the secrets share their path or their value.'),
+    path: Type.String({ description: 'The common path; for equal values, the path of the first secret.' }),
+    vaults: Type.Array(Type.String(), { description: 'At most 50 are listed.' }),
+    vaults_total: Type.Integer({ description: 'Total number.' }),
     secrets: Type.Array(CollidingSecret, {
-      description: 'At most 50 of them.',
+      description: 'At most 50 are listed.',
     }),
-    secrets_total: Type.Integer({ description: 'How many there are; of one value at most 8,000 are looked at.' }),
+    secrets_total: Type.Integer({
+      description: 'Total number; at most 8,000 secrets with the same value are examined.',
+    }),
   }),
 );
 
@@ -89,7 +91,7 @@ export const listCollisions = endpoint({
   path: '/vaults/collisions',
   summary: 'List secrets that are in more than one vault, by path or by equal value',
   description:
-    'Only among the secrets you may see, and equal values among those you may read. These are found by a keyed digest; neither leaves the service.',
+    'Covers only secrets you may list, and for equal values only those you may read. Equal values are found by a keyed fingerprint; neither values nor fingerprints leave the service.',
   permission: 'secrets:list',
   rate: 'aggregate',
   bulk: true,
@@ -100,10 +102,10 @@ export const listCollisions = endpoint({
   body: NONE,
   output: object({
     collisions: Type.Array(Collision),
-    total: Type.Integer({ description: 'How many there are on all pages.' }),
+    total: Type.Integer({ description: 'Total number on all pages.' }),
     complete: Type.Boolean({
       description:
-        'False while digests are made anew under another key, as after an upgrade: some equal values may be missing. Ask again some minutes later. False too if a value is in more than 8,000 secrets and those looked at are all in one vault.',
+        'False while fingerprints are being recomputed under another key, for example after an upgrade: some equal values may be missing; retry in a few minutes. Also false if a value is in more than 8,000 secrets and all examined ones are in one vault.',
     }),
     next_cursor: nextCursor,
   }),

@@ -1,5 +1,5 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import { collisions } from './collisions.ts';
 import * as contract from './contract.ts';
 import { search } from './service.ts';
@@ -7,9 +7,9 @@ import { search } from './service.ts';
 export function searchFeature(): Feature {
   return {
     name: 'search',
-    endpoints: [
-      bind(contract.searchSecrets, (ctx, { params, body }) => search(ctx, params.vault, body)),
-      bind(contract.listCollisions, (ctx, { query }) => collisions(ctx, query)),
-    ],
+    endpoints: bindContract(contract, {
+      searchSecrets: (ctx, { params, body }) => search(ctx, params.vault, body),
+      listCollisions: (ctx, { query }) => collisions(ctx, query),
+    }),
   };
 }

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_CALLER, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   id,
@@ -12,7 +12,7 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 import { tagText, vaultName } from '../vaults/index.ts';
 import {
   expectedVersion,
@@ -35,6 +35,13 @@ import {
   vaultParam,
   versionNumber,
 } from './schemas.ts';
+
+declare module '../../kernel/platform/ids.ts' {
+  interface IdPrefixes {
+    sec: 'secrets';
+    rotation: 'secrets';
+  }
+}
 
 export * from './schemas.ts';
 
@@ -66,18 +73,18 @@ export const listSecrets = endpoint({
   path: '/v1/vaults/{vault}/secrets',
   summary: 'List the secrets you may see, without values',
   description:
-    'Ordered by path, however deep; deleted ones in no order. A page may hold fewer than asked for and still have a next one.',
+    'Ordered by path, at any depth; deleted secrets are in no particular order. A page may hold fewer items than `limit` even if there is a next page.',
   permission: 'secrets:list',
   audit: 'secrets:list',
   params: vaultParam,
   query: object({
-    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
-    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only secrets with all of these.' })),
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
+    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only secrets with all of these tags.' })),
     type: Type.Optional(typeText),
-    rotation: Type.Optional(oneOf(['failed'], 'failed: only those whose latest rotation through a backend failed.')),
+    rotation: Type.Optional(oneOf(['failed'], 'failed: only secrets whose latest rotation through a backend failed.')),
     deleted: Type.Optional(
       Type.Boolean({
-        description: 'true: those that are deleted and can be restored, instead of those that are there.',
+        description: 'If true, lists deleted secrets that can be restored, instead of existing ones.',
       }),
     ),
     ...pageQuery,
@@ -91,8 +98,8 @@ export const createSecret = endpoint({
   name: 'createSecret',
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets',
-  summary: 'Make a secret',
-  description: 'With `value`, or with a `generator` that makes one. It is version 1.',
+  summary: 'Create a secret',
+  description: 'Send a `value`, or a `generator` that creates one. The secret starts at version 1.',
   permission: 'secrets:create',
   audit: 'secrets:create',
   plaintext: true,
@@ -107,7 +114,9 @@ export const createSecret = endpoint({
     environment: Type.Optional(environmentText),
     protection: Type.Optional(Protection),
     promote: Type.Optional(
-      Type.Boolean({ description: 'Lets a secret without an environment into a production vault.' }),
+      Type.Boolean({
+        description: 'Allows a secret without an environment in a production vault; it becomes a production secret.',
+      }),
     ),
     rotation: Type.Optional(Rotation),
     reason: Type.Optional(reason),
@@ -123,12 +132,12 @@ export const readSecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Read a secret, decrypted',
   description:
-    'The newest version unless `version` says otherwise. A fortress secret takes a second factor shown just now.',
+    'Returns the newest version unless `version` is given. A fortress secret requires a recent second factor.',
   permission: 'secrets:read',
   audit: 'secrets:read',
   plaintext: true,
   params: secretParams,
-  query: object({ version: Type.Optional(described('Which version; the newest unless given.', versionNumber)) }),
+  query: object({ version: Type.Optional(described('The version to read; default: the newest.', versionNumber)) }),
   output: SecretWithValue,
   errors: [...MISSING, 'VERSION_NOT_FOUND', 'MFA_REQUIRED'],
 });
@@ -140,8 +149,7 @@ export const updateSecret = endpoint({
   method: 'PUT',
   path: '/v1/vaults/{vault}/secrets/{path*}',
   summary: 'Change a secret’s value, metadata or rotation; each change is a new version',
-  description:
-    'What is left out stays as it is. `expected_version` or `If-Match` guards against changes that you did not see.',
+  description: 'Omitted fields are unchanged. `expected_version` or `If-Match` protects against lost updates.',
   permission: 'secrets:update',
   audit: 'secrets:update',
   plaintext: true,
@@ -170,14 +178,14 @@ export const deleteSecret = endpoint({
   ifMatch: true,
   method: 'DELETE',
   path: '/v1/vaults/{vault}/secrets/{path*}',
-  summary: 'Delete a secret; it can be restored while the plan keeps it',
-  description: 'Its path is free at once. `purge_at` says until when it can be restored.',
+  summary: 'Delete a secret; it can be restored until the plan’s retention ends',
+  description: 'Its path can be reused immediately. It can be restored until `purge_at`.',
   permission: 'secrets:delete',
   audit: 'secrets:delete',
   output: object({
     ...Deleted.properties,
     id: id('sec'),
-    path: Type.String({ description: 'Where it was.' }),
+    path: Type.String({ description: 'The path of the deleted secret.' }),
     deleted_at: timestampText,
     purge_at: timestampText,
   }),
@@ -189,15 +197,15 @@ export const restoreSecret = endpoint({
   name: 'restoreSecret',
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/restore',
-  summary: 'Undo the latest deletion at this path, or that of one secret',
-  description: 'It comes back with all its versions, if no other secret is at its path by now.',
+  summary: 'Restore the most recently deleted secret at this path, or a specific one',
+  description: 'Restores all its versions. Fails if another secret now exists at its path.',
   permission: 'secrets:restore',
   audit: 'secrets:restore',
   body: objectWithExamples([{}], {
     secret_id: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), id('sec')], {
         description:
-          'Which of those that were deleted at this path, by its integer `secret_id` or its `id`; the latest unless given.',
+          'Which of the secrets deleted at this path, by its integer `secret_id` or its `id`; default: the most recently deleted.',
       }),
     ),
   }),
@@ -207,7 +215,7 @@ export const restoreSecret = endpoint({
 
 const VersionAuthor = named(
   'VersionAuthor',
-  'Who made a version.',
+  'The user or machine that created a version.',
   object({
     kind: Type.String({ description: 'A user or a machine.' }),
     id: Type.String({ description: 'The id.' }),
@@ -220,13 +228,13 @@ const SecretVersion = named(
   'A version of a secret, without its value.',
   object({
     version: Type.Integer({ description: 'Its number.' }),
-    operation: oneOf(OPERATIONS, 'What made it.'),
-    reason: Type.String({ description: 'Why it was made.' }),
-    restored_from: nullable(Type.Integer({ description: 'Of a rollback: the version whose value it has.' })),
+    operation: oneOf(OPERATIONS, 'The operation that created it.'),
+    reason: Type.String({ description: 'The reason given for the change.' }),
+    restored_from: nullable(Type.Integer({ description: 'For a rollback, the version whose value was restored.' })),
     author: VersionAuthor,
     metadata: Metadata,
     created_at: timestampText,
-    is_current: Type.Boolean({ description: 'Whether it is the newest.' }),
+    is_current: Type.Boolean({ description: 'Whether it is the newest version.' }),
   }),
 );
 
@@ -235,7 +243,7 @@ export const listVersions = endpoint({
   name: 'listSecretVersions',
   path: '/v1/vaults/{vault}/secrets/{path*}/versions',
   summary: 'List the versions of a secret, newest first',
-  description: 'Who made each, when and why; never values.',
+  description: 'Shows who created each version, when and why; never values.',
   permission: 'secrets:read_metadata',
   audit: 'secrets:read_metadata',
   params: secretParams,
@@ -253,9 +261,9 @@ export const rotateSecret = endpoint({
   ifMatch: true,
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/rotate',
-  summary: 'Replace the value now',
+  summary: 'Rotate a secret now',
   description:
-    'With `value`, by that; else by a `generator`, the secret’s own rotation, or the built-in one of its type.',
+    'Uses `value` if given; otherwise `generator`, the secret’s configured rotation, or the default generator of its type.',
   permission: 'secrets:rotate',
   rate: 'rotate',
   audit: 'secrets:rotate',
@@ -269,8 +277,8 @@ export const rotateSecret = endpoint({
   }),
   output: object({
     rotation_id: id('rotation'),
-    status: oneOf(['completed', 'in_progress'], 'Whether it is done.'),
-    version: Type.Integer({ description: 'The newest version; while it is in progress, still the old one.' }),
+    status: oneOf(['completed', 'in_progress'], 'Whether the rotation is finished.'),
+    version: Type.Integer({ description: 'The newest version; while the rotation is in progress, still the old one.' }),
     rotated_at: nullable(timestampText),
     next_rotation: nullable(timestampText),
   }),
@@ -290,35 +298,37 @@ export const rollbackSecret = endpoint({
   ifMatch: true,
   method: 'POST',
   path: '/v1/vaults/{vault}/secrets/{path*}/rollback',
-  summary: 'Make an older version the basis again, as a new version',
+  summary: 'Roll back to an older version, by creating a new version',
   description: 'The new version has the value of `to_version`; no version is lost.',
   permission: 'secrets:rollback',
   audit: 'secrets:rollback',
   body: object({
-    to_version: described('The version whose value is wanted back.', versionNumber),
+    to_version: described('The version to roll back to.', versionNumber),
     reason: Type.Optional(reason),
     expected_version: expectedVersion,
   }),
   output: object({
     ...Secret.properties,
-    restored_from: Type.Integer({ description: 'The version whose value it has.' }),
+    restored_from: Type.Integer({ description: 'The version whose value was restored.' }),
   }),
   errors: [...MISSING, 'VERSION_NOT_FOUND', 'VERSION_CONFLICT', 'ROTATION_IN_PROGRESS', 'MFA_REQUIRED'],
 });
 
 const SecretRelocation = named(
   'SecretRelocation',
-  'Where a secret goes.',
+  'The destination of a secret.',
   object({
-    to_vault: Type.Optional(described('A vault, by name; the same one unless given.', vaultName)),
+    to_vault: Type.Optional(described('The name of the destination vault; default: the same vault.', vaultName)),
     to_path: pathText,
     promote: Type.Optional(
-      Type.Boolean({ description: 'Lets a secret without an environment into a production vault.' }),
+      Type.Boolean({
+        description: 'Allows a secret without an environment in a production vault; it becomes a production secret.',
+      }),
     ),
     value: Type.Optional({
       ...value,
       description:
-        'In a zero-knowledge vault, and needed there: the value, sealed anew for the vault and path it goes to.',
+        'Required in a zero-knowledge vault, and only allowed there: the value, sealed for the destination vault and path.',
     }),
   }),
 );
@@ -339,7 +349,7 @@ export const moveSecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}/move',
   summary: 'Move a secret with its history, without reading it',
   description:
-    'Needs secrets:move here and secrets:create there; who may not read it here must not be able to there. In a zero-knowledge vault `value` becomes the next version.',
+    'Requires secrets:move on the source and secrets:create on the destination. If you cannot read the secret at the source, the destination must not make it readable to you. In a zero-knowledge vault `value` becomes the next version.',
   permission: 'secrets:move',
   audit: 'secrets:move',
   errors: [...relocation.errors, 'VERSION_CONFLICT'],
@@ -351,7 +361,7 @@ export const copySecret = endpoint({
   path: '/v1/vaults/{vault}/secrets/{path*}/copy',
   summary: 'Copy the newest version of a secret, without reading it',
   description:
-    'Needs secrets:copy here and secrets:create there; who may not read it here must not be able to there. In a zero-knowledge vault `value` becomes the first version.',
+    'Requires secrets:copy on the source and secrets:create on the destination. If you cannot read the secret at the source, the destination must not make it readable to you. In a zero-knowledge vault `value` becomes the first version.',
   permission: 'secrets:copy',
   audit: 'secrets:copy',
   status: 201,

@@ -1,81 +1,72 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
-import { BackendRotations } from './backend-rotation.ts';
-import { PostgresRole } from './backends/postgres-role.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { perKernel, type Wiring } from '../../kernel/platform/wiring.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
-import { renewFingerprintsJob } from './fingerprint-job.ts';
-import { list, listVersions } from './listing.ts';
-import type { SecretReader } from './reading.ts';
-import { copy, move } from './relocation.ts';
-import { purgeSecretsJob, type SecretObservers } from './retention.ts';
-import { rotate } from './rotation.ts';
-import { rotateSecretsJob } from './rotation-job.ts';
-import * as secrets from './service.ts';
+import * as secrets from './lifecycle/create-update-delete.ts';
+import { copy, move } from './lifecycle/move-and-copy.ts';
+import { purgeSecrets, purgeSecretsJob } from './lifecycle/retention.ts';
+import { list, listVersions, secretIds } from './reading/listing.ts';
+import { SecretReader } from './reading/secret-reader.ts';
+import { BackendRotations } from './rotation/backend-rotation.ts';
+import { PostgresRole } from './rotation/backends/postgres-role.ts';
+import { rotate } from './rotation/rotate.ts';
+import { rotateSecretsJob } from './rotation/rotation-job.ts';
+import { renewFingerprintsJob } from './value/fingerprint-job.ts';
 
-export { attributesOf, pathIn, requireProof, secretNotFound, secretResource } from './access.ts';
-export { type DecidedRow, decryptedAcross, decryptedValues } from './bulk-decrypt.ts';
-export {
-  pathText,
-  readSecret,
-  VALUE_BODY_BYTES_MAX,
-  VALUE_BYTES_MAX,
-  VERSION_MAX,
-} from './contract.ts';
-export { type Fingerprint, hasOtherFingerprints, NO_FINGERPRINT, secretsByFingerprint } from './fingerprint-store.ts';
-export {
-  carryOutImport,
-  type ImportEntry,
-  type ImportOptions,
-  type PlannedChange,
-  planImport,
-} from './importing.ts';
-export {
-  isWithin,
-  type PageRequest,
-  prefixRange,
-  reachOf,
-  SEEN,
-  secretIds,
-  vaultWithin,
-  visiblePage,
-  type Wanted,
-} from './listing.ts';
-export { openSample } from './opening-sample.ts';
-export { SecretReader } from './reading.ts';
-export { purgeSecrets } from './retention.ts';
-export { ROTATIONS } from './rotation-store.ts';
-export { FINGERPRINT_PURPOSE, fingerprintKey, sealerFor } from './sealing.ts';
-export { type SecretById, secretById, visibleAttributes } from './secret-by-id.ts';
-export { lockLive, read as readValue, readRecorded } from './service.ts';
-export { findSecretById, SECRETS, type SummaryRow, VERSIONS } from './store.ts';
-export { fortressVaults, type LocatedRow, secretsByPath } from './tenant-wide-store.ts';
-export { refuseInZeroKnowledge } from './values.ts';
+export { attributesOf, pathIn, secretNotFound, secretOfResource, secretResource } from './authorization.ts';
+export { pathText, readSecret, VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX, VERSION_MAX } from './contract.ts';
+export { lockLive } from './lifecycle/create-update-delete.ts';
+export { type ImportEntry, type ImportTarget, type PlannedChange, secretImport } from './lifecycle/import.ts';
+export { bulkDecrypt, type DecidedRow } from './reading/bulk-decrypt.ts';
+export { decryptSample } from './reading/decrypt-sample.ts';
+export { visibleSecrets } from './reading/listing.ts';
+export { type MarkedRow, markAt, markBelow, markOf, secretsAt, secretsBelow } from './reading/located-store.ts';
+export { type SecretById, secretById, visibleAttributes } from './reading/secret-by-id.ts';
+export type { SecretReader } from './reading/secret-reader.ts';
+export { RISK_SCORE_MAX, scoreOf, shownRisk, withoutValue } from './reading/shown-risk.ts';
+export { backendDrift, type ServerDrift } from './rotation/backend-drift.ts';
+export { ROTATIONS } from './rotation/rotation-store.ts';
+export { type RiskFactor, riskFactors, riskScore, secretParams } from './schemas.ts';
+export { type AssessedRow, assessedSecrets } from './storage/assessed-store.ts';
+export { SECRETS, type SummaryRow, VERSIONS } from './storage/tables.ts';
+export { fortressVaults, idsByPath, type LocatedRow, locateSecrets } from './storage/tenant-wide-store.ts';
+export { secretsById, type WatchedRow, watchedSecretAt, watchedSecrets } from './storage/watched-store.ts';
+export { comparedSecrets, type Fingerprint } from './value/fingerprint-store.ts';
+export { FINGERPRINT_PURPOSE, fingerprintKey, sealerFor } from './value/sealing.ts';
+export { refuseInZeroKnowledge } from './value/value-rules.ts';
 
-export function secretsFeature(kernel: Kernel, observers: SecretObservers, reader: SecretReader): Feature {
+/** Features share it, because it reads secrets that are requested together in one statement. */
+export const secretReader = perKernel(({ database }) => new SecretReader(database));
+
+export function secretsFeature(kernel: Kernel, wiring: Wiring): Feature {
+  const reader = secretReader(kernel);
+  const removed = wiring.removal('secrets');
+  const ports = wiring.needs('riskFactorsOf');
   const backends = new BackendRotations(kernel, [new PostgresRole(kernel.outbound)]);
   return {
     name: 'secrets',
-    endpoints: [
-      bind(contract.listSecrets, (ctx, { params, query }) => list(ctx, params.vault, query)),
-      bind(contract.createSecret, (ctx, { params, body }) => secrets.create(ctx, params.vault, body)),
-      bind(
-        contract.readSecret,
-        (ctx, { params, query }) => secrets.read(ctx, reader, params.vault, params.path, query.version),
-        (ctx, known) => secrets.prefetchRead(ctx, reader, known),
-      ),
-      bind(contract.updateSecret, (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body)),
-      bind(contract.deleteSecret, (ctx, { params }) => secrets.remove(ctx, params.vault, params.path)),
-      bind(contract.restoreSecret, (ctx, { params, body }) => secrets.restore(ctx, params.vault, params.path, body)),
-      bind(contract.listVersions, (ctx, { params, query }) =>
-        listVersions(ctx, reader, params.vault, params.path, query),
-      ),
-      bind(contract.rotateSecret, (ctx, { params, body }) => rotate(ctx, backends, params.vault, params.path, body)),
-      bind(contract.rollbackSecret, (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body)),
-      bind(contract.moveSecret, (ctx, { params, body }) => move(ctx, params.vault, params.path, body)),
-      bind(contract.copySecret, (ctx, { params, body }) => copy(ctx, params.vault, params.path, body)),
-    ],
-    jobs: [rotateSecretsJob(kernel, backends), purgeSecretsJob(kernel, observers), renewFingerprintsJob(kernel)],
+    endpoints: bindContract(contract, {
+      listSecrets: (ctx, { params, query }) => list(ctx, ports, params.vault, query),
+      createSecret: (ctx, { params, body }) => secrets.create(ctx, params.vault, body),
+      readSecret: {
+        handle: (ctx, { params, query }) => reader.read(ctx, params, query.version),
+        prefetch: (ctx, known) => reader.prefetch(ctx, known),
+      },
+      updateSecret: (ctx, { params, body }) => secrets.update(ctx, params.vault, params.path, body),
+      deleteSecret: (ctx, { params }) => secrets.remove(ctx, params.vault, params.path),
+      restoreSecret: (ctx, { params, body }) => secrets.restore(ctx, params.vault, params.path, body),
+      listVersions: (ctx, { params, query }) => listVersions(ctx, reader, params, query),
+      rotateSecret: (ctx, { params, body }) => rotate(ctx, backends, params, body),
+      rollbackSecret: (ctx, { params, body }) => secrets.rollback(ctx, params.vault, params.path, body),
+      moveSecret: (ctx, { params, body }) => move(ctx, params.vault, params.path, body),
+      copySecret: (ctx, { params, body }) => copy(ctx, params.vault, params.path, body),
+    }),
+    jobs: [rotateSecretsJob(kernel, backends), purgeSecretsJob(kernel, removed), renewFingerprintsJob(kernel)],
+    provides: { secretIdsInVault: secretIds },
+    removals: {
+      vaultContents: (tx, tenantId, vaultId, limit) => purgeSecrets(tx, tenantId, vaultId, limit, removed),
+    },
     settled: () => backends.settled(),
   };
 }

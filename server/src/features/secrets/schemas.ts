@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { StageName } from '../../kernel/authz/environment.ts';
-import { BODY_BYTES_DEFAULT } from '../../kernel/endpoint.ts';
-import { named } from '../../kernel/named-schemas.ts';
-import { freeText, id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/wire.ts';
+import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
+import { BODY_BYTES_DEFAULT } from '../../kernel/request/declaration.ts';
+import { named } from '../../kernel/request/named-schemas.ts';
+import { freeText, id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
 import { Tags, vaultName } from '../vaults/index.ts';
 
 export const VALUE_BYTES_MAX = 1024 * 1024;
@@ -22,20 +22,20 @@ export const typeText = Type.String({
 });
 export const value = Type.String({
   maxLength: VALUE_BYTES_MAX,
-  description: 'At most 1 MiB; may be empty where the type has no rule against it.',
+  description: 'At most 1 MiB; may be empty if the type allows it.',
 });
-export const reason = lineOfText({ maxLength: 512 }, 'Why; kept with the version.');
+export const reason = lineOfText({ maxLength: 512 }, 'Reason for the change, stored with the version.');
 
-const furtherText = freeText(1024, 'Anything else.');
+const furtherText = freeText(1024, 'A further field.');
 const METADATA_FORM = { maxProperties: METADATA_KEYS_MAX + 3, propertyNames: { pattern: '^[A-Za-z0-9_.-]{1,64}$' } };
 
 export const MetadataInput = named(
   'SecretMetadataInput',
-  'What is known of a secret beside its value: the named members, and any others of text.',
+  'Metadata of a secret: the named fields, and any further string fields.',
   Type.Object(
     {
-      description: Type.Optional(freeText(1024, 'What it is.')),
-      owner: Type.Optional(lineOfText({ maxLength: 254 }, 'Who answers for it.')),
+      description: Type.Optional(freeText(1024, 'Description of the secret.')),
+      owner: Type.Optional(lineOfText({ maxLength: 254 }, 'The person or team responsible for it.')),
       tags: Type.Optional(Tags),
     },
     { ...METADATA_FORM, additionalProperties: furtherText },
@@ -45,7 +45,7 @@ export type MetadataInput = Static<typeof MetadataInput>;
 
 export const MetadataChange = named(
   'SecretMetadataChange',
-  'Keys given replace, null removes, others stay.',
+  'Given fields are replaced, null removes a field, omitted fields are unchanged.',
   Type.Object(
     {
       description: Type.Optional(nullable(MetadataInput.properties.description)),
@@ -62,12 +62,12 @@ export type MetadataChange = Static<typeof MetadataChange>;
 
 export const Metadata = named(
   'SecretMetadata',
-  'What is known of a secret beside its value.',
+  'Metadata of a secret.',
   Type.Object(
     {
       tags: Type.Array(Type.String(), { description: 'Its tags.' }),
-      description: Type.Optional(Type.String({ description: 'What it is.' })),
-      owner: Type.Optional(Type.String({ description: 'Who answers for it.' })),
+      description: Type.Optional(Type.String({ description: 'Description of the secret.' })),
+      owner: Type.Optional(Type.String({ description: 'The person or team responsible for it.' })),
     },
     { additionalProperties: Type.String() },
   ),
@@ -76,24 +76,25 @@ export type Metadata = Static<typeof Metadata>;
 
 const GeneratorCharset = named(
   'GeneratorCharset',
-  'Which characters; `ascii` is letters, digits and `-._~`, beginning with a letter or digit.',
+  'The character set; `ascii` is letters, digits and `-._~`, starting with a letter or digit.',
   oneOf(['alphanumeric', 'ascii', 'hex', 'base64url', 'digits']),
 );
 
 export const Generator = named(
   'Generator',
-  'How a new value is made. What is left out is as the secret’s type has it.',
+  'How a new value is generated. Omitted options default to those of the secret’s type.',
   object({
     length: Type.Optional(
       Type.Integer({ minimum: 8, maximum: 512, description: 'Random characters, not counting the prefix.' }),
     ),
     charset: Type.Optional(GeneratorCharset),
     prefix: Type.Optional(
-      Type.String({ maxLength: 32, pattern: '^[A-Za-z0-9_.-]*$', description: 'What the value begins with.' }),
+      Type.String({ maxLength: 32, pattern: '^[A-Za-z0-9_.-]*$', description: 'Prefix of the value.' }),
     ),
     require_each_class: Type.Optional(
       Type.Boolean({
-        description: 'At least one of each class of the charset: lower case, upper case, digit, symbol.',
+        description:
+          'Requires at least one character of each class of the charset: lower case, upper case, digit, symbol.',
       }),
     ),
   }),
@@ -102,7 +103,7 @@ export type Generator = Static<typeof Generator>;
 
 const RotationBackend = named(
   'RotationBackend',
-  'What else is changed when the value is.',
+  'An external credential that is changed together with the value.',
   object({
     kind: oneOf(
       ['postgres_role'],
@@ -113,9 +114,9 @@ const RotationBackend = named(
 
 export const Rotation = named(
   'RotationSettings',
-  'How often, and how, a secret is rotated by itself.',
+  'Automatic rotation: how often and how.',
   object({
-    interval_days: Type.Integer({ minimum: 1, maximum: 3650, description: 'Rotated after so many days.' }),
+    interval_days: Type.Integer({ minimum: 1, maximum: 3650, description: 'Interval between rotations, in days.' }),
     generator: Type.Optional(Generator),
     backend: Type.Optional(RotationBackend),
   }),
@@ -124,16 +125,16 @@ export type Rotation = Static<typeof Rotation>;
 
 export const Protection = named(
   'Protection',
-  'fortress: its own key, and a fresh second factor for each use.',
+  'fortress: encrypted under its own key, and each use requires a recent second factor.',
   oneOf(PROTECTIONS),
 );
 
 const summary = {
   id: id('sec'),
-  secret_id: Type.Integer({ description: 'The same secret as an integer.' }),
-  path: Type.String({ description: 'Where it is in the vault.' }),
-  type: Type.String({ description: 'What kind of secret it is.' }),
-  environment: StageName,
+  secret_id: Type.Integer({ description: 'Integer id of the same secret.' }),
+  path: Type.String({ description: 'Path of the secret in the vault.' }),
+  type: Type.String({ description: 'Type of the secret.' }),
+  environment: EnvironmentNameSchema,
   protection: Protection,
   version: Type.Integer({ description: 'The newest version.' }),
   metadata: Metadata,
@@ -145,23 +146,56 @@ const summary = {
 const SecretSummary = object(summary);
 export type SecretSummary = Static<typeof SecretSummary>;
 
+export const RISK_FACTORS = [
+  'age',
+  'no_rotation',
+  'readers',
+  'production',
+  'weak_value',
+  'repeated_value',
+  'stale_readers',
+  'open_anomalies',
+] as const;
+
+export const RiskFactor = named(
+  'RiskFactor',
+  'One reason for the risk score of a secret.',
+  object({
+    factor: oneOf(RISK_FACTORS, 'The kind of reason; the guide page on risk explains each.'),
+    points: Type.Integer({ minimum: 0, maximum: 100, description: 'What it adds to the score.' }),
+    why: Type.String({ description: 'What was found, in words.' }),
+  }),
+);
+export type RiskFactor = Static<typeof RiskFactor>;
+
+export const riskScore = Type.Integer({
+  minimum: 0,
+  maximum: 100,
+  description: 'The sum of the points of its factors, at most 100.',
+});
+export const riskFactors = Type.Array(RiskFactor, {
+  description: 'Reasons for the score. Those about the value are shown only to callers who may read it.',
+});
+
 export const ListedSecret = named(
   'ListedSecret',
-  'A secret, as lists show it.',
+  'A secret in a list.',
   object({
     ...summary,
-    metadata: nullable(Metadata, 'Null where you may list the secret, but read neither it nor its metadata.'),
-    deleted_at: Type.Optional({ ...timestampText, description: 'Only of what is deleted.' }),
+    metadata: nullable(Metadata, 'Null if you may list the secret, but not read it or its metadata.'),
+    risk_score: nullable(riskScore, 'Null like the metadata, and until it was first computed.'),
+    risk_factors: nullable(riskFactors, 'Null if the score is.'),
+    deleted_at: Type.Optional({ ...timestampText, description: 'Only present for deleted secrets.' }),
   }),
 );
 export type ListedSecret = Static<typeof ListedSecret>;
 
 const RotationStatus = named(
   'RotationStatus',
-  'How the latest rotation through a backend went.',
+  'Result of the latest rotation through a backend.',
   object({
     rotation_id: id('rotation'),
-    status: oneOf(['in_progress', 'completed', 'failed'], 'How far it is.'),
+    status: oneOf(['in_progress', 'completed', 'failed'], 'Status of the rotation.'),
     failure: Type.String({ description: 'Why it failed; empty if it did not.' }),
   }),
 );
@@ -192,6 +226,6 @@ export const secretParams = object({ vault: vaultName, path: pathText });
 export const expectedVersion = Type.Optional(
   Type.Integer({
     minimum: 1,
-    description: 'Only if this is still the newest version; `If-Match: "v3"` says the same.',
+    description: 'Fails unless this is still the newest version; `If-Match: "v3"` means the same.',
   }),
 );

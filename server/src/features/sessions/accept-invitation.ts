@@ -1,10 +1,10 @@
-import type { Context } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
-import type { Body } from '../../kernel/endpoint.ts';
-import { CofferError } from '../../kernel/errors.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findTenant, isHeldActive } from '../../kernel/storage/tenant-rows.ts';
+import { findTenant, lockAndCheckActive } from '../../kernel/storage/tenant-rows.ts';
 import { insertToken } from '../tokens/index.ts';
 import {
   deleteInvitation,
@@ -21,25 +21,26 @@ import { identify, issueSession, sessionAnswer } from './service.ts';
 /** The token has 256 random bits, so it cannot be guessed, and response time reveals nothing useful. */
 export async function acceptInvitation(ctx: Context, body: Body<typeof contract.acceptInvite>) {
   const { read } = ctx.database;
-  ctx.resource = 'session';
+  ctx.record.setResource('session');
   const hash = sha256(body.token);
   const found = INVITATION_TOKEN.matches(body.token) ? await findInvitation(read, hash) : undefined;
   if (found === undefined) throw denied('no such invitation');
   const { tenant_id, user_id } = found;
   const [tenant, user] = [await findTenant(read, tenant_id), await findUser(read, tenant_id, user_id)];
-  if (tenant === undefined || user === undefined) throw denied('the person or tenant is gone');
+  if (tenant === undefined || user === undefined) throw denied('the user or tenant was deleted');
   identify(ctx, tenant, user_id, user.email);
-  if (found.expires_at <= ctx.now) throw denied('the invitation has ended');
+  if (found.expires_at <= ctx.now) throw denied('the invitation has expired');
 
   const password_hash = await hashPassword(body.password, tenant_id);
   const issued = await issueSession(ctx, user, false);
-  ctx.describe({ token: issued.row.token_id, invited_by: found.invited_by });
+  ctx.record.describe({ token: issued.row.token_id, invited_by: found.invited_by });
   return ctx.change(async (tx) => {
     const invited = await lockUser(tx, tenant_id, user_id);
     const invitation = await lockInvitation(tx, tenant_id, user_id);
     const isSame = invitation !== undefined && hash.equals(invitation.token_hash);
-    if (!isSame || invited?.status !== 'invited') throw denied('the invitation was used, replaced or ended meanwhile');
-    if (!(await isHeldActive(tx, tenant_id))) throw denied('the tenant is suspended');
+    if (!isSame || invited?.status !== 'invited')
+      throw denied('the invitation was used, replaced or revoked concurrently');
+    if (!(await lockAndCheckActive(tx, tenant_id))) throw denied('the tenant is suspended');
     await deleteInvitation(tx, tenant_id, user_id);
     await updateUser(tx, tenant_id, user_id, { password_hash, status: 'active' });
     await insertToken(tx, issued.row, invited);
@@ -51,7 +52,7 @@ export async function acceptInvitation(ctx: Context, body: Body<typeof contract.
 function denied(auditReason: string): CofferError {
   return new CofferError(
     'LOGIN_DENIED',
-    'The invitation is not good: it was used, replaced or has ended. Ask who invited you for a new one.',
+    'The invitation is invalid: it was used, replaced or revoked, or has expired. Ask the person who invited you for a new one.',
     { auditReason },
   );
 }

@@ -1,7 +1,7 @@
-import { MINUTE_MS, SECOND_MS } from '../../kernel/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { CofferError } from '../../kernel/errors.ts';
 import { addressGroup } from '../../kernel/limits/address-group.ts';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import * as store from './store.ts';
@@ -53,7 +53,7 @@ export async function beginTry(database: Database, subjects: readonly Subject[],
   });
   if (blockedUntil <= now) return;
   const retryAfterSeconds = Math.ceil((blockedUntil - now) / SECOND_MS);
-  throw new CofferError('RATE_LIMIT_EXCEEDED', `Too many failed logins: wait ${retryAfterSeconds} s.`, {
+  throw new CofferError('RATE_LIMIT_EXCEEDED', `Too many failed logins: retry in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
     auditReason: 'too many failed logins',
   });

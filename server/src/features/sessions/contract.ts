@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { RoleName } from '../../kernel/authz/roles.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, CREDENTIAL_KINDS, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { PlanName } from '../../kernel/limits/limit-schemas.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   emailText,
   id,
@@ -14,19 +14,20 @@ import {
   PASSWORD_LENGTH_MAX,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 import { otpText } from '../mfa/index.ts';
+import { tokenKind } from '../tokens/index.ts';
 
 const INVITATION_LENGTH_MAX = 128;
 const anyPassword = Type.String({
   minLength: 1,
   maxLength: PASSWORD_LENGTH_MAX,
-  description: 'The password as it is now.',
+  description: 'The current password.',
 });
 
 const common = {
   noun: 'sessions',
-  nounDescription: 'Logging in and out, and who one is.',
+  nounDescription: 'Login, logout and the current identity.',
   tier: NONE,
   region: 'local',
   approval: NONE,
@@ -38,7 +39,7 @@ const common = {
 } as const;
 
 const Session = object({
-  token: Type.String({ description: 'Shown once.' }),
+  token: Type.String({ description: 'Returned once.' }),
   token_id: id('token'),
   expires_at: timestampText,
   user_id: id('user'),
@@ -51,8 +52,7 @@ export const login = endpoint({
   path: '/auth/login',
   summary: 'Log in with e-mail address and password',
   description:
-    'Answers a session token that lives 12 hours. An account with a second factor answers MFA_REQUIRED until `otp` is sent too. The answer, ' +
-    'and the time it takes, do not tell whether an account exists.',
+    'Returns a session token that is valid for 12 hours. For an account with a second factor, MFA_REQUIRED is returned until `otp` is sent too. Neither the response nor its timing reveals whether an account exists.',
   credentials: 'public',
   tenant: NONE,
   permission: NONE,
@@ -78,7 +78,7 @@ export const acceptInvite = endpoint({
   path: '/auth/accept-invite',
   summary: 'Accept an invitation by choosing a password',
   description:
-    'Answers like a login. An invitation is good once and for 72 hours; one that was used, ended or replaced is answered like one that never was.',
+    'Returns the same as a login. An invitation can be used once, within 72 hours; one that was used, replaced or revoked, or has expired, gets the same response as an unknown one.',
   credentials: 'public',
   tenant: NONE,
   permission: NONE,
@@ -91,7 +91,7 @@ export const acceptInvite = endpoint({
       minLength: 1,
       maxLength: INVITATION_LENGTH_MAX,
       writeOnly: true,
-      description: 'Of the invitation.',
+      description: 'The token of the invitation.',
       examples: ['cv_inv_7Qm2xV9kLr4Tn8'],
     }),
     password: newPassword,
@@ -107,8 +107,8 @@ export const logout = endpoint({
   beforeEnrolment: true,
   method: 'POST',
   path: '/auth/logout',
-  summary: 'End this session',
-  description: 'Its token is refused from the next request on, on every node. Personal access tokens go on.',
+  summary: 'Log out: end this session',
+  description: 'Its token is rejected from the next request on, on every node. Personal access tokens stay valid.',
   credentials: ['session'],
   tenant: 'own',
   permission: NONE,
@@ -124,9 +124,9 @@ export const logout = endpoint({
 
 const TenantWarning = named(
   'TenantWarning',
-  'What owners and admins should know of their tenant.',
+  'A warning for owners and admins about their tenant.',
   object({
-    code: oneOf(['two_admins', 'break_glass'], 'Stable; decide by this.'),
+    code: oneOf(['two_admins', 'break_glass'], 'Stable code for programs.'),
     message: Type.String({ description: 'What it means and what to do.' }),
     at: nullable(timestampText),
   }),
@@ -138,8 +138,8 @@ export const readMe = endpoint({
   beforeEnrolment: true,
   method: 'GET',
   path: '/auth/me',
-  summary: 'Who you are, and by which credential',
-  description: 'Also says until when the credential is valid, and when a second factor was shown with it.',
+  summary: 'Show your identity and credential',
+  description: 'Also returns when the credential expires, and when a second factor was used with it.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: NONE,
@@ -151,11 +151,11 @@ export const readMe = endpoint({
   status: 200,
   output: object({
     user: described(
-      'Who you are.',
+      'The current user.',
       object({
         id: id('user'),
         email: Type.String({ description: 'The address you log in with.' }),
-        name: Type.String({ description: 'What people call you.' }),
+        name: Type.String({ description: 'Display name.' }),
         role: RoleName,
       }),
     ),
@@ -164,16 +164,16 @@ export const readMe = endpoint({
       object({ id: id('tenant'), name: Type.String({ description: 'Its name.' }), plan: PlanName }),
     ),
     credential: described(
-      'By what you are known.',
+      'The credential of this request.',
       object({
-        kind: oneOf(CREDENTIAL_KINDS, 'What kind of credential it is.'),
+        kind: tokenKind,
         id: id('token'),
         expires_at: timestampText,
         mfa_at: nullable(timestampText),
       }),
     ),
     warnings: Type.Array(TenantWarning, {
-      description: 'For owners and admins: what they should know of their tenant. Empty for others.',
+      description: 'Warnings for owners and admins about their tenant; empty for others.',
     }),
   }),
   errors: [],
@@ -186,8 +186,7 @@ export const changePassword = endpoint({
   path: '/auth/password',
   summary: 'Set or change your password',
   description:
-    '`current_password` is needed unless you have none yet. Your other sessions end, and with `revoke_tokens` your personal access tokens too: whoever knew the ' +
-    'old password may have made some.',
+    '`current_password` is required unless you have no password yet. Your other sessions end, and with `revoke_tokens` your personal access tokens are revoked too: anyone who knew the old password may have created some.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   permission: 'password:update',
@@ -200,7 +199,7 @@ export const changePassword = endpoint({
     new_password: newPassword,
     revoke_tokens: Type.Optional(
       Type.Boolean({
-        description: 'Ends every other token of yours, not only your other sessions. False unless given.',
+        description: 'If true, revokes all your other tokens, not only your other sessions. Default: false.',
       }),
     ),
   }),

@@ -1,31 +1,32 @@
 import { isAdminRole } from '../../kernel/authz/roles.ts';
-import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import { hashPassword, isCheaperThanToday, verifyPassword } from '../../kernel/crypto/passwords.ts';
-import { type Body, type Output, Preserialized } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField } from '../../kernel/errors.ts';
-import type { Principal } from '../../kernel/principal.ts';
+import { hashPassword, needsRehash, verifyPassword } from '../../kernel/crypto/passwords.ts';
+import { HOUR_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { Preserialized } from '../../kernel/request/binding.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Output } from '../../kernel/request/declaration.ts';
+import type { Principal } from '../../kernel/request/principal.ts';
+import { canonicalEmail } from '../../kernel/request/wire.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import {
   findOperatorTenant,
   findTenantByName,
-  isHeldActive,
+  lockAndCheckActive,
   type TenantRow,
 } from '../../kernel/storage/tenant-rows.ts';
-import { canonicalEmail } from '../../kernel/wire.ts';
 import { secondFactor } from '../mfa/index.ts';
-import { type IssuedToken, insertToken, issueToken, revokeOfUser, revokeTokens } from '../tokens/index.ts';
+import { type IssuedToken, insertToken, issueToken, revokeTokens, revokeTokensOfUser } from '../tokens/index.ts';
 import { findUser, findUserByEmail, lockUser, type UserRow, updateUser } from '../users/index.ts';
 import { beginTry, forgiveAddress, subjectsOf, succeeded, takeBack } from './back-off.ts';
 import type * as contract from './contract.ts';
-import { type Warning, type WarningPorts, warningsFor } from './warnings.ts';
+import { type Warning, warningsFor } from './warnings.ts';
 
 export const SESSION_TTL_MS = 12 * HOUR_MS;
 
 export async function login(ctx: Context, body: Body<typeof contract.login>) {
   const email = canonicalEmail(body.email);
   const { read } = ctx.database;
-  ctx.resource = 'session';
+  ctx.record.setResource('session');
   const tenant = body.tenant === undefined ? await findOperatorTenant(read) : await findTenantByName(read, body.tenant);
   const user = tenant && (await findUserByEmail(read, tenant.tenant_id, email));
   identify(ctx, tenant, user?.user_id ?? '', email);
@@ -34,8 +35,8 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
   const subjects = subjectsOf(tenant?.tenant_id ?? `no tenant ${body.tenant}`, email, ctx.call.address);
   await beginTry(ctx.database, subjects, ctx.now);
   // Uses the name from the request, whether or not the tenant exists: otherwise response time would reveal it.
-  const share = `login ${body.tenant ?? ''}`;
-  const examined = verifyPassword(body.password, user?.password_hash || null, share);
+  const queueKey = `login ${body.tenant ?? ''}`;
+  const examined = verifyPassword(body.password, user?.password_hash || null, queueKey);
   const isPasswordRight = await examined.catch(async (error) => {
     await takeBack(ctx.database, subjects);
     throw error;
@@ -51,16 +52,16 @@ export async function login(ctx: Context, body: Body<typeof contract.login>) {
   }
   const issued = await issueSession(ctx, user, factor.isEnrolled);
   // The plaintext password is available only during a login.
-  const raised = isCheaperThanToday(user.password_hash) ? await hashPassword(body.password, share) : null;
-  ctx.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
+  const raised = needsRehash(user.password_hash) ? await hashPassword(body.password, queueKey) : null;
+  ctx.record.describe({ token: issued.row.token_id, mfa: factor.isEnrolled });
   return ctx.change(async (tx) => {
     // Checked again under a lock: if the password changed during verification, no session may be created.
     const current = await lockUser(tx, tenant.tenant_id, user.user_id);
     if (current?.password_hash !== user.password_hash || current.status !== 'active') throw denied('the user changed');
-    if (!(await factor.spend(tx))) throw denied('wrong or spent one-time code');
+    if (!(await factor.spend(tx))) throw denied('wrong or already used one-time code');
     await succeeded(tx, subjects);
     if (raised !== null) await updateUser(tx, tenant.tenant_id, user.user_id, { password_hash: raised });
-    if (!(await isHeldActive(tx, tenant.tenant_id))) throw denied('the tenant was suspended meanwhile');
+    if (!(await lockAndCheckActive(tx, tenant.tenant_id))) throw denied('the tenant was suspended during the login');
     await insertToken(tx, issued.row, current);
     return sessionAnswer(issued);
   });
@@ -84,11 +85,11 @@ export function sessionAnswer({ token, row }: IssuedToken): Output<typeof contra
 /** Determines whose audit log records the attempt: the operator's if there is no such tenant. The e-mail address is recorded either way. */
 export function identify(ctx: Context, tenant: TenantRow | undefined, userId: string, email: string): void {
   const actor = { kind: userId === '' ? 'anonymous' : 'user', id: userId, name: email, key: '' };
-  ctx.identify(tenant?.tenant_id ?? ctx.kernel.operatorTenantId, actor);
+  ctx.caller.identify(tenant?.tenant_id ?? ctx.kernel.operatorTenantId, actor);
 }
 
 function denied(auditReason: string): CofferError {
-  return new CofferError('LOGIN_DENIED', 'The e-mail address, password or code is not right.', { auditReason });
+  return new CofferError('LOGIN_DENIED', 'The e-mail address, password or code is wrong.', { auditReason });
 }
 
 export async function logout(ctx: Context): Promise<undefined> {
@@ -103,10 +104,10 @@ type Me = Output<typeof contract.readMe>;
 const answers = new WeakMap<Principal, Preserialized>();
 
 /** Depends only on data covered by the tenant's epoch, and so does the cached principal, so it is serialized once for each principal. */
-export async function me({ principal, database }: Context, ports: WarningPorts): Promise<Preserialized> {
+export async function me({ principal, database }: Context): Promise<Preserialized> {
   let answer = answers.get(principal);
   if (answer === undefined) {
-    const warnings = isAdminRole(principal.role) ? await warningsFor(database.read, principal.tenantId, ports) : [];
+    const warnings = isAdminRole(principal.role) ? await warningsFor(database.read, principal.tenantId) : [];
     answer = new Preserialized(JSON.stringify(describePrincipal(principal, warnings)));
     answers.set(principal, answer);
   }
@@ -114,12 +115,13 @@ export async function me({ principal, database }: Context, ports: WarningPorts):
 }
 
 function describePrincipal(p: Principal, warnings: Warning[]): Me {
-  if (p.role === null) throw new Error('only people are asked who they are here');
+  const { credential: kind } = p;
+  if (p.role === null || (kind !== 'pat' && kind !== 'session')) throw new Error('/auth/me is only for users');
   return {
     user: { id: p.id, email: p.name, name: p.displayName, role: p.role },
     tenant: { id: p.tenantId, name: p.tenantName, plan: p.plan },
     credential: {
-      kind: p.credential,
+      kind,
       id: p.credentialId,
       expires_at: timestamp(p.expiresAt),
       mfa_at: timestampOrNull(p.mfaAt),
@@ -129,10 +131,10 @@ function describePrincipal(p: Principal, warnings: Warning[]): Me {
 }
 
 export async function changePassword(ctx: Context, body: Body<typeof contract.changePassword>): Promise<undefined> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const { principal, tenantId, now } = ctx;
   const user = await findUser(ctx.database.read, tenantId, principal.id);
-  if (user === undefined) throw denied('the user is gone');
+  if (user === undefined) throw denied('the user was deleted');
   const subjects = subjectsOf(tenantId, user.email, ctx.call.address);
   if (user.password_hash !== '') {
     if (body.current_password === undefined) throw invalidField('/body/current_password', 'is required');
@@ -143,11 +145,11 @@ export async function changePassword(ctx: Context, body: Body<typeof contract.ch
   const password_hash = await hashPassword(body.new_password, tenantId);
   return ctx.change(async (tx) => {
     const current = await lockUser(tx, tenantId, principal.id);
-    if (current?.password_hash !== user.password_hash) throw denied('the password changed meanwhile');
+    if (current?.password_hash !== user.password_hash) throw denied('the password was changed concurrently');
     await succeeded(tx, subjects);
     await updateUser(tx, tenantId, principal.id, { password_hash });
     const kinds = body.revoke_tokens === true ? 'all' : 'sessions';
-    ctx.describe(await revokeOfUser(tx, tenantId, principal.id, kinds, now, principal.credentialId));
+    ctx.record.describe(await revokeTokensOfUser(tx, tenantId, principal.id, kinds, now, principal.credentialId));
     await raiseEpoch(tx, tenantId);
     return undefined;
   });

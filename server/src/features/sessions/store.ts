@@ -42,6 +42,6 @@ export async function clearFailures(tx: Tx, tenantId: string, subject: Uint8Arra
   await tx.deleteFrom('login_failures').where('tenant_id', '=', tenantId).where('subject_hash', '=', subject).execute();
 }
 
-export async function forgetFailuresBefore(tx: Tx, time: Cutoff): Promise<void> {
+export async function deleteFailuresBefore(tx: Tx, time: Cutoff): Promise<void> {
   await tx.deleteFrom('login_failures').where('forget_at', '<', time).execute();
 }

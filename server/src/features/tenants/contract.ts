@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { PlanName, RateLimits } from '../../kernel/limits/limit-schemas.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   emailText,
   id,
@@ -12,11 +12,18 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
+import { AnomalyThresholds } from '../anomalies/index.ts';
+
+declare module '../../kernel/platform/ids.ts' {
+  interface IdPrefixes {
+    tenant: 'tenants';
+  }
+}
 
 const status = named(
   'TenantStatus',
-  'Of a suspended tenant every credential is refused; nothing is deleted.',
+  'All credentials of a suspended tenant are rejected; nothing is deleted.',
   oneOf(['active', 'suspended']),
 );
 
@@ -38,7 +45,7 @@ const tenantId = described('The id of the tenant, `tenant_…`.', idParam);
 
 const common = {
   noun: 'tenants',
-  nounDescription: 'Who shares the installation, and the settings of each.',
+  nounDescription: 'Tenants of the installation and their settings.',
   credentials: ANY_TOKEN,
   tenant: 'operator',
   tier: NONE,
@@ -54,8 +61,9 @@ export const createTenant = endpoint({
   name: 'createTenant',
   method: 'POST',
   path: '/v1/tenants',
-  summary: 'Make a tenant with its first owner',
-  description: 'For the tenant that runs the installation. The owner’s token is shown in this answer and never again.',
+  summary: 'Create a tenant with its first owner',
+  description:
+    'Only for the operator tenant, which runs the installation. The owner’s token is returned only in this response.',
   permission: 'tenants:create',
   resource: 'tenant',
   rate: 'write',
@@ -65,7 +73,7 @@ export const createTenant = endpoint({
   query: NONE,
   body: object({
     name: resourceName,
-    plan: Type.Optional(described('starter unless given.', PlanName)),
+    plan: Type.Optional(described('Default: starter.', PlanName)),
     rate_limits: Type.Optional(RateLimits),
     owner_email: emailText,
   }),
@@ -77,7 +85,7 @@ export const createTenant = endpoint({
       object({
         id: id('user'),
         email: Type.String({ description: 'The address they log in with.' }),
-        token: Type.String({ description: 'Shown once.' }),
+        token: Type.String({ description: 'Returned once.' }),
       }),
     ),
   }),
@@ -90,7 +98,7 @@ export const listTenants = endpoint({
   method: 'GET',
   path: '/v1/tenants',
   summary: 'List the tenants of the installation',
-  description: 'For the tenant that runs the installation.',
+  description: 'Only for the operator tenant, which runs the installation.',
   permission: 'tenants:list',
   resource: 'tenant',
   rate: 'read',
@@ -110,7 +118,7 @@ export const readTenant = endpoint({
   method: 'GET',
   path: '/v1/tenants/{tenant_id}',
   summary: 'Read one tenant',
-  description: 'For the tenant that runs the installation.',
+  description: 'Only for the operator tenant, which runs the installation.',
   permission: 'tenants:read',
   resource: 'tenant/{tenant_id}',
   rate: 'read',
@@ -130,7 +138,8 @@ export const updateTenant = endpoint({
   method: 'PATCH',
   path: '/v1/tenants/{tenant_id}',
   summary: 'Change a tenant’s plan, limits or status',
-  description: 'Suspending refuses every token of the tenant from the next request on; nothing is deleted.',
+  description:
+    'Only for the operator tenant, which runs the installation. All credentials of a suspended tenant are rejected from the next request on; nothing is deleted.',
   permission: 'tenants:update',
   resource: 'tenant/{tenant_id}',
   rate: 'write',
@@ -150,13 +159,14 @@ export const updateTenant = endpoint({
 
 export const TenantSettings = named(
   'TenantSettings',
-  'Settings of a tenant that its own admins change.',
+  'Settings of a tenant that its own admins can change.',
   object({
     tenant_id: id('tenant'),
     require_mfa: Type.Boolean({
       description:
-        'Whoever has no second factor can only enrol one; sessions that showed none, and tokens of people who have none, do nothing else.',
+        'If true, users without a second factor can only enrol one: sessions opened without it, and tokens of users who have none, can do nothing else.',
     }),
+    anomaly_thresholds: AnomalyThresholds,
   }),
 );
 export type TenantSettings = Static<typeof TenantSettings>;
@@ -178,7 +188,7 @@ export const readSettings = endpoint({
   name: 'readTenantSettings',
   method: 'GET',
   summary: 'Read the settings of your tenant',
-  description: 'What its admins decided for everybody in it.',
+  description: 'Settings that apply to everyone in the tenant.',
   permission: 'tenant_settings:read',
   rate: 'read',
   audit: 'tenant_settings:read',
@@ -193,14 +203,19 @@ export const updateSettings = endpoint({
   method: 'PATCH',
   summary: 'Change the settings of your tenant',
   description:
-    'To require a second factor takes one of your own, shown just now. To require it no longer needs approval, like giving one up.',
+    'Enabling `require_mfa` requires a recent second factor of your own. Disabling it needs approval, like removing a second factor.',
   permission: 'tenant_settings:update',
   rate: 'write',
   approval: 'mfa_disable',
   audit: 'tenant_settings:update',
   effect: 'change',
   body: object({
-    require_mfa: Type.Optional(Type.Boolean({ description: 'Whoever has no second factor can then only enrol one.' })),
+    require_mfa: Type.Optional(
+      Type.Boolean({ description: 'If true, users without a second factor can only enrol one.' }),
+    ),
+    anomaly_thresholds: Type.Optional(
+      described('Replaces all of them; a type that is left out has its default again.', AnomalyThresholds),
+    ),
   }),
   errors: ['MFA_REQUIRED'],
 });

@@ -1,5 +1,5 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import * as tenants from './service.ts';
 
@@ -8,13 +8,13 @@ export { type NewTenant, prepareTenant } from './service.ts';
 export function tenantsFeature(): Feature {
   return {
     name: 'tenants',
-    endpoints: [
-      bind(contract.createTenant, (ctx, { body }) => tenants.create(ctx, body)),
-      bind(contract.listTenants, (ctx, { query }) => tenants.list(ctx, query)),
-      bind(contract.readTenant, (ctx, { params }) => tenants.read(ctx, params.tenant_id)),
-      bind(contract.updateTenant, (ctx, { params, body }) => tenants.update(ctx, params.tenant_id, body)),
-      bind(contract.readSettings, (ctx) => tenants.readSettings(ctx)),
-      bind(contract.updateSettings, (ctx, { body }) => tenants.updateSettings(ctx, body)),
-    ],
+    endpoints: bindContract(contract, {
+      createTenant: (ctx, { body }) => tenants.create(ctx, body),
+      listTenants: (ctx, { query }) => tenants.list(ctx, query),
+      readTenant: (ctx, { params }) => tenants.read(ctx, params.tenant_id),
+      updateTenant: (ctx, { params, body }) => tenants.update(ctx, params.tenant_id, body),
+      readSettings: (ctx) => tenants.readSettings(ctx),
+      updateSettings: (ctx, { body }) => tenants.updateSettings(ctx, body),
+    }),
   };
 }

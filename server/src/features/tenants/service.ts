@@ -1,20 +1,21 @@
 import { HEAD_PURPOSE } from '../../kernel/audit/heads.ts';
-import { DAY_MS, timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import type { MacKey } from '../../kernel/crypto/keyring.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { idForm, newId } from '../../kernel/ids.ts';
 import { ROW_PURPOSE } from '../../kernel/integrity/row-keys.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import type { Plan, RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import { isReservedName } from '../../kernel/reserved-names.ts';
+import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { idForm, newId } from '../../kernel/platform/ids.ts';
+import type { KernelWithoutOperator } from '../../kernel/platform/kernel.ts';
+import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
+import type { AnomalyThresholds } from '../anomalies/index.ts';
 import { insertToken, issueToken } from '../tokens/index.ts';
 import { insertNew, newUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
@@ -33,7 +34,7 @@ export interface NewTenant {
 
 /** Prepares everything a new tenant needs, outside a transaction. */
 export async function prepareTenant(
-  kernel: Kernel,
+  kernel: KernelWithoutOperator,
   facts: { name: string; plan: Plan; rates: RateOverrides; isOperator: boolean; ownerEmail: string },
 ): Promise<NewTenant> {
   const now = kernel.clock.now();
@@ -56,10 +57,11 @@ export async function prepareTenant(
     epoch: 1,
     created_at: now,
     require_mfa: null,
+    anomaly_thresholds: null,
   };
   const insert = async (tx: Tx) => {
     const [headKey, rowKey] = await kernel.keyring.createTenantKey(tx, tenantId, HEAD_PURPOSE, ROW_PURPOSE);
-    if (headKey === undefined || rowKey === undefined) throw new Error('no key was made');
+    if (headKey === undefined || rowKey === undefined) throw new Error('no key was created');
     tx.changes.useKey(tenantId, rowKey);
     await store.insertTenant(tx, row);
     await kernel.audit.beginChain(tx, tenantId, headKey);
@@ -79,16 +81,16 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
     isOperator: false,
     ownerEmail: body.owner_email,
   });
-  ctx.describe({ tenant: made.row.tenant_id, name: body.name });
+  ctx.record.describe({ tenant: made.row.tenant_id, name: body.name });
   return ctx.change(async (tx) => {
     try {
       const { headKey } = await made.insert(tx);
       // The tenant's own log starts with its initial rows. Which operator created it is withheld from the tenant.
-      const entry = { ...ctx.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
+      const entry = { ...ctx.record.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
       await ctx.kernel.audit.recordIn(tx, [entry], headKey);
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError('ALREADY_EXISTS', 'A tenant with this name exists.');
+      throw new CofferError('ALREADY_EXISTS', 'A tenant with this name already exists: choose another name.');
     }
     return {
       ...toWire(made.row),
@@ -100,7 +102,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
 export async function list(ctx: Context, query: Query<typeof contract.listTenants>) {
   const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('tenant')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await readable(ctx, await store.listTenants(ctx.database.read, after, limit), TENANTS);
+  const page = await visiblePage(ctx, await store.listTenants(ctx.database.read, after, limit), TENANTS);
   return { tenants: page.rows.map(toWire), next_cursor: page.next_cursor };
 }
 
@@ -121,14 +123,14 @@ export async function update(
   tenantId: string,
   body: Body<typeof contract.updateTenant>,
 ): Promise<Tenant> {
-  ctx.describe({ changed: Object.keys(body) });
+  ctx.record.describe({ changed: Object.keys(body) });
   if ((await findTenant(ctx.database.read, tenantId)) === undefined) throw notFound('tenant');
   const headKey = await ctx.kernel.audit.headKey(tenantId);
   return ctx.change(async (tx) => {
     const row = await store.lockTenant(tx, tenantId);
     if (row === undefined) throw notFound('tenant');
     if (row.is_operator === 1 && body.status === 'suspended') {
-      throw new CofferError('IN_USE', 'The tenant that runs the installation cannot suspend itself.');
+      throw new CofferError('IN_USE', 'The operator tenant, which runs the installation, cannot be suspended.');
     }
     const { rate_limits, ...plain } = body;
     const changed = { ...row, ...plain, ...(rate_limits && { rate_overrides: JSON.stringify(rate_limits) }) };
@@ -136,44 +138,54 @@ export async function update(
     await store.updateTenant(tx, tenantId, columns);
     await raiseEpoch(tx, tenantId);
     // A tenant whose limits or access changed finds the change in its own log too.
-    if (tenantId !== ctx.tenantId) await ctx.kernel.audit.recordIn(tx, [ctx.entryFor(tenantId)], headKey);
+    if (tenantId !== ctx.tenantId) await ctx.kernel.audit.recordIn(tx, [ctx.record.entryFor(tenantId)], headKey);
     return toWire(changed);
   });
 }
 
 export async function readSettings(ctx: Context): Promise<TenantSettings> {
   const row = await findTenant(ctx.database.read, ctx.tenantId);
-  if (row === undefined) throw new Error('the tenant of the caller is gone');
+  if (row === undefined) throw new Error('the tenant of the caller does not exist');
   return settingsOf(row);
 }
 
 export async function updateSettings(
   ctx: Context,
-  { require_mfa }: Body<typeof contract.updateSettings>,
+  { require_mfa, anomaly_thresholds }: Body<typeof contract.updateSettings>,
 ): Promise<TenantSettings> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   // Anyone who enabled it without a second factor of their own would lock themselves out.
-  if (require_mfa === true && !ctx.isMfaFresh) {
+  if (require_mfa === true && !ctx.access.isMfaFresh) {
     throw new CofferError(
       'MFA_REQUIRED',
-      'Enrol a second factor yourself first, log in with a code, and use that session.',
+      'Enrol a second factor of your own first, then log in with a code and use that session.',
     );
   }
   return ctx.change(async (tx) => {
     const row = await store.lockTenant(tx, ctx.tenantId);
-    if (row === undefined) throw new Error('the tenant of the caller is gone');
+    if (row === undefined) throw new Error('the tenant of the caller does not exist');
     const before = row.require_mfa === 1;
     const after = require_mfa ?? before;
-    ctx.describe({ require_mfa: { before, after } });
-    await store.updateTenant(tx, ctx.tenantId, { require_mfa: after ? 1 : null });
+    ctx.record.describe({ require_mfa: { before, after }, ...(anomaly_thresholds && { anomaly_thresholds }) });
+    const change = {
+      require_mfa: after ? 1 : null,
+      anomaly_thresholds:
+        anomaly_thresholds === undefined ? row.anomaly_thresholds : thresholdsText(anomaly_thresholds),
+    };
+    await store.updateTenant(tx, ctx.tenantId, change);
     await raiseEpoch(tx, ctx.tenantId);
     if (before && !after) await ctx.needsApproval(tx, { differences: [{ what: 'require_mfa', before, after }] });
-    return settingsOf({ ...row, require_mfa: after ? 1 : null });
+    return settingsOf({ ...row, ...change });
   });
 }
 
-function settingsOf({ tenant_id, require_mfa }: TenantRow): TenantSettings {
-  return { tenant_id, require_mfa: require_mfa === 1 };
+function settingsOf({ tenant_id, require_mfa, anomaly_thresholds }: TenantRow): TenantSettings {
+  return { tenant_id, require_mfa: require_mfa === 1, anomaly_thresholds: JSON.parse(anomaly_thresholds ?? '{}') };
+}
+
+/** Null if there is none, which adds nothing to the MAC of the row. */
+function thresholdsText(thresholds: AnomalyThresholds): string | null {
+  return Object.keys(thresholds).length === 0 ? null : JSON.stringify(thresholds);
 }
 
 function toWire(row: TenantRow): Tenant {

@@ -1,12 +1,18 @@
 import Type from 'typebox';
-import { ANY_CALLER, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { id, nullable, object, timestampText } from '../../kernel/wire.ts';
+import { ANY_CALLER, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { id, nullable, object, timestampText } from '../../kernel/request/wire.ts';
 import { VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
+declare module '../../kernel/platform/ids.ts' {
+  interface IdPrefixes {
+    tok: 'tokenization';
+  }
+}
+
 const common = {
   noun: 'tokenization',
-  nounDescription: 'Tokens that stand for a value, which others can pass on without seeing it.',
+  nounDescription: 'Tokens that replace a sensitive value, so that others can pass them on without seeing the value.',
   method: 'POST',
   credentials: ANY_CALLER,
   tenant: 'own',
@@ -26,15 +32,21 @@ export const tokenize = endpoint({
   ...common,
   name: 'tokenize',
   path: '/v1/vaults/{vault}/tokenize',
-  summary: 'Keep a value and get a token that stands for it',
-  description: 'The token says nothing about the value; the same value gets another token each time.',
+  summary: 'Store a value and get a token for it',
+  description: 'The token reveals nothing about the value; the same value gets a different token each time.',
   permission: 'secrets:tokenize',
   rate: 'write',
   audit: 'secrets:tokenize',
   effect: 'change',
   body: object({
-    value: Type.String({ minLength: 1, maxLength: VALUE_BYTES_MAX, description: 'The value to keep.' }),
-    ttl_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, description: 'Forgotten after so many days.' })),
+    value: Type.String({ minLength: 1, maxLength: VALUE_BYTES_MAX, description: 'The value to store.' }),
+    ttl_days: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 3650,
+        description: 'Lifetime in days; without it the value does not expire.',
+      }),
+    ),
   }),
   status: 201,
   output: object({ token: id('tok'), expires_at: nullable(timestampText) }),
@@ -45,8 +57,8 @@ export const detokenize = endpoint({
   ...common,
   name: 'detokenize',
   path: '/v1/vaults/{vault}/detokenize',
-  summary: 'Get back the value a token stands for',
-  description: 'Only in the vault that the token was made in.',
+  summary: 'Get the value of a token',
+  description: 'Only works in the vault in which the token was created.',
   permission: 'secrets:detokenize',
   rate: 'read',
   audit: 'secrets:detokenize',

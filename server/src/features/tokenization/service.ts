@@ -1,9 +1,9 @@
-import { DAY_MS, timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import { UnsealError } from '../../kernel/crypto/sealing.ts';
-import type { Body } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
+import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { newId } from '../../kernel/platform/ids.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import { refuseInZeroKnowledge, VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { authorizedVault, isLive, shareVault, vaultKeyPurpose, vaultNotFound } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
@@ -26,7 +26,7 @@ export async function tokenize(ctx: Context, vaultName: string, body: Body<typeo
     created_at: ctx.now,
     expires_at,
   };
-  ctx.describe({ token: token_id });
+  ctx.record.describe({ token: token_id });
   return ctx.change(async (tx) => {
     // A value inserted into a vault after its purge would never be deleted.
     const held = await shareVault(tx, ctx.tenantId, vaultName);
@@ -40,11 +40,11 @@ export async function detokenize(ctx: Context, vaultName: string, token: string)
   const { read: db } = ctx.database;
   const vault = await authorizedVault(ctx, db, vaultName);
   refuseInZeroKnowledge(vault, 'Tokenization');
-  if (ctx.isConfinedIn(vaultName)) {
-    const message = 'Tokens belong to the whole vault: a credential for some of its paths cannot open them.';
+  if (ctx.access.isConfinedIn(vaultName)) {
+    const message = 'Tokens belong to the whole vault: a credential restricted to some of its paths cannot detokenize.';
     throw new CofferError('INSUFFICIENT_PRIVILEGE', message, { auditReason: 'confined to some paths' });
   }
-  ctx.describe({ token });
+  ctx.record.describe({ token });
   const row = await store.findToken(db, ctx.tenantId, vault.vault_id, token);
   if (row === undefined || (row.expires_at !== null && row.expires_at <= ctx.now))
     throw notFound('token in this vault');

@@ -2,7 +2,6 @@ import {
   type CredentialScheme,
   invalidToken,
   NO_PROOFS,
-  type ProofRequest,
   RefusedCredential,
   type Resolved,
   type View,
@@ -10,12 +9,13 @@ import {
 import { refusedProof } from '../../kernel/auth/dpop-guard.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
 import type { CompiledPolicy } from '../../kernel/authz/policy.ts';
-import type { Call } from '../../kernel/call.ts';
 import { equalBytes, sha256 } from '../../kernel/crypto/digest.ts';
-import type { CredentialKind } from '../../kernel/endpoint.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
-import type { Principal } from '../../kernel/principal.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
+import type { Call, RoutedCall } from '../../kernel/request/call.ts';
+import type { CredentialKind } from '../../kernel/request/declaration.ts';
+import type { Principal } from '../../kernel/request/principal.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { factorTrustedFrom } from '../mfa/index.ts';
@@ -24,6 +24,15 @@ import { findUser, type UserRow } from '../users/index.ts';
 import { PAT_PREFIX, TOKEN_LENGTH_MAX } from './issuer.ts';
 import { findToken, isCurrentGeneration, type TokenRow } from './store.ts';
 
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** One for each kind of token that machines have. */
+    machineTokenResolvers(): readonly TokenResolver[];
+  }
+}
+
+type BearerPorts = Pick<Ports, 'machineTokenResolvers'>;
+
 const BEARER = 'Bearer ';
 /** For tokens bound to a key (RFC 9449): each request must prove possession of the key. */
 const DPOP = 'DPoP ';
@@ -31,15 +40,15 @@ const TOKEN_FORM = /^[A-Za-z0-9_.-]+$/;
 
 /**
  * `Authorization: Bearer <token>`, or `DPoP <token>` if the token is bound to a key. The same signing keys sign tokens of users and machines; the
- * `kind` claim tells them apart, and `others` resolves the tokens of machines.
+ * `kind` claim tells them apart, and `machineTokenResolvers` resolve the tokens of machines.
  */
 export class BearerScheme implements CredentialScheme {
   readonly #kernel: Kernel;
-  readonly #others: readonly TokenResolver[];
+  readonly #ports: BearerPorts;
 
-  constructor(kernel: Kernel, others: readonly TokenResolver[]) {
+  constructor(kernel: Kernel, ports: BearerPorts) {
     this.#kernel = kernel;
-    this.#others = others;
+    this.#ports = ports;
   }
 
   detect({ headers: { authorization } }: Call): string | null {
@@ -58,31 +67,31 @@ export class BearerScheme implements CredentialScheme {
     const { dpopKey, ...resolved } = await this.#resolveText(text, view);
     const { principal } = resolved;
     if (dpopKey === null) {
-      if (isBound) throw invalidToken('the token is bound to no key, and was sent as if it were', principal);
+      if (isBound) throw invalidToken('the token is not DPoP-bound, but was sent with the DPoP scheme', principal);
       return resolved;
     }
-    if (!isBound) throw invalidToken('the token is bound to a key, and was sent as a bearer token', principal);
+    if (!isBound) throw invalidToken('the token is DPoP-bound, but was sent with the Bearer scheme', principal);
     if (resolved.prove !== undefined) return resolved;
-    const prove = async (request: ProofRequest) => {
+    const prove = async (request: RoutedCall) => {
       const key = await this.#kernel.dpop.provenKey(request, principal.tenantId, text);
       if (key === null) throw refusedProof('there is none');
-      if (key !== dpopKey) throw refusedProof('it is signed by another key than the token is bound to');
+      if (key !== dpopKey) throw refusedProof('it is signed by a different key than the one the token is bound to');
       return { ...NO_PROOFS, dpop: true };
     };
     return { ...resolved, prove };
   }
 
   async #resolveText(credential: string, view: View): Promise<ResolvedToken> {
-    if (!TOKEN_FORM.test(credential)) throw invalidToken('the token has a form that no token has');
+    if (!TOKEN_FORM.test(credential)) throw invalidToken('the token is malformed');
     const isPat = credential.startsWith(PAT_PREFIX);
     const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
     const { jti, sub, tid, kind } = verified?.claims ?? {};
     if (typeof jti !== 'string' || typeof sub !== 'string' || typeof tid !== 'string') {
       throw invalidToken('not a valid token of this installation');
     }
-    const other = isPat ? undefined : this.#others.find((resolver) => resolver.kind === kind);
+    const other = isPat ? undefined : this.#ports.machineTokenResolvers().find((resolver) => resolver.kind === kind);
     if (other !== undefined) return other.resolve(credential, { tenantId: tid, tokenId: jti, subject: sub }, view);
-    if (kind !== (isPat ? 'pat' : 'session')) throw invalidToken('the token is of another kind than its prefix says');
+    if (kind !== (isPat ? 'pat' : 'session')) throw invalidToken('the kind of the token does not match its prefix');
 
     const { db } = view;
     const epoch = await view.epochOf(tid);
@@ -91,13 +100,13 @@ export class BearerScheme implements CredentialScheme {
       findToken(db, tid, jti),
       findUser(db, tid, sub),
     ]);
-    if (epoch === null || tenant === undefined) throw invalidToken('the tenant is gone');
+    if (epoch === null || tenant === undefined) throw invalidToken('the tenant does not exist');
     if (token === undefined || !equalBytes(token.token_hash, sha256(credential)))
       throw invalidToken('the token is not known');
     const owner = { tenantId: tid, kind: 'user', id: sub, name: user?.email ?? '', key: jti };
     if (verified?.isExpired) throw new RefusedCredential('the token has expired', owner);
     if (token.revoked_at !== null) throw new RefusedCredential('the token is revoked', owner);
-    if (user === undefined || token.user_id !== sub) throw new RefusedCredential('the user is gone', owner);
+    if (user === undefined || token.user_id !== sub) throw new RefusedCredential('the user does not exist', owner);
     if (user.status !== 'active') throw new RefusedCredential('the user is disabled', owner);
     if (!isCurrentGeneration(token, user)) throw new RefusedCredential('all tokens of the user were revoked', owner);
     if (tenant.status !== 'active') throw new RefusedCredential('the tenant is suspended', owner);
@@ -186,10 +195,13 @@ export function ceilingsOf(token: TokenRow): CeilingInput[] {
 }
 
 /** The row of a token, if it was issued by this installation and is stored. It does not check whether the token is still usable. */
-export async function findTokenByText(kernel: Kernel, text: string): Promise<TokenRow | undefined> {
-  const verified = await kernel.signingKeys.verify(text.startsWith(PAT_PREFIX) ? text.slice(PAT_PREFIX.length) : text);
+export async function findTokenByText(
+  { database, signingKeys }: Pick<Kernel, 'database' | 'signingKeys'>,
+  text: string,
+): Promise<TokenRow | undefined> {
+  const verified = await signingKeys.verify(text.startsWith(PAT_PREFIX) ? text.slice(PAT_PREFIX.length) : text);
   if (verified === null) return undefined;
   const { claims } = verified;
-  const row = await findToken(kernel.database.read, String(claims['tid']), String(claims.jti));
+  const row = await findToken(database.read, String(claims['tid']), String(claims.jti));
   return row !== undefined && equalBytes(row.token_hash, sha256(text)) ? row : undefined;
 }

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { IpAllowlist, Scope } from '../../kernel/authz/ceiling.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
 import { RateLimits } from '../../kernel/limits/limit-schemas.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   dpopThumbprint,
@@ -15,23 +15,35 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
+
+declare module '../../kernel/platform/ids.ts' {
+  interface IdPrefixes {
+    token: 'tokens';
+  }
+}
 
 export const PAT_TTL_DAYS_MAX = 365;
 export const PAT_TTL_DAYS_DEFAULT = 90;
 
+export const tokenKind = named(
+  'TokenKind',
+  'pat: a personal access token. session: created by a login.',
+  oneOf(['pat', 'session']),
+);
+
 export const Token = named(
   'Token',
-  'A token, without the token itself.',
+  'Description of a token, without the token itself.',
   object({
     id: id('token'),
-    kind: named('TokenKind', 'pat: a personal access token. session: of a login.', oneOf(['pat', 'session'])),
-    name: Type.String({ description: 'What it is for.' }),
+    kind: tokenKind,
+    name: Type.String({ description: 'Purpose of the token.' }),
     user_id: id('user'),
     scope: nullable(Scope),
     ip_allowlist: nullable(IpAllowlist),
-    dpop_jkt: nullable(Type.String({ description: 'The key it is bound to.' })),
-    status: named('TokenStatus', 'Whether it can still be used.', oneOf(['active', 'expired', 'revoked'])),
+    dpop_jkt: nullable(Type.String({ description: 'Thumbprint of the DPoP key it is bound to.' })),
+    status: named('TokenStatus', 'Whether it can still be used, or why not.', oneOf(['active', 'expired', 'revoked'])),
     created_at: timestampText,
     expires_at: timestampText,
     revoked_at: nullable(timestampText),
@@ -59,10 +71,9 @@ export const createToken = endpoint({
   name: 'createToken',
   method: 'POST',
   path: '/auth/tokens',
-  summary: 'Make a personal access token',
+  summary: 'Create a personal access token',
   description:
-    'The token is shown in this answer and never again. It can do what you can do at the moment it is used, within its scope, and never ' +
-    'more; made with another token, it also stays within that one and ends with it.',
+    'The token is returned only in this response. At each use it has the rights you have at that time, limited by its scope. A token created with another token is also limited by that one and ends with it.',
   permission: 'tokens:create',
   resource: 'self/tokens',
   rate: 'write',
@@ -71,9 +82,13 @@ export const createToken = endpoint({
   params: NONE,
   query: NONE,
   body: object({
-    name: lineOfText({ minLength: 1, maxLength: 128 }, 'What it is for.'),
+    name: lineOfText({ minLength: 1, maxLength: 128 }, 'Purpose of the token.'),
     ttl_days: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: PAT_TTL_DAYS_MAX, description: `${PAT_TTL_DAYS_DEFAULT} unless given.` }),
+      Type.Integer({
+        minimum: 1,
+        maximum: PAT_TTL_DAYS_MAX,
+        description: `Lifetime in days; default: ${PAT_TTL_DAYS_DEFAULT}.`,
+      }),
     ),
     scope: Type.Optional(Scope),
     ip_allowlist: Type.Optional(IpAllowlist),
@@ -81,7 +96,7 @@ export const createToken = endpoint({
     rate_limits: Type.Optional(RateLimits),
   }),
   status: 201,
-  output: object({ ...Token.properties, token: Type.String({ description: 'Shown once.' }) }),
+  output: object({ ...Token.properties, token: Type.String({ description: 'Returned once.' }) }),
   errors: ['QUOTA_EXCEEDED'],
 });
 
@@ -90,8 +105,8 @@ export const listTokens = endpoint({
   name: 'listTokens',
   method: 'GET',
   path: '/auth/tokens',
-  summary: 'List your tokens, or another person’s',
-  description: 'Without the tokens themselves, which are shown once, when they are made.',
+  summary: 'List your tokens, or those of another user',
+  description: 'Does not include the tokens themselves, which are returned only once, when they are created.',
   permission: 'tokens:list',
   resource: 'loaded',
   loads: ['self/tokens', 'user/{user_id}/tokens'],
@@ -99,7 +114,10 @@ export const listTokens = endpoint({
   audit: 'tokens:list',
   effect: 'read',
   params: NONE,
-  query: object({ ...pageQuery, user_id: Type.Optional(described('Of this person; your own unless given.', idParam)) }),
+  query: object({
+    ...pageQuery,
+    user_id: Type.Optional(described('The user whose tokens are listed; default: you.', idParam)),
+  }),
   body: NONE,
   status: 200,
   output: object({ tokens: Type.Array(Token), next_cursor: nextCursor }),
@@ -112,7 +130,7 @@ export const readToken = endpoint({
   method: 'GET',
   path: '/auth/tokens/{token_id}',
   summary: 'Read one token’s description',
-  description: 'Without the token itself, which was shown once, when it was made.',
+  description: 'Does not include the token itself, which was returned only once, when it was created.',
   permission: 'tokens:read',
   resource: 'loaded',
   loads: ['self/tokens/{token_id}', 'token/{token_id}'],
@@ -132,8 +150,8 @@ export const revokeToken = endpoint({
   name: 'revokeToken',
   method: 'DELETE',
   path: '/auth/tokens/{token_id}',
-  summary: 'Revoke a token, and every token made with it',
-  description: 'Takes effect on the next request, on every node.',
+  summary: 'Revoke a token, and every token created with it',
+  description: 'Takes effect with the next request, on every node.',
   permission: 'tokens:delete',
   resource: 'loaded',
   loads: ['self/tokens/{token_id}', 'token/{token_id}'],
@@ -155,9 +173,9 @@ const JsonWebKey = named(
     kty: Type.String({ description: 'The kind of key.' }),
     crv: Type.String({ description: 'The curve.' }),
     x: Type.String({ description: 'The key, in base64url.' }),
-    kid: Type.String({ description: 'The id that tokens name it by.' }),
+    kid: Type.String({ description: 'The key id (`kid`) in tokens.' }),
     alg: Type.String({ description: 'The algorithm of the signatures.' }),
-    use: Type.String({ description: 'What it is for.' }),
+    use: Type.String({ description: 'The use of the key: signatures.' }),
   }),
 );
 
@@ -167,7 +185,7 @@ export const readJwks = endpoint({
   method: 'GET',
   path: '/.well-known/jwks.json',
   summary: 'The public keys that verify access tokens',
-  description: 'A JSON Web Key Set (RFC 7517). During a rotation it has both the old key and the new one.',
+  description: 'A JSON Web Key Set (RFC 7517). During a rotation it contains both the old and the new key.',
   credentials: 'public',
   tenant: NONE,
   permission: NONE,

@@ -1,38 +1,53 @@
 import { removeRecorded } from '../../kernel/audit/removal.ts';
-import { DAY_MS, HOUR_MS } from '../../kernel/clock.ts';
-import { bind, type Output } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
-import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
+import type { Output } from '../../kernel/request/declaration.ts';
+import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { earlier } from '../../kernel/time/cutoff.ts';
-import { BearerScheme, type TokenResolver } from './bearer.ts';
+import { BearerScheme } from './bearer.ts';
 import * as contract from './contract.ts';
 import * as tokens from './service.ts';
-import { countExpiredBefore, countTokens, expiredBefore, TOKENS } from './store.ts';
+import { countExpiredBefore, countTokens, expiredBefore, revokeTokensOfUser, TOKENS } from './store.ts';
 
-export { findTokenByText, principalOf, type ResolvedToken, type TokenResolver } from './bearer.ts';
+export { ceilingsOf, findTokenByText, principalOf, type ResolvedToken, type TokenResolver } from './bearer.ts';
+export { tokenKind } from './contract.ts';
 export { type IssuedToken, issueToken, TOKEN_LENGTH_MAX } from './issuer.ts';
-export { holdersAmong, insertToken, revoke as revokeTokens, revokeOfUser, TOKENS, usableTokens } from './store.ts';
+export {
+  insertToken,
+  revoke as revokeTokens,
+  revokeTokensOfUser,
+  TOKENS,
+  type TokenRow,
+  unrevokedTokens,
+  usableTokens,
+  usersWithTokens,
+} from './store.ts';
 
 /** How long the row of an expired token is retained, so that its owner can see why something stopped working. */
 const EXPIRED_KEPT_MS = 30 * DAY_MS;
 /** Far more than expire in an hour in a small installation. */
 const FORGOTTEN_AT_ONCE = 100;
 
-export function tokensFeature(kernel: Kernel, others: readonly TokenResolver[]): Feature {
+export function tokensFeature(kernel: Kernel, wiring: Wiring): Feature {
   const { database } = kernel;
   const rotate = async () => {
     await kernel.signingKeys.rotate();
   };
   return {
     name: 'tokens',
-    credentialSchemes: [new BearerScheme(kernel, others)],
+    provides: {
+      revokeTokensOf: (tx, tenantId, userId, now) => revokeTokensOfUser(tx, tenantId, userId, 'all', now, ''),
+    },
+    credentialSchemes: [new BearerScheme(kernel, wiring.needs('machineTokenResolvers'))],
     jobs: [
       {
         name: 'forget-expired-tokens',
         intervalMs: HOUR_MS,
         removes: {
-          secondLookMs: SECOND_LOOK_MS,
+          secondCheckMs: SECOND_CHECK_MS,
           share: async (cutoff) => [
             {
               of: 'tokens',
@@ -50,12 +65,12 @@ export function tokensFeature(kernel: Kernel, others: readonly TokenResolver[]):
       },
       { name: 'rotate-signing-keys', intervalMs: HOUR_MS / 4, removes: 'nothing', run: rotate },
     ],
-    endpoints: [
-      bind(contract.createToken, (ctx, { body }) => tokens.create(ctx, body)),
-      bind(contract.listTokens, (ctx, { query }) => tokens.list(ctx, query)),
-      bind(contract.readToken, (ctx, { params }) => tokens.read(ctx, params.token_id)),
-      bind(contract.revokeToken, (ctx, { params }) => tokens.revoke(ctx, params.token_id)),
-      bind(contract.readJwks, async () => (await kernel.signingKeys.publicJwks()) as Output<typeof contract.readJwks>),
-    ],
+    endpoints: bindContract(contract, {
+      createToken: (ctx, { body }) => tokens.create(ctx, body),
+      listTokens: (ctx, { query }) => tokens.list(ctx, query),
+      readToken: (ctx, { params }) => tokens.read(ctx, params.token_id),
+      revokeToken: (ctx, { params }) => tokens.revoke(ctx, params.token_id),
+      readJwks: async () => (await kernel.signingKeys.publicJwks()) as Output<typeof contract.readJwks>,
+    }),
   };
 }

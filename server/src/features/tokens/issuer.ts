@@ -1,9 +1,9 @@
 import type { CeilingInput } from '../../kernel/authz/ceiling.ts';
-import { SECOND_MS } from '../../kernel/clock.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { newId } from '../../kernel/ids.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
 import type { RateOverrides } from '../../kernel/limits/rate-classes.ts';
+import { SECOND_MS } from '../../kernel/platform/clock.ts';
+import { newId } from '../../kernel/platform/ids.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { TokenRow } from './store.ts';
 
 /** Secret scanners search for this prefix. Sessions are short-lived and have none. */
@@ -30,10 +30,13 @@ export interface IssuedToken {
 }
 
 /** Signs a token. Call it outside a transaction, because signing takes time; the caller stores the row in its own transaction. */
-export async function issueToken(kernel: Kernel, facts: TokenFacts): Promise<IssuedToken> {
-  const now = kernel.clock.now();
+export async function issueToken(
+  { clock, signingKeys }: Pick<Kernel, 'clock' | 'signingKeys'>,
+  facts: TokenFacts,
+): Promise<IssuedToken> {
+  const now = clock.now();
   const tokenId = newId('token', now);
-  const jwt = await kernel.signingKeys.sign({
+  const jwt = await signingKeys.sign({
     sub: facts.userId,
     jti: tokenId,
     exp: Math.floor(facts.expiresAt / SECOND_MS),

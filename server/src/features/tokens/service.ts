@@ -1,19 +1,19 @@
 import { invalidToken } from '../../kernel/auth/authentication.ts';
 import { type CeilingInput, compileCeiling } from '../../kernel/authz/ceiling.ts';
-import { refuseUndeclaredActions } from '../../kernel/authz/declared-words.ts';
+import { refuseUndeclaredActions } from '../../kernel/authz/declared-resources.ts';
 import { PolicyError } from '../../kernel/authz/policy.ts';
-import { DAY_MS, timestamp, timestampOrNull } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { idForm } from '../../kernel/ids.ts';
 import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { tighter } from '../../kernel/limits/rate-classes.ts';
+import { DAY_MS, timestamp, timestampOrNull } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { idForm } from '../../kernel/platform/ids.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { plainCursor, readable } from '../../kernel/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findUser, lockUser } from '../users/index.ts';
 import { ceilingsOf } from './bearer.ts';
 import { type createToken, type listTokens, PAT_TTL_DAYS_DEFAULT, readToken, type Token } from './contract.ts';
@@ -34,7 +34,10 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
   if (parent === undefined) throw notFound('token');
   const inherited = ceilingsOf(parent);
   if (inherited.length >= LINEAGE_MAX) {
-    throw new CofferError('IN_USE', `Tokens made with tokens go ${LINEAGE_MAX} deep: use one made by a session.`);
+    throw new CofferError(
+      'IN_USE',
+      `Tokens can be nested at most ${LINEAGE_MAX} deep: create this one with a session.`,
+    );
   }
   const asked = ctx.now + (body.ttl_days ?? PAT_TTL_DAYS_DEFAULT) * DAY_MS;
   const isFromSession = principal.credential === 'session';
@@ -55,11 +58,11 @@ export async function create(ctx: Context, body: Body<typeof createToken>) {
     rateOverrides: tighter(principal.tokenRates, body.rate_limits ?? {}),
     expiresAt: isFromSession ? asked : Math.min(asked, principal.expiresAt),
   });
-  ctx.describe({ token: issued.row.token_id, name: body.name, expires_at: timestamp(issued.row.expires_at) });
+  ctx.record.describe({ token: issued.row.token_id, name: body.name, expires_at: timestamp(issued.row.expires_at) });
   return ctx.change(async (tx) => {
     // The owner is locked before the token, as in every revocation: the opposite order could deadlock.
     const owner = await lockUser(tx, ctx.tenantId, principal.id);
-    if (owner?.status !== 'active') throw invalidToken('the user is gone or disabled', principal);
+    if (owner?.status !== 'active') throw invalidToken('the user is deleted or disabled', principal);
     // Checked again under a lock: a token created while its parent is being revoked would be missed by that revocation.
     const current = await store.lockToken(tx, ctx.tenantId, principal.credentialId);
     const isGood = current?.revoked_at === null && store.isCurrentGeneration(current, owner);
@@ -82,10 +85,10 @@ function refuseBadCeiling(input: CeilingInput): void {
 
 export async function list(ctx: Context, query: Query<typeof listTokens>) {
   const userId = query.user_id ?? ctx.principal.id;
-  ctx.authorize(userId === ctx.principal.id ? 'self/tokens' : `user/${userId}/tokens`);
+  ctx.access.authorize(userId === ctx.principal.id ? 'self/tokens' : `user/${userId}/tokens`);
   const [before = null] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('token')) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const page = await readable(ctx, await store.listTokens(ctx.database.read, ctx.tenantId, userId, before, limit), {
+  const page = await visiblePage(ctx, await store.listTokens(ctx.database.read, ctx.tenantId, userId, before, limit), {
     permissions: [readToken.permission],
     resources: (row) => [resourceOf(ctx, row.token_id, row)],
   });
@@ -94,7 +97,7 @@ export async function list(ctx: Context, query: Query<typeof listTokens>) {
 
 export async function read(ctx: Context, tokenId: string): Promise<Token> {
   const row = await store.findToken(ctx.database.read, ctx.tenantId, tokenId);
-  ctx.authorize(resourceOf(ctx, tokenId, row));
+  ctx.access.authorize(resourceOf(ctx, tokenId, row));
   if (row === undefined) throw notFound('token');
   return toWire(row, ctx.now);
 }
@@ -102,11 +105,11 @@ export async function read(ctx: Context, tokenId: string): Promise<Token> {
 export async function revoke(ctx: Context, tokenId: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     const row = await store.lockToken(tx, ctx.tenantId, tokenId);
-    ctx.authorize(resourceOf(ctx, tokenId, row));
+    ctx.access.authorize(resourceOf(ctx, tokenId, row));
     if (row === undefined) throw notFound('token');
     await keepFromAdmins(ctx, row);
     const all = await withDescendants(tx, ctx.tenantId, tokenId);
-    ctx.describe({ user: row.user_id, name: row.name, revoked: all.length });
+    ctx.record.describe({ user: row.user_id, name: row.name, revoked: all.length });
     await store.revoke(tx, ctx.tenantId, all, ctx.now);
     await raiseEpoch(tx, ctx.tenantId);
     return DELETED;
@@ -114,9 +117,9 @@ export async function revoke(ctx: Context, tokenId: string): Promise<Deleted> {
 }
 
 function tooLong(days: number): string {
-  const own = 'would outlive the token that makes it';
-  if (days < 1) return `${own}, which ends within a day: leave it out to end with that, or use a session`;
-  return `${own}: at most ${days} ${days === 1 ? 'day is' : 'days are'} possible; leave it out to end with that, or use a session`;
+  const own = 'would outlive the token that creates it';
+  if (days < 1) return `${own}, which expires within a day: omit ttl_days to use the same expiry, or use a session`;
+  return `${own}: at most ${days} ${days === 1 ? 'day is' : 'days are'} possible; omit ttl_days to use the same expiry, or use a session`;
 }
 
 /** A token of another user and a missing one get the same resource name, so that the response does not reveal which it is. */
@@ -126,7 +129,7 @@ function resourceOf(ctx: Context, tokenId: string, row: store.TokenRow | undefin
 
 /** An admin who could revoke an owner's last token could lock the owner out for good. */
 async function keepFromAdmins(ctx: Context, row: store.TokenRow): Promise<void> {
-  if (row.user_id === ctx.principal.id || ctx.may('users:grant_owner', 'user')) return;
+  if (row.user_id === ctx.principal.id || ctx.access.may('users:grant_owner', 'user')) return;
   const user = await findUser(ctx.database.read, ctx.tenantId, row.user_id);
   if (user?.role !== 'owner') return;
   throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only an owner can revoke the token of an owner.', {

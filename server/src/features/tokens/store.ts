@@ -1,4 +1,4 @@
-import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
+import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
@@ -53,20 +53,20 @@ export const TOKENS = new AuthenticatedTable<'tokens', TokenRow>('tokens', {
   appended: ['generation'],
 });
 
-const GENERATION = { session: 'session_generation', pat: 'pat_generation' } as const;
+const GENERATION_COLUMN = { session: 'session_generation', pat: 'pat_generation' } as const;
 
 /**
  * Whether the token belongs to the current generation of its owner. Revoking all tokens of a user increments the number in the user's row: updating
  * the token rows alone would miss those inserted concurrently.
  */
 export function isCurrentGeneration(token: TokenRow, owner: UserRow): boolean {
-  return (token.generation ?? 0) === (owner[GENERATION[token.kind]] ?? 0);
+  return (token.generation ?? 0) === (owner[GENERATION_COLUMN[token.kind]] ?? 0);
 }
 
 /** `owner` must be the row that was read in this transaction to decide that the token may be created. */
 export async function insertToken(tx: Tx, row: TokenRow, owner: UserRow): Promise<void> {
-  if (owner.user_id !== row.user_id) throw new Error('a token belongs to the user it is made for');
-  await TOKENS.insert(tx, { ...row, generation: owner[GENERATION[row.kind]] });
+  if (owner.user_id !== row.user_id) throw new Error('a token must belong to the user it is created for');
+  await TOKENS.insert(tx, { ...row, generation: owner[GENERATION_COLUMN[row.kind]] });
 }
 
 export async function findToken(db: Reader, tenantId: string, tokenId: string): Promise<TokenRow | undefined> {
@@ -84,7 +84,7 @@ export function countUsable(tx: Tx, owner: UserRow, kind: TokenRow['kind'], now:
       .where('kind', '=', kind)
       .where('revoked_at', 'is', null)
       .where('expires_at', '>', now)
-      .where((eb) => eb(eb.fn.coalesce('generation', eb.val(0)), '=', owner[GENERATION[kind]] ?? 0)),
+      .where((eb) => eb(eb.fn.coalesce('generation', eb.val(0)), '=', owner[GENERATION_COLUMN[kind]] ?? 0)),
   );
 }
 
@@ -122,7 +122,7 @@ export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: 
   );
 }
 
-/** Locks the rows: a transaction that is creating a token with a child is waited for, so that the new token is found in the next round. */
+/** Locks the rows. This waits for transactions that are creating a token with one of them, so that the next round finds the new token. */
 export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]): Promise<string[]> {
   if (parentIds.length === 0) return [];
   const rows = await tx
@@ -137,10 +137,10 @@ export async function childrenOf(tx: Tx, tenantId: string, parentIds: string[]):
 }
 
 /**
- * Revokes all sessions of a user, or all tokens, and returns the counts for the audit log. The generation in the user's row decides; the existing
- * rows are also marked, for lists. `except` is the credential of this request, which moves to the new generation.
+ * Revokes all sessions of a user, or all tokens, and returns the counts for the audit log. The new generation in the user's row is what revokes them;
+ * existing rows are also marked as revoked, for lists. `except` is the token of this request, which stays valid in the new generation, or empty.
  */
-export async function revokeOfUser(
+export async function revokeTokensOfUser(
   tx: Tx,
   tenantId: string,
   userId: string,
@@ -148,7 +148,7 @@ export async function revokeOfUser(
   now: number,
   except: string,
 ): Promise<{ sessions_ended: number; tokens_ended: number }> {
-  const owner = await nextGeneration(tx, tenantId, userId, kinds);
+  const owner = await incrementGeneration(tx, tenantId, userId, kinds);
   const rows = await TOKENS.updateWhere(
     tx,
     (eb) =>
@@ -160,24 +160,54 @@ export async function revokeOfUser(
       ]),
     { revoked_at: now },
   );
-  const kept = except === '' ? undefined : await lockToken(tx, tenantId, except);
-  if (kept !== undefined) await TOKENS.update(tx, kept, { generation: owner[GENERATION[kept.kind]] });
+  const exempt = except === '' ? undefined : await lockToken(tx, tenantId, except);
+  if (exempt !== undefined) await TOKENS.update(tx, exempt, { generation: owner[GENERATION_COLUMN[exempt.kind]] });
   const live = rows.filter(({ expires_at }) => expires_at > now);
   const sessions = live.filter(({ kind }) => kind === 'session').length;
   return { sessions_ended: sessions, tokens_ended: live.length - sessions };
 }
 
-async function nextGeneration(tx: Tx, tenantId: string, userId: string, kinds: 'all' | 'sessions'): Promise<UserRow> {
+async function incrementGeneration(
+  tx: Tx,
+  tenantId: string,
+  userId: string,
+  kinds: 'all' | 'sessions',
+): Promise<UserRow> {
   const owner = await lockUser(tx, tenantId, userId);
-  if (owner === undefined) throw new Error('the user whose tokens are revoked is gone');
+  if (owner === undefined) throw new Error('the user whose tokens are to be revoked does not exist');
   const next: Partial<UserRow> = { session_generation: (owner.session_generation ?? 0) + 1 };
   if (kinds === 'all') next.pat_generation = (owner.pat_generation ?? 0) + 1;
   await updateUser(tx, tenantId, userId, next);
   return { ...owner, ...next };
 }
 
+/** The usable personal access tokens of some users. A forged row is left out, because the service would refuse it. */
+export async function usableTokens(
+  db: Reader,
+  tenantId: string,
+  owners: readonly UserRow[],
+  now: number,
+): Promise<TokenRow[]> {
+  if (owners.length === 0) return [];
+  const byId = new Map(owners.map((owner) => [owner.user_id, owner]));
+  const rows = await db
+    .selectFrom('tokens')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('user_id', 'in', [...byId.keys()])
+    .where('kind', '=', 'pat')
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', now)
+    .execute();
+  const authentic = await TOKENS.authenticOf(db, rows);
+  return authentic.filter((row) => {
+    const owner = byId.get(row.user_id);
+    return owner !== undefined && isCurrentGeneration(row, owner);
+  });
+}
+
 /** Those of the given users who have a token row, even one that is revoked or expired but not yet purged. */
-export async function holdersAmong(db: Reader, tenantId: string, userIds: readonly string[]): Promise<string[]> {
+export async function usersWithTokens(db: Reader, tenantId: string, userIds: readonly string[]): Promise<string[]> {
   if (userIds.length === 0) return [];
   const rows = await db
     .selectFrom('tokens')
@@ -190,7 +220,7 @@ export async function holdersAmong(db: Reader, tenantId: string, userIds: readon
 }
 
 /** Those of the given tokens that exist and are not revoked. Expired ones count, because they were not revoked. */
-export async function usableTokens(
+export async function unrevokedTokens(
   db: Reader,
   tenantId: string,
   tokenIds: readonly string[],
@@ -204,11 +234,11 @@ export async function usableTokens(
     .where('token_id', 'in', tokenIds)
     .where('revoked_at', 'is', null)
     .execute();
-  const isUsable = (row: TokenRow) => {
+  const isUnrevoked = (row: TokenRow) => {
     const owner = owners.find(({ user_id }) => user_id === row.user_id);
     return owner !== undefined && isCurrentGeneration(row, owner);
   };
-  return new Set((await TOKENS.authenticOf(db, rows)).filter(isUsable).map((row) => row.token_id));
+  return new Set((await TOKENS.authenticOf(db, rows)).filter(isUnrevoked).map((row) => row.token_id));
 }
 
 export async function countExpiredBefore(db: Reader, time: Cutoff): Promise<number> {
@@ -219,6 +249,6 @@ export async function countTokens(db: Reader): Promise<number> {
   return countRows(db.selectFrom('tokens'));
 }
 
-export function expiredBefore(time: Cutoff): Which<'tokens'> {
+export function expiredBefore(time: Cutoff): RowFilter<'tokens'> {
   return (eb) => eb('expires_at', '<', time);
 }

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { named } from '../../kernel/named-schemas.ts';
-import { object, objectWithExamples, oneOf, record } from '../../kernel/wire.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { named } from '../../kernel/request/named-schemas.ts';
+import { object, objectWithExamples, oneOf, record } from '../../kernel/request/wire.ts';
 import { VALUE_BYTES_MAX } from '../secrets/index.ts';
 import { vaultName } from '../vaults/index.ts';
 
@@ -11,7 +11,7 @@ const IMPORT_TEXT_MAX = 2 * 1024 * 1024;
 
 const common = {
   noun: 'import and export',
-  nounDescription: 'Many secrets at once, from and to .env files and JSON.',
+  nounDescription: 'Import and export of many secrets at once, as .env files and JSON.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   resource: 'loaded',
@@ -25,21 +25,21 @@ const common = {
 
 const ImportChange = named(
   'ImportChange',
-  'What an import does at one path.',
+  'Result of an import for one path.',
   object({
-    path: Type.String({ description: 'Where.' }),
-    change: oneOf(['create', 'update', 'unchanged', 'skip'], 'What happens there.'),
-    version: Type.Integer({ description: 'The version that it has then.' }),
+    path: Type.String({ description: 'Path of the secret.' }),
+    change: oneOf(['create', 'update', 'unchanged', 'skip'], 'The change made at this path.'),
+    version: Type.Integer({ description: 'The version after the import.' }),
   }),
 );
 
 const ImportWarning = named(
   'ImportWarning',
-  'A line of a .env file that may have been meant otherwise.',
+  'A line of a .env file that may not mean what was intended.',
   object({
-    code: oneOf(['repeated_key', 'unexpanded_variable'], 'Stable; decide by this.'),
-    message: Type.String({ description: 'What it means, in words.' }),
-    path: Type.String({ description: 'The path that it became.' }),
+    code: oneOf(['repeated_key', 'unexpanded_variable'], 'Stable code for programs.'),
+    message: Type.String({ description: 'Explanation of the warning.' }),
+    path: Type.String({ description: 'Path of the imported secret.' }),
     line: Type.Integer({ description: 'The number of the line.' }),
   }),
 );
@@ -49,9 +49,9 @@ export const importSecrets = endpoint({
   name: 'importSecrets',
   method: 'POST',
   path: '/v1/vaults/{vault}/import',
-  summary: 'Make or change many secrets at once, from JSON or a .env file',
+  summary: 'Create or change many secrets at once, from JSON or a .env file',
   description:
-    'All of them or none. With `dry_run` nothing is written, and the answer says what would be. A value that is as it was makes no new version, if you may read it. Of several lines of a .env file with the same key the last one counts, and `$NAME` is kept as it is written; `warnings` names the lines.',
+    'Imports all or nothing. With `dry_run` nothing is written, and the response shows what would change. An unchanged value creates no new version if you may read it. If a key repeats in a .env file, the last line wins; `$NAME` is not expanded; `warnings` lists such lines.',
   permission: 'secrets:import',
   rate: 'write',
   bulk: true,
@@ -63,34 +63,38 @@ export const importSecrets = endpoint({
     secrets: Type.Optional(
       record('^[\\s\\S]*$', Type.String({ maxLength: VALUE_BYTES_MAX }), {
         maxProperties: IMPORT_ENTRIES_MAX,
-        description: 'Paths and their values.',
+        description: 'Values by path.',
       }),
     ),
     dotenv: Type.Optional(Type.String({ maxLength: IMPORT_TEXT_MAX, description: 'The text of a .env file.' })),
     prefix: Type.Optional(
       Type.String({
         maxLength: 1024,
-        description: 'Put before each path, with a slash between; `shop` and `shop/` are the same.',
+        description: 'Prepended to each path, separated by a slash; `shop` and `shop/` are the same.',
       }),
     ),
-    type: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$', description: 'Of those that are made.' })),
+    type: Type.Optional(
+      Type.String({ pattern: '^[a-z][a-z0-9_]{0,63}$', description: 'Type of the created secrets.' }),
+    ),
     environment: Type.Optional(environmentText),
     promote: Type.Optional(
-      Type.Boolean({ description: 'Lets secrets without an environment into a production vault.' }),
+      Type.Boolean({
+        description: 'Allows secrets without an environment in a production vault; they become production secrets.',
+      }),
     ),
-    on_existing: Type.Optional(oneOf(['update', 'skip', 'fail'], 'update unless given.')),
-    dry_run: Type.Optional(Type.Boolean({ description: 'True: only say what would be done.' })),
+    on_existing: Type.Optional(oneOf(['update', 'skip', 'fail'], 'What to do with existing secrets; default: update.')),
+    dry_run: Type.Optional(Type.Boolean({ description: 'If true, only shows what would change.' })),
   }),
   status: 200,
   output: object({
-    dry_run: Type.Boolean({ description: 'Whether nothing was written.' }),
-    created: Type.Integer({ description: 'How many are new.' }),
-    updated: Type.Integer({ description: 'How many have a new version.' }),
-    unchanged: Type.Integer({ description: 'How many are as they were.' }),
-    skipped: Type.Integer({ description: 'How many were left alone.' }),
+    dry_run: Type.Boolean({ description: 'True if nothing was written.' }),
+    created: Type.Integer({ description: 'Number of created secrets.' }),
+    updated: Type.Integer({ description: 'Number of secrets with a new version.' }),
+    unchanged: Type.Integer({ description: 'Number of secrets whose value is unchanged.' }),
+    skipped: Type.Integer({ description: 'Number of existing secrets that were skipped.' }),
     changes: Type.Array(ImportChange),
     warnings: Type.Array(ImportWarning, {
-      description: 'Lines of the .env file that you may have meant otherwise; empty if there are none.',
+      description: 'Lines of the .env file that may not mean what you intended; empty if there are none.',
     }),
   }),
   raw: NONE,
@@ -112,17 +116,17 @@ export const exportSecrets = endpoint({
   name: 'exportSecrets',
   method: 'GET',
   path: '/v1/vaults/{vault}/export',
-  summary: 'Read all secrets of a vault, as a .env file or a flat JSON object',
+  summary: 'Export all secrets of a vault, as a .env file or a flat JSON object',
   description:
-    'Only for who may read all of them. Fortress secrets never leave this way. In a file of variables a path becomes a name: `db/password` is DB_PASSWORD. `dotenv` is read back exactly by shells (`set -a; . file`), the npm package `dotenv` and `python-dotenv`, `docker` by `docker run --env-file`, `shell` by shells alone (`. file`), whatever the value. A value that they would not all read alike is refused with 422 and its path.',
+    'Requires permission to read all of them; fortress secrets are never exported. In an environment file a path becomes a variable name: `db/password` is DB_PASSWORD. `dotenv` is for shells (`set -a; . file`), the npm package `dotenv` and `python-dotenv`, `docker` for `docker run --env-file`, `shell` only for shells (`. file`), with any value; each of these reads the exact values back. A value that they would not all read identically is rejected with 422 and its path.',
   permission: 'secrets:export',
   rate: 'aggregate',
   bulk: true,
   audit: 'secrets:export',
   effect: 'read',
   query: object({
-    format: Type.Optional(oneOf(['json', 'dotenv', 'docker', 'shell'], 'json unless given.')),
-    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that begin with this text.' })),
+    format: Type.Optional(oneOf(['json', 'dotenv', 'docker', 'shell'], 'Default: json.')),
+    prefix: Type.Optional(Type.String({ maxLength: 1024, description: 'Only paths that start with this text.' })),
   }),
   body: NONE,
   bodyBytesMax: BODY_BYTES_DEFAULT,
@@ -130,6 +134,6 @@ export const exportSecrets = endpoint({
   output: NONE,
   raw: 'application/json; charset=utf-8',
   otherRaw: [ENV_FILE_TYPE],
-  rawSchema: Type.Record(Type.String(), Type.String(), { description: 'By path, each value.' }),
+  rawSchema: Type.Record(Type.String(), Type.String(), { description: 'Values by path.' }),
   errors: ['VAULT_NOT_FOUND', 'ZkBoundaryViolation'],
 });

@@ -123,10 +123,10 @@ describe('reading', () => {
     refused("A=1\nB='x\ny", 2, /never closed/);
     refused('A=1\nB="x\ny\\"', 2, /never closed/);
     refused('A="x\\', 1, /never closed/);
-    refused('A="x\ny" z', 2, /behind the closing quote/);
-    refused("A='it'\\''s'", 1, /behind the closing quote/);
+    refused('A="x\ny" z', 2, /after the closing quote/);
+    refused("A='it'\\''s'", 1, /after the closing quote/);
     refused('A=`x', 1, /never closed/);
-    refused('A=`x` y', 1, /behind the closing quote/);
+    refused('A=`x` y', 1, /after the closing quote/);
     refused('A=1\nB=\0', 2, /NUL/);
     refused('A=1\nB="\ud800"', 2, /surrogate/);
   });
@@ -134,8 +134,8 @@ describe('reading', () => {
   test('bounds', () => {
     const lines = Array.from({ length: DOTENV_ENTRIES_MAX }, (_, index) => `K${index}=1\n`).join('');
     assert.equal(parseDotenv(lines).entries.length, DOTENV_ENTRIES_MAX);
-    refused('A=1\n'.repeat(DOTENV_ASSIGNMENTS_MAX + 1), DOTENV_ASSIGNMENTS_MAX + 1, /more than the 10000 lines/);
-    refused(`${lines}ONE_MORE=1`, DOTENV_ENTRIES_MAX + 1, /more than the 1000/);
+    refused('A=1\n'.repeat(DOTENV_ASSIGNMENTS_MAX + 1), DOTENV_ASSIGNMENTS_MAX + 1, /maximum of 10000 lines/);
+    refused(`${lines}ONE_MORE=1`, DOTENV_ENTRIES_MAX + 1, /maximum of 1000 entries/);
     assert.equal(read(`A=${'x'.repeat(DOTENV_BYTES_MAX - 2)}`)['A']?.length, DOTENV_BYTES_MAX - 2);
     refused(`A=${'x'.repeat(DOTENV_BYTES_MAX - 1)}`, 1, /2 MiB/);
     refused(`A=${'é'.repeat(DOTENV_BYTES_MAX / 2)}`, 1, /2 MiB/);

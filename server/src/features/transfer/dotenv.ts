@@ -56,7 +56,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 export function parseDotenv(text: string): { entries: DotenvEntry[] } {
-  if (Buffer.byteLength(text) > DOTENV_BYTES_MAX) throw new DotenvError(1, 'begins a file of more than 2 MiB');
+  if (Buffer.byteLength(text) > DOTENV_BYTES_MAX) throw new DotenvError(1, 'starts a file that is larger than 2 MiB');
   const unmarked = text.startsWith('\ufeff') ? text.slice(1) : text;
   // Line breaks become LF in multi-line values, as in the common libraries, however the file was saved. A literal CR is written as \r in double
   // quotes.
@@ -95,13 +95,13 @@ class Parser {
   #entry(): void {
     const line = this.#lineOf(this.#at);
     const key = this.#match(HEAD)?.[1];
-    if (key === undefined) throw new DotenvError(line, 'is not of the form KEY=value');
+    if (key === undefined) throw new DotenvError(line, 'must have the form KEY=value');
     const isRepeated = this.#entries.has(key);
     if (!isRepeated && this.#entries.size === DOTENV_ENTRIES_MAX) {
-      throw new DotenvError(line, `is more than the ${DOTENV_ENTRIES_MAX} entries a file may have`);
+      throw new DotenvError(line, `exceeds the maximum of ${DOTENV_ENTRIES_MAX} entries in a file`);
     }
     if (this.#assignments === DOTENV_ASSIGNMENTS_MAX) {
-      throw new DotenvError(line, `is more than the ${DOTENV_ASSIGNMENTS_MAX} lines with a key a file may have`);
+      throw new DotenvError(line, `exceeds the maximum of ${DOTENV_ASSIGNMENTS_MAX} lines with a key in a file`);
     }
     this.#assignments++;
     const { value, hasExpansion } = this.#value(line);
@@ -123,7 +123,7 @@ class Parser {
     this.#at++;
     const read = isLiteral ? this.#literal(line, quote) : this.#escaped(line);
     if (this.#match(REST_OF_LINE) === null) {
-      throw new DotenvError(this.#lineOf(this.#at), 'has text behind the closing quote');
+      throw new DotenvError(this.#lineOf(this.#at), 'has text after the closing quote');
     }
     return read;
   }

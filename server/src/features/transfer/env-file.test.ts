@@ -134,7 +134,7 @@ describe('what is refused', () => {
     ['dotenv', 'A', `it's \\n`, /single quote/],
     ['dotenv', 'A', '\\\\server\\share', /backslashes/],
     ['dotenv', 'A', 'C:\\', /backslashes/],
-    ['shell', 'BASH_COMMAND', 'x', /keeps for itself/],
+    ['shell', 'BASH_COMMAND', 'x', /is reserved by bash or a library/],
     ['docker', 'A', 'a\nb', /line break/],
     ['docker', 'A', 'a\r', /line break/],
     ['docker', 'A', 'x'.repeat(64 * 1024), /bytes of a line/],
@@ -142,10 +142,10 @@ describe('what is refused', () => {
   for (const format of FORMATS) {
     refused.push([format, 'A', 'a\0b', /NUL/], [format, 'A', '\ud800', /surrogate/]);
     for (const name of ['', 'a-b', 'a.b', '1a', 'A\nB', 'É'])
-      refused.push([format, name, 'x', /no environment variable/]);
+      refused.push([format, name, 'x', /not valid for an environment variable/]);
   }
   for (const name of ['_', 'UID', 'SHLVL', 'RANDOM', '__proto__'])
-    refused.push(['dotenv', name, 'x', /keeps for itself/]);
+    refused.push(['dotenv', name, 'x', /is reserved by bash or a library/]);
 
   test('has a reason, is not written, and is not repeated', () => {
     for (const [format, name, value, reason] of refused) {

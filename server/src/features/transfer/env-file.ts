@@ -51,7 +51,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 function reservedName(name: string): string | null {
-  return RESERVED_NAMES.has(name) ? `would be ${name}, which bash or a library keeps for itself` : null;
+  return RESERVED_NAMES.has(name) ? `would become ${name}, which is reserved by bash or a library` : null;
 }
 
 /** Every reader takes these characters literally without quotes. A leading `=` would be a command in zsh. */
@@ -65,8 +65,8 @@ const DOTENV: Format = {
     // npm's dotenv and python-dotenv turn it into a line feed.
     if (value.includes('\r')) return 'has a carriage return';
     // python-dotenv expands it within any quotes.
-    if (value.includes('${')) return 'has ${, which python-dotenv replaces within any quotes';
-    if (value.includes("'")) return /["\\$`]/.test(value) ? 'has a single quote beside one of " \\ $ `' : null;
+    if (value.includes('${')) return 'has ${, which python-dotenv expands within any quotes';
+    if (value.includes("'")) return /["\\$`]/.test(value) ? 'has both a single quote and one of " \\ $ `' : null;
     // python-dotenv drops one of two backslashes, and one before the closing quote.
     return /\\(?:\\|$)/.test(value) ? 'has two backslashes in a row, or one at its end' : null;
   },
@@ -116,12 +116,12 @@ const LOADS_CODE =
 export function pathRefusal(path: string): string | null {
   const name = variableName(path);
   if (name === path || !LOADS_CODE.test(name)) return null;
-  return `would be ${name}, which makes programs load code: rename it, or call it ${name} if that is meant`;
+  return `would become ${name}, which makes programs load code: rename the secret, or name it exactly ${name} if that is intended`;
 }
 
 /** Returns why an entry cannot be written in this format, or null. It never repeats the value. */
 export function envFileRefusal(format: EnvFileFormat, name: string, value: string): string | null {
-  if (!NAME.test(name)) return 'would have a name that no environment variable can have';
+  if (!NAME.test(name)) return 'would get a name that is not valid for an environment variable';
   if (UNFIT.test(value)) return UNFIT_REASON;
   return FORMATS[format].refusal(name, value);
 }

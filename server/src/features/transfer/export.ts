@@ -1,25 +1,21 @@
 import { difference } from '../../kernel/authz/path-ranges.ts';
-import type { Context } from '../../kernel/context.ts';
-import { type Query, Streamed } from '../../kernel/endpoint.ts';
-import { CofferError, type FieldProblem, invalid, invalidField } from '../../kernel/errors.ts';
+import { CofferError, type FieldProblem, invalid, invalidField } from '../../kernel/platform/errors.ts';
+import { Streamed } from '../../kernel/request/binding.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Query } from '../../kernel/request/declaration.ts';
 import {
+  bulkDecrypt,
   type DecidedRow,
-  decryptedValues,
-  isWithin,
-  prefixRange,
   refuseInZeroKnowledge,
-  SEEN,
   secretResource,
-  vaultWithin,
-  visiblePage,
-  type Wanted,
+  visibleSecrets,
 } from '../secrets/index.ts';
 import type { VaultRow } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { ENV_FILE_TYPE } from './contract.ts';
 import { type EnvFileFormat, envFileLine, envFileRefusal, pathRefusal, variableName } from './env-file.ts';
 
-const EXPORTABLE: Wanted = ['secrets:export', 'secrets:read'];
+const EXPORTABLE = ['secrets:export', 'secrets:read'];
 type Opened = AsyncGenerator<{ row: DecidedRow; value: string }>;
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
@@ -32,28 +28,32 @@ const REFUSED_SHOWN_MAX = 20;
  * hidden.
  */
 export async function exportSecrets(ctx: Context, vaultName: string, query: Query<typeof contract.exportSecrets>) {
-  const { vault, ranges } = await vaultWithin(ctx, vaultName, EXPORTABLE);
-  refuseInZeroKnowledge(vault, 'An export');
-  if (difference([prefixRange(query.prefix)], ranges).length > 0) throw notAll();
-  const isExportable = (row: DecidedRow) => isWithin(ctx, vaultName, row, EXPORTABLE);
+  const { vault, ranges } = await visibleSecrets.vault(ctx, vaultName, EXPORTABLE);
+  refuseInZeroKnowledge(vault, 'Export');
+  if (difference([visibleSecrets.prefixRange(query.prefix)], ranges).length > 0) throw notAll();
+  const isExportable = (row: DecidedRow) => visibleSecrets.isAllowed(ctx, vaultName, row, EXPORTABLE);
   const rows = await everyRow(ctx, vault, query.prefix, isExportable);
   const open = rows.filter((row) => row.protection === 'standard');
-  const opened = () => decryptedValues(ctx, vault, open, isExportable);
+  const opened = () => bulkDecrypt.inVault(ctx, vault, open, isExportable);
   const format = query.format ?? 'json';
-  ctx.describe({ format, secrets: open.length, fortress_left_out: rows.length - open.length });
+  ctx.record.describe({ format, secrets: open.length, fortress_left_out: rows.length - open.length });
   if (format !== 'json') await refuseUnwritable(format, open, opened());
   for (const { path, secret_id, version } of open) {
-    ctx.alsoRecord('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
+    ctx.record.addEntry('secrets:read', secretResource(vaultName, path), { secret: secret_id, version, via: 'export' });
   }
   if (format === 'json') return new Streamed(asJson(opened()));
-  ctx.replyHeaders['Content-Type'] = ENV_FILE_TYPE;
+  ctx.setHeader('Content-Type', ENV_FILE_TYPE);
   return new Streamed(asEnvFile(format, opened()));
 }
 
 function notAll(): CofferError {
-  return new CofferError('INSUFFICIENT_PRIVILEGE', 'You may not read everything here: narrow it with a prefix.', {
-    auditReason: 'secrets:export: not all may be read',
-  });
+  return new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    'You cannot read all of these secrets: select fewer with `prefix`.',
+    {
+      auditReason: 'secrets:export: not all may be read',
+    },
+  );
 }
 
 /** The columns an export needs of each secret. Metadata is left out, because all rows stay in memory until the last value is written. */
@@ -63,18 +63,19 @@ async function everyRow(
   prefix: string | undefined,
   isExportable: (row: DecidedRow) => boolean,
 ): Promise<DecidedRow[]> {
-  const isShown = (row: DecidedRow) => isExportable(row) || isWithin(ctx, vault.name, row, SEEN);
+  const isShown = (row: DecidedRow) =>
+    isExportable(row) || visibleSecrets.isAllowed(ctx, vault.name, row, visibleSecrets.LISTED);
   const rows: DecidedRow[] = [];
-  const ranges = [prefixRange(prefix)];
+  const ranges = [visibleSecrets.prefixRange(prefix)];
   let cursor: string | undefined;
   do {
-    const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown });
+    const page = await visibleSecrets.page(ctx, { vault, ranges, filter: {}, cursor, limit: PAGE, isShown });
     if (!page.rows.every(isExportable)) throw notAll();
     for (const { secret_id, version, protection, path, environment, tags, sealed_bytes } of page.rows) {
       rows.push({ secret_id, version, protection, path, environment, tags, sealed_bytes });
     }
     if (rows.length > EXPORT_MAX) {
-      throw invalidField('/query/prefix', `must narrow it to at most ${EXPORT_MAX} secrets`);
+      throw invalidField('/query/prefix', `must select at most ${EXPORT_MAX} secrets`);
     }
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);
@@ -91,7 +92,7 @@ async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow
   for await (const { row, value } of opened) {
     const refusal = pathRefusal(row.path) ?? envFileRefusal(format, variableName(row.path), value);
     if (refusal === null) continue;
-    const reason = `cannot be ${format}: ${row.path} ${refusal}; narrow it with a prefix, or ask for ${format === 'dotenv' ? 'shell or json' : 'json'}`;
+    const reason = `cannot be ${format}: ${row.path} ${refusal}; use a narrower prefix, or request ${format === 'dotenv' ? 'shell or json' : 'json'}`;
     problems.push({ pointer: '/query/format', reason });
     if (problems.length === REFUSED_SHOWN_MAX) break;
   }
@@ -105,7 +106,7 @@ function refuseSameNames(format: EnvFileFormat, rows: readonly DecidedRow[]): vo
     const name = variableName(path);
     const other = taken.get(name);
     if (other !== undefined) {
-      throw invalidField('/query/format', `cannot be ${format}: ${other} and ${path} would both be ${name}`);
+      throw invalidField('/query/format', `cannot be ${format}: ${other} and ${path} would both become ${name}`);
     }
     taken.set(name, path);
   }

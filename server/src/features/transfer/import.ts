@@ -1,20 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { canonicalEnvironment } from '../../kernel/authz/environment.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Output } from '../../kernel/endpoint.ts';
-import { invalidField } from '../../kernel/errors.ts';
-import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { invalidField } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Output } from '../../kernel/request/declaration.ts';
+import type { Tx } from '../../kernel/storage/database.ts';
 import {
-  carryOutImport,
   type ImportEntry,
-  type ImportOptions,
+  type ImportTarget,
   lockLive,
   type PlannedChange,
   pathIn,
-  planImport,
   sealerFor,
+  secretImport,
 } from '../secrets/index.ts';
-import { authorizedVault, type VaultRow } from '../vaults/index.ts';
+import { authorizedVault } from '../vaults/index.ts';
 import type * as contract from './contract.ts';
 import { IMPORT_ENTRIES_MAX } from './contract.ts';
 import { DotenvError, type DotenvWarning, parseDotenv } from './dotenv.ts';
@@ -32,27 +31,30 @@ interface GivenEntry extends ImportEntry {
 export async function importSecrets(ctx: Context, vaultName: string, body: ImportBody) {
   const vault = await authorizedVault(ctx, ctx.database.read, vaultName);
   const entries = entriesOf(body);
-  const options: ImportOptions = {
-    type: body.type ?? 'generic',
-    environment: body.environment === undefined ? undefined : canonicalEnvironment(body.environment),
-    promote: body.promote === true,
-    onExisting: body.on_existing ?? 'update',
+  const target: ImportTarget = {
+    vault,
+    options: {
+      type: body.type ?? 'generic',
+      environment: body.environment === undefined ? undefined : canonicalEnvironment(body.environment),
+      promote: body.promote === true,
+      onExisting: body.on_existing ?? 'update',
+    },
   };
   if (body.dry_run === true) {
-    ctx.describe({ dry_run: true, entries: entries.length });
-    return answer(true, await planAll(ctx, ctx.database.read, vault, entries, options, false), entries);
+    ctx.record.describe({ dry_run: true, entries: entries.length });
+    return answer(true, await planAll(ctx, target, entries), entries);
   }
   const sealer = await sealerFor(ctx.kernel, vault);
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
-    const planned = await planAll(ctx, tx, vault, entries, options, true);
+    const planned = await planAll(ctx, target, entries, tx);
     for (const [i, change] of planned.entries()) {
-      await carryOutImport(ctx, tx, vault, change, options, sealer);
+      await secretImport.carryOut(ctx, tx, { ...target, sealer }, change);
       if (i % ENTRIES_A_TURN === 0) await nextTurn();
     }
     const result = answer(false, planned, entries);
     const { created, updated, unchanged, skipped } = result;
-    ctx.describe({ created, updated, unchanged, skipped });
+    ctx.record.describe({ created, updated, unchanged, skipped });
     return result;
   });
 }
@@ -60,15 +62,13 @@ export async function importSecrets(ctx: Context, vaultName: string, body: Impor
 /** Entries are sorted by path, so that two concurrent imports lock secrets in the same order and cannot deadlock. */
 async function planAll(
   ctx: Context,
-  db: Reader | Tx,
-  vault: VaultRow,
+  target: ImportTarget,
   entries: readonly ImportEntry[],
-  options: ImportOptions,
-  isLocking: boolean,
+  tx?: Tx,
 ): Promise<PlannedChange[]> {
   const planned: PlannedChange[] = [];
   for (const [i, entry] of entries.entries()) {
-    planned.push(await planImport(ctx, db, vault, entry, options, isLocking));
+    planned.push(await secretImport.plan(ctx, target, entry, tx));
     if (i % ENTRIES_A_TURN === 0) await nextTurn();
   }
   return planned;
@@ -76,7 +76,7 @@ async function planAll(
 
 function entriesOf(body: ImportBody): GivenEntry[] {
   if ((body.secrets === undefined) === (body.dotenv === undefined)) {
-    throw invalidField('/body', 'needs exactly one of secrets and dotenv');
+    throw invalidField('/body', 'must have exactly one of secrets and dotenv');
   }
   const given = body.dotenv === undefined ? fromJson(body.secrets ?? {}) : fromDotenv(body.dotenv);
   if (given.length === 0) throw invalidField('/body', 'has nothing to import');
@@ -124,8 +124,8 @@ function fromDotenv(text: string): GivenEntry[] {
 }
 
 const WARNINGS: Readonly<Record<DotenvWarning, string>> = {
-  repeated_key: 'An earlier line has the same key: this one, the last, was taken.',
-  unexpanded_variable: 'A shell would replace what follows the $: it was taken as it is written.',
+  repeated_key: 'An earlier line has the same key; this last one is used.',
+  unexpanded_variable: 'A shell would expand the text after $; it was imported literally.',
 };
 
 function answer(dry_run: boolean, planned: readonly PlannedChange[], entries: readonly GivenEntry[]) {

@@ -1,5 +1,5 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import { exportSecrets } from './export.ts';
 import { importSecrets } from './import.ts';
@@ -7,9 +7,9 @@ import { importSecrets } from './import.ts';
 export function transferFeature(): Feature {
   return {
     name: 'transfer',
-    endpoints: [
-      bind(contract.importSecrets, (ctx, { params, body }) => importSecrets(ctx, params.vault, body)),
-      bind(contract.exportSecrets, (ctx, { params, query }) => exportSecrets(ctx, params.vault, query)),
-    ],
+    endpoints: bindContract(contract, {
+      importSecrets: (ctx, { params, body }) => importSecrets(ctx, params.vault, body),
+      exportSecrets: (ctx, { params, query }) => exportSecrets(ctx, params.vault, query),
+    }),
   };
 }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { RoleName } from '../../kernel/authz/roles.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   emailText,
@@ -14,7 +14,13 @@ import {
   oneOf,
   pageQuery,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
+
+declare module '../../kernel/platform/ids.ts' {
+  interface IdPrefixes {
+    user: 'users';
+  }
+}
 
 /** The statuses an admin can set. An invited user becomes active by accepting. */
 const SET_STATUSES = ['active', 'disabled'] as const;
@@ -22,20 +28,20 @@ export const USER_STATUSES = ['invited', ...SET_STATUSES] as const;
 
 const UserStatus = named(
   'UserStatus',
-  'invited: they have not accepted yet. disabled: they cannot log in, and their sessions and tokens ended.',
+  'invited: has not accepted the invitation yet. disabled: cannot log in; sessions and tokens are revoked.',
   oneOf(USER_STATUSES),
 );
 
 export const User = named(
   'User',
-  'A person of the tenant.',
+  'A user of the tenant.',
   object({
     id: id('user'),
     email: Type.String({ description: 'The address they log in with.' }),
-    name: Type.String({ description: 'What people call them.' }),
+    name: Type.String({ description: 'Display name.' }),
     role: RoleName,
     status: UserStatus,
-    has_password: Type.Boolean({ description: 'False: they cannot log in with one.' }),
+    has_password: Type.Boolean({ description: 'If false, the user cannot log in with a password.' }),
     created_at: timestampText,
   }),
 );
@@ -43,21 +49,21 @@ export type User = Static<typeof User>;
 
 export const Invitation = named(
   'Invitation',
-  'What a person needs to choose a password, once.',
+  'An invitation, with which a user chooses a password once.',
   object({
-    token: Type.String({ description: 'Shown once. The person sends it to POST /auth/accept-invite.' }),
+    token: Type.String({ description: 'Returned once. The user sends it to POST /auth/accept-invite.' }),
     expires_at: timestampText,
   }),
 );
 export type Invitation = Static<typeof Invitation>;
 
-const displayName = lineOfText({ maxLength: 128 }, 'What people call them.');
+const displayName = lineOfText({ maxLength: 128 }, 'Display name.');
 
-const userId = described('The id of a person, `user_…`.', idParam);
+const userId = described('The id of a user, `user_…`.', idParam);
 
 const common = {
   noun: 'users',
-  nounDescription: 'The people of a tenant.',
+  nounDescription: 'The users of a tenant.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -74,11 +80,9 @@ export const createUser = endpoint({
   alsoAsks: ['users:grant_owner'],
   method: 'POST',
   path: '/v1/users',
-  summary: 'Add a person to the tenant',
+  summary: 'Create a user',
   description:
-    'A member has no rights until a policy, a group or a role gives some. Only an owner can make an owner. A role other than member needs approval. With ' +
-    '`invite` the answer holds the token of an invitation, by which the person chooses their own password within 72 hours. Where approval is needed nobody ' +
-    'is shown that token, and `POST /v1/users/{user_id}/invite` makes another.',
+    'A member has no rights until a policy, a group or a role grants some. Only an owner can create an owner. A role other than member needs approval. With `invite` the response contains the token of an invitation, with which the user chooses a password within 72 hours. If approval is needed, that token is not returned; use `POST /v1/users/{user_id}/invite` afterwards.',
   permission: 'users:create',
   resource: 'user',
   rate: 'write',
@@ -90,10 +94,12 @@ export const createUser = endpoint({
   body: object({
     email: emailText,
     name: Type.Optional(displayName),
-    role: Type.Optional(described('member unless given.', RoleName)),
+    role: Type.Optional(described('Default: member.', RoleName)),
     password: Type.Optional(newPassword),
     invite: Type.Optional(
-      Type.Boolean({ description: 'The person chooses the password by an invitation; not together with `password`.' }),
+      Type.Boolean({
+        description: 'If true, the user chooses the password with an invitation; cannot be combined with `password`.',
+      }),
     ),
   }),
   status: 201,
@@ -107,11 +113,9 @@ export const inviteUser = endpoint({
   alsoAsks: ['users:grant_owner', 'users:update'],
   method: 'POST',
   path: '/v1/users/{user_id}/invite',
-  summary: 'Invite a person who has no password',
+  summary: 'Invite a user who has no password',
   description:
-    'For a person who has no password: who has not accepted an invitation, which then ends, or was added without one, whose tokens end. Only who ' +
-    'invited them can do it, or, for a member, who may also change the account (`users:update`): whoever holds the token can become them. An invitation ends when ' +
-    'who gave it is disabled or deleted, or gets another role.',
+    'For a user without a password: one who has not accepted an invitation, which is then replaced, or one created without an invitation, whose tokens are then revoked. Only the user who invited them can repeat it or, for a member, a caller with `users:update`, because anyone who holds the token can take over the account. An invitation ends when its issuer is disabled or deleted, or gets another role.',
   permission: 'users:invite',
   resource: 'user/{user_id}',
   rate: 'write',
@@ -130,8 +134,8 @@ export const listUsers = endpoint({
   name: 'listUsers',
   method: 'GET',
   path: '/v1/users',
-  summary: 'List the people of the tenant',
-  description: 'In the order in which they were added, those that are disabled too.',
+  summary: 'List the users of the tenant',
+  description: 'In the order of creation, including disabled users.',
   permission: 'users:list',
   resource: 'user',
   rate: 'read',
@@ -150,7 +154,7 @@ export const readUser = endpoint({
   name: 'readUser',
   method: 'GET',
   path: '/v1/users/{user_id}',
-  summary: 'Read one person',
+  summary: 'Read a user',
   description: 'By id.',
   permission: 'users:read',
   resource: 'user/{user_id}',
@@ -171,10 +175,9 @@ export const updateUser = endpoint({
   alsoAsks: ['users:grant_owner'],
   method: 'PATCH',
   path: '/v1/users/{user_id}',
-  summary: 'Change a person’s name, role, status or password',
+  summary: 'Change a user’s name, role, status or password',
   description:
-    'Takes effect on the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner ' +
-    'cannot be demoted or disabled, and only an owner can change an owner. A new role needs approval, and so does a new status of an owner or admin, and a new password of anybody but a member. A new status or password ends an invitation that was not accepted.',
+    'Takes effect with the next request, on every node. A new password or status `disabled` ends their sessions and revokes their tokens. The last active owner cannot be demoted or disabled, and only an owner can change an owner. A new role, a new status of an owner or admin, and a new password of anyone but a member need approval. A new status or password ends an invitation that was not accepted.',
   permission: 'users:update',
   resource: 'user/{user_id}',
   rate: 'write',
@@ -186,7 +189,7 @@ export const updateUser = endpoint({
   body: object({
     name: Type.Optional(displayName),
     role: Type.Optional(RoleName),
-    status: Type.Optional(oneOf(SET_STATUSES, 'Who is disabled cannot log in, and their sessions and tokens end.')),
+    status: Type.Optional(oneOf(SET_STATUSES, 'A disabled user cannot log in; their sessions and tokens are revoked.')),
     password: Type.Optional(newPassword),
   }),
   status: 200,
@@ -199,8 +202,8 @@ export const deleteUser = endpoint({
   name: 'deleteUser',
   method: 'DELETE',
   path: '/v1/users/{user_id}',
-  summary: 'Remove a person and all their tokens',
-  description: 'To remove an owner or admin needs approval.',
+  summary: 'Delete a user and all their tokens',
+  description: 'Deleting an owner or admin needs approval.',
   permission: 'users:delete',
   resource: 'user/{user_id}',
   rate: 'write',

@@ -1,35 +1,39 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
-import { type UserObservers, Users } from './service.ts';
+import { Users } from './service.ts';
 
 export { INVITATION_TOKEN } from './invitation.ts';
 export { deleteInvitation, findInvitation, INVITATIONS, lockInvitation } from './invitation-store.ts';
 export { insertNew, lockChangeable, newUser } from './service.ts';
 export {
+  activeUsersAfter,
   countActiveAdmins,
   findActiveUsers,
   findUser,
   findUserByEmail,
   findUserByIdOrEmail,
   listActiveAdmins,
+  listPeople,
   lockUser,
   USERS,
   type UserRow,
   updateUser,
 } from './store.ts';
 
-export function usersFeature(observers: UserObservers): Feature {
-  const users = new Users(observers);
+export function usersFeature(_: Kernel, wiring: Wiring): Feature {
+  const users = new Users(wiring.needs('revokeTokensOf', 'secondFactorSince'), wiring.removal('user'));
   return {
     name: 'users',
-    endpoints: [
-      bind(contract.createUser, (ctx, { body }) => users.create(ctx, body)),
-      bind(contract.inviteUser, (ctx, { params }) => users.invite(ctx, params.user_id)),
-      bind(contract.listUsers, (ctx, { query }) => users.list(ctx, query)),
-      bind(contract.readUser, (ctx, { params }) => users.read(ctx, params.user_id)),
-      bind(contract.updateUser, (ctx, { params, body }) => users.update(ctx, params.user_id, body)),
-      bind(contract.deleteUser, (ctx, { params }) => users.delete(ctx, params.user_id)),
-    ],
+    endpoints: bindContract(contract, {
+      createUser: (ctx, { body }) => users.create(ctx, body),
+      inviteUser: (ctx, { params }) => users.invite(ctx, params.user_id),
+      listUsers: (ctx, { query }) => users.list(ctx, query),
+      readUser: (ctx, { params }) => users.read(ctx, params.user_id),
+      updateUser: (ctx, { params, body }) => users.update(ctx, params.user_id, body),
+      deleteUser: (ctx, { params }) => users.delete(ctx, params.user_id),
+    }),
   };
 }

@@ -1,8 +1,8 @@
-import { HOUR_MS, timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { CofferError } from '../../kernel/errors.ts';
+import { HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import type { Invitation } from './contract.ts';
 import { type InvitationRow, lockInvitation } from './invitation-store.ts';
@@ -40,10 +40,10 @@ export function issueInvitation(ctx: Context, userId: string): IssuedInvitation 
 export async function requireInviter(ctx: Context, tx: Tx, { user_id, role }: UserRow): Promise<void> {
   const former = await lockInvitation(tx, ctx.tenantId, user_id);
   if (former?.invited_by === ctx.principal.id) return;
-  if (role === 'member' && ctx.may('users:update', `user/${user_id}`)) return;
+  if (role === 'member' && ctx.access.may('users:update', `user/${user_id}`)) return;
   throw new CofferError(
     'INSUFFICIENT_PRIVILEGE',
-    'Only who invited this person can invite them anew, or, for a member, who may also change the account. Delete the account and invite them yourself.',
+    'Only the user who invited this person can invite them again or, for a member, someone with users:update. Otherwise delete the account and invite them yourself.',
     { auditReason: 'users:invite: invited by somebody else' },
   );
 }

@@ -1,17 +1,18 @@
-import type { Basis, Difference } from '../../kernel/approval.ts';
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
-import type { Body, Output, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
-import { idForm, newId } from '../../kernel/ids.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import { idForm, newId } from '../../kernel/platform/ids.ts';
+import type { Ports, Removal } from '../../kernel/platform/wiring.ts';
+import type { Basis, Difference } from '../../kernel/request/approval.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Output, Query } from '../../kernel/request/declaration.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import type * as contract from './contract.ts';
 import { type Invitation, readUser, type User } from './contract.ts';
 import { issueInvitation, requireInviter } from './invitation.ts';
@@ -19,14 +20,19 @@ import { deleteInvitation, deleteInvitationsBy, lockInvitation, putInvitation } 
 import type { UserRow } from './store.ts';
 import * as store from './store.ts';
 
-/** What other features do in the same transaction when a user changes. */
-export interface UserObservers {
-  /** Revokes all of a user's tokens and sessions; returns counts for the audit log. */
-  revokeTokens(tx: Tx, tenantId: string, userId: string, now: number): Promise<Record<string, number>>;
-  forget(tx: Tx, tenantId: string, userId: string): Promise<void>;
-  /** The time from which their second factor is trusted; null without one. */
-  secondFactorSince(tx: Tx, tenantId: string, userId: string): Promise<number | null>;
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** Revokes all of a user's tokens and sessions; returns counts for the audit log. */
+    revokeTokensOf(tx: Tx, tenantId: string, userId: string, now: number): Promise<Record<string, number>>;
+    /** The time from which their second factor is trusted; null without one. */
+    secondFactorSince(tx: Tx, tenantId: string, userId: string): Promise<number | null>;
+  }
+  interface Removals {
+    user(tx: Tx, tenantId: string, userId: string): Promise<void>;
+  }
 }
+
+export type UserPorts = Pick<Ports, 'revokeTokensOf' | 'secondFactorSince'>;
 
 const USERS: Items<UserRow> = {
   permissions: [readUser.permission],
@@ -34,56 +40,61 @@ const USERS: Items<UserRow> = {
 };
 
 export class Users {
-  readonly #observers: UserObservers;
+  readonly #ports: UserPorts;
+  readonly #removed: Removal<'user'>;
 
-  constructor(observers: UserObservers) {
-    this.#observers = observers;
+  constructor(ports: UserPorts, removed: Removal<'user'>) {
+    this.#ports = ports;
+    this.#removed = removed;
   }
 
   async create(ctx: Context, body: Body<typeof contract.createUser>): Promise<Output<typeof contract.createUser>> {
     const isInvited = body.invite === true;
     if (isInvited && body.password !== undefined) {
-      throw invalidField('/body/password', 'is chosen by the person who is invited: leave it out, or leave out invite');
+      throw invalidField(
+        '/body/password',
+        'cannot be combined with invite, because the invited user chooses the password: omit one of them',
+      );
     }
     const role = body.role ?? 'member';
-    if (role !== 'member') ctx.requireUnrestricted();
+    if (role !== 'member') ctx.access.requireUnrestricted();
     requireOwnerFor(ctx, role);
-    if (isAdminRole(role)) await ctx.requireProofToGrant(EVERY_VAULT);
+    if (isAdminRole(role)) await ctx.access.requireProofToGrant(EVERY_VAULT);
     const password_hash = body.password === undefined ? '' : await hashPassword(body.password, ctx.tenantId);
     const facts = { email: body.email, name: body.name ?? '', role, password_hash };
     const row = { ...newUser(ctx.tenantId, facts, ctx.now), ...(isInvited && INVITED) };
     const invitation = isInvited ? issueInvitation(ctx, row.user_id) : null;
-    ctx.describe({ email: row.email, role, ...setsPassword(body), ...(isInvited && { invites: true }) });
+    ctx.record.describe({ email: row.email, role, ...setsPassword(body), ...(isInvited && { invites: true }) });
     return ctx.change(async (tx) => {
       await insertNew(tx, row);
       if (invitation !== null) await putInvitation(tx, invitation.row);
       // Admins see warnings that depend on their number, and these are cached by epoch.
       if (isAdminRole(role)) await raiseEpoch(tx, ctx.tenantId);
       if (role !== 'member') await ctx.needsApproval(tx);
-      ctx.describe({ user: row.user_id });
+      ctx.record.describe({ user: row.user_id });
       return { ...toWire(row), ...(invitation !== null && { invitation: invitation.shown }) };
     });
   }
 
   async invite(ctx: Context, userId: string): Promise<Invitation> {
-    ctx.requireUnrestricted();
+    ctx.access.requireUnrestricted();
     const { row, shown } = issueInvitation(ctx, userId);
     return ctx.change(async (tx) => {
       const user = await lockChangeable(ctx, tx, userId);
-      ctx.describe({ email: user.email, role: user.role });
+      ctx.record.describe({ email: user.email, role: user.role });
       if (!isInvitable(user)) {
         throw new CofferError(
           'IN_USE',
-          'Only a person without a password can be invited: give this one a new password with PATCH /v1/users/{user_id}.',
+          'Only a user without a password can be invited: set a new password for this one with PATCH /v1/users/{user_id}.',
         );
       }
       // The user may have been granted rights since, and whoever holds the token can act as them.
-      await ctx.requireProofToGrant(EVERY_VAULT);
+      await ctx.access.requireProofToGrant(EVERY_VAULT);
       await requireInviter(ctx, tx, user);
       await putInvitation(tx, row);
       if (user.status !== 'invited') {
         await store.updateUser(tx, ctx.tenantId, userId, INVITED);
-        ctx.describe(await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now));
+        ctx.record.describe(await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now));
         await raiseEpoch(tx, ctx.tenantId);
       }
       return shown;
@@ -93,7 +104,7 @@ export class Users {
   async list(ctx: Context, query: Query<typeof contract.listUsers>) {
     const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('user')) ?? [];
     const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-    const page = await readable(ctx, await store.listUsers(ctx.database.read, ctx.tenantId, after, limit), USERS);
+    const page = await visiblePage(ctx, await store.listUsers(ctx.database.read, ctx.tenantId, after, limit), USERS);
     return { users: page.rows.map(toWire), next_cursor: page.next_cursor };
   }
 
@@ -104,22 +115,22 @@ export class Users {
   }
 
   async update(ctx: Context, userId: string, body: Body<typeof contract.updateUser>): Promise<User> {
-    if (body.role !== undefined || body.password !== undefined) ctx.requireUnrestricted();
+    if (body.role !== undefined || body.password !== undefined) ctx.access.requireUnrestricted();
     if (body.password !== undefined && userId === ctx.principal.id) {
       throw invalidField(
         '/body/password',
-        'is your own: change it with POST /auth/password, which asks for the current one',
+        'cannot be set on your own account here: use POST /auth/password, which requires the current password',
       );
     }
     const password_hash = body.password === undefined ? undefined : await hashPassword(body.password, ctx.tenantId);
     const { password: _, name: __, ...shown } = body;
-    ctx.describe({ changed: Object.keys(body), ...shown, ...setsPassword(body) });
+    ctx.record.describe({ changed: Object.keys(body), ...shown, ...setsPassword(body) });
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
       if (body.role !== undefined && body.role !== row.role) requireOwnerFor(ctx, body.role);
       // Whoever sets a user's password can act as them.
       const isGiven = body.password !== undefined || (isAdminRole(body.role ?? null) && !isAdminRole(row.role));
-      if (isGiven) await ctx.requireProofToGrant(EVERY_VAULT);
+      if (isGiven) await ctx.access.requireProofToGrant(EVERY_VAULT);
       const { password: _, ...plain } = body;
       // A user who is given a password no longer needs an invitation.
       const isLetIn = row.status === 'invited' && password_hash !== undefined;
@@ -134,12 +145,12 @@ export class Users {
       await store.updateUser(tx, ctx.tenantId, userId, changed);
       await settleInvitations(ctx, tx, row, changed);
       const isCutOff = password_hash !== undefined || changed.status === 'disabled';
-      const ended = isCutOff ? await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now) : {};
+      const ended = isCutOff ? await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now) : {};
       await raiseEpoch(tx, ctx.tenantId);
       if (changesRights(row, changed)) {
         await ctx.needsApproval(tx, { basis, differences: between(row, changed) });
       }
-      ctx.describe(ended);
+      ctx.record.describe(ended);
       return toWire(changed);
     });
   }
@@ -150,7 +161,7 @@ export class Users {
    */
   async #basisOn(ctx: Context, tx: Tx, { user_id, role, status, password_hash }: UserRow): Promise<Basis> {
     const password = sha256(password_hash).toString('base64url');
-    const second_factor = await this.#observers.secondFactorSince(tx, ctx.tenantId, user_id);
+    const second_factor = await this.#ports.secondFactorSince(tx, ctx.tenantId, user_id);
     const invitation = await lockInvitation(tx, ctx.tenantId, user_id);
     const invited = invitation === undefined ? null : Buffer.from(invitation.token_hash).toString('base64url');
     return { role, status, password, second_factor, ...(invited !== null && { invited }) };
@@ -160,9 +171,9 @@ export class Users {
     return ctx.change(async (tx) => {
       const row = await lockChangeable(ctx, tx, userId);
       if (isActiveOwner(row)) await keepAnOwner(ctx, tx, userId);
-      ctx.describe({ email: row.email, role: row.role });
-      const ended = await this.#observers.revokeTokens(tx, ctx.tenantId, userId, ctx.now);
-      await this.#observers.forget(tx, ctx.tenantId, userId);
+      ctx.record.describe({ email: row.email, role: row.role });
+      const ended = await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now);
+      await this.#removed(tx, ctx.tenantId, userId);
       await deleteInvitation(tx, ctx.tenantId, userId);
       await deleteInvitationsBy(tx, ctx.tenantId, userId);
       await store.deleteUser(tx, ctx.tenantId, userId);
@@ -173,7 +184,7 @@ export class Users {
         ];
         await ctx.needsApproval(tx, { basis: { role: row.role }, differences });
       }
-      ctx.describe(ended);
+      ctx.record.describe(ended);
       return DELETED;
     });
   }
@@ -253,13 +264,13 @@ export async function insertNew(tx: Tx, row: UserRow): Promise<void> {
     await store.insertUser(tx, row);
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'A user with this e-mail address exists.');
+    throw new CofferError('ALREADY_EXISTS', 'A user with this e-mail address already exists.');
   }
 }
 
 function requireOwnerFor(ctx: Context, role: Role): void {
-  if (role !== 'owner' || ctx.may('users:grant_owner', 'user')) return;
-  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only an owner can make or change an owner.', {
+  if (role !== 'owner' || ctx.access.may('users:grant_owner', 'user')) return;
+  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only an owner can create or change an owner.', {
     auditReason: 'users:grant_owner: not an owner',
   });
 }
@@ -267,7 +278,7 @@ function requireOwnerFor(ctx: Context, role: Role): void {
 async function keepAnOwner(ctx: Context, tx: Tx, userId: string): Promise<void> {
   const owners = await store.lockActiveOwners(tx, ctx.tenantId);
   if (owners.some((owner) => owner !== userId)) return;
-  throw new CofferError('IN_USE', 'This is the last active owner: make another owner first.');
+  throw new CofferError('IN_USE', 'This is the last active owner: make another user an owner first.');
 }
 
 function isActiveOwner(row: UserRow): boolean {

@@ -1,9 +1,9 @@
 import { ADMIN_ROLES, type Role } from '../../kernel/authz/roles.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import { canonicalEmail } from '../../kernel/request/wire.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
-import { canonicalEmail } from '../../kernel/wire.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -73,12 +73,37 @@ export async function listUsers(db: Reader, tenantId: string, after: string, lim
   return pageOf(rows, limit, (row) => [row.user_id]);
 }
 
+/** Active users after an id, and the id to continue after; null at the end. A forged row is left out, because nobody can act as it. */
+export async function activeUsersAfter(
+  db: Reader,
+  tenantId: string,
+  after: string,
+  limit: number,
+): Promise<{ users: UserRow[]; next: string | null }> {
+  const { rows, next_cursor } = await listUsers(db, tenantId, after, limit);
+  const users = (await USERS.authenticOf(db, rows)).filter(({ status }) => status === 'active');
+  return { users, next: next_cursor === null ? null : (rows.at(-1)?.user_id ?? null) };
+}
+
 export async function updateUser(tx: Tx, tenantId: string, userId: string, change: Partial<UserRow>): Promise<void> {
   await USERS.updateWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }), change);
 }
 
 export async function deleteUser(tx: Tx, tenantId: string, userId: string): Promise<void> {
   await USERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, user_id: userId }));
+}
+
+/** Everybody in the tenant, for comparing names with them. It decides no access, so rows are not verified one by one. */
+export function listPeople(
+  db: Reader,
+  tenantId: string,
+): Promise<Pick<UserRow, 'user_id' | 'email' | 'status' | 'role'>[]> {
+  return db
+    .selectFrom('users')
+    .select(['user_id', 'email', 'status', 'role'])
+    .where('tenant_id', '=', tenantId)
+    .orderBy('user_id')
+    .execute();
 }
 
 /** Active owners and admins. */

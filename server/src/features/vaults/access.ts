@@ -1,7 +1,7 @@
 import { vaultResource } from '../../kernel/authz/pattern.ts';
-import type { ResourceAttributes } from '../../kernel/call.ts';
-import type { Context } from '../../kernel/context.ts';
-import { CofferError } from '../../kernel/errors.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
+import type { ResourceAttributes } from '../../kernel/request/call.ts';
+import type { Context } from '../../kernel/request/context.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import * as store from './store.ts';
 
@@ -23,10 +23,10 @@ export function isLive(row: store.VaultRow | undefined): row is store.VaultRow {
 
 /** Authorizes before revealing whether the vault exists, so a caller without permission learns nothing. */
 export async function authorizedVault(ctx: Context, db: Reader, name: string): Promise<store.VaultRow> {
-  ctx.refuseIfNeverAllowed(vaultResource(name));
+  ctx.access.refuseIfNeverAllowed(vaultResource(name));
   const row = await store.findVault(db, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
-  ctx.authorize(vaultResource(name), vaultAttributes(known));
+  ctx.access.authorize(vaultResource(name), vaultAttributes(known));
   if (known === undefined) throw vaultNotFound();
   return known;
 }

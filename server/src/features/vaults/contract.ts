@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { environmentText } from '../../kernel/authz/environment.ts';
 import { VAULT_ROLES } from '../../kernel/authz/vault-roles.ts';
-import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   idParam,
@@ -14,7 +14,7 @@ import {
   pageQuery,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 import {
   AuditChange,
   description,
@@ -29,11 +29,17 @@ import {
   vaultParam,
 } from './schemas.ts';
 
+declare module '../../kernel/platform/ids.ts' {
+  interface IdPrefixes {
+    vault: 'vaults';
+  }
+}
+
 export * from './schemas.ts';
 
 const common = {
   noun: 'vaults',
-  nounDescription: 'Containers of secrets: their stage, settings and members, deleting and restoring them.',
+  nounDescription: 'Containers of secrets: their environment, settings and members, deletion and restoration.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -52,7 +58,7 @@ export const listVaults = endpoint({
   method: 'GET',
   path: '/v1/vaults',
   summary: 'List the vaults you may see',
-  description: 'Ordered by name. Deleted ones are shown only if `status` asks for them.',
+  description: 'Ordered by name. Deleted vaults are listed only if `status` selects them.',
   permission: 'vaults:list',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -62,14 +68,14 @@ export const listVaults = endpoint({
   params: NONE,
   query: object({
     environment: Type.Optional(environmentText),
-    status: Type.Optional(described('Only vaults of this status; all but deleted ones unless given.', VaultStatus)),
-    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only vaults with all of these.' })),
+    status: Type.Optional(described('Only vaults with this status; default: all except deleted ones.', VaultStatus)),
+    tags: Type.Optional(Type.Array(tagText, { maxItems: 8, description: 'Only vaults with all of these tags.' })),
     ...pageQuery,
   }),
   status: 200,
   output: object({
     vaults: Type.Array(VaultSummary),
-    total: Type.Integer({ description: 'How many there are on all pages.' }),
+    total: Type.Integer({ description: 'Total number on all pages.' }),
     next_cursor: nextCursor,
   }),
   errors: [],
@@ -80,10 +86,9 @@ export const createVault = endpoint({
   name: 'createVault',
   method: 'POST',
   path: '/v1/vaults',
-  summary: 'Make a vault',
+  summary: 'Create a vault',
   description:
-    'Whoever makes it becomes its manager. Without `environment` it is for development. One that does not list its reads (`audit.log_reads` false) needs ' +
-    'approval: the answer is 202 then.',
+    'The creator becomes its manager. Default environment: development. A vault that does not log reads (`audit.log_reads` false) needs approval; the response is then 202.',
   approval: 'siem_change',
   permission: 'vaults:create',
   resource: 'loaded',
@@ -99,15 +104,15 @@ export const createVault = endpoint({
     tags: Type.Optional(Tags),
     encryption: Type.Optional(
       described(
-        'How values are sealed; what is left out is as by default.',
+        'Encryption settings; omitted fields use the defaults.',
         object({
-          algorithm: Type.Optional(oneOf(['AES-256-GCM'], 'How values are sealed.')),
+          algorithm: Type.Optional(oneOf(['AES-256-GCM'], 'Encryption algorithm of the values.')),
           key_source: Type.Optional(KeySource),
           rotation_days: Type.Optional(
             Type.Integer({
               minimum: 1,
               maximum: 3650,
-              description: 'The vault’s key is replaced after so many days; 90 unless given.',
+              description: 'Interval between rotations of the vault’s key, in days; default: 90.',
             }),
           ),
         }),
@@ -116,7 +121,8 @@ export const createVault = endpoint({
     audit: Type.Optional(AuditChange),
     is_zero_knowledge: Type.Optional(
       Type.Boolean({
-        description: 'Values are sealed by clients and never seen by the service. Cannot be changed later.',
+        description:
+          'If true, clients encrypt the values and the service never sees the plaintext. Cannot be changed later.',
       }),
     ),
   }),
@@ -131,7 +137,7 @@ export const readVault = endpoint({
   method: 'GET',
   path: '/v1/vaults/{vault}',
   summary: 'Read a vault',
-  description: 'With the ids of what is in it and the policies that say something about it.',
+  description: 'Includes the ids of its secrets and the names of the policies that apply to it.',
   permission: 'vaults:read',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -151,7 +157,7 @@ export const updateVault = endpoint({
   path: '/v1/vaults/{vault}',
   summary: 'Change a vault’s description, tags or settings',
   description:
-    'To list its reads no longer (`audit.log_reads` false), or to keep audit entries for less time (`audit.retention_days`), needs approval: the answer is 202 then.',
+    'Omitted fields are unchanged. Disabling read logging (`audit.log_reads` false), or shortening `audit.retention_days`, needs approval; the response is then 202.',
   approval: 'siem_change',
   permission: 'vaults:update',
   resource: 'loaded',
@@ -165,19 +171,19 @@ export const updateVault = endpoint({
     tags: Type.Optional(Tags),
     encryption: Type.Optional(
       described(
-        'How values are sealed.',
+        'Encryption settings.',
         object({
           rotation_days: Type.Integer({
             minimum: 1,
             maximum: 3650,
-            description: 'The vault’s key is replaced after so many days.',
+            description: 'Interval between rotations of the vault’s key, in days.',
           }),
         }),
       ),
     ),
     audit: Type.Optional(AuditChange),
-    name: Type.Optional(Type.Unknown({ description: 'Never changes: it stands in paths and policies.' })),
-    is_zero_knowledge: Type.Optional(Type.Unknown({ description: 'Never changes.' })),
+    name: Type.Optional(Type.Unknown({ description: 'Cannot be changed, because paths and policies refer to it.' })),
+    is_zero_knowledge: Type.Optional(Type.Unknown({ description: 'Cannot be changed.' })),
   }),
   status: 200,
   output: Vault,
@@ -190,7 +196,7 @@ export const deleteVault = endpoint({
   method: 'DELETE',
   path: '/v1/vaults/{vault}',
   summary: 'Delete a vault; it can be restored until it is purged',
-  description: 'A production vault waits for approval by a vault manager and an admin: the answer is 202 then.',
+  description: 'Deleting a production vault needs approval by a vault manager and an admin; the response is then 202.',
   approval: 'vault_delete',
   permission: 'vaults:delete',
   resource: 'loaded',
@@ -209,8 +215,8 @@ export const restoreVault = endpoint({
   name: 'restoreVault',
   method: 'POST',
   path: '/v1/vaults/{vault}/restore',
-  summary: 'Undo the deletion of a vault',
-  description: 'With all that was in it, until `purge_at`.',
+  summary: 'Restore a deleted vault',
+  description: 'Restores the vault with all its secrets. Possible until `purge_at`.',
   permission: 'vaults:restore',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -225,20 +231,20 @@ export const restoreVault = endpoint({
 
 const Role = named(
   'VaultRole',
-  'reader: lists and reads. writer: also changes secrets. manager: also the vault and its members.',
+  'reader: lists and reads secrets. writer: also changes secrets. manager: also changes the vault and its members.',
   oneOf(VAULT_ROLES),
 );
 
 export const Member = named(
   'VaultMember',
-  'A user or group that is in a vault.',
+  'A user or group that is a member of a vault.',
   object({
-    id: Type.String({ description: 'The user or group.' }),
-    kind: named('MemberKind', 'Which of the two a member is.', oneOf(['user', 'group'])),
+    id: Type.String({ description: 'Id of the user or group.' }),
+    kind: named('MemberKind', 'Kind of a member.', oneOf(['user', 'group'])),
     role: Role,
     added_at: timestampText,
     reviewed_at: nullable(timestampText),
-    reviewed_by: nullable(Type.String({ description: 'Who reviewed the membership last.' })),
+    reviewed_by: nullable(Type.String({ description: 'The user who last reviewed the membership.' })),
   }),
 );
 export type Member = Static<typeof Member>;
@@ -250,8 +256,8 @@ export const listMembers = endpoint({
   name: 'listVaultMembers',
   method: 'GET',
   path: '/v1/vaults/{vault}/members',
-  summary: 'List who is in a vault',
-  description: 'With their roles, and when each membership was last reviewed.',
+  summary: 'List the members of a vault',
+  description: 'Includes their roles, and when each membership was last reviewed.',
   permission: 'members:list',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -270,9 +276,9 @@ export const addMember = endpoint({
   name: 'addVaultMember',
   method: 'POST',
   path: '/v1/vaults/{vault}/members',
-  summary: 'Let a user or group into a vault',
+  summary: 'Add a user or group to a vault',
   description:
-    'Into a production vault needs approval: the answer is 202 then. Into one with fortress secrets takes a second factor shown just now.',
+    'Adding a member to a production vault needs approval; the response is then 202. If the vault holds fortress secrets, a recent second factor is required.',
   approval: 'rbac_change',
   permission: 'members:add',
   resource: 'loaded',
@@ -298,7 +304,7 @@ export const changeMember = endpoint({
   path: '/v1/vaults/{vault}/members/{member_id}',
   summary: 'Change the role of a member',
   description:
-    'More rights in a production vault need approval: the answer is 202 then. While the deletion of the vault waits for approval, its managers stay who they are.',
+    'Granting more rights in a production vault needs approval; the response is then 202. While the deletion of the vault is pending approval, its managers cannot be changed.',
   approval: 'rbac_change',
   permission: 'members:update',
   resource: 'loaded',
@@ -318,8 +324,8 @@ export const removeMember = endpoint({
   name: 'removeVaultMember',
   method: 'DELETE',
   path: '/v1/vaults/{vault}/members/{member_id}',
-  summary: 'Take a user or group out of a vault',
-  description: 'What they could do as a member they cannot from the next request on, on every node.',
+  summary: 'Remove a user or group from a vault',
+  description: 'The rights of the membership end with the next request, on every node.',
   permission: 'members:remove',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -337,8 +343,8 @@ export const reviewMembers = endpoint({
   name: 'reviewVaultMembers',
   method: 'POST',
   path: '/v1/vaults/{vault}/members/review',
-  summary: 'Say that you looked at the members and they are right',
-  description: 'All of them are marked as reviewed now, by you.',
+  summary: 'Confirm a review of the vault’s members',
+  description: 'Marks all members as reviewed now, by you.',
   permission: 'members:review',
   resource: 'loaded',
   loads: ['vault/{vault}'],
@@ -349,7 +355,7 @@ export const reviewMembers = endpoint({
   status: 200,
   output: object({
     vault: Type.String({ description: 'Its name.' }),
-    reviewed: Type.Integer({ description: 'How many members were reviewed.' }),
+    reviewed: Type.Integer({ description: 'Number of reviewed members.' }),
     reviewed_at: timestampText,
   }),
   errors: ['VAULT_NOT_FOUND'],

@@ -1,4 +1,4 @@
-import { CofferError } from '../../kernel/errors.ts';
+import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { joinedBy, membersOfGroups } from '../groups/index.ts';
 import * as store from './store.ts';
@@ -55,7 +55,7 @@ export async function markPending(
   if (row === undefined) return;
   // With two pending approvals, refusing one would reactivate a vault that the other still covers.
   if (row.status === 'pending_deletion') {
-    throw new CofferError('IN_USE', 'Its deletion waits for approval already: decide on that one.', {
+    throw new CofferError('IN_USE', 'The deletion of the vault is already pending approval: decide on that request.', {
       details: { approval_id: row.approval_id },
     });
   }

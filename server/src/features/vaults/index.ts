@@ -1,49 +1,59 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Wiring } from '../../kernel/platform/wiring.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
+import { markPending, unmarkPending } from './deletion.ts';
 import * as members from './members.ts';
-import { type PurgePorts, purgeVaultsJob } from './retention.ts';
+import { purgeVaultsJob } from './retention.ts';
 import * as vaults from './service.ts';
+import { deleteVaultMember } from './store.ts';
 
 export { authorizedVault, isLive, vaultAttributes, vaultNotFound, whatChanged } from './access.ts';
 export { SECRET_IDS_MAX, Tags, tagText, vaultName } from './contract.ts';
-export { managedBy, managersOf, markPending, unmarkPending } from './deletion.ts';
+export { managedBy, managersOf } from './deletion.ts';
 export { vaultKeyPurpose } from './retention.ts';
+export { type MemberReview, memberReviews, type NamedVault, vaultsById } from './review-store.ts';
 export {
   type AuditRetention,
   auditRetentions,
   countSecrets,
+  type DatedMembership,
   findVault,
   findVaultById,
-  forgetMember,
   lockVault,
   membershipsOf,
+  memberUserIds,
   shareVault,
   VAULT_MEMBERS,
   VAULTS,
   type VaultRow,
+  vaultDigest,
   vaultsAfter,
 } from './store.ts';
 
-export function vaultsFeature(kernel: Kernel, ports: vaults.VaultPorts & PurgePorts): Feature {
+export function vaultsFeature(kernel: Kernel, wiring: Wiring): Feature {
+  const ports = wiring.needs('secretIdsInVault', 'policiesTouchingVault');
   return {
     name: 'vaults',
-    endpoints: [
-      bind(contract.listVaults, (ctx, { query }) => vaults.list(ctx, query)),
-      bind(contract.createVault, (ctx, { body }) => vaults.create(ctx, body)),
-      bind(contract.readVault, (ctx, { params }) => vaults.read(ctx, params.vault, ports)),
-      bind(contract.updateVault, (ctx, { params, body }) => vaults.update(ctx, params.vault, body)),
-      bind(contract.deleteVault, (ctx, { params }) => vaults.remove(ctx, params.vault)),
-      bind(contract.restoreVault, (ctx, { params }) => vaults.restore(ctx, params.vault)),
-      bind(contract.listMembers, (ctx, { params, query }) => members.list(ctx, params.vault, query)),
-      bind(contract.addMember, (ctx, { params, body }) => members.add(ctx, params.vault, body)),
-      bind(contract.changeMember, (ctx, { params, body }) =>
-        members.change(ctx, params.vault, params.member_id, body.role),
-      ),
-      bind(contract.removeMember, (ctx, { params }) => members.remove(ctx, params.vault, params.member_id)),
-      bind(contract.reviewMembers, (ctx, { params }) => members.review(ctx, params.vault)),
-    ],
-    jobs: [purgeVaultsJob(kernel, ports)],
+    endpoints: bindContract(contract, {
+      listVaults: (ctx, { query }) => vaults.list(ctx, query),
+      createVault: (ctx, { body }) => vaults.create(ctx, body),
+      readVault: (ctx, { params }) => vaults.read(ctx, params.vault, ports),
+      updateVault: (ctx, { params, body }) => vaults.update(ctx, params.vault, body),
+      deleteVault: (ctx, { params }) => vaults.remove(ctx, params.vault),
+      restoreVault: (ctx, { params }) => vaults.restore(ctx, params.vault),
+      listMembers: (ctx, { params, query }) => members.list(ctx, params.vault, query),
+      addMember: (ctx, { params, body }) => members.add(ctx, params.vault, body),
+      changeMember: (ctx, { params, body }) => members.change(ctx, params.vault, params.member_id, body.role),
+      removeMember: (ctx, { params }) => members.remove(ctx, params.vault, params.member_id),
+      reviewMembers: (ctx, { params }) => members.review(ctx, params.vault),
+    }),
+    jobs: [purgeVaultsJob(kernel, wiring.removal('vaultContents'))],
+    removals: {
+      user: (tx, tenantId, userId) => deleteVaultMember(tx, tenantId, 'user', userId),
+      group: (tx, tenantId, groupId) => deleteVaultMember(tx, tenantId, 'group', groupId),
+    },
+    approvalHooks: { vault_delete: { requested: markPending, released: unmarkPending } },
   };
 }

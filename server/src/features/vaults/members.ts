@@ -1,14 +1,14 @@
-import type { Proposal } from '../../kernel/approval.ts';
 import { VAULT_ROLES, type VaultRole } from '../../kernel/authz/vault-roles.ts';
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField, notFound } from '../../kernel/errors.ts';
 import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import type { Proposal } from '../../kernel/request/approval.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import { findGroupByIdOrName, lockGroup, shownGroup } from '../groups/index.ts';
 import { findUserByIdOrEmail, lockUser } from '../users/index.ts';
 import { authorizedVault } from './access.ts';
@@ -33,10 +33,10 @@ export async function list(ctx: Context, vault: string, query: Query<typeof cont
 export async function add(ctx: Context, vault: string, body: Body<typeof contract.addMember>): Promise<Member> {
   return ctx.change(async (tx) => {
     const { vault_id, environment } = await lockedVault(ctx, tx, vault);
-    ctx.requireUnrestricted();
-    await ctx.requireProofToGrant((name) => name === vault);
+    ctx.access.requireUnrestricted();
+    await ctx.access.requireProofToGrant((name) => name === vault);
     const principal = await principalOf(tx, ctx.tenantId, body);
-    ctx.describe({ member: principal.id, role: body.role });
+    ctx.record.describe({ member: principal.id, role: body.role });
     const row: store.VaultMemberRow = {
       tenant_id: ctx.tenantId,
       vault_id,
@@ -52,7 +52,7 @@ export async function add(ctx: Context, vault: string, body: Body<typeof contrac
       await store.insertMember(tx, row);
     } catch (error) {
       throw error instanceof UniqueViolation
-        ? new CofferError('ALREADY_EXISTS', 'They are a member already: change the role with PATCH.')
+        ? new CofferError('ALREADY_EXISTS', 'This user or group is already a member: change the role with PATCH.')
         : error;
     }
     await raiseEpoch(tx, ctx.tenantId);
@@ -62,11 +62,11 @@ export async function add(ctx: Context, vault: string, body: Body<typeof contrac
 }
 
 export async function change(ctx: Context, vault: string, memberId: string, role: VaultRole): Promise<Member> {
-  ctx.describe({ member: memberId, role });
+  ctx.record.describe({ member: memberId, role });
   return ctx.change(async (tx) => {
     const { status, environment, member } = await lockedMember(ctx, tx, vault, memberId);
     const isMore = VAULT_ROLES.indexOf(role) > VAULT_ROLES.indexOf(member.role);
-    if (isMore) await ctx.requireProofToGrant((name) => name === vault);
+    if (isMore) await ctx.access.requireProofToGrant((name) => name === vault);
     if (status === 'pending_deletion' && (role === 'manager') !== (member.role === 'manager')) throw wouldDecide();
     const row = { ...member, role };
     await store.setMemberRole(tx, row);
@@ -79,7 +79,7 @@ export async function change(ctx: Context, vault: string, memberId: string, role
 }
 
 export async function remove(ctx: Context, vault: string, memberId: string): Promise<Deleted> {
-  ctx.describe({ member: memberId });
+  ctx.record.describe({ member: memberId });
   return ctx.change(async (tx) => {
     const { status, member } = await lockedMember(ctx, tx, vault, memberId);
     if (status === 'pending_deletion' && member.role === 'manager') throw wouldDecide();
@@ -93,7 +93,7 @@ export async function review(ctx: Context, vault: string) {
   return ctx.change(async (tx) => {
     const { vault_id } = await lockedVault(ctx, tx, vault);
     const reviewed = await store.markReviewed(tx, ctx.tenantId, vault_id, ctx.now, ctx.principal.id);
-    ctx.describe({ reviewed });
+    ctx.record.describe({ reviewed });
     return { vault, reviewed, reviewed_at: timestamp(ctx.now) };
   });
 }
@@ -120,13 +120,13 @@ async function roleOf(
 function wouldDecide(): CofferError {
   return new CofferError(
     'IN_USE',
-    'The deletion of the vault waits for approval: its managers stay who they are until that is decided.',
+    'The deletion of the vault is pending approval: its managers cannot be changed until that is decided.',
   );
 }
 
 async function lockedMember(ctx: Context, tx: Tx, vault: string, memberId: string) {
   const { vault_id, status, environment } = await lockedVault(ctx, tx, vault);
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const member = await store.lockMember(tx, ctx.tenantId, vault_id, memberId);
   if (member === undefined) throw notFound('member');
   return { status, environment, member };
@@ -134,7 +134,7 @@ async function lockedMember(ctx: Context, tx: Tx, vault: string, memberId: strin
 
 async function principalOf(tx: Tx, tenantId: string, { user, group }: Body<typeof contract.addMember>) {
   if ((group === undefined) === (user === undefined))
-    throw invalidField('/body', 'needs exactly one of user and group');
+    throw invalidField('/body', 'must have exactly one of user and group');
   if (group !== undefined) {
     const found = await findGroupByIdOrName(tx, tenantId, group);
     // The row stays locked, so that the group is not deleted meanwhile: its deletion would not remove this membership.

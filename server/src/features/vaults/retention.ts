@@ -1,22 +1,25 @@
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
-import { HOUR_MS } from '../../kernel/clock.ts';
 import { destroyKeys } from '../../kernel/crypto/keyring.ts';
 import type { RemovingJob } from '../../kernel/jobs/job-runner.ts';
 import type { Share } from '../../kernel/jobs/share.ts';
-import type { Kernel } from '../../kernel/kernel.ts';
+import { HOUR_MS } from '../../kernel/platform/clock.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { Removal } from '../../kernel/platform/wiring.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { SECOND_LOOK_MS } from '../../kernel/time/clock-guard.ts';
+import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import * as store from './store.ts';
 
 const VAULTS_AT_ONCE = 20;
 const SECRETS_AT_ONCE = 500;
 
-export interface PurgePorts {
-  /** Destroys at most `limit` secrets of the vault and returns how many; 0 when none is left. */
-  purgeContents(tx: Tx, tenantId: string, vaultId: string, limit: number): Promise<number>;
+declare module '../../kernel/platform/wiring.ts' {
+  interface Removals {
+    /** Destroys what is in a vault, but at most `limit` secrets, and returns how many secrets; 0 when none is left. */
+    vaultContents(tx: Tx, tenantId: string, vaultId: string, limit: number): Promise<number>;
+  }
 }
 
 /** Names the key under which everything in a vault is sealed. */
@@ -25,16 +28,16 @@ export function vaultKeyPurpose(vaultId: string): string {
 }
 
 /** Destroys vaults past their retention: their secrets, and the key, without which ciphertext left in backups cannot be decrypted. */
-export function purgeVaultsJob(kernel: Kernel, ports: PurgePorts): RemovingJob {
+export function purgeVaultsJob(kernel: Kernel, destroyContents: Removal<'vaultContents'>): RemovingJob {
   return {
     name: 'purge-vaults',
     intervalMs: HOUR_MS,
-    removes: { secondLookMs: SECOND_LOOK_MS, share: (cutoff) => shareOf(kernel, cutoff) },
+    removes: { secondCheckMs: SECOND_CHECK_MS, share: (cutoff) => shareOf(kernel, cutoff) },
     async run(signal, cutoff) {
       const due = await store.vaultsToPurge(kernel.database.read, cutoff, VAULTS_AT_ONCE);
       for (const vault of due) {
         if (signal.aborted) return;
-        await purge(kernel, ports, vault, cutoff, signal);
+        await purge(kernel, destroyContents, vault, cutoff, signal);
       }
     },
   };
@@ -49,7 +52,7 @@ async function shareOf({ database: { read } }: Kernel, cutoff: Cutoff): Promise<
 /** Works in small transactions, so that a large vault does not block others. The next run continues after a kill. */
 async function purge(
   kernel: Kernel,
-  ports: PurgePorts,
+  destroyContents: Removal<'vaultContents'>,
   vault: store.VaultRow,
   cutoff: Cutoff,
   signal: AbortSignal,
@@ -67,7 +70,8 @@ async function purge(
         const entry = systemEntry({ tenantId: tenant_id, action, details, now: kernel.clock.now(), ...facts });
         return kernel.audit.recordIn(tx, [entry], headKey);
       };
-      const secrets = await ports.purgeContents(tx, tenant_id, vault_id, SECRETS_AT_ONCE);
+      const destroyed = await destroyContents(tx, tenant_id, vault_id, SECRETS_AT_ONCE);
+      const secrets = destroyed.reduce((sum, count) => sum + count, 0);
       if (secrets > 0) {
         await record('secrets:purge', { vault: vault_id, secrets });
         return false;

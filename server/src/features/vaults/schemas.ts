@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { StageName } from '../../kernel/authz/environment.ts';
-import { named } from '../../kernel/named-schemas.ts';
-import { freeText, id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/wire.ts';
+import { EnvironmentNameSchema } from '../../kernel/authz/environment.ts';
+import { named } from '../../kernel/request/named-schemas.ts';
+import { freeText, id, lineOfText, nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
 
 export const VAULT_STATUSES = ['active', 'pending_deletion', 'deleted'] as const;
 const KEY_SOURCES = ['service_managed', 'customer_managed'] as const;
@@ -14,11 +14,11 @@ export const tagText = lineOfText({ minLength: 1, maxLength: TAG_LENGTH_MAX }, '
 export const Tags = Type.Array(tagText, {
   maxItems: TAGS_MAX,
   uniqueItems: true,
-  description: 'Tags, by which lists can be filtered.',
+  description: 'Tags for filtering lists.',
 });
-export const description = freeText(1024, 'What it is for.');
+export const description = freeText(1024, 'Purpose of the vault.');
 
-export const KeySource = named('KeySource', 'Who keeps the key of the vault.', oneOf(KEY_SOURCES));
+export const KeySource = named('KeySource', 'Who manages the key of the vault.', oneOf(KEY_SOURCES));
 export const VaultStatus = named(
   'VaultStatus',
   'A deleted vault can be restored until it is purged.',
@@ -27,31 +27,31 @@ export const VaultStatus = named(
 
 const Encryption = named(
   'VaultEncryption',
-  'How the values in a vault are sealed.',
+  'Encryption settings of a vault.',
   object({
-    algorithm: oneOf(['AES-256-GCM'], 'How values are sealed.'),
+    algorithm: oneOf(['AES-256-GCM'], 'Encryption algorithm of the values.'),
     key_source: KeySource,
     rotation_days: Type.Integer({
-      description: "The vault's key is replaced after so many days; old versions still open.",
+      description:
+        "Interval between rotations of the vault's key, in days; values under older key versions can still be read.",
     }),
   }),
 );
 
 const AuditSettings = named(
   'VaultAudit',
-  'What the audit log keeps of a vault.',
+  'Audit settings of a vault.',
   object({
     log_reads: Type.Boolean({
       description:
-        'False: successful reads of ordinary secrets leave no entry of their own; they are counted, by reader, in one each minute. Refusals, changes and fortress ' +
-        'secrets are always listed.',
+        'If false, successful reads of ordinary secrets are not logged individually, but counted per reader in one entry each minute. Denied requests, changes and fortress secrets are always logged.',
     }),
     retention_days: nullable(
       Type.Integer({
         minimum: 1,
         maximum: 36_500,
         description:
-          'Entries about the vault are purged after so many days; null: never. Those of changes that verification needs stay, and so do those that no checkpoint covers yet.',
+          'Audit retention in days; null keeps entries forever. Entries of changes that verification needs, and entries not yet covered by a checkpoint, are kept.',
       }),
     ),
   }),
@@ -59,20 +59,20 @@ const AuditSettings = named(
 
 export const AuditChange = named(
   'VaultAuditChange',
-  'What of the audit settings is to be otherwise than it is, or than the default.',
+  'Audit settings to change; omitted fields keep their value or default.',
   Type.Partial(AuditSettings, { additionalProperties: false }),
 );
 
 const summary = {
   id: id('vault'),
-  name: Type.String({ description: 'Its name, which never changes.' }),
-  description: Type.String({ description: 'What it is for.' }),
-  environment: StageName,
+  name: Type.String({ description: 'Its name, which cannot be changed.' }),
+  description: Type.String({ description: 'Purpose of the vault.' }),
+  environment: EnvironmentNameSchema,
   tags: Type.Array(Type.String(), { description: 'Its tags.' }),
   status: VaultStatus,
-  secrets_count: Type.Integer({ description: 'How many secrets are in it.' }),
+  secrets_count: Type.Integer({ description: 'Number of its secrets.' }),
   is_zero_knowledge: Type.Boolean({
-    description: 'Whether values are sealed by clients and never seen by the service.',
+    description: 'Whether clients encrypt the values, so that the service never sees the plaintext.',
   }),
   created_at: timestampText,
   updated_at: timestampText,
@@ -80,7 +80,7 @@ const summary = {
   purge_at: nullable(timestampText),
 };
 
-export const VaultSummary = named('VaultSummary', 'A vault, as lists show it.', object(summary));
+export const VaultSummary = named('VaultSummary', 'A vault in a list.', object(summary));
 
 export const Vault = named(
   'Vault',
@@ -96,22 +96,22 @@ export type Vault = Static<typeof Vault>;
 
 const VaultPolicy = named(
   'VaultPolicy',
-  'A policy that says something about a vault.',
+  'A policy that applies to a vault.',
   object({ name: Type.String({ description: 'Its name.' }) }),
 );
 
 export const VaultDetail = named(
   'VaultDetail',
-  'A vault with what is in it and who says what about it.',
+  'A vault with its secret ids and the policies that apply to it.',
   object({
     ...Vault.properties,
-    secret_ids: Type.Array(id('sec'), { description: 'Its secrets, those in `fortress_secret_ids` left out.' }),
-    fortress_secret_ids: Type.Array(id('sec'), { description: 'Its fortress secrets.' }),
+    secret_ids: Type.Array(id('sec'), { description: 'Ids of its secrets, except those in `fortress_secret_ids`.' }),
+    fortress_secret_ids: Type.Array(id('sec'), { description: 'Ids of its fortress secrets.' }),
     secret_ids_truncated: Type.Boolean({
       description: `True if there are more than ${SECRET_IDS_MAX} of either kind.`,
     }),
     policies: Type.Array(VaultPolicy, {
-      description: 'Attached policies that say something about the vault or what is in it.',
+      description: 'Attached policies that apply to the vault or its secrets.',
     }),
   }),
 );
@@ -120,6 +120,6 @@ export const vaultName = Type.String({
   minLength: 1,
   maxLength: 63,
   pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
-  description: 'A vault, by name.',
+  description: 'Name of the vault.',
 });
 export const vaultParam = object({ vault: vaultName });

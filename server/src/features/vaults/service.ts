@@ -1,17 +1,18 @@
-import type { Difference } from '../../kernel/approval.ts';
 import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/environment.ts';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
-import { DAY_MS, timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalidField } from '../../kernel/errors.ts';
-import { isId, newId } from '../../kernel/ids.ts';
-import { isReservedName } from '../../kernel/reserved-names.ts';
+import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { isId, newId } from '../../kernel/platform/ids.ts';
+import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
+import type { Difference } from '../../kernel/request/approval.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/request/wire.ts';
 import { decodeCursor, encodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT, NAME_PATTERN } from '../../kernel/wire.ts';
 import { authorizedVault, isLive, tagsOf, vaultAttributes, vaultNotFound, whatChanged } from './access.ts';
 import type * as contract from './contract.ts';
 import type { Vault } from './contract.ts';
@@ -23,15 +24,19 @@ const LIST_CHUNK = 1000;
 /** A caller who may see more single vaults than this has each vault checked one by one, to bound the size of the query. */
 const NAME_RANGES_MAX = 100;
 
-/** What other features contribute to a vault's detail. */
-export interface VaultPorts {
-  /** The secrets in it that the caller may see, at most `SECRET_IDS_MAX` of each kind. */
-  secretIds(
-    ctx: Context,
-    vault: store.VaultRow,
-  ): Promise<{ secret_ids: string[]; fortress_secret_ids: string[]; secret_ids_truncated: boolean }>;
-  policiesTouching(db: Reader, tenantId: string, vault: string): Promise<string[]>;
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** The secrets in a vault that the caller may see, at most `SECRET_IDS_MAX` of each kind. */
+    secretIdsInVault(
+      ctx: Context,
+      vault: store.VaultRow,
+    ): Promise<{ secret_ids: string[]; fortress_secret_ids: string[]; secret_ids_truncated: boolean }>;
+    /** Names of attached policies that affect this vault or its secrets. */
+    policiesTouchingVault(db: Reader, tenantId: string, vault: string): Promise<string[]>;
+  }
 }
+
+export type VaultPorts = Pick<Ports, 'secretIdsInVault' | 'policiesTouchingVault'>;
 
 /** The default is the environment that least depends on. */
 const ENVIRONMENT_DEFAULT: EnvironmentName = 'development';
@@ -39,12 +44,15 @@ const ENVIRONMENT_DEFAULT: EnvironmentName = 'development';
 export async function create(ctx: Context, body: Body<typeof contract.createVault>): Promise<Vault> {
   const environment = canonicalEnvironment(body.environment ?? ENVIRONMENT_DEFAULT);
   const tags = body.tags ?? [];
-  ctx.authorize(vaultResource(body.name), { environment, tags });
+  ctx.access.authorize(vaultResource(body.name), { environment, tags });
   if (isReservedName(body.name) || isId('vault', body.name)) {
     throw invalidField('/body/name', 'is reserved: choose another name');
   }
   if (body.encryption?.key_source === 'customer_managed') {
-    throw invalidField('/body/encryption/key_source', 'customer_managed needs a KMS, and none is connected');
+    throw invalidField(
+      '/body/encryption/key_source',
+      'cannot be customer_managed: that needs a KMS, and none is configured',
+    );
   }
   const row: store.VaultRow = {
     tenant_id: ctx.tenantId,
@@ -65,13 +73,16 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
     deleted_at: null,
     purge_at: null,
   };
-  ctx.describe({ environment, ...(row.log_reads === 0 && { log_reads: false }) });
+  ctx.record.describe({ environment, ...(row.log_reads === 0 && { log_reads: false }) });
   return ctx.change(async (tx) => {
     try {
       await store.insertVault(tx, row);
     } catch (error) {
       if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError('VAULT_ALREADY_EXISTS', 'A vault with this name exists, or is deleted and not yet purged.');
+      throw new CofferError(
+        'VAULT_ALREADY_EXISTS',
+        'A vault with this name already exists, or is deleted but not yet purged: choose another name.',
+      );
     }
     await store.insertMember(tx, {
       tenant_id: ctx.tenantId,
@@ -86,17 +97,17 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
     await raiseEpoch(tx, ctx.tenantId);
     // A vault that logs less, or purges entries sooner, needs a second person also at creation.
     if (row.log_reads === 0 || row.audit_retention_days !== null) await ctx.needsApproval(tx);
-    ctx.describe({ vault: row.vault_id });
+    ctx.record.describe({ vault: row.vault_id });
     return toWire(row);
   });
 }
 
 /** `total` counts only vaults the caller may see. */
 export async function list(ctx: Context, query: Query<typeof contract.listVaults>) {
-  ctx.authorizeListing('vault');
+  ctx.access.authorizeListing('vault');
   const [after = ''] = decodeCursor(query.cursor, NAME_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const names = query.tags === undefined ? ctx.vaultsByName('vaults:list') : null;
+  const names = query.tags === undefined ? ctx.access.vaultsByName('vaults:list') : null;
   const { shown, total } =
     names !== null && names.length <= NAME_RANGES_MAX
       ? await visibleByName(ctx, query, names, after, limit + 1)
@@ -143,7 +154,8 @@ async function visibleOneByOne(
 ): Promise<Visible> {
   const visible: Visible = { shown: [], total: 0 };
   for await (const row of everyVault(ctx)) {
-    if (!isWanted(row, query) || !ctx.may('vaults:list', vaultResource(row.name), vaultAttributes(row))) continue;
+    if (!isWanted(row, query) || !ctx.access.may('vaults:list', vaultResource(row.name), vaultAttributes(row)))
+      continue;
     visible.total++;
     if (row.name > after && visible.shown.length < limit) visible.shown.push(row);
   }
@@ -171,10 +183,10 @@ function isWanted(row: store.VaultRow, { environment, status, tags }: Query<type
 export async function read(ctx: Context, name: string, ports: VaultPorts) {
   const { read: db } = ctx.database;
   const row = await authorizedVault(ctx, db, name);
-  const policies = await ports.policiesTouching(db, ctx.tenantId, name);
+  const policies = await ports.policiesTouchingVault(db, ctx.tenantId, name);
   return {
     ...toWire(row),
-    ...(await ports.secretIds(ctx, row)),
+    ...(await ports.secretIdsInVault(ctx, row)),
     policies: policies.map((policy) => ({ name: policy })),
   };
 }
@@ -182,10 +194,11 @@ export async function read(ctx: Context, name: string, ports: VaultPorts) {
 export async function update(ctx: Context, name: string, body: Body<typeof contract.updateVault>): Promise<Vault> {
   return ctx.change(async (tx) => {
     const row = await lockedVault(ctx, tx, name);
-    ctx.describe(whatChanged(row, { changed: Object.keys(body) }));
-    if (body.name !== undefined) throw invalidField('/body/name', 'never changes: it stands in paths and policies');
+    ctx.record.describe(whatChanged(row, { changed: Object.keys(body) }));
+    if (body.name !== undefined)
+      throw invalidField('/body/name', 'cannot be changed, because paths and policies refer to it');
     if (body.is_zero_knowledge !== undefined && body.is_zero_knowledge !== (row.is_zero_knowledge === 1)) {
-      throw new CofferError('ZK_FLAG_IMMUTABLE', 'is_zero_knowledge is chosen when a vault is made and never changes.');
+      throw new CofferError('ZK_FLAG_IMMUTABLE', 'is_zero_knowledge can only be set when the vault is created.');
     }
     const { log_reads, retention_days } = body.audit ?? {};
     const changed: store.VaultRow = {
@@ -199,10 +212,12 @@ export async function update(ctx: Context, name: string, body: Body<typeof contr
     };
     if (changed.log_reads !== row.log_reads) {
       // This is a setting, not content, so it is recorded for zero-knowledge vaults too.
-      ctx.describe({ log_reads: { before: row.log_reads === 1, after: changed.log_reads === 1 } });
+      ctx.record.describe({ log_reads: { before: row.log_reads === 1, after: changed.log_reads === 1 } });
     }
     if (changed.audit_retention_days !== row.audit_retention_days) {
-      ctx.describe({ retention_days: { before: row.audit_retention_days, after: changed.audit_retention_days } });
+      ctx.record.describe({
+        retention_days: { before: row.audit_retention_days, after: changed.audit_retention_days },
+      });
     }
     const { tenant_id, name: _, vault_id, secrets_count, ...columns } = changed;
     await store.updateVault(tx, ctx.tenantId, name, columns);
@@ -248,7 +263,7 @@ export async function remove(ctx: Context, name: string): Promise<Vault & Delete
       updated_at: ctx.now,
     };
     await store.updateVault(tx, ctx.tenantId, name, change);
-    ctx.describe({ vault: row.vault_id, purge_at: timestamp(purge_at) });
+    ctx.record.describe({ vault: row.vault_id, purge_at: timestamp(purge_at) });
     if (row.environment === 'production') {
       const before = { id: row.vault_id, environment: row.environment, description: row.description };
       const differences = [{ what: `vault ${name}`, before, after: null }];
@@ -260,10 +275,10 @@ export async function remove(ctx: Context, name: string): Promise<Vault & Delete
 }
 
 export async function restore(ctx: Context, name: string): Promise<Vault> {
-  ctx.refuseIfNeverAllowed(vaultResource(name));
+  ctx.access.refuseIfNeverAllowed(vaultResource(name));
   return ctx.change(async (tx) => {
     const row = await store.lockVault(tx, ctx.tenantId, name);
-    ctx.authorize(vaultResource(name), vaultAttributes(row));
+    ctx.access.authorize(vaultResource(name), vaultAttributes(row));
     // Once the purge is due it may be in progress, and half a vault must not be restored.
     if (row === undefined || (row.purge_at !== null && row.purge_at <= ctx.now)) throw vaultNotFound();
     if (row.status !== 'deleted') throw new CofferError('IN_USE', 'The vault is not deleted.');
@@ -276,10 +291,10 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
 }
 
 export async function lockedVault(ctx: Context, tx: Tx, name: string): Promise<store.VaultRow> {
-  ctx.refuseIfNeverAllowed(vaultResource(name));
+  ctx.access.refuseIfNeverAllowed(vaultResource(name));
   const row = await store.lockVault(tx, ctx.tenantId, name);
   const known = isLive(row) ? row : undefined;
-  ctx.authorize(vaultResource(name), vaultAttributes(known));
+  ctx.access.authorize(vaultResource(name), vaultAttributes(known));
   if (known === undefined) throw vaultNotFound();
   return known;
 }

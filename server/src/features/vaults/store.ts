@@ -1,13 +1,14 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import type { Membership, VaultRole } from '../../kernel/authz/vault-roles.ts';
-import { AuthenticatedTable, type Which } from '../../kernel/integrity/authenticated-table.ts';
+import { AuthenticatedTable, type RowFilter } from '../../kernel/integrity/authenticated-table.ts';
 import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import { PreparedQuery } from '../../kernel/storage/prepared-query.ts';
 import type { Authenticated, Tables } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { membersOfGroups } from '../groups/index.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -69,13 +70,18 @@ export const VAULTS = new AuthenticatedTable<'vaults', VaultRow>('vaults', {
     'deleted_at',
     'purge_at',
   ],
-  uncovered: { secrets_count: 'a number that is shown, and decides nothing' },
+  uncovered: { secrets_count: 'a number that is only displayed' },
 });
 
 export const VAULT_MEMBERS = new AuthenticatedTable<'vault_members', VaultMemberRow>('vault_members', {
   key: ['vault_id', 'principal_kind', 'principal_id'],
   covered: ['role', 'added_at', 'reviewed_at', 'reviewed_by'],
 });
+
+/** Differs after every change of the row that matters to anybody. */
+export function vaultDigest(row: VaultRow): string {
+  return VAULTS.digest(row);
+}
 
 export async function insertVault(tx: Tx, row: VaultRow): Promise<void> {
   await VAULTS.insert(tx, row);
@@ -285,7 +291,7 @@ export async function deleteMember(tx: Tx, row: VaultMemberRow): Promise<void> {
   await VAULT_MEMBERS.deleteWhere(tx, isMember(row));
 }
 
-function isMember({ tenant_id, vault_id, principal_id }: VaultMemberRow): Which<'vault_members'> {
+function isMember({ tenant_id, vault_id, principal_id }: VaultMemberRow): RowFilter<'vault_members'> {
   return (eb) => eb.and({ tenant_id, vault_id, principal_id });
 }
 
@@ -296,12 +302,30 @@ export async function markReviewed(
   now: number,
   reviewer: string,
 ): Promise<number> {
-  const isOfVault: Which<'vault_members'> = (eb) => eb.and({ tenant_id: tenantId, vault_id: vaultId });
+  const isOfVault: RowFilter<'vault_members'> = (eb) => eb.and({ tenant_id: tenantId, vault_id: vaultId });
   const reviewed = await VAULT_MEMBERS.updateWhere(tx, isOfVault, { reviewed_at: now, reviewed_by: reviewer });
   return reviewed.length;
 }
 
-export type DatedMembership = Membership & Pick<VaultMemberRow, 'principal_id' | 'added_at'>;
+export type DatedMembership = Membership & Pick<VaultMemberRow, 'principal_id' | 'added_at' | 'reviewed_at'>;
+
+/** Everybody who is a member of a vault that is not deleted, themselves or by a group. For display: rows are not verified one by one. */
+export async function memberUserIds(db: Reader, tenantId: string): Promise<Set<string>> {
+  const members = await db
+    .selectFrom('vault_members as m')
+    .innerJoin('vaults as v', (join) =>
+      join.onRef('v.tenant_id', '=', 'm.tenant_id').onRef('v.vault_id', '=', 'm.vault_id'),
+    )
+    .select(['m.principal_kind', 'm.principal_id'])
+    .distinct()
+    .where('m.tenant_id', '=', tenantId)
+    .where('v.status', '<>', 'deleted')
+    .execute();
+  const idsOf = (kind: MemberKind) =>
+    members.filter(({ principal_kind }) => principal_kind === kind).map(({ principal_id }) => principal_id);
+  const joined = await membersOfGroups(db, tenantId, idsOf('group'));
+  return new Set([...idsOf('user'), ...joined.map(({ user_id }) => user_id)]);
+}
 
 /** The vaults these principals are members of, with role and date. A membership only ever grants, so forged ones are left out. */
 export async function membershipsOf(
@@ -326,9 +350,9 @@ export async function membershipsOf(
     .execute();
   const authentic = await VAULTS.authenticOf(db, vaults);
   const names = new Map(authentic.map(({ vault_id, name }) => [vault_id, name]));
-  return joined.flatMap(({ vault_id, role, principal_id, added_at }) => {
+  return joined.flatMap(({ vault_id, role, principal_id, added_at, reviewed_at }) => {
     const vault = names.get(vault_id);
-    return vault === undefined ? [] : [{ vault, role, principal_id, added_at }];
+    return vault === undefined ? [] : [{ vault, role, principal_id, added_at, reviewed_at }];
   });
 }
 
@@ -356,6 +380,6 @@ export async function auditRetentions(db: Reader, tenantId: string): Promise<Aud
   return retentions;
 }
 
-export async function forgetMember(tx: Tx, tenantId: string, kind: MemberKind, id: string): Promise<void> {
+export async function deleteVaultMember(tx: Tx, tenantId: string, kind: MemberKind, id: string): Promise<void> {
   await VAULT_MEMBERS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, principal_kind: kind, principal_id: id }));
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { ANY_TOKEN, endpoint, NONE } from '../../kernel/endpoint.ts';
-import { described, named } from '../../kernel/named-schemas.ts';
+import { ANY_TOKEN, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
 import {
   Deleted,
   freeText,
@@ -13,11 +13,11 @@ import {
   record,
   resourceName,
   timestampText,
-} from '../../kernel/wire.ts';
+} from '../../kernel/request/wire.ts';
 
 export const METHOD_TYPES = ['k8s_sa', 'aws_iam', 'gcp_iam', 'azure_msi', 'oidc_generic', 'spiffe'] as const;
 export type MethodType = (typeof METHOD_TYPES)[number];
-export const methodType = named('WorkloadMethodType', 'Which kind of identity it accepts.', oneOf(METHOD_TYPES));
+export const methodType = named('WorkloadMethodType', 'The kind of identity it accepts.', oneOf(METHOD_TYPES));
 
 const LIST_MAX = 64;
 const PATTERN_LENGTH_MAX = 512;
@@ -32,28 +32,31 @@ const exact = (maxLength: number, description: string) =>
 const exactList = (maxLength: number, description: string) =>
   Type.Array(exact(maxLength, description), {
     maxItems: LIST_MAX,
-    description: `${description} An empty list: nobody.`,
+    description: `${description} An empty list allows nobody.`,
   });
 const patterns = (what: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: PATTERN_LENGTH_MAX }), {
     maxItems: LIST_MAX,
-    description: `Regular expressions (RE2) of which one must match ${what} as a whole. An empty list: nobody.`,
+    description: `Regular expressions (RE2) of which one must match ${what} as a whole. An empty list allows nobody.`,
   });
 const pem = (description: string) => freeText(PEM_LENGTH_MAX, description);
-const audience = exact(512, 'The audience that tokens must name, and no other.');
+const audience = exact(512, 'The audience of the tokens; it must be their only one.');
 const openedIssuer = exact(
   URL_LENGTH_MAX,
-  'Stands in for the provider’s own issuer; only on hosts that the operator opened with CV_OUTBOUND_ALLOW.',
+  'Replaces the provider’s own issuer; only on hosts that the operator allowed with CV_OUTBOUND_ALLOW.',
 );
 
 export const K8sConfig = object({
   issuer: exact(URL_LENGTH_MAX, 'The `iss` of the cluster’s service-account tokens.'),
-  ca_cert_pem: pem('The certificate of the API server, or of the authority that signed it; no other is believed.'),
-  allowed_namespaces: exactList(63, 'Namespaces.'),
-  allowed_sa_names: exactList(253, 'Names of service accounts.'),
-  api_server_url: Type.Optional(exact(URL_LENGTH_MAX, 'Where the API server is; the issuer’s URL unless given.')),
+  ca_cert_pem: pem('The certificate of the API server, or of the CA that signed it; no other is trusted.'),
+  allowed_namespaces: exactList(63, 'Allowed namespaces.'),
+  allowed_sa_names: exactList(253, 'Allowed names of service accounts.'),
+  api_server_url: Type.Optional(exact(URL_LENGTH_MAX, 'URL of the API server; default: the issuer’s URL.')),
   token_reviewer_jwt: Type.Optional(
-    exact(TOKEN_LENGTH_MAX, 'A token that may review others; the workload’s own unless given. Never shown again.'),
+    exact(
+      TOKEN_LENGTH_MAX,
+      'A token with permission to create TokenReviews; default: the workload’s own token. Never returned.',
+    ),
   ),
 });
 export type K8sConfig = Static<typeof K8sConfig>;
@@ -63,7 +66,7 @@ export const AwsConfig = object({
   sts_endpoint: Type.Optional(
     exact(
       URL_LENGTH_MAX,
-      'The only STS endpoint accepted: one of AWS’s own, or one on a host that the operator opened.',
+      'The only STS endpoint accepted: one of AWS’s own, or one on a host that the operator allowed with CV_OUTBOUND_ALLOW.',
     ),
   ),
 });
@@ -71,19 +74,19 @@ export type AwsConfig = Static<typeof AwsConfig>;
 
 export const GcpConfig = object({
   expected_audience: audience,
-  allowed_emails: exactList(254, 'E-mail addresses of service accounts.'),
+  allowed_emails: exactList(254, 'Allowed e-mail addresses of service accounts.'),
   issuer: Type.Optional(openedIssuer),
 });
 export type GcpConfig = Static<typeof GcpConfig>;
 
 export const AzureConfig = object({
   expected_audience: audience,
-  allowed_object_ids: exactList(64, 'Object ids of managed identities.'),
+  allowed_object_ids: exactList(64, 'Allowed object ids of managed identities.'),
   tenant_id: Type.Optional(
     Type.String({
       pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
       description:
-        'The directory whose identities are accepted. Without it the token names the directory whose keys verify it, and the object id alone decides.',
+        'The directory (tenant) whose identities are accepted. Without it, a token is verified with the keys of the directory it names, and only the object id is checked.',
     }),
   ),
   issuer: Type.Optional(openedIssuer),
@@ -91,14 +94,14 @@ export const AzureConfig = object({
 export type AzureConfig = Static<typeof AzureConfig>;
 
 export const OidcConfig = object({
-  expected_issuer: exact(URL_LENGTH_MAX, 'The issuer, exactly; its keys are found by discovery.'),
+  expected_issuer: exact(URL_LENGTH_MAX, 'The exact issuer; its keys are found by OpenID Connect discovery.'),
   expected_audience: audience,
   allowed_subjects: patterns('the subject'),
 });
 export type OidcConfig = Static<typeof OidcConfig>;
 
 export const SpiffeConfig = object({
-  trust_domain: Type.String({ pattern: '^[a-z0-9._-]{1,255}$', description: 'Without `spiffe://`.' }),
+  trust_domain: Type.String({ pattern: '^[a-z0-9._-]{1,255}$', description: 'The trust domain, without `spiffe://`.' }),
   trust_bundle_pem: pem('Public keys, or certificates, that sign JWT-SVIDs of the trust domain.'),
   expected_audience: audience,
   allowed_spiffe_ids: patterns('the SPIFFE ID'),
@@ -117,7 +120,7 @@ export const credentialFields = {
   aws_signed_headers: Type.Optional(
     record('^[\\u0020-\\u007e]{0,64}$', Type.String({ maxLength: 1024 }), {
       maxProperties: 8,
-      description: 'aws_iam: the headers that were signed with it, `X-Coffer-Audience` among them.',
+      description: 'aws_iam: the headers signed with it, including `X-Coffer-Audience`.',
     }),
   ),
   gcp_jwt: token('gcp_iam: the identity token.'),
@@ -141,7 +144,7 @@ const config = Type.Unsafe<Record<string, unknown>>({
   additionalProperties: true,
   maxProperties: 16,
   description:
-    'By type. k8s_sa: issuer, ca_cert_pem, allowed_namespaces, allowed_sa_names, api_server_url?, token_reviewer_jwt?. aws_iam: allowed_arns, ' +
+    'Fields by type. k8s_sa: issuer, ca_cert_pem, allowed_namespaces, allowed_sa_names, api_server_url?, token_reviewer_jwt?. aws_iam: allowed_arns, ' +
     'sts_endpoint?. gcp_iam: expected_audience, allowed_emails, issuer?. azure_msi: expected_audience, allowed_object_ids, tenant_id?, ' +
     'issuer?. oidc_generic: expected_issuer, expected_audience, allowed_subjects. spiffe: trust_domain, trust_bundle_pem, ' +
     'expected_audience, allowed_spiffe_ids.',
@@ -149,16 +152,19 @@ const config = Type.Unsafe<Record<string, unknown>>({
 
 export const Method = named(
   'WorkloadMethod',
-  'Lets workloads of a cluster, cloud or issuer log in as an AppConnection.',
+  'A login method, with which workloads of a cluster, cloud or issuer log in as an AppConnection.',
   object({
-    id: Type.Integer({ description: 'Its number.' }),
+    id: Type.Integer({ description: 'Number of the method.' }),
     name: Type.String({ description: 'Its name.' }),
     type: methodType,
     app_connection_id: Type.Integer({ description: 'The AppConnection that its tokens are bound to.' }),
-    config: Type.Unsafe<Record<string, unknown>>({ type: 'object', description: 'Without what is secret in it.' }),
-    secrets_set: Type.Array(Type.String(), { description: 'Secret members of the config that have a value.' }),
-    warnings: Type.Array(Type.String(), { description: 'What you should know of this config; empty if nothing.' }),
-    created_by: Type.String({ description: 'Who made it.' }),
+    config: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      description: 'The config, without its secret members.',
+    }),
+    secrets_set: Type.Array(Type.String(), { description: 'Names of the secret members of the config that are set.' }),
+    warnings: Type.Array(Type.String(), { description: 'Warnings about this config; empty if there are none.' }),
+    created_by: Type.String({ description: 'The user or machine that created it.' }),
     created_at: timestampText,
     updated_at: timestampText,
   }),
@@ -168,7 +174,7 @@ export type Method = Static<typeof Method>;
 const common = {
   noun: 'workload-identity',
   nounDescription:
-    'Workloads of a cluster or cloud log in with the identity they have there, and act as an AppConnection.',
+    'Login methods for workloads: they log in with the identity of their cluster or cloud, and act as an AppConnection.',
   credentials: ANY_TOKEN,
   tenant: 'own',
   tier: NONE,
@@ -187,7 +193,7 @@ const ofOne = {
   params: object({ method_id: described('The number of a method.', idParam) }),
 } as const;
 
-const RIGHTS = 'It takes the rights to change the AppConnection and to add members to its vaults.';
+const RIGHTS = 'Requires permission to update the AppConnection and to add members to its vaults.';
 
 const AWS_METHOD = {
   name: 'payments-on-aws',
@@ -201,7 +207,7 @@ export const createMethod = endpoint({
   name: 'createWorkloadMethod',
   method: 'POST',
   path: '/workload-identity/methods',
-  summary: 'Let workloads of a cluster, cloud or issuer log in as an AppConnection',
+  summary: 'Create a login method for workloads of a cluster, cloud or issuer',
   description: RIGHTS,
   permission: 'workload_methods:create',
   resource: 'workload-method',
@@ -225,7 +231,7 @@ export const listMethods = endpoint({
   method: 'GET',
   path: '/workload-identity/methods',
   summary: 'List the methods of the tenant',
-  description: 'Without what is secret in their configuration.',
+  description: 'Does not include secret members of their config.',
   permission: 'workload_methods:list',
   resource: 'workload-method',
   rate: 'read',
@@ -244,7 +250,7 @@ export const readMethod = endpoint({
   method: 'GET',
   path: '/workload-identity/methods/{method_id}',
   summary: 'Read a method',
-  description: 'Without what is secret in its configuration; `secrets_set` says what is there.',
+  description: 'Does not include secret members of its config; `secrets_set` lists those that are set.',
   permission: 'workload_methods:read',
   rate: 'read',
   audit: 'workload_methods:read',
@@ -261,9 +267,7 @@ export const updateMethod = endpoint({
   method: 'PUT',
   path: '/workload-identity/methods/{method_id}',
   summary: 'Change a method',
-  description:
-    `What you leave out stays as it is; \`config\` is replaced as a whole. A secret in it that you leave out stays too, unless where it is sent ` +
-    `changes. The type never changes. Tokens that were issued by it before end. ${RIGHTS}`,
+  description: `Omitted fields are unchanged; \`config\` is replaced as a whole. Omitted secret members of it are kept unless their destination changes. The type cannot be changed. Tokens issued through the method are revoked. ${RIGHTS}`,
   permission: 'workload_methods:update',
   rate: 'write',
   audit: 'workload_methods:update',
@@ -286,7 +290,7 @@ export const deleteMethod = endpoint({
   method: 'DELETE',
   path: '/workload-identity/methods/{method_id}',
   summary: 'Delete a method',
-  description: 'Logins by it, and tokens that were issued by it, end at once.',
+  description: 'Logins through it fail and tokens issued through it are revoked, immediately.',
   permission: 'workload_methods:delete',
   rate: 'write',
   audit: 'workload_methods:delete',
@@ -301,10 +305,9 @@ export const login = endpoint({
   name: 'workloadLogin',
   method: 'POST',
   path: '/workload-identity/login',
-  summary: 'Exchange a workload’s own identity for a token',
+  summary: 'Exchange a workload’s identity for a token',
   description:
-    'Send `method_id` and the credential of the method’s type. The token lives an hour and acts as the method’s AppConnection. With a DPoP ' +
-    'header it is bound to that key. Whatever is wrong, the answer is the same; the reason is in the audit log.',
+    'Send `method_id` and the credential of the method’s type. The token is valid for an hour and acts as the method’s AppConnection. With a DPoP header it is bound to that key. Every failure returns the same error; the audit log has the reason.',
   credentials: 'public',
   tenant: NONE,
   region: 'local',

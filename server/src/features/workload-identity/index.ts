@@ -1,22 +1,24 @@
-import { bind } from '../../kernel/endpoint.ts';
-import type { Feature } from '../../kernel/feature.ts';
+import type { Feature } from '../../kernel/platform/feature.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
-import { login, type Outside } from './login.ts';
+import { login } from './login.ts';
 import * as methods from './service.ts';
+import { deleteMethodsOf } from './store.ts';
 
-export type { Outside } from './login.ts';
-export { deleteMethodsOf, METHODS } from './store.ts';
+export { METHODS, type MethodRow, methodsOfConnections } from './store.ts';
 
-export function workloadIdentityFeature(outside: Outside): Feature {
+export function workloadIdentityFeature(kernel: Kernel): Feature {
   return {
     name: 'workload-identity',
-    endpoints: [
-      bind(contract.createMethod, (ctx, { body }) => methods.create(ctx, body)),
-      bind(contract.listMethods, (ctx, { query }) => methods.list(ctx, query)),
-      bind(contract.readMethod, (ctx, { params }) => methods.read(ctx, params.method_id)),
-      bind(contract.updateMethod, (ctx, { params, body }) => methods.update(ctx, params.method_id, body)),
-      bind(contract.deleteMethod, (ctx, { params }) => methods.remove(ctx, params.method_id)),
-      bind(contract.login, (ctx, { body }) => login(ctx, outside, body)),
-    ],
+    endpoints: bindContract(contract, {
+      createMethod: (ctx, { body }) => methods.create(ctx, body),
+      listMethods: (ctx, { query }) => methods.list(ctx, query),
+      readMethod: (ctx, { params }) => methods.read(ctx, params.method_id),
+      updateMethod: (ctx, { params, body }) => methods.update(ctx, params.method_id, body),
+      deleteMethod: (ctx, { params }) => methods.remove(ctx, params.method_id),
+      login: (ctx, { body }) => login(ctx, { http: kernel.http, keySets: kernel.keySets }, body),
+    }),
+    removals: { connection: (tx, tenantId, { connection_no }) => deleteMethodsOf(tx, tenantId, connection_no) },
   };
 }

@@ -1,17 +1,17 @@
-import { HOUR_MS, timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body } from '../../kernel/endpoint.ts';
-import { invalidField } from '../../kernel/errors.ts';
+import type { KeySets } from '../../kernel/external-identity/key-sets.ts';
 import type { HttpClient } from '../../kernel/outbound/http-client.ts';
-import type { KeySets } from '../../kernel/outside-identity/key-sets.ts';
+import { HOUR_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { invalidField } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
 import {
   asLoginDenied,
   attributeTo,
-  boundKey,
+  checkAddressAndDpop,
   findConnectionByKey,
   insertConnectionToken,
   issueConnectionToken,
-  lockActive,
+  lockUnchanged,
   loginDenied,
   refuseInactive,
   refuseSuspended,
@@ -36,21 +36,26 @@ export interface Outside {
 export async function login(ctx: Context, outside: Outside, body: Body<typeof contract.login>) {
   const { method_id, ...credential } = body;
   const shown = shownType(credential);
-  ctx.resource = 'workload-method';
+  ctx.record.setResource('workload-method');
   const { read } = ctx.database;
   const method = await store.findMethodAnywhere(read, method_id);
   const connection = method && (await findConnectionByKey(read, method.tenant_id, method.connection_no));
   if (method === undefined || connection === undefined) throw loginDenied('there is no such method');
   attributeTo(ctx, connection, sourceOf(method_id));
-  ctx.describe({ method: method_id, name: method.name, type: method.type });
-  if (shown !== method.type) throw loginDenied(`a credential of ${shown} was shown`);
+  ctx.record.describe({ method: method_id, name: method.name, type: method.type });
+  if (shown !== method.type) throw loginDenied(`a credential of type ${shown} was presented`);
   await refuseInactive(ctx, connection);
 
   const verified = await verify(ctx, outside, method, credential);
   const key = `${sourceOf(method_id)}: ${verified.subject}`;
-  ctx.identify(connection.tenant_id, { kind: 'app_connection', id: connection.client_id, name: connection.name, key });
-  ctx.describe({ subject: verified.subject, ...verified.details });
-  const dpopKey = await boundKey(ctx, connection);
+  ctx.caller.identify(connection.tenant_id, {
+    kind: 'app_connection',
+    id: connection.client_id,
+    name: connection.name,
+    key,
+  });
+  ctx.record.describe({ subject: verified.subject, ...verified.details });
+  const dpopKey = await checkAddressAndDpop(ctx, connection);
   const { token, row } = await issueConnectionToken(ctx.kernel, {
     kind: 'workload',
     connection,
@@ -60,12 +65,12 @@ export async function login(ctx: Context, outside: Outside, body: Body<typeof co
     certificateThumbprint: null,
     expiresAt: ctx.now + WORKLOAD_TOKEN_TTL_MS,
   });
-  ctx.describe({ token: row.token_id });
+  ctx.record.describe({ token: row.token_id });
   return ctx.change(async (tx) => {
-    await lockActive(tx, connection);
+    await lockUnchanged(tx, connection);
     // The method is loaded again and locked: if it was changed or deleted while the external service was queried, the login fails.
     const current = await store.lockMethod(tx, method.tenant_id, method_id);
-    if (current?.revision !== method.revision) throw loginDenied('the method changed meanwhile');
+    if (current?.revision !== method.revision) throw loginDenied('the method was changed during the login');
     await refuseSuspended(tx, connection);
     await insertConnectionToken(tx, row);
     return { cv_jwt: token, expires_at: timestamp(row.expires_at) };
@@ -94,6 +99,6 @@ function shownType(credential: Credential): MethodType {
     const { credential: fields } = kindOf(one);
     return fields.length === given.length && fields.every((field) => given.includes(field));
   });
-  if (type === undefined) throw invalidField('/body', 'must have the credential of one type of method, and no other');
+  if (type === undefined) throw invalidField('/body', 'must have the credential of exactly one type of method');
   return type;
 }

@@ -1,4 +1,4 @@
-import type { Kernel } from '../../kernel/kernel.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { MethodRow } from './store.ts';
 
 const PURPOSE = 'workload';

@@ -1,15 +1,15 @@
-import { timestamp } from '../../kernel/clock.ts';
-import type { Context } from '../../kernel/context.ts';
-import type { Body, Query } from '../../kernel/endpoint.ts';
-import { CofferError, invalid, invalidField, notFound } from '../../kernel/errors.ts';
 import { problemsIn } from '../../kernel/http/validation.ts';
 import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalid, invalidField, notFound } from '../../kernel/platform/errors.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
+import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { drawNumber } from '../../kernel/storage/drawn-number.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type Items, plainCursor, readable } from '../../kernel/visible-page.ts';
-import { DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../../kernel/wire.ts';
 import {
   type ConnectionRow,
   connectionNumbers,
@@ -35,7 +35,7 @@ export function sourceOf(methodNo: number): string {
 }
 
 export async function create(ctx: Context, body: Body<typeof contract.createMethod>): Promise<Method> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const { open, secret } = checkedConfig(body.type, body.config);
   await refuseUnopened(ctx, body.type, open);
   const connection = await changeableConnection(ctx, body.app_connection_id);
@@ -55,8 +55,8 @@ export async function create(ctx: Context, body: Body<typeof contract.createMeth
     created_at: ctx.now,
     updated_at: ctx.now,
   };
-  ctx.resource = `workload-method/${methodNo}`;
-  ctx.describe({ name: row.name, type: row.type, app_connection: numberOf(connection) });
+  ctx.record.setResource(`workload-method/${methodNo}`);
+  ctx.record.describe({ name: row.name, type: row.type, app_connection: numberOf(connection) });
   return ctx.change(async (tx) => {
     await lockQuota(tx, ctx.tenantId, 'workload_methods');
     refuseBeyondQuota(ctx, 'workload_methods', await store.countMethods(tx, ctx.tenantId));
@@ -70,7 +70,7 @@ export async function list(ctx: Context, query: Query<typeof contract.listMethod
   const [, after = '0'] = decodeCursor(await plainCursor(ctx, query.cursor), LIST_CURSOR, NUMBER_FORM) ?? [];
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
   const found = await store.listMethods(ctx.database.read, ctx.tenantId, Number(after), limit);
-  const page = await readable(ctx, found, METHODS);
+  const page = await visiblePage(ctx, found, METHODS);
   const numbers = await connectionNumbers(
     ctx.database.read,
     ctx.tenantId,
@@ -91,10 +91,10 @@ export async function read(ctx: Context, id: string): Promise<Method> {
 }
 
 export async function update(ctx: Context, id: string, body: Body<typeof contract.updateMethod>): Promise<Method> {
-  ctx.requireUnrestricted();
+  ctx.access.requireUnrestricted();
   const row = await existing(ctx, id);
   if (body.type !== undefined && body.type !== row.type) {
-    throw invalidField('/body/type', 'never changes: delete the method and make another');
+    throw invalidField('/body/type', 'cannot be changed: delete the method and create another');
   }
   const before = await changeableConnection(ctx, numberOf(await connectionOf(ctx, row)));
   const { app_connection_id: wanted = numberOf(before) } = body;
@@ -111,11 +111,12 @@ export async function update(ctx: Context, id: string, body: Body<typeof contrac
     revision: row.revision + 1,
     updated_at: ctx.now,
   };
-  ctx.describe({ name: changed.name, app_connection: numberOf(connection), changed: Object.keys(body) });
+  ctx.record.describe({ name: changed.name, app_connection: numberOf(connection), changed: Object.keys(body) });
   return ctx.change(async (tx) => {
     const current = await store.lockMethod(tx, ctx.tenantId, row.method_no);
     if (current === undefined) throw notFound('method');
-    if (current.revision !== row.revision) throw new CofferError('IN_USE', 'The method is being changed: repeat.');
+    if (current.revision !== row.revision)
+      throw new CofferError('IN_USE', 'The method was changed concurrently: read it again and retry.');
     await refuseGone(tx, ctx.tenantId, connection.connection_no);
     await unlessTaken(store.updateMethod(tx, changed));
     await endTokens(ctx, tx, row);
@@ -130,7 +131,7 @@ export async function remove(ctx: Context, id: string): Promise<Deleted> {
   return ctx.change(async (tx) => {
     const row = await store.lockMethod(tx, ctx.tenantId, method_no);
     if (row === undefined) throw notFound('method');
-    ctx.describe({ name: row.name, type: row.type, app_connection });
+    ctx.record.describe({ name: row.name, type: row.type, app_connection });
     await store.deleteMethod(tx, ctx.tenantId, method_no);
     await endTokens(ctx, tx, row);
     return DELETED;
@@ -152,10 +153,10 @@ async function existing(ctx: Context, id: string): Promise<store.MethodRow> {
 
 /** A method is equivalent to the connection's credentials, so creating one requires permission to change the connection and to share its vaults. */
 async function changeableConnection(ctx: Context, number: number): Promise<ConnectionRow> {
-  if (!ctx.may('app_connections:update', `app-connection/${number}`)) {
+  if (!ctx.access.may('app_connections:update', `app-connection/${number}`)) {
     throw new CofferError(
       'INSUFFICIENT_PRIVILEGE',
-      'To let others act as a connection you need app_connections:update on it.',
+      'You need app_connections:update on a connection to add a login method to it.',
       {
         auditReason: 'app_connections:update on the connection of a method',
       },
@@ -209,7 +210,7 @@ async function refuseUnopened(ctx: Context, type: MethodType, config: Record<str
   if (isOpened) return;
   throw invalidField(
     `/body/config/${standIn.member}`,
-    'must be the provider’s own, or be on a private host that the operator opened with CV_OUTBOUND_ALLOW',
+    'must be the provider’s own, or be on a private host that the operator allowed with CV_OUTBOUND_ALLOW',
   );
 }
 
@@ -232,7 +233,7 @@ async function unlessTaken(write: Promise<void>): Promise<void> {
     await write;
   } catch (error) {
     if (!(error instanceof UniqueViolation)) throw error;
-    throw new CofferError('ALREADY_EXISTS', 'A method with this name exists.');
+    throw new CofferError('ALREADY_EXISTS', 'A method with this name already exists: choose another name.');
   }
 }
 

@@ -86,6 +86,23 @@ export async function listMethods(
   return pageOf(rows, limit, (row) => [CURSOR_KIND, String(row.method_no)]);
 }
 
+/** The login methods of some connections. A forged row is left out, because a login would refuse it. */
+export async function methodsOfConnections(
+  db: Reader,
+  tenantId: string,
+  connectionNos: readonly number[],
+): Promise<MethodRow[]> {
+  if (connectionNos.length === 0) return [];
+  const rows = await db
+    .selectFrom('workload_methods')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .where('connection_no', 'in', connectionNos)
+    .orderBy('method_no')
+    .execute();
+  return METHODS.authenticOf(db, rows);
+}
+
 export async function updateMethod(tx: Tx, row: MethodRow): Promise<void> {
   const { tenant_id, method_no, ...change } = row;
   await METHODS.updateWhere(tx, (eb) => eb.and({ tenant_id, method_no }), change);

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import type { Keyring, MacKey } from '../crypto/keyring.ts';
+import type { Clock } from '../platform/clock.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import { findUncheckedOperator } from '../storage/tenant-rows.ts';
@@ -10,7 +10,7 @@ import { type Heads, headRow } from './heads.ts';
 import { JOURNAL_BYTES } from './journal-file.ts';
 import { leftBehind, missingJournalEntry } from './journal-recovery.ts';
 import { JournalKeys, stateOf, stateRow } from './journal-state.ts';
-import { isOfNode } from './node-segments.ts';
+import { isSignedByNode } from './node-segments.ts';
 import { textsOf } from './segment.ts';
 import { SEGMENT_ENTRIES_MAX } from './waiting.ts';
 
@@ -45,7 +45,9 @@ async function adoptJournal({ database, keyring, audit, clock }: Parts, journal:
   const keys = new JournalKeys(keyring);
   // The row is verified before it is used: a forged one that claims to be closed would hide the entries that wait.
   if (row !== undefined && !(await keys.isAuthentic(row))) {
-    throw new StartError('The row of audit_journal was changed by somebody: use another backup. Nothing was changed.');
+    throw new StartError(
+      'The row in the table audit_journal was changed outside the service: use another backup. Nothing was changed.',
+    );
   }
   const state = row === undefined ? null : stateOf(row);
   const left = await leftBehind({ file: 'that came with the database', size: JOURNAL_BYTES }, journal, state, keys);
@@ -105,7 +107,7 @@ async function linkSome(
     .execute();
   let head: Parameters<typeof link>[0] = stored;
   for (const row of rows) {
-    if (!(await isOfNode(keyring, row))) continue;
+    if (!(await isSignedByNode(keyring, row))) continue;
     const texts = textsOf(row);
     // A segment without entries only lists void numbers of its node.
     if (texts.length === 0) {

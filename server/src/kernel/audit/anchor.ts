@@ -1,7 +1,7 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { equalBytes, macOf } from '../crypto/digest.ts';
+import { equalBytes, hmacSha256 } from '../crypto/digest.ts';
 import type { RootKey } from '../crypto/root-key.ts';
 import { fieldText } from '../integrity/row-text.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -13,12 +13,12 @@ const UNFINISHED_SUFFIX = '.new';
 const KEY_INFO = 'coffer audit anchor';
 const KEY_BYTES = 32;
 const CUT_BACK =
-  'The database shows less of the audit log than this node has seen: somebody put back an older state of it. Restore a backup with "coffer server restore", which says so in the log; or, if you put back the older state yourself, move the file audit.anchor out of the data folder and restart.';
+  'The audit log in the database is shorter than this node has seen: somebody restored an older state of the database. Restore a backup with "coffer server restore", which records the restore in the log; or, if you restored the older state yourself, move the file audit.anchor out of the data folder and restart.';
 const UNREADABLE =
-  'The file audit.anchor, which remembers how far the audit log had come, is not as this service wrote it, and is not used. Find out who changed it; it is written anew.';
+  'The file audit.anchor, which stores the latest known position of the audit log, was not written by this service or was changed, and is ignored. Find out who changed it; a new one is written.';
 
 const OTHER_ROOT =
-  'The file audit.anchor, which remembers how far the audit log had come, was written under another root key, and is not used. After "coffer server rekey" on another machine that is to be expected; it is written anew.';
+  'The file audit.anchor, which stores the latest known position of the audit log, was written under another root key, and is ignored. This is expected after "coffer server rekey" on another machine; a new one is written.';
 
 interface Stored {
   heads: [tenantId: string, seq: number, hash: string][];
@@ -61,15 +61,15 @@ export class Anchor {
     const file = this.#file;
     const mac = stored === 'unreadable' ? undefined : stored.macs[this.#rootId];
     if (stored !== 'unreadable' && mac === undefined) {
-      this.#log.warn({ file, what_to_do: OTHER_ROOT }, 'the anchor of the audit log is of another root key');
+      this.#log.warn({ file, what_to_do: OTHER_ROOT }, 'the audit anchor was written under another root key');
     } else if (stored !== 'unreadable' && this.#isGenuine(stored, String(mac))) {
       for (const [tenantId, seq, hash] of stored.heads) this.#heads.set(tenantId, { seq, hash });
-    } else this.#log.error({ file, what_to_do: UNREADABLE }, 'the anchor of the audit log is not used');
+    } else this.#log.error({ file, what_to_do: UNREADABLE }, 'the audit anchor is ignored');
   }
 
   #isGenuine({ heads }: Stored, mac: string): boolean {
     const key = this.#keys.get(this.#rootId) as KeyObject;
-    return equalBytes(Buffer.from(mac, 'base64'), macOf(key, textOf(heads)));
+    return equalBytes(Buffer.from(mac, 'base64'), hmacSha256(key, textOf(heads)));
   }
 
   /** Sets the root keys the file is authenticated for: both before one replaces the other, then the new one alone. */
@@ -121,7 +121,7 @@ export class Anchor {
     this.#isSaved = true;
     const heads: Stored['heads'] = [...this.#heads].map(([tenantId, { seq, hash }]) => [tenantId, seq, hash]);
     const text = textOf(heads);
-    const macs = [...this.#keys].map(([rootId, key]) => [rootId, macOf(key, text).toString('base64')]);
+    const macs = [...this.#keys].map(([rootId, key]) => [rootId, hmacSha256(key, text).toString('base64')]);
     const stored: Stored = { heads, macs: Object.fromEntries(macs) };
     try {
       const unfinished = `${this.#file}${UNFINISHED_SUFFIX}`;
@@ -135,7 +135,10 @@ export class Anchor {
 
   /** The write is retried a moment later. */
   warn(error: unknown): void {
-    this.#log.warn({ err: error, file: this.#file }, 'how far the audit log has come could not be stored');
+    this.#log.warn(
+      { err: error, file: this.#file },
+      'the latest position of the audit log could not be stored; retrying',
+    );
   }
 }
 

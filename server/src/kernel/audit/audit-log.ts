@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { MacKey } from '../crypto/keyring.ts';
-import { unavailable } from '../errors.ts';
+import { unavailable } from '../platform/errors.ts';
 import type { Tx } from '../storage/database.ts';
 import { Mutex } from '../storage/mutex.ts';
 import { SharedRun } from '../storage/shared-run.ts';
@@ -13,7 +13,7 @@ import { tenantOf } from './segment.ts';
 
 const BATCH_MAX = 1000;
 const WAITING_MAX = 50_000;
-const SEAL_INTERVAL_MS = 100;
+const LINK_INTERVAL_MS = 100;
 
 /**
  * The audit log. A change records its entry in its own transaction; entries of reads and refusals share commits. In both cases the response waits
@@ -47,7 +47,7 @@ export class AuditLog {
       this.#isFailing = false;
     } catch (error) {
       this.#isFailing = true;
-      throw unavailable('The audit log cannot be written now, so the request is refused.', error);
+      throw unavailable('The audit log cannot be written now, so the request is refused: try again shortly.', error);
     }
   }
 
@@ -57,7 +57,7 @@ export class AuditLog {
   }
 
   #recover(): Promise<void> {
-    return this.#write(() => this.#store.tryAgain());
+    return this.#write(() => this.#store.probeWrite());
   }
 
   /** Resolves when the entry is durable. */
@@ -88,7 +88,7 @@ export class AuditLog {
     try {
       await this.#store.settle();
     } catch (error) {
-      throw unavailable('The audit log cannot be brought up to date now.', error);
+      throw unavailable('The latest entries cannot be added to the audit log now: try again shortly.', error);
     }
   }
 
@@ -110,10 +110,10 @@ export class AuditLog {
         try {
           await this.link();
         } catch (error) {
-          this.#log.warn({ err: error }, 'linking the audit log failed; it is tried again');
+          this.#log.warn({ err: error }, 'linking the audit log failed; retrying');
         }
         if (this.#timer !== undefined) next();
-      }, SEAL_INTERVAL_MS);
+      }, LINK_INTERVAL_MS);
     };
     next();
   }
@@ -126,7 +126,7 @@ export class AuditLog {
       await this.link();
       await this.#store.close();
     } catch (error) {
-      this.#log.warn({ err: error }, 'the end of the audit log is left to the next start');
+      this.#log.warn({ err: error }, 'the latest entries of the audit log could not be linked; the next start does it');
     }
   }
 }

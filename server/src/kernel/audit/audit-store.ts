@@ -14,7 +14,7 @@ export interface AuditStore {
   /** Resolves when every entry that is durable now can be read. */
   settle(): Promise<void>;
   /** Called after a failed append; resolves once a similar write has succeeded. Never runs concurrently with an append. */
-  tryAgain(): Promise<void>;
+  probeWrite(): Promise<void>;
   /** Links committed entries that are not linked yet. Returns whether there are more than it links in one call. */
   link(): Promise<boolean>;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
+import { yielder } from '../platform/yielding.ts';
 import type { Reader } from '../storage/database.ts';
 import type { AuditSegmentsTable, Tables } from '../storage/tables.ts';
-import { yielder } from '../yielding.ts';
-import { type ChainHead, GENESIS_HASH, hexOf, linkHash } from './chain.ts';
+import { type BrokenLink, type ChainHead, GENESIS_HASH, hexOf, linkHash } from './chain.ts';
 import type { Heads } from './heads.ts';
 import { PurgedEntries } from './purged-entries.ts';
 import { resumedAfter } from './restored-chain.ts';
@@ -13,11 +13,6 @@ import { hashAt, purgedBy, textsOf } from './segment.ts';
  */
 const WINDOW_ENTRIES = 2048;
 
-export interface Broken {
-  seq: number;
-  reason: string;
-}
-
 /** Called for each entry with a correct hash, in chain order. It returns a description of what is wrong, or null. */
 export type Visit = (seq: number, hash: string, text: string) => Promise<string | null> | string | null;
 
@@ -27,7 +22,7 @@ export function windowEnd(seq: number): number {
 }
 
 /** Segments in chain order: those left in this window, else those of the next window with segments. Empty at the end of the chain. */
-export async function segmentsOnward(db: Reader, tenantId: string, fromSeq: number): Promise<AuditSegmentsTable[]> {
+export async function segmentsFrom(db: Reader, tenantId: string, fromSeq: number): Promise<AuditSegmentsTable[]> {
   const linked = db
     .selectFrom('audit_segments')
     .selectAll()
@@ -52,16 +47,16 @@ export async function walkChain(
   visit: Visit,
   from: ChainHead = { seq: 0, hash: GENESIS_HASH },
   purged?: PurgedEntries,
-): Promise<Broken | null> {
+): Promise<BrokenLink | null> {
   const removed = purged ?? new PurgedEntries();
   const yieldNow = yielder(head.tenant_id);
   let { seq } = from;
   let hash = hexOf(from.hash);
   while (seq < head.seq) {
-    const segments = await segmentsOnward(db, head.tenant_id, seq + 1);
+    const segments = await segmentsFrom(db, head.tenant_id, seq + 1);
     for (const segment of segments) {
       if (seq >= head.seq) break;
-      const texts = readable(segment);
+      const texts = entryTexts(segment);
       if (segment.first_seq !== seq + 1) {
         if (!isRestoreAfter(seq, texts)) return { seq: seq + 1, reason: 'the entry is missing' };
         seq = Number(segment.first_seq) - 1;
@@ -98,7 +93,7 @@ function isRestoreAfter(seq: number, [first = '']: readonly string[]): boolean {
 }
 
 /** A segment that does not parse was changed too. It is returned as one empty text, which has no valid hash and so fails the check. */
-function readable(segment: { entries: string }): string[] {
+function entryTexts(segment: { entries: string }): string[] {
   try {
     const texts = textsOf(segment);
     return texts.length > 0 ? texts : [''];

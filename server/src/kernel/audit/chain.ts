@@ -9,6 +9,12 @@ export interface ChainHead {
   hash: Uint8Array;
 }
 
+/** The entry at which a chain fails verification, and why. */
+export interface BrokenLink {
+  seq: number;
+  reason: string;
+}
+
 export interface Links {
   firstSeq: number;
   /** The hashes of all entries in order, 32 bytes each. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CofferError } from '../errors.ts';
+import { CofferError } from '../platform/errors.ts';
 import { GroupCommit } from './group-commit.ts';
 
 const limits = { batchMax: 100, waitingMax: 1000 };

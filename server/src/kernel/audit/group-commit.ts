@@ -1,5 +1,5 @@
-import { afterArrivals } from '../batch-window.ts';
-import { unavailable } from '../errors.ts';
+import { afterArrivals } from '../platform/batch-window.ts';
+import { unavailable } from '../platform/errors.ts';
 
 /** Items that are written together, with the promise that all of their callers wait for. */
 interface Batch<T> {
@@ -29,7 +29,7 @@ export class GroupCommit<T> {
 
   add(item: T): Promise<void> {
     if (this.#waiting >= this.#waitingMax) {
-      return Promise.reject(unavailable('The audit log is behind: try again shortly.'));
+      return Promise.reject(unavailable('Too many entries wait to be written to the audit log: try again shortly.'));
     }
     this.#waiting++;
     let batch = this.#batches.at(-1);

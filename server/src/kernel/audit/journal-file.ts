@@ -86,7 +86,7 @@ export class JournalFile {
     const seq = this.#seq + 1;
     const pages = writeFrame(this.#buffer, this.id, seq, payload, key);
     const page = this.#pageFor(pages);
-    if (page === null) throw new Error('the journal has no room for this');
+    if (page === null) throw new Error('the journal has no room for this batch');
     this.#write(0, pages * PAGE_BYTES, page * PAGE_BYTES, (error) => {
       if (error === null) {
         this.#seq = seq;
@@ -100,7 +100,7 @@ export class JournalFile {
   #write(from: number, length: number, position: number, done: (error: Error | null) => void): void {
     write(this.#fd, this.#buffer, from, length, position, (error, written) => {
       if (error !== null) done(error);
-      else if (written === 0) done(new Error('the journal takes no more'));
+      else if (written === 0) done(new Error('the journal accepts no more batches'));
       else if (written < length) this.#write(from + written, length - written, position + written, done);
       else if (constants.O_DSYNC === undefined) fdatasync(this.#fd, done);
       else done(null);
@@ -109,7 +109,7 @@ export class JournalFile {
 
   /** Batches up to this one are durable in the database, so their pages can be reused. */
   release(seq: number): void {
-    const kept = this.#needed.findIndex((place) => place.seq > seq);
+    const kept = this.#needed.findIndex((batch) => batch.seq > seq);
     this.#needed.splice(0, kept === -1 ? this.#needed.length : kept);
   }
 

@@ -14,7 +14,7 @@ export type LeftBehind =
   /** The batches in order. Each was acknowledged, or was about to be. */
   | { kind: 'waiting'; batches: { seq: number; payload: string }[] };
 
-export const MISSING_JOURNAL = 'the audit journal is missing: entries of the moments before the last end may be lost';
+export const MISSING_JOURNAL = 'the audit journal is missing: entries from just before the last shutdown may be lost';
 
 /** The entry is recorded in the log of the operator's tenant. */
 export function missingJournalEntry(tenantId: string, now: number): AuditEntry {
@@ -52,15 +52,13 @@ export async function leftBehind(
   }
   if (!state.isOpen) return { kind: 'nothing' };
   if (bytes.length < size) {
-    throw new StartError(
-      `The audit journal ${file} was cut off: entries that waited in it may be lost. ${wayOut(file)}`,
-    );
+    throw new StartError(`The audit journal ${file} was truncated: entries waiting in it may be lost. ${wayOut(file)}`);
   }
   const frames = await genuineFrames(bytes, state, keys);
   for (const [i, { seq }] of frames.entries()) {
     if (seq === state.moved + 1 + i) continue;
     throw new StartError(
-      `The audit journal ${file} lacks batch ${state.moved + 1 + i}: entries that waited in it were removed or changed. ${wayOut(file)}`,
+      `The audit journal ${file} lacks batch ${state.moved + 1 + i}: entries waiting in it were removed or changed. ${wayOut(file)}`,
     );
   }
   return { kind: 'waiting', batches: frames.map(({ seq, payload }) => ({ seq, payload: payload.toString('utf8') })) };
@@ -68,14 +66,14 @@ export async function leftBehind(
 
 function foreign(file: string): StartError {
   return new StartError(
-    `The audit journal ${file} does not belong to this database as it is now: one of them was replaced or changed. ${wayOut(file)}`,
+    `The audit journal ${file} does not match this database: one of them was replaced or changed. ${wayOut(file)}`,
   );
 }
 
 function wayOut(file: string): string {
   return (
-    'Put back what belongs together; or, to go on without the entries that waited there, move the file out of the folder, keep it as ' +
-    `evidence, and start again: the log will say that ${file.split(/[/\\]/).at(-1)} is missing. Nothing was changed.`
+    'Restore the journal and the database that belong together; or, to continue without the entries waiting in the journal, move the file out of the folder, keep it as ' +
+    `evidence, and start again: the audit log will record that ${file.split(/[/\\]/).at(-1)} is missing. Nothing was changed.`
   );
 }
 

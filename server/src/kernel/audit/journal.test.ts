@@ -149,7 +149,7 @@ describe('a journal', () => {
     const other = await journalOf(['one']);
     const whole = readFileSync(file);
     writeFileSync(file, readFileSync(other.file));
-    await assert.rejects(read(), isRefusal(/does not belong to this database/));
+    await assert.rejects(read(), isRefusal(/does not match this database/));
     // A genuine batch of another journal does not fit into this one.
     writeFileSync(
       file,
@@ -158,15 +158,15 @@ describe('a journal', () => {
     const left = await read();
     assert.deepEqual(left.kind === 'waiting' && left.batches.map(({ seq }) => seq), [1]);
     writeFileSync(file, Buffer.concat([Buffer.alloc(PAGE_BYTES), whole.subarray(PAGE_BYTES)]));
-    await assert.rejects(read(), isRefusal(/does not belong to this database/));
-    await assert.rejects(readJournal({ file, size: 0 }, null, keys), isRefusal(/does not belong/));
+    await assert.rejects(read(), isRefusal(/does not match this database/));
+    await assert.rejects(readJournal({ file, size: 0 }, null, keys), isRefusal(/does not match/));
     await assert.rejects(
       readJournal({ file, size: 0 }, { ...state, isOpen: false }, keys),
-      isRefusal(/does not belong/),
+      isRefusal(/does not match/),
     );
     for (const bytes of [100, JOURNAL_BYTES + 1]) {
       truncateSync(file, bytes);
-      await assert.rejects(read(), isRefusal(/does not belong to this database/));
+      await assert.rejects(read(), isRefusal(/does not match this database/));
     }
   });
 
@@ -175,7 +175,7 @@ describe('a journal', () => {
     const whole = readFileSync(file);
     for (const bytes of [PAGE_BYTES, 2 * PAGE_BYTES, whole.length - 1]) {
       truncateSync(file, bytes);
-      await assert.rejects(read(), isRefusal(/was cut off.*move the file out of the folder/));
+      await assert.rejects(read(), isRefusal(/was truncated.*move the file out of the folder/));
     }
     writeFileSync(file, whole);
     assert.deepEqual(await waiting(), ['one', 'two']);

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { newId } from '../ids.ts';
+import { newId } from '../platform/ids.ts';
 import { type NumberedSegment, sortSegments } from './linkable.ts';
 
 const NOW = 2_000_000_000_000;
+/** Node b links what node a wrote, `ms` after it was written. */
+const byOther = (ms: number) => ({ now: NOW + ms, ownNode: 'b' });
+const byItself = (ms: number) => ({ now: NOW + ms, ownNode: 'a' });
 
 function segment(node: string, no: number, voids: number[] = [], madeAt = NOW): NumberedSegment {
   return { id: newId('audit', madeAt), node_id: node, node_no: no, voids: JSON.stringify(voids) };
@@ -14,7 +17,7 @@ const numbers = (segments: readonly NumberedSegment[]) =>
   segments.map(({ node_no }) => Number(node_no)).sort((a, b) => a - b);
 
 test('what comes without a gap is linked, of each node by itself', () => {
-  const sorted = sortSegments([segment('a', 4), segment('b', 1), segment('a', 3)], new Map([['a', 2]]), NOW);
+  const sorted = sortSegments([segment('a', 4), segment('b', 1), segment('a', 3)], new Map([['a', 2]]), byItself(0));
   assert.deepEqual(numbers(sorted.linkable), [1, 3, 4]);
   assert.deepEqual(
     [...sorted.linkedNo],
@@ -26,23 +29,55 @@ test('what comes without a gap is linked, of each node by itself', () => {
 });
 
 test('a gap is waited for, since its transaction may not be committed yet', () => {
-  const sorted = sortSegments([segment('a', 1), segment('a', 3)], new Map(), NOW + 59_000);
+  const sorted = sortSegments([segment('a', 1), segment('a', 3)], new Map(), byItself(59_000));
   assert.deepEqual([numbers(sorted.linkable), sorted.missing], [[1], []]);
 });
 
-test('a gap that stays is told, and what is behind it is linked', () => {
-  const sorted = sortSegments([segment('a', 1), segment('a', 4)], new Map(), NOW + 61_000);
+test('a gap in the numbers of a running node is a deletion', () => {
+  const sorted = sortSegments([segment('a', 1), segment('a', 4)], new Map(), byItself(61_000));
   assert.deepEqual(numbers(sorted.linkable), [1, 4]);
-  assert.deepEqual(sorted.missing, [{ node: 'a', from: 2, to: 3 }]);
+  assert.deepEqual([sorted.missing, sorted.lost], [[{ node: 'a', from: 2, to: 3 }], []]);
+});
+
+test('a gap in the numbers of another node is left to that node first', () => {
+  const sorted = sortSegments([segment('a', 1), segment('a', 4)], new Map(), byOther(149_000));
+  assert.deepEqual([numbers(sorted.linkable), sorted.missing, sorted.lost], [[1], [], []]);
+});
+
+test('a gap at the end of a node that has ended was lost in its crash', () => {
+  const segments = [segment('a', 1), segment('a', 4), segment('a', 5, [], NOW + 30_000)];
+  const sorted = sortSegments(segments, new Map(), byOther(151_000));
+  assert.deepEqual(numbers(sorted.linkable), [1, 4, 5]);
+  assert.deepEqual([sorted.missing, sorted.lost], [[], [{ node: 'a', from: 2, to: 3 }]]);
+});
+
+test('a gap that its node outlived is a deletion', () => {
+  const segments = [segment('a', 1), segment('a', 4), segment('a', 5, [], NOW + 30_001)];
+  const sorted = sortSegments(segments, new Map(), byOther(151_000));
+  assert.deepEqual([sorted.missing, sorted.lost], [[{ node: 'a', from: 2, to: 3 }], []]);
+});
+
+test('a gap is a deletion where it is larger than what a node runs at once', () => {
+  const sorted = sortSegments([segment('a', 34), segment('a', 66), segment('a', 68)], new Map(), byOther(151_000));
+  assert.deepEqual(
+    [sorted.lost, sorted.missing],
+    [
+      [
+        { node: 'a', from: 1, to: 33 },
+        { node: 'a', from: 35, to: 65 },
+      ],
+      [{ node: 'a', from: 67, to: 67 }],
+    ],
+  );
 });
 
 test('numbers of transactions that were undone are missed by nobody', () => {
-  const sorted = sortSegments([segment('a', 4, [2, 3]), segment('a', 1)], new Map(), NOW);
+  const sorted = sortSegments([segment('a', 4, [2, 3]), segment('a', 1)], new Map(), byItself(0));
   assert.deepEqual([numbers(sorted.linkable), sorted.missing], [[1, 4], []]);
 });
 
 test('what was linked before is not linked again', () => {
-  const sorted = sortSegments([segment('a', 2), segment('a', 3)], new Map([['a', 2]]), NOW);
+  const sorted = sortSegments([segment('a', 2), segment('a', 3)], new Map([['a', 2]]), byItself(0));
   assert.deepEqual([numbers(sorted.linkable), numbers(sorted.repeated)], [[3], [2]]);
 });
 
@@ -63,7 +98,7 @@ test('whatever order and batches they arrive in, each is linked once and none is
       let waiting: NumberedSegment[] = [];
       for (let at = 0; at < all.length; at += batch) {
         waiting.push(...all.slice(at, at + batch).toReversed());
-        const { linkable, linkedNo, missing, repeated } = sortSegments(waiting, known, NOW);
+        const { linkable, linkedNo, missing, repeated } = sortSegments(waiting, known, byItself(0));
         assert.deepEqual([missing, repeated], [[], []]);
         linked.push(...linkable.map(({ node_no }) => Number(node_no)));
         for (const [node, no] of linkedNo) known.set(node, no);

@@ -29,13 +29,13 @@ export class NodeSegments {
     this.nodeId = nodeId;
   }
 
-  sign(tenantId: string, id: string, entries: string, key: MacKey): Origin & { undo(): void } {
+  sign(tenantId: string, id: string, entries: string, key: MacKey): Origin & { markVoid(): void } {
     const counted = this.#of(tenantId);
     const node_no = ++counted.last;
     const voided = counted.voids.splice(0);
     const origin = { node_id: this.nodeId, node_no, voids: JSON.stringify(voided), mac_key_version: key.version };
     const mac = key.mac(segmentText({ tenant_id: tenantId, id, entries, ...origin }));
-    return { ...origin, mac, undo: () => counted.voids.push(...voided, node_no) };
+    return { ...origin, mac, markVoid: () => counted.voids.push(...voided, node_no) };
   }
 
   /** Tenants with void numbers that no segment has listed yet. */
@@ -43,7 +43,7 @@ export class NodeSegments {
     return [...this.#counted].filter(([, { voids }]) => voids.length > 0).map(([tenantId]) => tenantId);
   }
 
-  forget(tenantId: string): void {
+  evict(tenantId: string): void {
     this.#counted.delete(tenantId);
   }
 
@@ -63,7 +63,7 @@ function segmentText(row: Omit<Unlinked, 'mac'>): string {
   return `segment;${[tenant_id, id, node_id, node_no, voids, entries].map((field) => fieldText(field)).join('')}`;
 }
 
-export async function isOfNode(keyring: Keyring, row: Unlinked): Promise<boolean> {
+export async function isSignedByNode(keyring: Keyring, row: Unlinked): Promise<boolean> {
   const { tenant_id, mac, mac_key_version, node_id, node_no } = row;
   if (mac === null || mac_key_version === null || node_id === null || node_no === null) return false;
   const covered = Buffer.from(segmentText(row), 'utf8');

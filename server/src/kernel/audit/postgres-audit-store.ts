@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
-import { type Clock, MINUTE_MS } from '../clock.ts';
 import type { Keyring, MacKey } from '../crypto/keyring.ts';
-import { CofferError } from '../errors.ts';
-import { newId } from '../ids.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { type Clock, MINUTE_MS } from '../platform/clock.ts';
+import { CofferError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
 import type { Tx } from '../storage/database.ts';
 import type { PostgresDatabase } from '../storage/postgres.ts';
 import { PreparedQuery } from '../storage/prepared-query.ts';
@@ -14,11 +14,11 @@ import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, type Links, link } from './chain.ts';
 import type { AuditEntry } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
-import { type NumberedSegment, type Sorted, sortSegments } from './linkable.ts';
-import { isNodeRow, isOfNode, NodeSegments, nodeRow, REFUSED, type Unlinked } from './node-segments.ts';
+import { type Gap, type NumberedSegment, sortSegments } from './linkable.ts';
+import { isNodeRow, isSignedByNode, NodeSegments, nodeRow, REFUSED, type Unlinked } from './node-segments.ts';
 import { newSegment, segmentText, tenantOf, textsOf } from './segment.ts';
 import { systemEntry } from './system-entry.ts';
-import { TAMPERING_ACTION } from './tampering.ts';
+import { LOST_ACTION, TAMPERING_ACTION } from './tampering.ts';
 
 /** The statement has one shape for any number of tenants, so it is prepared once and takes one round trip and one commit. */
 const COLUMNS = 'tenant_id, id, entries, node_id, node_no, voids, mac, mac_key_version';
@@ -49,26 +49,32 @@ const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashe
 const PROBE_BYTES = 1350;
 const LINK_BATCH = 500;
 const LINK_TENANTS = 100;
-/** Limit for cached segments that wait to be linked. Segments that another node links are never looked up again and must be evicted too. */
+/** Limit for the entries of cached segments. Segments that another node links are never looked up again, so they must be evicted too. */
 const OWN_ENTRIES_MAX = 20_000;
 /** The entries of a segment that only lists void numbers. It is deleted instead of linked. */
 const EMPTY = '[]';
-const NAMED_MAX = 20;
-/** Nodes hold the lock on a head only for moments. A longer lock is not held by a node. */
+const REPORTED_MAX = 20;
+/** A node locks a head only briefly. If a head stays locked longer, something other than a node holds the lock. */
 const STUCK_MS = MINUTE_MS;
 const STUCK =
-  'Find out who holds a lock on the row of this tenant in audit_heads, or has edited its rows in audit_heads or keys. Until it is linked, the end of the log can be removed unseen.';
+  'Find out who holds a lock on this tenant’s row in audit_heads, or has edited its rows in audit_heads or keys. Until new entries are linked, they can be removed without detection.';
 const TAMPERED =
-  'Somebody wrote to the database without the service: entries that no node wrote were refused, or entries that a node wrote are gone. Find out who could write to it, and run "coffer server verify".';
+  'Somebody wrote to the database directly, bypassing the service: entries that no node wrote were refused, or entries that a node wrote were removed. Find out who could write to it, and run "coffer server verify".';
 
-/** A segment that waits to be linked, with its entries as they are hashed. */
-type Waiting = NumberedSegment & { texts: readonly string[] };
+const CRASHED =
+  'The node ended before it committed the changes for which it had reserved these audit segment numbers. Nothing of these changes was stored, and no caller received a response. If no node crashed or was killed at that time, find out who could write to the database.';
+
+/** A segment that is not linked yet, with its entries serialized as they are hashed. */
+type PendingSegment = NumberedSegment & { texts: readonly string[] };
 
 interface Outcome {
-  linked: readonly Waiting[];
+  linked: readonly PendingSegment[];
   refused: readonly string[];
-  missing: Sorted<Waiting>['missing'];
+  missing: readonly Gap[];
+  lost: readonly Gap[];
 }
+
+const NOTHING_LINKED: Outcome = { linked: [], refused: [], missing: [], lost: [] };
 
 /**
  * Several nodes insert, so the order is known only after the commit, and entries are linked then. Each node authenticates and numbers the segments
@@ -83,12 +89,12 @@ export class PostgresAuditStore implements AuditStore {
   readonly #metrics: Metrics;
   readonly #nodes: NodeSegments;
   /** Segments that this node inserted and will soon link, by tenant and segment. They need not be read back. */
-  readonly #own = new Map<string, Waiting>();
+  readonly #own = new Map<string, PendingSegment>();
   #ownEntries = 0;
   /** The last tenant of the previous round. */
   #lastTenant = '';
   /** Tenants whose segments cannot be linked, since when, and whether that was logged. */
-  readonly #stuck = new Map<string, { since: number; isTold: boolean }>();
+  readonly #stuck = new Map<string, { since: number; isReported: boolean }>();
 
   constructor(parts: {
     database: PostgresDatabase;
@@ -113,13 +119,13 @@ export class PostgresAuditStore implements AuditStore {
     const keys = await Promise.all(groups.map(([tenantId]) => this.#heads.key(tenantId)));
     const segments = groups.map(([tenantId, group], i) => {
       const { id, texts } = newSegment(group);
-      const { undo, ...row } = this.#signed(tenantId, id, segmentText(texts), keys[i] as MacKey);
-      return { row, texts, undo };
+      const { markVoid, ...row } = this.#signed(tenantId, id, segmentText(texts), keys[i] as MacKey);
+      return { row, texts, markVoid };
     });
     try {
       await this.#insert(segments.map(({ row }) => row));
     } catch (error) {
-      for (const { undo } of segments) undo();
+      for (const { markVoid } of segments) markVoid();
       throw error;
     }
     for (const { row, texts } of segments) {
@@ -129,11 +135,11 @@ export class PostgresAuditStore implements AuditStore {
     }
     for (const slot of this.#own.keys()) {
       if (this.#ownEntries <= OWN_ENTRIES_MAX) break;
-      this.#forget(slot);
+      this.#evict(slot);
     }
   }
 
-  #signed(tenantId: string, id: string, entries: string, key: MacKey): Unlinked & { undo(): void } {
+  #signed(tenantId: string, id: string, entries: string, key: MacKey): Unlinked & { markVoid(): void } {
     return { tenant_id: tenantId, id, entries, ...this.#nodes.sign(tenantId, id, entries, key) };
   }
 
@@ -147,20 +153,20 @@ export class PostgresAuditStore implements AuditStore {
     await this.#database.write(INSERT, columns);
   }
 
-  #forget(slot: string): void {
+  #evict(slot: string): void {
     this.#ownEntries -= this.#own.get(slot)?.texts.length ?? 0;
     this.#own.delete(slot);
   }
 
   async appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
     const { id, texts } = newSegment(entries);
-    const { undo, ...row } = this.#signed(tenantOf(entries), id, segmentText(texts), headKey);
-    tx.whenUndone.push(undo);
+    const { markVoid, ...row } = this.#signed(tenantOf(entries), id, segmentText(texts), headKey);
+    tx.onRollback.push(markVoid);
     await INSERT_WITH_CHANGE.run(tx, row);
   }
 
   /** Writes and commits a row like real entries, and deletes it in the same transaction so that nobody can see it. */
-  async tryAgain(): Promise<void> {
+  async probeWrite(): Promise<void> {
     const id = newId('audit');
     const entries = randomBytes(PROBE_BYTES).toString('base64');
     const unsigned = { node_id: null, node_no: null, voids: null, mac: null, mac_key_version: null };
@@ -176,18 +182,19 @@ export class PostgresAuditStore implements AuditStore {
   async close(): Promise<void> {}
 
   async link(): Promise<boolean> {
-    await this.#tellVoids();
-    const tenants = await this.#tenantsThatWait();
+    await this.#insertVoids();
+    const tenants = await this.#tenantsWithPending();
     const linked: number[] = [];
     for (const { tenant_id } of tenants) {
       linked.push((await this.#unlessStuck(tenant_id, () => this.#linkTenant(tenant_id))) ?? 0);
     }
-    // Tenants without an authentic head are found in every round although nothing of theirs can be linked, so they alone are no reason to continue.
+    // Tenants whose head is not authentic are found in every round although their segments cannot be linked, so they alone must not start another
+    // round.
     return linked.includes(LINK_BATCH) || (tenants.length === LINK_TENANTS && linked.some((count) => count > 0));
   }
 
   /** Tenants are visited in the order of their ids, so that those that cannot be linked do not block others forever. */
-  async #tenantsThatWait(): Promise<{ tenant_id: string }[]> {
+  async #tenantsWithPending(): Promise<{ tenant_id: string }[]> {
     const found = await this.#database.read
       .selectFrom('audit_segments')
       .innerJoin('tenants', 'tenants.tenant_id', 'audit_segments.tenant_id')
@@ -202,9 +209,9 @@ export class PostgresAuditStore implements AuditStore {
     return found;
   }
 
-  /** A tenant whose keys or head were edited, or whose head is locked (null), must not prevent others from being linked. */
+  /** A tenant whose keys or head were edited, or whose head is locked (`work` returns null), must not prevent others from being linked. */
   async #unlessStuck<T>(tenantId: string, work: () => Promise<T | null>): Promise<T | null> {
-    let problem = 'the head of the log is locked or gone';
+    let problem = 'the head of the log is locked or was deleted';
     try {
       const done = await work();
       if (done !== null) {
@@ -215,22 +222,22 @@ export class PostgresAuditStore implements AuditStore {
       if (error instanceof CofferError) throw error;
       problem = String(error);
     }
-    this.#noteStuck(tenantId, problem);
+    this.#recordStuck(tenantId, problem);
     return null;
   }
 
-  #noteStuck(tenantId: string, problem: string): void {
+  #recordStuck(tenantId: string, problem: string): void {
     const now = performance.now();
-    const stuck = this.#stuck.get(tenantId) ?? { since: now, isTold: false };
+    const stuck = this.#stuck.get(tenantId) ?? { since: now, isReported: false };
     this.#stuck.set(tenantId, stuck);
-    if (stuck.isTold || now - stuck.since < STUCK_MS) return;
-    stuck.isTold = true;
+    if (stuck.isReported || now - stuck.since < STUCK_MS) return;
+    stuck.isReported = true;
     this.#metrics.logsStuck.set(this.#stuck.size);
-    this.#log.error({ tenant: tenantId, problem, what_to_do: STUCK }, 'entries of the audit log cannot be linked');
+    this.#log.error({ tenant: tenantId, problem, what_to_do: STUCK }, 'new entries of the audit log cannot be linked');
   }
 
   /** Inserts void numbers of rolled-back transactions that no other segment has listed yet. Otherwise linking would wait for them. */
-  async #tellVoids(): Promise<void> {
+  async #insertVoids(): Promise<void> {
     const tenants = this.#nodes.tenantsWithVoids();
     if (tenants.length === 0) return;
     const rows = await this.#database.read
@@ -241,19 +248,19 @@ export class PostgresAuditStore implements AuditStore {
     const withLog = new Set(rows.map(({ tenant_id }) => tenant_id));
     for (const tenantId of tenants) {
       // The rolled-back transaction would have created the tenant.
-      if (!withLog.has(tenantId)) this.#nodes.forget(tenantId);
-      else await this.#unlessStuck(tenantId, () => this.#tellVoidsOf(tenantId));
+      if (!withLog.has(tenantId)) this.#nodes.evict(tenantId);
+      else await this.#unlessStuck(tenantId, () => this.#insertVoidsOf(tenantId));
     }
   }
 
-  async #tellVoidsOf(tenantId: string): Promise<true> {
+  async #insertVoidsOf(tenantId: string): Promise<true> {
     const key = await this.#heads.key(tenantId);
-    const { undo, ...row } = this.#signed(tenantId, newId('audit', this.#clock.now()), EMPTY, key);
+    const { markVoid, ...row } = this.#signed(tenantId, newId('audit', this.#clock.now()), EMPTY, key);
     try {
       await this.#insert([row]);
       return true;
     } catch (error) {
-      undo();
+      markVoid();
       throw error;
     }
   }
@@ -270,26 +277,28 @@ export class PostgresAuditStore implements AuditStore {
         .skipLocked()
         .executeTakeFirst();
       if (head === undefined) return null;
-      if (!(await this.#heads.isAuthentic(head))) return { linked: [], refused: [], missing: [] };
-      const { authentic, refused } = await this.#waiting(tx, tenantId);
+      if (!(await this.#heads.isAuthentic(head))) return NOTHING_LINKED;
+      const { authentic, refused } = await this.#pendingSegments(tx, tenantId);
       const before = await this.#linkedBefore(tx, tenantId, authentic, key);
-      const sorted = sortSegments(authentic, before, this.#clock.now());
+      const sorted = sortSegments(authentic, before, { now: this.#clock.now(), ownNode: this.#nodes.nodeId });
       const linked = sorted.linkable.filter(({ texts }) => texts.length > 0);
       if (linked.length > 0) await writeLinks(tx, tenantId, head, linked, key);
-      const gone = [...refused, ...sorted.repeated.map(({ id }) => id)];
-      await setRefused(tx, tenantId, gone);
+      const refusedIds = [...refused, ...sorted.repeated.map(({ id }) => id)];
+      await setRefused(tx, tenantId, refusedIds);
       await deleteEmpty(tx, tenantId, sorted.linkable);
       for (const [node, no] of sorted.linkedNo) await writeNode(tx, nodeRow(tenantId, node, no, key));
-      return { linked: sorted.linkable, refused: gone, missing: sorted.missing };
+      return { linked: sorted.linkable, refused: refusedIds, missing: sorted.missing, lost: sorted.lost };
     });
     if (outcome === null) return null;
-    for (const { id } of outcome.linked) this.#forget(ownSlot(tenantId, id));
+    for (const { id } of outcome.linked) this.#evict(ownSlot(tenantId, id));
     await this.#report(tenantId, outcome);
     return outcome.linked.length;
   }
 
-  /** The unlinked segments, divided by whether a node wrote them. Before a tenant's rows are authenticated, segments have no signature. */
-  async #waiting(tx: Tx, tenantId: string): Promise<{ authentic: Waiting[]; refused: string[] }> {
+  /**
+   * The unlinked segments, divided by whether a node wrote them. A tenant whose rows are not authenticated yet may have segments without a signature.
+   */
+  async #pendingSegments(tx: Tx, tenantId: string): Promise<{ authentic: PendingSegment[]; refused: string[] }> {
     const rows = await tx
       .selectFrom('audit_segments')
       .select('id')
@@ -299,12 +308,12 @@ export class PostgresAuditStore implements AuditStore {
       .limit(LINK_BATCH)
       .execute();
     // The cache is read before the query below, since another request may evict a segment during it.
-    const kept = rows.map(({ id }) => ({ id, own: this.#own.get(ownSlot(tenantId, id)) }));
-    const others = kept.filter(({ own }) => own === undefined).map(({ id }) => id);
+    const cached = rows.map(({ id }) => ({ id, own: this.#own.get(ownSlot(tenantId, id)) }));
+    const others = cached.filter(({ own }) => own === undefined).map(({ id }) => id);
     const read = await this.#read(tx, tenantId, others);
-    const authentic: Waiting[] = [];
+    const authentic: PendingSegment[] = [];
     const refused: string[] = [];
-    for (const { id, own } of kept) {
+    for (const { id, own } of cached) {
       const segment = own ?? read.get(id);
       if (segment === undefined) refused.push(id);
       else authentic.push(segment);
@@ -312,9 +321,9 @@ export class PostgresAuditStore implements AuditStore {
     return { authentic, refused };
   }
 
-  /** Loads the segments that a node wrote, by id. */
-  async #read(tx: Tx, tenantId: string, ids: readonly string[]): Promise<Map<string, Waiting>> {
-    const found = new Map<string, Waiting>();
+  /** Loads these segments and leaves out those that no node wrote. */
+  async #read(tx: Tx, tenantId: string, ids: readonly string[]): Promise<Map<string, PendingSegment>> {
+    const found = new Map<string, PendingSegment>();
     if (ids.length === 0) return found;
     const rows = await tx
       .selectFrom('audit_segments')
@@ -323,8 +332,9 @@ export class PostgresAuditStore implements AuditStore {
       .where('id', 'in', ids)
       .execute();
     for (const row of rows) {
-      const isFromBefore = row.mac === null && !this.#keyring.isAuthenticated(tenantId);
-      if (isFromBefore || (await isOfNode(this.#keyring, row))) found.set(row.id, { ...row, texts: textsOf(row) });
+      const isUnsignedLegacy = row.mac === null && !this.#keyring.isAuthenticated(tenantId);
+      if (isUnsignedLegacy || (await isSignedByNode(this.#keyring, row)))
+        found.set(row.id, { ...row, texts: textsOf(row) });
     }
     return found;
   }
@@ -332,7 +342,7 @@ export class PostgresAuditStore implements AuditStore {
   async #linkedBefore(
     tx: Tx,
     tenantId: string,
-    segments: readonly Waiting[],
+    segments: readonly PendingSegment[],
     key: MacKey,
   ): Promise<Map<string, number>> {
     const nodes = [...new Set(segments.map(({ node_id }) => node_id ?? ''))];
@@ -349,18 +359,24 @@ export class PostgresAuditStore implements AuditStore {
   }
 
   /** Reports to the service log and to the tenant's own audit log. */
-  async #report(tenantId: string, { refused, missing }: Outcome): Promise<void> {
-    if (refused.length === 0 && missing.length === 0) return;
-    this.#metrics.refusedSegments.inc(refused.length + missing.length);
-    const details = {
-      refused: refused.slice(0, NAMED_MAX),
-      refused_count: refused.length,
-      missing: missing.slice(0, NAMED_MAX),
-    };
-    this.#log.error({ tenant: tenantId, ...details, what_to_do: TAMPERED }, 'the audit log was tampered with');
-    const facts = { actorId: 'job:link-audit', action: TAMPERING_ACTION, resource: 'audit', status: 500 } as const;
-    const entry = systemEntry({ tenantId, details, now: this.#clock.now(), ...facts });
-    await this.append([{ ...entry, decision: 'error', reason: 'the audit log was tampered with' }]);
+  async #report(tenantId: string, { refused, missing, lost }: Outcome): Promise<void> {
+    const facts = { tenantId, actorId: 'job:link-audit', resource: 'audit', now: this.#clock.now() } as const;
+    if (refused.length > 0 || missing.length > 0) {
+      this.#metrics.refusedSegments.inc(refused.length + missing.length);
+      const details = {
+        refused: refused.slice(0, REPORTED_MAX),
+        refused_count: refused.length,
+        missing: missing.slice(0, REPORTED_MAX),
+      };
+      this.#log.error({ tenant: tenantId, ...details, what_to_do: TAMPERED }, 'the audit log was tampered with');
+      const entry = systemEntry({ ...facts, action: TAMPERING_ACTION, status: 500, details });
+      await this.append([{ ...entry, decision: 'error', reason: 'the audit log was tampered with' }]);
+    }
+    if (lost.length > 0) {
+      const details = { lost: lost.slice(0, REPORTED_MAX) };
+      this.#log.warn({ tenant: tenantId, ...details, what_to_do: CRASHED }, 'a node ended with uncommitted changes');
+      await this.append([systemEntry({ ...facts, action: LOST_ACTION, status: 200, details })]);
+    }
   }
 }
 
@@ -382,7 +398,7 @@ async function setRefused(tx: Tx, tenantId: string, ids: readonly string[]): Pro
     .execute();
 }
 
-async function deleteEmpty(tx: Tx, tenantId: string, segments: readonly Waiting[]): Promise<void> {
+async function deleteEmpty(tx: Tx, tenantId: string, segments: readonly PendingSegment[]): Promise<void> {
   const ids = segments.filter(({ texts }) => texts.length === 0).map(({ id }) => id);
   if (ids.length === 0) return;
   await tx.deleteFrom('audit_segments').where('tenant_id', '=', tenantId).where('id', 'in', ids).execute();
@@ -401,7 +417,7 @@ async function writeLinks(
   tx: Tx,
   tenantId: string,
   head: ChainHead,
-  segments: readonly Waiting[],
+  segments: readonly PendingSegment[],
   key: MacKey,
 ): Promise<void> {
   let end = head;
@@ -411,9 +427,9 @@ async function writeLinks(
     return links;
   });
   const ids = segments.map((segment) => segment.id);
-  const places = linked.map((links) => links.firstSeq);
+  const firstSeqs = linked.map((links) => links.firstSeq);
   const hashes = linked.map((links) => links.hashes.toString('hex'));
-  await tx.executeQuery(CompiledQuery.raw(UPDATE_LINKS, [tenantId, ids, places, hashes]));
+  await tx.executeQuery(CompiledQuery.raw(UPDATE_LINKS, [tenantId, ids, firstSeqs, hashes]));
   const { tenant_id: _, ...change } = headRow(tenantId, end, key);
   await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
 }

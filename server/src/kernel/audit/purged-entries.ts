@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Broken } from './chain-walk.ts';
+import type { BrokenLink } from './chain.ts';
 import { entryOf } from './entry.ts';
 
 /** The action of the entry that records a purge. */
@@ -53,7 +53,7 @@ export class PurgedEntries {
   }
 
   /** Called for each entry that is present. A record of entries that are all still present is harmless, because each of them was checked itself. */
-  settle(text: string): Broken | null {
+  settle(text: string): BrokenLink | null {
     const record = purgeIn(text);
     const open = record === null ? undefined : this.#open.get(record.id);
     if (record === null || open === undefined) return null;
@@ -65,7 +65,7 @@ export class PurgedEntries {
   }
 
   /** The first removed entry without a record. */
-  missing(): Broken | null {
+  missing(): BrokenLink | null {
     const [first] = this.#open.values();
     return first === undefined ? null : { seq: first.from_seq, reason: 'the entry is missing' };
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { MINUTE_MS } from '../clock.ts';
+import { MINUTE_MS } from '../platform/clock.ts';
 import type { AuditEntry } from './entry.ts';
 import { Refusals } from './refusals.ts';
 

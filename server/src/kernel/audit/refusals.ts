@@ -1,6 +1,6 @@
-import { HOUR_MS, MINUTE_MS } from '../clock.ts';
-import { newId } from '../ids.ts';
 import { addressGroup } from '../limits/address-group.ts';
+import { HOUR_MS, MINUTE_MS } from '../platform/clock.ts';
+import { newId } from '../platform/ids.ts';
 import type { AuditEntry } from './entry.ts';
 
 interface Bounds {
@@ -106,17 +106,17 @@ export class Refusals {
   async #summarize(budget: Budget, now: AuditEntry): Promise<void> {
     if (budget.suppressed === 0) return;
     const { suppressed, last } = budget;
-    const told = { suppressed, accounts: [...budget.accounts], addresses: [...budget.addresses] };
+    const counted = { suppressed, accounts: [...budget.accounts], addresses: [...budget.addresses] };
     const reason = 'further refused calls, counted only';
     budget.suppressed = 0;
     budget.accounts.clear();
     budget.addresses.clear();
     try {
-      await this.#record({ ...last, id: newId('audit', now.at), reason, details: JSON.stringify(told) });
+      await this.#record({ ...last, id: newId('audit', now.at), reason, details: JSON.stringify(counted) });
     } catch (error) {
       budget.suppressed += suppressed;
-      for (const account of told.accounts) budget.accounts.add(account);
-      for (const address of told.addresses) budget.addresses.add(address);
+      for (const account of counted.accounts) budget.accounts.add(account);
+      for (const address of counted.addresses) budget.addresses.add(address);
       throw error;
     }
   }

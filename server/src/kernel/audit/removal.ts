@@ -1,5 +1,5 @@
-import type { AuthenticatedTable, Which } from '../integrity/authenticated-table.ts';
-import type { Kernel } from '../kernel.ts';
+import type { AuthenticatedTable, RowFilter } from '../integrity/authenticated-table.ts';
+import type { Kernel } from '../platform/kernel.ts';
 import type { Tables } from '../storage/tables.ts';
 import { systemEntry } from './system-entry.ts';
 
@@ -12,7 +12,7 @@ export interface Removal<T extends keyof Tables & string> {
   action: string;
   // biome-ignore lint/suspicious/noExplicitAny: the row type does not matter here
   table: AuthenticatedTable<T, any>;
-  which: Which<T>;
+  which: RowFilter<T>;
 }
 
 /** Deletes the rows in small transactions. Each has an entry in the log of the rows' tenant, which lists every row. */
@@ -27,7 +27,7 @@ export async function removeRecorded<T extends keyof Tables & string>(
     for (const tenantId of tenantIds) {
       const headKey = await kernel.audit.headKey(tenantId);
       await kernel.database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
-        const isOfTenant: Which<T> = (eb) => eb.and([eb('tenant_id' as never, '=', tenantId as never), which(eb)]);
+        const isOfTenant: RowFilter<T> = (eb) => eb.and([eb('tenant_id' as never, '=', tenantId as never), which(eb)]);
         const removed = await table.deleteWhere(tx, isOfTenant, ROWS_AT_ONCE);
         if (removed.length === 0) return;
         const entry = systemEntry({

@@ -1,7 +1,6 @@
-import type { Call } from '../call.ts';
-import type { EndpointDeclaration } from '../endpoint.ts';
-import { newId } from '../ids.ts';
-import type { Actor } from '../principal.ts';
+import { newId } from '../platform/ids.ts';
+import type { RoutedCall } from '../request/call.ts';
+import type { Actor } from '../request/principal.ts';
 import {
   type AuditDecision,
   type AuditEntry,
@@ -13,14 +12,8 @@ import {
   vaultOf,
 } from './entry.ts';
 
-interface Recorded {
-  call: Call;
-  declaration: EndpointDeclaration;
-  now: number;
-  resource: string;
-}
-
 interface Outcome {
+  resource: string;
   decision: AuditDecision;
   status: number;
   reason: string;
@@ -30,8 +23,8 @@ interface Outcome {
 export function requestEntry(
   tenantId: string,
   actor: Actor,
-  { call, declaration, now, resource: named }: Recorded,
-  { decision, status, reason, details }: Outcome,
+  { call, declaration, now }: RoutedCall,
+  { resource: named, decision, status, reason, details }: Outcome,
 ): AuditEntry {
   const resource = cleanText(named);
   return {

@@ -4,13 +4,13 @@ import { entryOf } from './entry.ts';
 import { type Heads, headRow } from './heads.ts';
 
 export const RESTORE_ACTION = 'server:restore';
-/** More entries than a log gets per millisecond of its life. With it, numbers stay below 10^15 until the year 2286. */
-const NUMBERS_A_MS = 100;
+/** No log gets this many entries per millisecond on average. Sequence numbers stay below 10^15 until the year 2286. */
+const SEQS_PER_MS = 100;
 
 /**
- * After a restore, a chain continues at a number that no lost entry can have had, nor an entry of another restore of the same backup: it is derived
- * from the time, and no log can be ahead of that. Anyone who holds an export or a checkpoint of lost entries therefore never finds other entries
- * under their numbers. Returns the last number before the gap; null if the head is not authentic, because nothing is linked to it then.
+ * After a restore, a chain continues at a sequence number derived from the current time, which is higher than any number the log had reached. New
+ * entries thus never reuse the numbers of lost entries or of another restore of the same backup, which may be in exports and checkpoints. Returns the
+ * last number before the gap; null if the head is not authentic, because nothing can be linked to it then.
  */
 export async function skipLostNumbers(
   tx: Tx,
@@ -20,13 +20,16 @@ export async function skipLostNumbers(
 ): Promise<number | null> {
   const head = await heads.row(tx, tenantId);
   if (head === undefined || !(await heads.isAuthentic(head, headKey))) return null;
-  const seq = Math.max(head.seq, now * NUMBERS_A_MS);
+  const seq = Math.max(head.seq, now * SEQS_PER_MS);
   const { tenant_id: _, ...change } = headRow(tenantId, { seq, hash: head.hash }, headKey);
   await tx.updateTable('audit_heads').set(change).where('tenant_id', '=', tenantId).execute();
   return head.seq;
 }
 
-/** The last number before a restore, if this entry records one; null for any other or manipulated entry. Only such an entry may follow a gap. */
+/**
+ * The last sequence number before a restore, if this entry records a restore; null if it does not or is malformed. Only an entry that records a
+ * restore may follow a gap.
+ */
 export function resumedAfter(text: string): number | null {
   const fields = parsed(text);
   if (!Array.isArray(fields)) return null;

@@ -1,5 +1,5 @@
-import { newId } from '../ids.ts';
 import type { RowRecord } from '../integrity/row-changes.ts';
+import { newId } from '../platform/ids.ts';
 import type { AuditEntry } from './entry.ts';
 
 /** Rows listed by one entry. A larger change adds further entries, so that no entry grows without bound. */
@@ -9,12 +9,12 @@ const ROWS_MAX = 200;
 export function withRows(entries: readonly AuditEntry[], records: readonly RowRecord[]): AuditEntry[] {
   const [first, ...others] = entries;
   if (first === undefined || records.length === 0) return [...entries];
-  const told: AuditEntry[] = [{ ...first, rows: records.slice(0, ROWS_MAX) }, ...others];
+  const recorded: AuditEntry[] = [{ ...first, rows: records.slice(0, ROWS_MAX) }, ...others];
   for (let at = ROWS_MAX; at < records.length; at += ROWS_MAX) {
     const rows = records.slice(at, at + ROWS_MAX);
-    told.push({ ...first, id: newId('audit', first.at), details: CONTINUED, rows });
+    recorded.push({ ...first, id: newId('audit', first.at), details: CONTINUED, rows });
   }
-  return told;
+  return recorded;
 }
 
 const CONTINUED = '{"continued":true}';

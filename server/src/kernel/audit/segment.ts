@@ -4,8 +4,8 @@ import { type AuditEntry, entryOf, entryText } from './entry.ts';
 import type { PurgedRun } from './purged-entries.ts';
 
 /**
- * Entries that are committed together are stored in one row. A row for each would cost more in the insert, its indexes and the pages written per
- * commit, and on PostgreSQL a second write of each when it is linked (docs/decisions/0008-audit-in-segments.md).
+ * Entries that are committed together are stored in one row. One row per entry would make inserts, indexes and commits more expensive, and on
+ * PostgreSQL each row would be written again when it is linked (docs/decisions/0008-audit-in-segments.md).
  */
 export interface NewSegment {
   id: string;
@@ -17,7 +17,7 @@ export function newSegment(entries: readonly AuditEntry[]): NewSegment {
 }
 
 /**
- * A segment has the id of its latest entry, so that the log reads in time order even if segments of the same moment are written in another order.
+ * A segment has the id of its latest entry, so that segments sorted by id are in time order, even if concurrent ones are inserted in another order.
  */
 function latestId(entries: readonly AuditEntry[]): string {
   let latest = '';
@@ -29,7 +29,8 @@ function latestId(entries: readonly AuditEntry[]): string {
 export function tenantOf(entries: readonly AuditEntry[]): string {
   const tenants = new Set(entries.map((entry) => entry.tenant_id));
   const [tenantId] = tenants;
-  if (tenants.size !== 1 || tenantId === undefined) throw new Error('entries of one tenant are recorded together');
+  if (tenants.size !== 1 || tenantId === undefined)
+    throw new Error('a segment must have entries of exactly one tenant');
   return tenantId;
 }
 
@@ -37,8 +38,8 @@ export function segmentText(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
 }
 
-/** If only one process writes, segments are linked as they are inserted. */
-const OF_NO_NODE = { node_id: null, node_no: null, voids: null, mac: null, mac_key_version: null };
+/** Only PostgreSQL nodes fill these columns. If one process writes, segments are linked as they are inserted and need no origin. */
+const NO_ORIGIN = { node_id: null, node_no: null, voids: null, mac: null, mac_key_version: null };
 
 export function segmentRow(tenantId: string, segment: NewSegment, links: Links | null): AuditSegmentsTable {
   return {
@@ -47,7 +48,7 @@ export function segmentRow(tenantId: string, segment: NewSegment, links: Links |
     entries: segmentText(segment.texts),
     first_seq: links?.firstSeq ?? null,
     hashes: links?.hashes ?? null,
-    ...OF_NO_NODE,
+    ...NO_ORIGIN,
   };
 }
 
@@ -58,11 +59,11 @@ export interface StoredEntry extends AuditEntry {
 }
 
 export function entriesOf(row: AuditSegmentsTable): StoredEntry[] {
-  return placesOf(row).filter((entry) => entry !== null);
+  return entriesByPosition(row).filter((entry) => entry !== null);
 }
 
 /** The entries of a segment by position; null for a purged one. */
-export function placesOf(row: AuditSegmentsTable): (StoredEntry | null)[] {
+export function entriesByPosition(row: AuditSegmentsTable): (StoredEntry | null)[] {
   return parseEntries(row).map((fields, i) =>
     Array.isArray(fields)
       ? {
@@ -83,7 +84,7 @@ export function hashAt(row: AuditSegmentsTable | undefined, seq: number): string
 /**
  * The text of each entry as it was hashed: JSON that we wrote ourselves serializes to the same text. A purged entry has another form (`purgedBy`).
  */
-export function textsOf(row: Stored): string[] {
+export function textsOf(row: StoredSegment): string[] {
   return parseEntries(row).map((fields) => JSON.stringify(fields));
 }
 
@@ -112,19 +113,19 @@ export function segmentTextWithPurged(texts: readonly string[]): string {
 }
 
 /**
- * Returns one item per entry. Anyone who can write to the database can claim any number of purged entries, so there may be no more than there are
- * hashes.
+ * Returns one item per entry. A forged row could claim any number of purged entries, so a row that claims more of them than it has hashes is
+ * rejected.
  */
-function parseEntries({ entries, hashes }: Stored): (unknown[] | { purged_by: string })[] {
-  let left = (hashes?.length ?? 0) / HASH_BYTES;
+function parseEntries({ entries, hashes }: StoredSegment): (unknown[] | { purged_by: string })[] {
+  let remaining = (hashes?.length ?? 0) / HASH_BYTES;
   return (JSON.parse(entries) as (unknown[] | PurgedRun)[]).flatMap((part) => {
-    left -= Array.isArray(part) ? 1 : part.entries;
+    remaining -= Array.isArray(part) ? 1 : part.entries;
     if (Array.isArray(part)) return [part];
     const { purged_by, entries: count } = part;
-    if (!Number.isSafeInteger(count) || count < 1 || left < 0)
+    if (!Number.isSafeInteger(count) || count < 1 || remaining < 0)
       throw new Error('a segment of the audit log is malformed');
     return Array.from({ length: count }, () => ({ purged_by }));
   });
 }
 
-type Stored = Pick<AuditSegmentsTable, 'entries'> & Partial<Pick<AuditSegmentsTable, 'hashes'>>;
+type StoredSegment = Pick<AuditSegmentsTable, 'entries'> & Partial<Pick<AuditSegmentsTable, 'hashes'>>;

@@ -105,7 +105,9 @@ export class SqliteAuditStore implements AuditStore {
     const row = await this.#database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
     if (row === undefined) return null;
     if (await this.#keys.isAuthentic(row)) return stateOf(row);
-    throw new StartError('The row of audit_journal was changed by somebody. Restore a backup of the database.');
+    throw new StartError(
+      'The row in the table audit_journal was changed outside the service. Restore a backup of the database.',
+    );
   }
 
   async append(entries: AuditEntry[]): Promise<void> {
@@ -128,7 +130,7 @@ export class SqliteAuditStore implements AuditStore {
   }
 
   /** Moves all waiting batches and replaces a journal that failed. Both write to the disk. */
-  async tryAgain(): Promise<void> {
+  async probeWrite(): Promise<void> {
     await this.settle();
     await this.#journalWithRoom(0);
   }
@@ -217,7 +219,10 @@ export class SqliteAuditStore implements AuditStore {
         if (this.#waiting.length > 0) this.#moveSoon();
       } catch (error) {
         const what_to_do = adviceFor(error);
-        this.#log.warn({ err: error, what_to_do }, 'audit entries stay in the journal; moving them is tried again');
+        this.#log.warn(
+          { err: error, what_to_do },
+          'audit entries stay in the journal because they could not be moved to the database; retrying',
+        );
         this.#isMoveDue = true;
         this.#moveIn(RETRY_AFTER_MS);
       }
@@ -278,7 +283,7 @@ export class SqliteAuditStore implements AuditStore {
   async #requireMoved({ journal_id, moved }: Tables['audit_journal']): Promise<void> {
     const row = await this.#database.read.selectFrom('audit_journal').selectAll().executeTakeFirst();
     const isMoved = row !== undefined && equalBytes(row.journal_id, journal_id) && row.moved >= moved;
-    if (!isMoved) throw new Error('the database does not know of the audit journal');
+    if (!isMoved) throw new Error('the database does not contain the batches moved from the audit journal');
   }
 
   async #releaseMoved(): Promise<void> {
@@ -287,7 +292,7 @@ export class SqliteAuditStore implements AuditStore {
     } catch (error) {
       this.#log.warn(
         { err: error },
-        'the disk does not take what was moved out of the audit journal; it stays in the journal',
+        'the entries moved out of the audit journal could not be made durable in the database; they stay in the journal',
       );
     }
   }

@@ -1,4 +1,4 @@
-import { newId } from '../ids.ts';
+import { newId } from '../platform/ids.ts';
 import { type AuditEntry, detailsText, vaultOf } from './entry.ts';
 
 /** The audit entry of an action of the process itself or of an operator on the machine, without a request or a caller. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Principal } from '../principal.ts';
+import type { Principal } from '../request/principal.ts';
 import type { AuditEntry } from './entry.ts';
 import { UnlistedReads } from './unlisted-reads.ts';
 

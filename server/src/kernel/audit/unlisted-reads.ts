@@ -1,5 +1,5 @@
-import { type Clock, timestamp } from '../clock.ts';
-import type { Principal } from '../principal.ts';
+import { type Clock, timestamp } from '../platform/clock.ts';
+import type { Principal } from '../request/principal.ts';
 import type { AuditEntry } from './entry.ts';
 import { systemEntry } from './system-entry.ts';
 

@@ -1,9 +1,9 @@
-import { BoundedCache } from '../bounded-cache.ts';
-import type { Call } from '../call.ts';
-import { type Clock, SECOND_MS } from '../clock.ts';
-import type { CredentialKind, EndpointDeclaration } from '../endpoint.ts';
-import { CofferError } from '../errors.ts';
-import type { Actor, Principal } from '../principal.ts';
+import { BoundedCache } from '../platform/bounded-cache.ts';
+import { type Clock, SECOND_MS } from '../platform/clock.ts';
+import { CofferError } from '../platform/errors.ts';
+import type { Call, RoutedCall } from '../request/call.ts';
+import type { CredentialKind, EndpointDeclaration } from '../request/declaration.ts';
+import type { Actor, Principal } from '../request/principal.ts';
 import type { Database, Reader } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
 
@@ -24,13 +24,6 @@ export interface Proofs {
 }
 
 export const NO_PROOFS: Proofs = { mtls: false, dpop: false };
-
-/** The parts of a request that a proof must match. */
-export interface ProofRequest {
-  readonly call: Call;
-  readonly declaration: EndpointDeclaration;
-  readonly now: number;
-}
 
 /** The data a credential is resolved from. */
 export interface View {
@@ -54,7 +47,7 @@ interface Cached extends Resolved {
 }
 
 /** `isAgain`: the request was accepted before and is checked once more. It keeps what it was granted then, such as its place among the sessions. */
-export type Prove = (request: ProofRequest, isAgain?: boolean) => Promise<Proofs>;
+export type Prove = (request: RoutedCall, isAgain?: boolean) => Promise<Proofs>;
 
 /** One kind of credential, provided by the feature that issues it. */
 export interface CredentialScheme {
@@ -109,7 +102,7 @@ export class Authentication {
 
   /** Synchronous if nothing has to be awaited, because a promise costs as much as the lookup of a cached credential. */
   authenticate(
-    request: ProofRequest,
+    request: RoutedCall,
     accepted: readonly CredentialKind[],
     gate: Gate,
   ): Authenticated | Promise<Authenticated> {
@@ -139,7 +132,7 @@ export class Authentication {
   async #resolve(
     scheme: CredentialScheme,
     credential: string,
-    request: ProofRequest,
+    request: RoutedCall,
     accepted: readonly CredentialKind[],
     gate: Gate,
   ): Promise<Authenticated> {
@@ -154,7 +147,7 @@ export class Authentication {
    * Checks a request again that was accepted before, with the caller as `view` shows it now. Nothing is cached, because a transaction may see rows
    * that are never committed.
    */
-  async again(request: ProofRequest, accepted: readonly CredentialKind[], view: View): Promise<Authenticated> {
+  async again(request: RoutedCall, accepted: readonly CredentialKind[], view: View): Promise<Authenticated> {
     const [scheme, credential] = this.#detect(request);
     const resolved = await scheme.resolve(credential, request.call, view);
     this.#refuseUnusable(resolved, accepted);
@@ -164,7 +157,7 @@ export class Authentication {
 
   #accept(
     resolved: Resolved,
-    request: ProofRequest,
+    request: RoutedCall,
     accepted: readonly CredentialKind[],
     gate: Gate,
   ): Authenticated | Promise<Authenticated> {
@@ -181,7 +174,7 @@ export class Authentication {
   }
 
   /** A request must have exactly one credential. With two, an attacker could influence which one counts. */
-  #detect({ call, declaration }: ProofRequest): [CredentialScheme, string] {
+  #detect({ call, declaration }: RoutedCall): [CredentialScheme, string] {
     let found: [CredentialScheme, string] | null = null;
     for (const scheme of this.#schemes) {
       const credential = scheme.detect(call, declaration);

@@ -1,11 +1,10 @@
-import type { Addresses } from '../addresses.ts';
-import type { Call } from '../call.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { CofferError } from '../errors.ts';
+import type { Addresses } from '../platform/addresses.ts';
+import { CofferError } from '../platform/errors.ts';
+import type { RoutedCall } from '../request/call.ts';
 import type { Database } from '../storage/database.ts';
 import type { Cutoff } from '../time/cutoff.ts';
-import type { ProofRequest } from './authentication.ts';
-import { BadProof, PROOF_ALGORITHMS, PROOF_WINDOW_MS, type Proof, verifyProof } from './dpop.ts';
+import { InvalidProof, PROOF_ALGORITHMS, PROOF_WINDOW_MS, type Proof, verifyProof } from './dpop.ts';
 import { DpopNonces } from './dpop-nonce.ts';
 
 /** The span from the earliest to the latest moment at which a proof is valid. */
@@ -17,8 +16,8 @@ export class DpopGuard {
   readonly #addresses: Addresses;
   readonly #nonces: DpopNonces;
   readonly #isNonceRequired: boolean;
-  /** The verified proof of each request. */
-  readonly #proven = new WeakMap<Call, { tenantId: string; token: string | null; key: string }>();
+  /** The verified proof of each request. The call is replaced when its body arrives; the request stays the same object. */
+  readonly #proven = new WeakMap<RoutedCall, { tenantId: string; token: string | null; key: string }>();
 
   constructor(parts: { database: Database; keyring: Keyring; addresses: Addresses; isNonceRequired: boolean }) {
     this.#database = parts.database;
@@ -28,18 +27,18 @@ export class DpopGuard {
   }
 
   /** The thumbprint of the key that the request proves to hold, or null if it has no proof. An invalid proof is refused. */
-  async provenKey(request: ProofRequest, tenantId: string, token: string | null): Promise<string | null> {
+  async provenKey(request: RoutedCall, tenantId: string, token: string | null): Promise<string | null> {
     const header = request.call.headers['dpop'];
     if (header === undefined) return null;
     // A proof is valid for one request, but the request may be checked more than once.
-    const known = this.#proven.get(request.call);
+    const known = this.#proven.get(request);
     if (known?.tenantId === tenantId && known.token === token) return known.key;
     const key = await this.#spent(String(header), request, tenantId, token);
-    this.#proven.set(request.call, { tenantId, token, key });
+    this.#proven.set(request, { tenantId, token, key });
     return key;
   }
 
-  async #spent(header: string, { call, now }: ProofRequest, tenantId: string, token: string | null) {
+  async #spent(header: string, { call, now }: RoutedCall, tenantId: string, token: string | null) {
     const proof = await this.#verified(header, {
       method: call.method,
       url: call.url,
@@ -56,7 +55,7 @@ export class DpopGuard {
     try {
       return await verifyProof(header, request);
     } catch (error) {
-      if (error instanceof BadProof) throw refusedProof(error.message);
+      if (error instanceof InvalidProof) throw refusedProof(error.message);
       throw error;
     }
   }
@@ -69,11 +68,11 @@ export class DpopGuard {
   }
 
   /** The table is shared by all nodes: if two nodes get the same proof at once, the database accepts only one. */
-  async #isFirstUse(tenantId: string, { use, issuedAt }: Proof): Promise<boolean> {
+  async #isFirstUse(tenantId: string, { replayKey, issuedAt }: Proof): Promise<boolean> {
     return this.#database.forTenant(tenantId, 'authentication').transaction(async (tx) => {
       const { numInsertedOrUpdatedRows } = await tx
         .insertInto('dpop_proofs')
-        .values({ tenant_id: tenantId, proof: use, expires_at: issuedAt + PROOF_LIFE_MS })
+        .values({ tenant_id: tenantId, proof: replayKey, expires_at: issuedAt + PROOF_LIFE_MS })
         .onConflict((c) => c.columns(['tenant_id', 'proof']).doNothing())
         .executeTakeFirst();
       return numInsertedOrUpdatedRows === 1n;
@@ -81,7 +80,7 @@ export class DpopGuard {
   }
 
   /** A proof that is deleted too early could be used again. */
-  async forgetExpired(cutoff: Cutoff): Promise<void> {
+  async deleteExpired(cutoff: Cutoff): Promise<void> {
     await this.#database.transaction((tx) => tx.deleteFrom('dpop_proofs').where('expires_at', '<=', cutoff).execute());
   }
 }
@@ -90,8 +89,8 @@ export class DpopGuard {
 export function refusedProof(reason: string, error = 'invalid_dpop_proof', headers: Record<string, string> = {}) {
   const message =
     error === 'use_dpop_nonce'
-      ? 'Make the DPoP proof anew, with the nonce of the DPoP-Nonce header.'
-      : 'The DPoP proof does not fit this request, its token or the key they are bound to. Make a new one for each request.';
+      ? 'The DPoP proof requires a current nonce: create a new proof with the nonce from the DPoP-Nonce header.'
+      : 'The DPoP proof does not match this request, its token or the key they are bound to. Create a new proof for each request.';
   return new CofferError('INVALID_DPOP_PROOF', message, {
     auditReason: `dpop: ${reason}`,
     headers: { 'WWW-Authenticate': `DPoP error="${error}", algs="${PROOF_ALGORITHMS}"`, ...headers },

@@ -1,5 +1,5 @@
-import { MINUTE_MS } from '../clock.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import { MINUTE_MS } from '../platform/clock.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 
 export const NONCE_PURPOSE = 'dpop-nonce';

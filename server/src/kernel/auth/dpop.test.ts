@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import { newDpopKey, type ProofClaims, proofBy } from '../../../../test/support/machines.ts';
-import { BadProof, type ProvedRequest, verifyProof } from './dpop.ts';
+import { InvalidProof, type ProvedRequest, verifyProof } from './dpop.ts';
 
 const NOW = Date.parse('2026-11-14T10:00:00Z');
 const ORIGIN = 'https://coffer.example';
@@ -22,7 +22,7 @@ async function check(claims: Partial<ProofClaims>, request: Partial<ProvedReques
   return verifyProof(proof, { ...REQUEST, ...request });
 }
 
-const refused = (made: Promise<unknown>, what: string) => assert.rejects(made, BadProof, what);
+const refused = (made: Promise<unknown>, what: string) => assert.rejects(made, InvalidProof, what);
 
 describe('a DPoP proof', () => {
   test('is accepted for its own request, and tells whose key it is', async () => {
@@ -34,11 +34,11 @@ describe('a DPoP proof', () => {
 
   test('of the same key and id is the same use; of another id or key another', async () => {
     const first = await check({ jti: 'one' });
-    assert.equal((await check({ jti: 'one' })).use, first.use);
-    assert.notEqual((await check({ jti: 'two' })).use, first.use);
+    assert.equal((await check({ jti: 'one' })).replayKey, first.replayKey);
+    assert.notEqual((await check({ jti: 'two' })).replayKey, first.replayKey);
     const other = await newDpopKey();
     const proof = await proofBy(other, { htu: HTU, at: NOW, jti: 'one' });
-    assert.notEqual((await verifyProof(proof, REQUEST)).use, first.use);
+    assert.notEqual((await verifyProof(proof, REQUEST)).replayKey, first.replayKey);
   });
 
   test('fits neither another method, nor another URL', async () => {

@@ -1,8 +1,8 @@
 import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWK, jwtVerify } from 'jose';
-import { SECOND_MS } from '../clock.ts';
 import { sha256 } from '../crypto/digest.ts';
+import { SECOND_MS } from '../platform/clock.ts';
 
-/** A proof is made for one request and used at once. The window only allows for clocks that differ. */
+/** A client creates a proof for one request and sends it immediately. The window only allows for clock skew. */
 export const PROOF_WINDOW_MS = 300 * SECOND_MS;
 const PROOF_LENGTH_MAX = 4096;
 const JTI_LENGTH_MAX = 256;
@@ -27,42 +27,45 @@ export interface Proof {
   /** RFC 7638 thumbprint of the signing key. */
   jkt: string;
   /** The key under which the proof is stored, so that it can be used only once. */
-  use: string;
+  replayKey: string;
   nonce: string | null;
   issuedAt: number;
 }
 
-/** Why a proof is not accepted; for the audit log, not for the caller. */
-export class BadProof extends Error {
-  override readonly name = 'BadProof';
+/** The message says why a proof is not accepted. It goes to the audit log and never to the caller. */
+export class InvalidProof extends Error {
+  override readonly name = 'InvalidProof';
 }
 
 /** Verifies a proof (RFC 9449). The caller must still check that it was not used before and that its key is the expected one. */
 export async function verifyProof(proof: string, request: ProvedRequest): Promise<Proof> {
-  if (proof.length > PROOF_LENGTH_MAX) throw new BadProof('the proof is too long');
-  const { payload, protectedHeader } = await signed(proof, request.now);
+  if (proof.length > PROOF_LENGTH_MAX) throw new InvalidProof('the proof is too long');
+  const { payload, protectedHeader } = await verifySignature(proof, request.now);
   const { jti, htm, htu, iat, ath, nonce } = payload as Record<string, unknown>;
   const jwk = protectedHeader.jwk as JWK;
   refuseBadKey(jwk);
-  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_LENGTH_MAX) throw new BadProof('it has no usable jti');
-  if (htm !== request.method) throw new BadProof('it was made for another method');
-  if (typeof htu !== 'string' || !isSameTarget(htu, request)) throw new BadProof('it was made for another URL');
-  if (typeof iat !== 'number' || !Number.isFinite(iat)) throw new BadProof('it has no iat');
-  if (Math.abs(iat * SECOND_MS - request.now) > PROOF_WINDOW_MS) throw new BadProof('it was not made now');
-  if (nonce !== undefined && typeof nonce !== 'string') throw new BadProof('its nonce is no text');
+  if (typeof jti !== 'string' || jti === '' || jti.length > JTI_LENGTH_MAX)
+    throw new InvalidProof('it has no usable jti');
+  if (htm !== request.method) throw new InvalidProof('it was made for another method');
+  if (typeof htu !== 'string' || !isSameTarget(htu, request)) throw new InvalidProof('it was made for another URL');
+  if (typeof iat !== 'number' || !Number.isFinite(iat)) throw new InvalidProof('it has no iat');
+  if (Math.abs(iat * SECOND_MS - request.now) > PROOF_WINDOW_MS)
+    throw new InvalidProof('its iat is too old or in the future');
+  if (nonce !== undefined && typeof nonce !== 'string') throw new InvalidProof('its nonce is not a string');
   if (request.token === null) {
-    if (ath !== undefined) throw new BadProof('it was made for a token, and none is sent');
-  } else if (ath !== sha256(request.token).toString('base64url')) throw new BadProof('it was made for another token');
+    if (ath !== undefined) throw new InvalidProof('it is for a token, but none was sent');
+  } else if (ath !== sha256(request.token).toString('base64url'))
+    throw new InvalidProof('it was made for another token');
   const jkt = await calculateJwkThumbprint(jwk, 'sha256');
   return {
     jkt,
-    use: sha256(`${jkt} ${jti}`).toString('base64url'),
+    replayKey: sha256(`${jkt} ${jti}`).toString('base64url'),
     nonce: nonce ?? null,
     issuedAt: Math.ceil(iat * SECOND_MS),
   };
 }
 
-async function signed(proof: string, now: number) {
+async function verifySignature(proof: string, now: number) {
   try {
     return await jwtVerify(proof, EmbeddedJWK, {
       typ: 'dpop+jwt',
@@ -71,15 +74,15 @@ async function signed(proof: string, now: number) {
     });
   } catch (error) {
     const kind = error instanceof errors.JOSEError ? error.code : 'malformed';
-    throw new BadProof(`it is not a signed proof (${kind})`);
+    throw new InvalidProof(`it is not a signed proof (${kind})`);
   }
 }
 
 function refuseBadKey(jwk: JWK): void {
   const members = jwk as Record<string, unknown>;
-  if (PRIVATE_MEMBERS.some((name) => members[name] !== undefined)) throw new BadProof('it carries a private key');
+  if (PRIVATE_MEMBERS.some((name) => members[name] !== undefined)) throw new InvalidProof('it carries a private key');
   if (jwk.kty === 'RSA' && Buffer.from(jwk.n ?? '', 'base64url').length * 8 < RSA_BITS_MIN) {
-    throw new BadProof('its key is too short');
+    throw new InvalidProof('its key is too short');
   }
 }
 

@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
-import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../clock.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { RekeyedTenant } from '../crypto/rekeying.ts';
 import { UnsealError } from '../crypto/sealing.ts';
-import { newId } from '../ids.ts';
 import { AuthenticatedTable } from '../integrity/authenticated-table.ts';
 import type { Share } from '../jobs/share.ts';
+import { type Clock, DAY_MS, HOUR_MS, SECOND_MS } from '../platform/clock.ts';
+import { newId } from '../platform/ids.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import { type SigningKeysTable, SYSTEM_TENANT } from '../storage/tables.ts';
 import type { Cutoff } from '../time/cutoff.ts';
@@ -123,7 +123,7 @@ export class SigningKeys {
   }
 
   /** Deletes keys that verify no valid token any more. Without its key, a token that is still valid would be refused. */
-  async forgetEnded(cutoff: Cutoff): Promise<void> {
+  async deleteEnded(cutoff: Cutoff): Promise<void> {
     await this.#database.transaction((tx) =>
       SIGNING_KEYS.deleteWhere(tx, (eb) =>
         eb.and([eb('tenant_id', '=', SYSTEM_TENANT), eb('verifies_until', '<', cutoff)]),

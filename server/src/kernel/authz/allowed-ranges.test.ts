@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { resource } from '../../../../test/support/policy-patterns.ts';
-import { allowedRangesInVault, touchesVault, vaultsByName } from './allowed-ranges.ts';
+import { allowedRangesInVault, possibleRanges, touchesVault, vaultsByName } from './allowed-ranges.ts';
 import { isAllowed } from './evaluate.ts';
 import { compileResourcePattern } from './pattern.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
@@ -78,6 +78,24 @@ test('no path that is allowed lies outside the reach, whatever the policies', ()
         const context = { ...asked, tags: isTagged ? ['x'] : [] };
         if (!isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context })) return;
         assert.ok(isIn(allowedRangesInVault(policies, 'secrets:read', 'app', asked), at));
+      },
+    ),
+    { numRuns: 5000 },
+  );
+});
+
+test('whatever any request is allowed lies in the ranges that are possible', () => {
+  fc.assert(
+    fc.property(
+      fc.array(statement, { maxLength: 4 }),
+      path,
+      fc.boolean(),
+      request,
+      (statements, at, isTagged, asked) => {
+        const policies = [compilePolicy('p', { version: '2026-01-01', statement: statements })];
+        const context = { ...asked, tags: isTagged ? ['x'] : [] };
+        if (!isAllowed(policies, { action: 'secrets:read', resource: `vault/app/${at}`, context })) return;
+        assert.ok(isIn(possibleRanges(policies, 'secrets:read', 'app'), at));
       },
     ),
     { numRuns: 5000 },

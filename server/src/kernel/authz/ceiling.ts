@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import type { Cidr } from '../cidr.ts';
-import { named } from '../named-schemas.ts';
+import type { Cidr } from '../platform/cidr.ts';
+import { named } from '../request/named-schemas.ts';
 import { ceilingSize } from './compiled-size.ts';
 import { addressIsIn, compileCidrs } from './condition.ts';
 import type { AccessRequest } from './evaluate.ts';
@@ -18,19 +18,19 @@ import { compileEach } from './policy.ts';
 /** An absent list is unrestricted, an empty one allows nothing. */
 export const Scope = named(
   'TokenScope',
-  'Narrows what a token may do, whatever its owner may. What is left out is not narrowed; an empty list allows nothing.',
+  'Restricts what a token may do, regardless of what its owner may do. An omitted list is unrestricted; an empty list allows nothing.',
   Type.Object(
     {
       vaults: Type.Optional(
         Type.Array(Type.String({ minLength: 1, maxLength: MAX_VAULT_NAME_CHARS }), {
           maxItems: MAX_SCOPE_ENTRIES,
-          description: 'Names of vaults; `*` stands for any text.',
+          description: 'Names of vaults; `*` matches any text.',
         }),
       ),
       actions: Type.Optional(
         Type.Array(Type.String({ minLength: 1, maxLength: MAX_ACTION_CHARS }), {
           maxItems: MAX_SCOPE_ENTRIES,
-          description: 'Actions such as secrets:read; `*` for either half.',
+          description: 'Actions such as secrets:read; `*` may replace either half.',
         }),
       ),
     },
@@ -43,7 +43,7 @@ export type Scope = Static<typeof Scope>;
 export const IpAllowlist = Type.Array(Type.String({ minLength: 1, maxLength: MAX_CIDR_CHARS }), {
   minItems: 1,
   maxItems: MAX_SCOPE_ENTRIES,
-  description: 'Addresses and CIDR ranges that it may be used from; from anywhere without it.',
+  description: 'Addresses and CIDR ranges that the credential may be used from. Default: any address.',
 });
 export type IpAllowlist = Static<typeof IpAllowlist>;
 

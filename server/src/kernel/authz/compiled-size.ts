@@ -1,6 +1,5 @@
-import type { CeilingInput } from './ceiling.ts';
 import { MAX_INDEXED_ACTIONS, MAX_INDEXED_STATEMENTS } from './limits.ts';
-import type { PolicyDocument, PolicyStatement } from './policy.ts';
+import type { PolicyDocument, PolicyStatement } from './policy-document.ts';
 
 /**
  * Memory estimates of compiled policies. They limit the caches, so they should be too high rather than too low; a test compares them with the heap.
@@ -16,6 +15,12 @@ const VAULT_BYTES = 320;
 const REFERENCE_BYTES = 8;
 const INDEXED_ACTION_BYTES = 160;
 
+/** The part of a credential's ceiling that takes memory. */
+interface SizedCeiling {
+  readonly scope?: { readonly vaults?: readonly string[]; readonly actions?: readonly string[] } | undefined;
+  readonly ip_allowlist?: readonly string[] | undefined;
+}
+
 export function policySize({ statement: statements }: PolicyDocument): number {
   return POLICY_BYTES + indexSize(statements.length) + sum(statements, statementSize);
 }
@@ -25,7 +30,7 @@ export function ownPolicySize(vaults: number, patterns: readonly string[]): numb
   return POLICY_BYTES + indexSize(1) + vaults * VAULT_BYTES + sum(patterns, resourceSize);
 }
 
-export function ceilingSize({ scope, ip_allowlist }: CeilingInput): number {
+export function ceilingSize({ scope, ip_allowlist }: SizedCeiling): number {
   const { vaults = [], actions = [] } = scope ?? {};
   return STATEMENT_BYTES + sum(vaults, patternSize) + sum(actions, patternSize) + sum(ip_allowlist ?? [], rangeSize);
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../cidr.ts';
-import { named } from '../named-schemas.ts';
+import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../platform/cidr.ts';
+import { named } from '../request/named-schemas.ts';
 import { canonicalEnvironment, ENVIRONMENTS, environmentText } from './environment.ts';
 import { MAX_CIDR_CHARS, MAX_CONDITION_MEMBERS, MAX_TAG_CHARS } from './limits.ts';
 import { PolicyError } from './policy-error.ts';
@@ -27,13 +27,13 @@ const MEMBERS = { minItems: 1, maxItems: MAX_CONDITION_MEMBERS };
 
 const TimeRange = named(
   'TimeRange',
-  'A time of day in UTC; one that ends before it begins goes past midnight.',
+  'A time of day in UTC; a range that ends before it begins continues past midnight.',
   Type.Object({ from: TimeOfDay, to: TimeOfDay }, { additionalProperties: false }),
 );
 
 export const Condition = named(
   'PolicyCondition',
-  'When a statement counts: all that is given must hold, and of each list one.',
+  'When a statement applies: every given key must match, and within a list one entry is enough.',
   Type.Object(
     {
       ip_cidr: Type.Optional(
@@ -46,7 +46,7 @@ export const Condition = named(
         Type.Array(environmentText, { ...MEMBERS, description: 'Environments of the vault or secret.' }),
       ),
       mfa: Type.Optional(
-        Type.Array(Type.Boolean(), { minItems: 1, maxItems: 2, description: 'Whether a second factor was shown.' }),
+        Type.Array(Type.Boolean(), { minItems: 1, maxItems: 2, description: 'Whether a second factor was used.' }),
       ),
       time_between: Type.Optional(Type.Array(TimeRange, { ...MEMBERS, description: 'Times of day in UTC.' })),
       tag_equals: Type.Optional(
@@ -137,7 +137,7 @@ export function compileCidrs(texts: readonly string[], pointer: string): readonl
     if (text.includes('/') && !isNetwork(cidr, address ?? '')) {
       throw new PolicyError(
         `${pointer}/${index}`,
-        'Clear the address bits beyond the prefix, or write the address alone.',
+        'Set the address bits after the prefix to zero, as in 10.0.0.0/8, or omit the prefix.',
       );
     }
     return cidr;
@@ -193,7 +193,8 @@ function timeTest(members: readonly { from: string; to: string }[], pointer: str
   const spans = members.map((member, index) => {
     const from = minuteOfDay(member.from);
     const to = minuteOfDay(member.to);
-    if (from === to) throw new PolicyError(`${pointer}/${index}`, 'Let from and to differ; the span is empty.');
+    if (from === to)
+      throw new PolicyError(`${pointer}/${index}`, 'Choose different times for from and to; the range is empty.');
     return { from, to };
   });
   return ({ time }) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Condition } from './condition.ts';
-import { couldDisclose } from './disclosure.ts';
+import { couldDisclose, couldShow } from './disclosure.ts';
 import { isAllowed } from './evaluate.ts';
 import { compilePolicy, type PolicyStatement } from './policy.ts';
 
@@ -90,4 +90,51 @@ test('whatever the policies and the request: what is shown only after the change
   );
   fc.assert(property, { numRuns: 10_000 });
   assert.ok(disclosed > 200, `${disclosed} of 10000 disclosed something`);
+});
+
+describe('what could ever be shown', () => {
+  const described = { resource: 'vault/v/a', attributes: { environment: 'staging', tags: ['x'] } };
+  const cases: [text: string, statements: PolicyStatement[], isShown: boolean][] = [
+    ['nothing', [], false],
+    ['allowed', [say('allow', 'a')], true],
+    ['allowed elsewhere', [say('allow', 'b')], false],
+    ['by another action that shows it', [say('allow', 'a', {}, 'eso:read')], true],
+    ['by an action that does not show it', [say('allow', 'a', {}, 'secrets:list')], false],
+    ['denied', [say('allow', '*'), say('deny', 'a')], false],
+    ['allowed from some addresses', [say('allow', 'a', HERE)], true],
+    ['denied from some addresses', [say('allow', 'a'), say('deny', 'a', HERE)], true],
+    ['denied just where it is allowed', [say('allow', 'a', HERE), say('deny', 'a', HERE)], false],
+    ['with a second factor', [say('allow', 'a', { mfa: [true] })], true],
+    ['denied with and without a second factor', [say('allow', 'a'), say('deny', 'a', { mfa: [true, false] })], false],
+    ['for another tag', [say('allow', 'a', { tag_equals: ['y'] })], false],
+    ['for its tag', [say('allow', 'a', { tag_equals: ['x'] })], true],
+    ['denied for its environment', [say('allow', 'a'), say('deny', 'a', { environment: ['staging'] })], false],
+  ];
+  for (const [text, statements, isShown] of cases) {
+    test(text, () => assert.equal(couldShow(policyOf(statements), ACTIONS, described), isShown));
+  }
+
+  test('includes whatever is allowed to a request', () => {
+    const statement: fc.Arbitrary<PolicyStatement> = fc
+      .record({
+        effect: fc.constantFrom('allow' as const, 'deny' as const),
+        at: fc.constantFrom('a', 'b', '*'),
+        condition: fc.constantFrom<Condition>({}, HERE, DAY, { mfa: [true] }, { tag_equals: ['x'] }),
+      })
+      .map(({ effect, at, condition }) => say(effect, at, condition));
+    const asked = fc.record({
+      ip: fc.constantFrom('192.0.2.1', '203.0.113.1'),
+      mfa: fc.boolean(),
+      time: fc.constantFrom(0, 12 * 3_600_000),
+    });
+    fc.assert(
+      fc.property(fc.array(statement, { maxLength: 4 }), asked, (statements, request) => {
+        const policies = policyOf(statements);
+        const context = { ...request, ...described.attributes };
+        if (isAllowed(policies, { action: 'secrets:read', resource: described.resource, context })) {
+          assert.ok(couldShow(policies, ACTIONS, described));
+        }
+      }),
+    );
+  });
 });

@@ -36,6 +36,20 @@ export function couldDisclose(
   });
 }
 
+/** Whether one of these actions on the resource could be allowed to some request, whatever its address, its time and its second factor. */
+export function couldShow(
+  policies: readonly CompiledPolicy[],
+  actions: readonly string[],
+  described: Described,
+): boolean {
+  return [true, false].some((mfa) =>
+    actions.some((action) => {
+      const { allow, deny } = bearingOn(policies, action, described, mfa);
+      return allow.some((granted) => !anyHolds(deny, granted));
+    }),
+  );
+}
+
 /** Whether a refusal is possible while `held` holds and none of `notHeld` does. */
 function mayRefuse({ allow, deny }: Bearing, held: Asked, notHeld: readonly Asked[]): boolean {
   return !anyHolds(allow, held) || deny.some((one) => !anyHolds(notHeld, one.union(held)));

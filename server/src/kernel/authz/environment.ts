@@ -1,8 +1,8 @@
 import Type from 'typebox';
-import { named } from '../named-schemas.ts';
-import { oneOf } from '../wire.ts';
+import { named } from '../request/named-schemas.ts';
+import { oneOf } from '../request/wire.ts';
 
-/** The stages that a vault or secret can belong to, as stored and compared. */
+/** The environments that a vault or secret can belong to, as stored and compared. */
 export const ENVIRONMENTS = ['development', 'homologation', 'staging', 'production'] as const;
 export type EnvironmentName = (typeof ENVIRONMENTS)[number];
 
@@ -14,14 +14,18 @@ const ALIASES: Record<string, EnvironmentName> = {
   prod: 'production',
 };
 
-export const StageName = named('Stage', 'The stage that a vault or a secret is for.', oneOf(ENVIRONMENTS));
+export const EnvironmentNameSchema = named(
+  'Stage',
+  'The environment that a vault or a secret belongs to.',
+  oneOf(ENVIRONMENTS),
+);
 
 /** User input: a full or short name, in any letter case. */
 export const environmentText = Type.String({
   maxLength: 32,
   pattern: `^(?:${[...ENVIRONMENTS, ...Object.keys(ALIASES)].map(inAnyCase).join('|')})$`,
   description:
-    'The stage: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name.',
+    'The environment: development (dev), homologation (hml), staging (stg) or production (prd, prod); stored as the full name.',
 });
 
 export function canonicalEnvironment(text: string): EnvironmentName {

@@ -56,7 +56,7 @@ describe('decisions', () => {
   });
 });
 
-describe('lesson 2: a list obeys the most specific deny, with or without a trailing slash', () => {
+describe('a list obeys the most specific deny, with or without a trailing slash', () => {
   const spellings = ['vault/app/team', 'vault/app/team/', 'vault/app/team//', 'vault/app//team', 'vault/app/./team'];
   spellings.push('vault/app/x/../team', '/vault/app/team', 'vault/app/team/.', 'vault//app/team/x');
   for (const resource of spellings) {
@@ -66,7 +66,7 @@ describe('lesson 2: a list obeys the most specific deny, with or without a trail
   }
 });
 
-describe('lesson 5: names that grant rights are compared one way only', () => {
+describe('names that grant rights are compared one way only', () => {
   const everything = [policy('all', { effect: 'allow', action: ['*'], resource: ['*'] })];
   test('a case variant of an action is refused even by an allow of everything', () => {
     assert.equal(isAllowed(everything, { action: 'Secrets:read', resource: 'vault/app', context: CONTEXT }), false);

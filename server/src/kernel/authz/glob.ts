@@ -1,10 +1,10 @@
-/** As a whole segment, `**` matches zero or more segments. */
-export const DEEP = '**';
+/** A segment that is exactly `**` matches zero or more segments. */
+export const GLOBSTAR = '**';
 const STAR = 0x2a;
 
 /**
- * A greedy match with one backtracking point: after a mismatch only the latest `**` takes another segment. The part between two `**` has a fixed
- * number of segments, so its earliest match is never worse, and no pair of segments is compared twice.
+ * A greedy match with one backtracking point: after a mismatch only the latest `**` is extended by one segment. The part between two `**` has a fixed
+ * number of segments, so its earliest match is always sufficient, and no pattern segment is compared twice with the same segment of the resource.
  */
 export function segmentsMatch(parts: readonly string[], resource: string): boolean {
   let part = 0;
@@ -13,7 +13,7 @@ export function segmentsMatch(parts: readonly string[], resource: string): boole
   let resumeAt = 0;
   while (at <= resource.length) {
     const pattern = parts[part];
-    if (pattern === DEEP) {
+    if (pattern === GLOBSTAR) {
       if (part === parts.length - 1) return true;
       resumePart = ++part;
       resumeAt = at;
@@ -30,7 +30,7 @@ export function segmentsMatch(parts: readonly string[], resource: string): boole
     part = resumePart;
     at = resumeAt;
   }
-  while (parts[part] === DEEP) part++;
+  while (parts[part] === GLOBSTAR) part++;
   return part === parts.length;
 }
 

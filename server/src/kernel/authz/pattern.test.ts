@@ -250,7 +250,7 @@ describe('vault name patterns', () => {
   }
 });
 
-describe('literal resources (lesson 6: text from an identity never becomes pattern syntax)', () => {
+describe('literal resources (text from an identity never becomes pattern syntax)', () => {
   const rows: [segments: string[], resource: string][] = [
     [['self', 'ana@example.com'], 'self/ana@example.com'],
     [['self', '*'], 'self/%2A'],

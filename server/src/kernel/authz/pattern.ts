@@ -1,5 +1,4 @@
-import { type AllowedRanges, rangesOfPattern, vaultsOfPattern } from './allowed-ranges.ts';
-import { DEEP, globMatches, segmentEnd, segmentsMatch } from './glob.ts';
+import { GLOBSTAR, globMatches, segmentEnd, segmentsMatch } from './glob.ts';
 import {
   MAX_ACTION_CHARS,
   MAX_ACTION_HALF_CHARS,
@@ -7,6 +6,7 @@ import {
   MAX_RESOURCE_PATTERN_CHARS,
   MAX_VAULT_NAME_CHARS,
 } from './limits.ts';
+import { type PatternRanges, rangesOfPattern, vaultsOfPattern } from './pattern-ranges.ts';
 
 /** The text of a pattern or resource is malformed. Messages say what to write and never repeat the text. */
 export class PatternError extends Error {
@@ -22,9 +22,9 @@ export interface ResourcePattern extends Pattern {
   /** For callers that checked `isResource` once and then try many patterns. */
   matchesResource(resource: string): boolean;
   /** Where in the named vault it can match. */
-  rangesIn(vault: string): AllowedRanges;
+  rangesIn(vault: string): PatternRanges;
   /** The names of the vaults it matches. */
-  vaults(): AllowedRanges;
+  vaults(): PatternRanges;
 }
 
 const HALF = `[a-z][a-z0-9_]{0,${MAX_ACTION_HALF_CHARS - 1}}`;
@@ -39,7 +39,7 @@ export function isAction(text: string): boolean {
 export function compileActionPattern(text: string): Pattern {
   const full = text === '*' ? '*:*' : text;
   if (full.length > MAX_ACTION_CHARS || !ACTION_PATTERN.test(full)) {
-    throw new PatternError('Write an action as <resource>:<verb> in lower case, with * only for a whole half.');
+    throw new PatternError('Write an action as <resource>:<verb> in lower case; * can only replace a whole half.');
   }
   return new ActionPattern(text, full);
 }
@@ -114,8 +114,8 @@ function refuseBadSegment(segment: string): void {
   if (!PATTERN_SEGMENT.test(segment)) {
     throw new PatternError('Use letters, digits, . _ @ + = : ~ - and * in a segment; write other bytes as %XX.');
   }
-  if (segment !== DEEP && segment.includes('**')) {
-    throw new PatternError('Let ** be a whole segment, or use a single * inside one.');
+  if (segment !== GLOBSTAR && segment.includes('**')) {
+    throw new PatternError('Use ** only as a whole segment, or a single * inside one.');
   }
 }
 
@@ -125,11 +125,11 @@ type Form = 'everything' | 'literal' | 'below' | 'subtree' | 'segments';
 function formOf(segments: readonly string[]): Form {
   const last = segments.at(-1);
   const firstWild = segments.findIndex((segment) => segment.includes('*'));
-  if (segments.length === 1 && (last === '*' || last === DEEP)) return 'everything';
+  if (segments.length === 1 && (last === '*' || last === GLOBSTAR)) return 'everything';
   if (firstWild === -1) return 'literal';
   if (firstWild < segments.length - 1) return 'segments';
   if (last === '*') return 'below';
-  return last === DEEP ? 'subtree' : 'segments';
+  return last === GLOBSTAR ? 'subtree' : 'segments';
 }
 
 /** Stores only what matching needs. `rangesIn` and `vaults`, which lists use, split the text again. */
@@ -146,7 +146,7 @@ class SegmentPattern implements ResourcePattern {
     const isBelow = this.#form === 'below' || this.#form === 'subtree';
     this.#below = isBelow ? text.slice(0, text.lastIndexOf('/') + 1) : '';
     // A final `*` means one segment followed by anything. Written as `*` and `**`, the matcher has only one kind of wildcard that crosses segments.
-    const parts = segments.at(-1) === '*' ? [...segments, DEEP] : segments;
+    const parts = segments.at(-1) === '*' ? [...segments, GLOBSTAR] : segments;
     this.#segments = this.#form === 'segments' ? parts : null;
   }
 
@@ -169,11 +169,11 @@ class SegmentPattern implements ResourcePattern {
     return isResource(value) && this.matchesResource(value);
   }
 
-  rangesIn(vault: string): AllowedRanges {
+  rangesIn(vault: string): PatternRanges {
     return rangesOfPattern(this.text.split('/'), vault);
   }
 
-  vaults(): AllowedRanges {
+  vaults(): PatternRanges {
     return vaultsOfPattern(this.text.split('/'));
   }
 }

@@ -1,19 +1,7 @@
-import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { named } from '../named-schemas.ts';
 import { policySize } from './compiled-size.ts';
-import { type CompiledCondition, Condition, compileCondition } from './condition.ts';
-import {
-  MAX_ACTION_CHARS,
-  MAX_INDEXED_ACTIONS,
-  MAX_INDEXED_STATEMENTS,
-  MAX_POLICY_DOCUMENT_BYTES,
-  MAX_POLICY_STATEMENTS,
-  MAX_RESOURCE_PATTERN_CHARS,
-  MAX_SID_CHARS,
-  MAX_STATEMENT_ACTIONS,
-  MAX_STATEMENT_RESOURCES,
-} from './limits.ts';
+import { type CompiledCondition, compileCondition } from './condition.ts';
+import { MAX_INDEXED_ACTIONS, MAX_INDEXED_STATEMENTS, MAX_POLICY_DOCUMENT_BYTES } from './limits.ts';
 import {
   compileActionPattern,
   compileResourcePattern,
@@ -21,74 +9,11 @@ import {
   PatternError,
   type ResourcePattern,
 } from './pattern.ts';
+import { PolicyDocument, type PolicyStatement } from './policy-document.ts';
 import { PolicyError } from './policy-error.ts';
 
+export { POLICY_VERSION, PolicyDocument, PolicyEffect, PolicyStatement } from './policy-document.ts';
 export { PolicyError } from './policy-error.ts';
-
-export const POLICY_VERSION = '2026-01-01';
-
-export const PolicyEffect = named('PolicyEffect', 'A deny wins over every allow.', Type.Enum(['allow', 'deny']));
-
-export const PolicyStatement = named(
-  'PolicyStatement',
-  'Allows or denies actions on resources. A deny wins over every allow; what nothing allows is denied.',
-  Type.Object(
-    {
-      sid: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: MAX_SID_CHARS,
-          pattern: '^[A-Za-z0-9][A-Za-z0-9 ._:-]*$',
-          description: 'A name for the statement, shown by `simulate`.',
-        }),
-      ),
-      effect: PolicyEffect,
-      action: Type.Array(Type.String({ minLength: 1, maxLength: MAX_ACTION_CHARS }), {
-        minItems: 1,
-        maxItems: MAX_STATEMENT_ACTIONS,
-        description: '`<resource>:<verb>`, with `*` for either half, such as secrets:read.',
-      }),
-      resource: Type.Array(Type.String({ minLength: 1, maxLength: MAX_RESOURCE_PATTERN_CHARS }), {
-        minItems: 1,
-        maxItems: MAX_STATEMENT_RESOURCES,
-        description: 'Such as vault/<name>/<path>; `*` stays inside a segment, a final `/*` or `**` crosses.',
-      }),
-      condition: Type.Optional(Condition),
-    },
-    { additionalProperties: false },
-  ),
-);
-export type PolicyStatement = Static<typeof PolicyStatement>;
-
-export const PolicyDocument = named(
-  'PolicyDocument',
-  'What a policy says.',
-  Type.Object(
-    {
-      version: Type.String({
-        format: 'date',
-        maxLength: 10,
-        description: 'A date of your choice, such as 2026-01-01. It changes nothing about how the document is read.',
-      }),
-      statement: Type.Array(PolicyStatement, {
-        maxItems: MAX_POLICY_STATEMENTS,
-        description: 'All of them count, in no order.',
-      }),
-    },
-    {
-      additionalProperties: false,
-      examples: [
-        {
-          version: '2026-01-01',
-          statement: [
-            { effect: 'allow', action: ['secrets:list', 'secrets:read'], resource: ['vault/payments/database/**'] },
-          ],
-        },
-      ],
-    },
-  ),
-);
-export type PolicyDocument = Static<typeof PolicyDocument>;
 
 export interface CompiledStatement {
   readonly sid: string | null;

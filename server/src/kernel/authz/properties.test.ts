@@ -235,7 +235,7 @@ test('a ceiling never gives more than the policies, and one more ceiling never g
   );
 });
 
-test('lesson 6: whatever an identity is called, its resource falls under its own folder only', () => {
+test('whatever an identity is called, its resource falls under its own folder only', () => {
   const identity = fc.string({ unit: fc.constantFrom('*', '/', '.', '%', 'a', 'b'), minLength: 1, maxLength: 6 });
   fc.assert(
     fc.property(identity, identity, (mine, other) => {

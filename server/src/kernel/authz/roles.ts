@@ -1,5 +1,5 @@
-import { named } from '../named-schemas.ts';
-import { oneOf } from '../wire.ts';
+import { named } from '../request/named-schemas.ts';
+import { oneOf } from '../request/wire.ts';
 import { plaintextActions } from './plaintext-actions.ts';
 import { type CompiledPolicy, compilePolicy, POLICY_VERSION, type PolicyStatement } from './policy.ts';
 
@@ -7,7 +7,7 @@ export const ROLES = ['owner', 'admin', 'auditor', 'member'] as const;
 export type Role = (typeof ROLES)[number];
 export const RoleName = named(
   'Role',
-  'owner: everything. admin: everything but what only owners do. auditor: reads the log and metadata, never values. member: nothing by itself.',
+  'owner: everything. admin: everything except what only owners may do. auditor: reads the audit log and metadata, never values. member: nothing beyond their own account without a policy or a vault membership.',
   oneOf(ROLES),
 );
 
@@ -36,6 +36,7 @@ const OWNER_ONLY: PolicyStatement = {
   resource: ['*'],
 };
 
+/** One list and not a part of each feature, because what an auditor may read is decided, and reviewed, as a whole. */
 const AUDIT_AND_METADATA: PolicyStatement = {
   sid: 'audit-and-metadata',
   effect: 'allow',
@@ -44,10 +45,15 @@ const AUDIT_AND_METADATA: PolicyStatement = {
     'audit:verify',
     '*:list',
     '*:read_metadata',
+    'anomalies:read',
     'app_connections:read',
     'approvals:read',
+    'attack_paths:read',
+    'clusters:read',
+    'endpoint_accounts:read',
     'environments:read',
     'environments:compose',
+    'exporters:read',
     'federations:read',
     'vaults:read',
     'users:read',
@@ -55,6 +61,7 @@ const AUDIT_AND_METADATA: PolicyStatement = {
     'policies:read',
     'tenant_settings:read',
     'tokens:read',
+    'webhooks:read',
     'workload_methods:read',
   ],
   resource: ['*'],

@@ -9,7 +9,7 @@ export interface Argon2Cost {
  * The second recommended option of RFC 9106: 64 MiB, three passes, four lanes. It is stored with every hash and salt, so that it can be raised
  * later.
  */
-export const COST_TODAY: Argon2Cost = { memory: 65_536, passes: 3, parallelism: 4 };
+export const COST_DEFAULT: Argon2Cost = { memory: 65_536, passes: 3, parallelism: 4 };
 
 /** The cost is read from the database, and anyone who can write there must not be able to make one login use up all memory. */
 const COST_MAX: Argon2Cost = { memory: 262_144, passes: 16, parallelism: 16 };

@@ -1,23 +1,12 @@
 import type { KeyObject } from 'node:crypto';
 import type { Tx } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
-import { macOf } from './digest.ts';
 import type { RootKey } from './root-key.ts';
-import { type Place, seal, UnsealError, unseal } from './sealing.ts';
+import { type SealedLocation, seal, UnsealError, unseal } from './sealing.ts';
 
 export const KEY_BYTES = 32;
 /** The purpose of the key that wraps a tenant's other keys. */
 export const TENANT_PURPOSE = 'tenant';
-
-/** A key used only for MACs. HMAC needs no IV, so its number of uses is neither limited nor counted. */
-export interface MacKey {
-  readonly version: number;
-  mac(data: string | Uint8Array): Buffer;
-}
-
-export function macKeyOf(key: KeyObject, version: number): MacKey {
-  return { version, mac: (data) => macOf(key, data) };
-}
 
 /** A version of a tenant's own key. */
 export interface WrappingKey {
@@ -37,14 +26,18 @@ export function wrapByRoot(
   return { tenant_id: tenantId, purpose: TENANT_PURPOSE, version, wrapped_by, wrapped, uses: 0, created_at: now };
 }
 
+export interface NewKey {
+  tenantId: string;
+  purpose: string;
+  version: number;
+  bytes: Uint8Array;
+  now: number;
+}
+
 export function wrapByTenant(
   wrapping: WrappingKey,
-  tenantId: string,
-  purpose: string,
-  version: number,
-  bytes: Uint8Array,
-  now: number,
-  place: Place = keyPlace(tenantId, purpose, version),
+  { tenantId, purpose, version, bytes, now }: NewKey,
+  place: SealedLocation = keyPlace(tenantId, purpose, version),
 ): Tables['keys'] {
   const wrapped = seal(wrapping.key, wrapping.version, place, bytes);
   const wrapped_by = `${TENANT_PURPOSE}:${wrapping.version}`;
@@ -56,7 +49,7 @@ export function tenantKeyVersion({ wrapped_by }: Pick<Tables['keys'], 'wrapped_b
   return Number(wrapped_by.slice(TENANT_PURPOSE.length + 1));
 }
 
-export function keyPlace(tenantId: string, purpose: string, version: number): Place {
+export function keyPlace(tenantId: string, purpose: string, version: number): SealedLocation {
   return { tenantId, table: 'keys', row: purpose, version };
 }
 
@@ -64,7 +57,7 @@ export function keyPlace(tenantId: string, purpose: string, version: number): Pl
  * A key from before a rekey only unseals, because anyone who had the old root key may know it. It is wrapped with different associated data, so
  * that deleting newer versions does not bring it back into use.
  */
-export function retiredKeyPlace(tenantId: string, purpose: string, version: number): Place {
+export function retiredKeyPlace(tenantId: string, purpose: string, version: number): SealedLocation {
   return { tenantId, table: 'retired keys', row: purpose, version };
 }
 
@@ -85,7 +78,7 @@ export function unwrapByTenant(
  * The tenant key of a tenant whose rows are authenticated has its own associated data. An older tenant key unwraps only with the previous
  * associated data, which only the upgrade tries. So nobody can make the service believe that rows without a MAC are from before.
  */
-export function tenantKeyPlace(tenantId: string, version: number): Place {
+export function tenantKeyPlace(tenantId: string, version: number): SealedLocation {
   return { tenantId, table: 'keys of authenticated rows', row: TENANT_PURPOSE, version };
 }
 

@@ -1,17 +1,15 @@
 import { createSecretKey, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
-import { BoundedCache, SECRET_KEY_BYTES } from '../bounded-cache.ts';
-import { type Clock, DAY_MS, MINUTE_MS } from '../clock.ts';
-import { unavailable } from '../errors.ts';
 import { ROW_PURPOSE, type RowKeySource } from '../integrity/row-keys.ts';
+import { BoundedCache, SECRET_KEY_BYTES } from '../platform/bounded-cache.ts';
+import { type Clock, DAY_MS, MINUTE_MS } from '../platform/clock.ts';
+import { unavailable } from '../platform/errors.ts';
 import { type Database, type Reader, type Tx, UniqueViolation } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
-import { macOf } from './digest.ts';
+import { hmacSha256 } from './digest.ts';
 import {
   insertKey,
   KEY_BYTES,
   keyPlace,
-  type MacKey,
-  macKeyOf,
   replaceWrapped,
   TENANT_PURPOSE,
   tenantKeyPlace,
@@ -21,10 +19,11 @@ import {
   wrapByRoot,
   wrapByTenant,
 } from './key-wrapping.ts';
+import { type MacKey, macKeyOf } from './mac-key.ts';
 import type { RootKey } from './root-key.ts';
-import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
+import { type SealedLocation, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
 
-export type { MacKey } from './key-wrapping.ts';
+export type { MacKey } from './mac-key.ts';
 
 const KEYS_BOUNDS = { bytesMax: 8 * 1024 * 1024, bytesOf: () => SECRET_KEY_BYTES };
 /** A random 96-bit IV repeats with noticeable probability near 2^32 uses of a key; a key is retired far earlier. */
@@ -43,7 +42,7 @@ const NEWEST_TRUSTED_MS = 5 * MINUTE_MS;
 /** A sealing key that can be used synchronously, for example inside a transaction. Its uses are counted. */
 export interface SealingKey {
   readonly version: number;
-  seal(place: Omit<Place, 'tenantId'>, plaintext: Uint8Array): Buffer;
+  seal(place: Omit<SealedLocation, 'tenantId'>, plaintext: Uint8Array): Buffer;
 }
 
 interface Newest {
@@ -92,10 +91,8 @@ export class Keyring implements RowKeySource {
     const made: MacKey[] = [];
     for (const purpose of purposes) {
       const key = randomBytes(KEY_BYTES);
-      await insertKey(
-        tx,
-        wrapByTenant({ key: createSecretKey(tenantKey), version: 1 }, tenantId, purpose, 1, key, now),
-      );
+      const wrapping = { key: createSecretKey(tenantKey), version: 1 };
+      await insertKey(tx, wrapByTenant(wrapping, { tenantId, purpose, version: 1, bytes: key, now }));
       made.push(macKeyOf(createSecretKey(key), 1));
     }
     return made;
@@ -105,20 +102,20 @@ export class Keyring implements RowKeySource {
   async #refuseIfReplaced(tx: Tx): Promise<void> {
     const row = await tx.selectFrom('installation').select('root_key_id').forShare().executeTakeFirst();
     if (row !== undefined && row.root_key_id !== this.#root.id) {
-      throw unavailable('The root key was replaced while this node was running: restart it with the new one.');
+      throw unavailable('The root key was replaced while this node was running: restart it with the new root key.');
     }
   }
 
-  async seal(purpose: string, place: Place, plaintext: Uint8Array): Promise<Buffer> {
+  async seal(purpose: string, place: SealedLocation, plaintext: Uint8Array): Promise<Buffer> {
     return (await this.sealingKey(place.tenantId, purpose)).seal(place, plaintext);
   }
 
-  async unseal(purpose: string, place: Place, sealed: Uint8Array): Promise<Buffer> {
+  async unseal(purpose: string, place: SealedLocation, sealed: Uint8Array): Promise<Buffer> {
     return unseal(await this.#key(place.tenantId, purpose, sealedKeyVersion(sealed)), place, sealed);
   }
 
   /** The synchronous variant; null if the key is not cached. A promise costs a large part of what unsealing a short value costs. */
-  unsealNow(purpose: string, place: Place, sealed: Uint8Array): Buffer | null {
+  unsealNow(purpose: string, place: SealedLocation, sealed: Uint8Array): Buffer | null {
     const key = this.#keys.get(slotOf(place.tenantId, purpose, sealedKeyVersion(sealed)));
     return key === undefined ? null : unseal(key, place, sealed);
   }
@@ -132,7 +129,7 @@ export class Keyring implements RowKeySource {
     mac: Uint8Array,
   ): Promise<boolean> {
     try {
-      const expected = macOf(await this.#key(tenantId, purpose, version), data);
+      const expected = hmacSha256(await this.#key(tenantId, purpose, version), data);
       return mac.length === expected.length && timingSafeEqual(mac, expected);
     } catch (error) {
       if (error instanceof UnsealError) return false;
@@ -185,7 +182,7 @@ export class Keyring implements RowKeySource {
     const wrapping = await this.#tenantKey(tenantId);
     return (version) => {
       const bytes = randomBytes(KEY_BYTES);
-      const row = wrapByTenant(wrapping, tenantId, purpose, version, bytes, this.#clock.now());
+      const row = wrapByTenant(wrapping, { tenantId, purpose, version, bytes, now: this.#clock.now() });
       bytes.fill(0);
       return row;
     };
@@ -327,7 +324,7 @@ export class Keyring implements RowKeySource {
     return key;
   }
 
-  #tenantKeyPlace(tenantId: string, version: number): Place {
+  #tenantKeyPlace(tenantId: string, version: number): SealedLocation {
     const isBefore = this.#unauthenticated.has(tenantId);
     return isBefore ? keyPlace(tenantId, TENANT_PURPOSE, version) : tenantKeyPlace(tenantId, version);
   }
@@ -370,7 +367,7 @@ export async function unauthenticatedTenantKeys(
   return rows.filter((row) => opens(root, keyPlace(tenantId, TENANT_PURPOSE, row.version), row.wrapped));
 }
 
-function opens(root: RootKey, place: Place, wrapped: Uint8Array): boolean {
+function opens(root: RootKey, place: SealedLocation, wrapped: Uint8Array): boolean {
   try {
     unseal(root.key, place, wrapped).fill(0);
     return true;
@@ -398,6 +395,6 @@ export async function beginAuthentication(
   const tenantId = keys[0]?.tenant_id;
   if (wrapping === undefined || tenantId === undefined) throw new Error('the tenant has no key');
   const bytes = randomBytes(KEY_BYTES);
-  await insertKey(tx, wrapByTenant(wrapping, tenantId, ROW_PURPOSE, 1, bytes, now));
+  await insertKey(tx, wrapByTenant(wrapping, { tenantId, purpose: ROW_PURPOSE, version: 1, bytes, now }));
   return macKeyOf(createSecretKey(bytes), 1);
 }

@@ -1,8 +1,8 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { SECOND_MS } from '../clock.ts';
-import { unavailable } from '../errors.ts';
 import { FairQueue } from '../fairness/fair-queue.ts';
-import { type Argon2Cost, COST_TODAY, isLower, isWithinBounds } from './argon2-cost.ts';
+import { SECOND_MS } from '../platform/clock.ts';
+import { unavailable } from '../platform/errors.ts';
+import { type Argon2Cost, COST_DEFAULT, isLower, isWithinBounds } from './argon2-cost.ts';
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
@@ -16,36 +16,36 @@ const hashing = new FairQueue({
   waitMs: 30 * SECOND_MS,
 });
 
-let costOfNew = COST_TODAY;
+let currentCost = COST_DEFAULT;
 
 /** For tests that log in thousands of times. The service never calls it. */
 export function setPasswordCost(cost: Argon2Cost): void {
-  costOfNew = cost;
+  currentCost = cost;
 }
 
-/** Returns `argon2id$m=…,t=…,p=…$salt$hash`. Each hash takes long, so tenants take turns; `share` identifies the tenant. */
-export async function hashPassword(password: string, share: string): Promise<string> {
+/** Returns `argon2id$m=…,t=…,p=…$salt$hash`. Hashing is slow, so callers with different `queueKey` take turns; it identifies the tenant. */
+export async function hashPassword(password: string, queueKey: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const cost = costOfNew;
-  const hash = await derive(password, salt, cost, share);
+  const cost = currentCost;
+  const hash = await derive(password, salt, cost, queueKey);
   const { memory, passes, parallelism } = cost;
   return `argon2id$m=${memory},t=${passes},p=${parallelism}$${salt.toString('base64')}$${hash.toString('base64')}`;
 }
 
-/** Whether a hash has a lower cost than new ones. After a successful login with the password, it can be replaced. */
-export function isCheaperThanToday(stored: string): boolean {
+/** Whether a hash has a lower cost than new hashes have, so that it should be replaced after a successful login. */
+export function needsRehash(stored: string): boolean {
   const parsed = parse(stored);
-  return parsed !== null && isLower(parsed.cost, costOfNew);
+  return parsed !== null && isLower(parsed.cost, currentCost);
 }
 
 /**
- * Whether the password matches the stored hash, at the cost it was made with. Without a hash (no such account, or one without a password) the same
- * work is done anyway, so that the response time does not reveal which accounts exist.
+ * Whether the password matches the stored hash, computed with the cost stored in the hash. Without a hash (no such account, or one without a
+ * password) the same work is done anyway, so that the response time does not reveal which accounts exist.
  */
-export async function verifyPassword(password: string, stored: string | null, share: string): Promise<boolean> {
+export async function verifyPassword(password: string, stored: string | null, queueKey: string): Promise<boolean> {
   const parsed = stored === null ? null : parse(stored);
   const salt = parsed?.salt ?? Buffer.alloc(SALT_BYTES);
-  const actual = await derive(password, salt, parsed?.cost ?? costOfNew, share);
+  const actual = await derive(password, salt, parsed?.cost ?? currentCost, queueKey);
   return parsed !== null && timingSafeEqual(actual, parsed.hash);
 }
 
@@ -60,10 +60,10 @@ function parse(stored: string): { cost: Argon2Cost; salt: Buffer; hash: Buffer }
   return { cost, salt: Buffer.from(String(match[4]), 'base64'), hash };
 }
 
-async function derive(password: string, salt: Buffer, cost: Argon2Cost, share: string): Promise<Buffer> {
+async function derive(password: string, salt: Buffer, cost: Argon2Cost, queueKey: string): Promise<Buffer> {
   // All callers get the same error: naming the tenant whose share is used up would reveal which tenants exist.
-  await hashing.enter(share)?.catch((error: unknown) => {
-    throw unavailable('Too many logins at once: try again shortly.', error);
+  await hashing.enter(queueKey)?.catch((error: unknown) => {
+    throw unavailable('Too many logins at the same time: try again shortly.', error);
   });
   const parameters: Argon2Parameters = { message: password, nonce: salt, tagLength: HASH_BYTES, ...cost };
   try {
@@ -71,6 +71,6 @@ async function derive(password: string, salt: Buffer, cost: Argon2Cost, share: s
       argon2('argon2id', parameters, (error, key) => (error === null ? resolve(key) : reject(error)));
     });
   } finally {
-    hashing.leave(share);
+    hashing.leave(queueKey);
   }
 }

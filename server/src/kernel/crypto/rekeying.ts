@@ -4,8 +4,6 @@ import type { Tx } from '../storage/database.ts';
 import type { Tables } from '../storage/tables.ts';
 import {
   KEY_BYTES,
-  type MacKey,
-  macKeyOf,
   retiredKeyPlace,
   TENANT_PURPOSE,
   tenantKeyPlace,
@@ -15,8 +13,9 @@ import {
   wrapByRoot,
   wrapByTenant,
 } from './key-wrapping.ts';
+import { type MacKey, macKeyOf } from './mac-key.ts';
 import type { RootKey } from './root-key.ts';
-import { type Place, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
+import { type SealedLocation, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
 
 /** Rows written per statement. */
 const WRITTEN_AT_ONCE = 500;
@@ -81,7 +80,8 @@ export class RekeyedTenant {
       if (!ended.includes(purpose)) written.push(...versions.flatMap((row) => rewrapped(row, opened, wrapping)));
       const newest = { key: createSecretKey(randomBytes(KEY_BYTES)), version: (versions.at(-1)?.version ?? 0) + 1 };
       fresh.set(purpose, newest);
-      written.push(wrapByTenant(wrapping, tenantId, purpose, newest.version, newest.key.export(), now));
+      const { key, version } = newest;
+      written.push(wrapByTenant(wrapping, { tenantId, purpose, version, bytes: key.export(), now }));
     }
     await replaceAll(tx, tenantId, written);
     return new RekeyedTenant(tenantId, old, fresh);
@@ -114,13 +114,13 @@ export class RekeyedTenant {
     return this.oldMacKey(purpose, version);
   }
 
-  unseal(purpose: string, place: Omit<Place, 'tenantId'>, sealed: Uint8Array): Buffer {
+  unseal(purpose: string, place: Omit<SealedLocation, 'tenantId'>, sealed: Uint8Array): Buffer {
     const key = this.#old.get(purpose)?.get(sealedKeyVersion(sealed));
     if (key === undefined) throw new UnsealError();
     return unseal(key, { ...place, tenantId: this.tenantId }, sealed);
   }
 
-  seal(purpose: string, place: Omit<Place, 'tenantId'>, plaintext: Uint8Array): Buffer {
+  seal(purpose: string, place: Omit<SealedLocation, 'tenantId'>, plaintext: Uint8Array): Buffer {
     const { key, version } = this.#newest(purpose);
     return seal(key, version, { ...place, tenantId: this.tenantId }, plaintext);
   }
@@ -142,7 +142,7 @@ function openTenantKeys(rows: readonly Tables['keys'][], from: RootKey): Readonl
   const [first] = rows;
   if (opened.size > 0 || first === undefined) return opened;
   throw new StartError(
-    `The key of ${first.tenant_id} does not open: it was edited, or its rows are not authenticated yet. Restore a backup of the database, or run "coffer server authenticate-rows ${first.tenant_id}", then repeat; nothing was changed.`,
+    `The key of ${first.tenant_id} cannot be decrypted: it was edited, or its rows are not authenticated yet. Restore a backup of the database, or run "coffer server authenticate-rows ${first.tenant_id}", then try again; nothing was changed.`,
   );
 }
 
@@ -169,7 +169,8 @@ function rewrapped(
   if (key === undefined) return [];
   const { tenant_id, purpose, version } = row;
   const place = retiredKeyPlace(tenant_id, purpose, version);
-  const { wrapped, wrapped_by } = wrapByTenant(wrapping, tenant_id, purpose, version, key.export(), 0, place);
+  const retired = { tenantId: tenant_id, purpose, version, bytes: key.export(), now: 0 };
+  const { wrapped, wrapped_by } = wrapByTenant(wrapping, retired, place);
   return [{ ...row, wrapped, wrapped_by }];
 }
 

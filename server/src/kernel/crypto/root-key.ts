@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { refuseForeignOwner, StartError } from '../storage/data-folder.ts';
-import { type Argon2Cost, COST_TODAY, isLower, isWithinBounds } from './argon2-cost.ts';
+import { type Argon2Cost, COST_DEFAULT, isLower, isWithinBounds } from './argon2-cost.ts';
 
 export const ROOT_KEY_BYTES = 32;
 const SALT_BYTES = 16;
@@ -61,7 +61,7 @@ function fileProvider(file: string): RootKeyProvider {
       if (!existsSync(file)) {
         if (!create) {
           throw new StartError(
-            `The root key file ${file} is missing, and without it no secret opens. Put it back from your backup; a new key cannot open this database.`,
+            `The root key file ${file} is missing, and without it no secret can be decrypted. Restore it from your backup; a new key cannot decrypt this database.`,
           );
         }
         // Another node may have created the file at the same moment; then its key is used.
@@ -84,7 +84,7 @@ export function readRootKeyFile(file: string): RootKey {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length !== ROOT_KEY_BYTES || bytes.toString('base64') !== text) {
     throw new StartError(
-      `The root key file ${file} does not hold a key (base64 of ${ROOT_KEY_BYTES} bytes). Restore it from your backup.`,
+      `The root key file ${file} does not contain a key (base64 of ${ROOT_KEY_BYTES} bytes). Restore it from your backup.`,
     );
   }
   return rootKey(bytes);
@@ -95,7 +95,7 @@ function readSecretFile(file: string, what: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new StartError(`The ${what} ${file} cannot be read (${code}). Check its name and who owns it.`);
+    throw new StartError(`The ${what} ${file} cannot be read (${code}). Check its path, owner and permissions.`);
   }
 }
 
@@ -110,7 +110,7 @@ export function newRootKey(): { root: RootKey; text: string } {
  * file may still be needed.
  */
 export function writeDurably(file: string, text: string): void {
-  if (!writeIfAbsent(file, text)) throw new StartError(`${file} exists already and is not overwritten.`);
+  if (!writeIfAbsent(file, text)) throw new StartError(`${file} already exists and is not overwritten.`);
 }
 
 /** The same, but replaces an existing file. */
@@ -183,7 +183,7 @@ const FIRST_COST: Argon2Cost = { memory: 65_536, passes: 3, parallelism: 4 };
 const COST_BYTES = 6;
 
 /** Parameters for deriving the key from a passphrase, as stored: `salt(16) ‖ memory in KiB(4) ‖ passes(1) ‖ lanes(1)`. */
-export function newRootSalt(cost: Argon2Cost = COST_TODAY): Buffer {
+export function newRootSalt(cost: Argon2Cost = COST_DEFAULT): Buffer {
   const stored = Buffer.concat([randomBytes(SALT_BYTES), Buffer.alloc(COST_BYTES)]);
   stored.writeUInt32BE(cost.memory, SALT_BYTES);
   stored.writeUInt8(cost.passes, SALT_BYTES + 4);
@@ -208,7 +208,7 @@ function saltAndCost(stored: Uint8Array): { salt: Buffer; cost: Argon2Cost } {
     if (isWithinBounds(cost) && !isLower(cost, FIRST_COST)) return { salt, cost };
   }
   throw new StartError(
-    'What the database says of how the root passphrase becomes a key is nothing this release writes: it was damaged or tampered with. Restore the database from a backup.',
+    'The parameters in the database for deriving the root key from the passphrase are not valid: they were damaged or tampered with. Restore the database from a backup.',
   );
 }
 
@@ -222,7 +222,7 @@ function passphraseProvider(passphrase: string | { file: string }): RootKeyProvi
       const text =
         typeof passphrase === 'string' ? passphrase : readSecretFile(passphrase.file, 'root passphrase file').trimEnd();
       if (text.length < PASSPHRASE_LENGTH_MIN) {
-        throw new StartError(`The root passphrase needs at least ${PASSPHRASE_LENGTH_MIN} characters.`);
+        throw new StartError(`The root passphrase must have at least ${PASSPHRASE_LENGTH_MIN} characters.`);
       }
       return rootKey(argon2Sync('argon2id', { message: text, nonce: salt, tagLength: ROOT_KEY_BYTES, ...cost }));
     },

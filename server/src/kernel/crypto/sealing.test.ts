@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Place, SEALED_OVERHEAD_BYTES, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
+import { SEALED_OVERHEAD_BYTES, type SealedLocation, seal, sealedKeyVersion, UnsealError, unseal } from './sealing.ts';
 
 const key = createSecretKey(randomBytes(32));
-const place: Place = { tenantId: 'tenant_a', table: 'secrets', row: 'sec_1', version: 3 };
+const place: SealedLocation = { tenantId: 'tenant_a', table: 'secrets', row: 'sec_1', version: 3 };
 const bytes = fc.uint8Array({ maxLength: 300 });
 
 test('what is sealed opens in its place, and only its length shows', () => {
@@ -43,7 +43,7 @@ test('a truncated or extended value does not open', () => {
 
 test('a moved row does not open, and no two places look alike', () => {
   const sealed = seal(key, 1, place, Buffer.from('a secret'));
-  const elsewhere: Place[] = [
+  const elsewhere: SealedLocation[] = [
     { ...place, tenantId: 'tenant_b' },
     { ...place, table: 'secret' },
     { ...place, row: 'sec_2' },

@@ -11,7 +11,7 @@ export const SEALED_OVERHEAD_BYTES = HEADER_BYTES + IV_BYTES + TAG_BYTES;
  * The location of a sealed value. It is authenticated with the ciphertext, so that a value moved to another tenant, table, row or version does not
  * open.
  */
-export interface Place {
+export interface SealedLocation {
   tenantId: string;
   table: string;
   row: string;
@@ -21,12 +21,12 @@ export interface Place {
 export class UnsealError extends Error {
   override readonly name = 'UnsealError';
   constructor() {
-    super('a sealed value does not open: it was changed, moved, or sealed with another key');
+    super('a stored value cannot be decrypted: it was changed, moved, or encrypted with another key');
   }
 }
 
 /** `format(1) ‖ key version(4) ‖ iv(12) ‖ tag(16) ‖ ciphertext` */
-export function seal(key: KeyObject, keyVersion: number, place: Place, plaintext: Uint8Array): Buffer {
+export function seal(key: KeyObject, keyVersion: number, place: SealedLocation, plaintext: Uint8Array): Buffer {
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES });
   const header = Buffer.allocUnsafe(HEADER_BYTES);
@@ -43,7 +43,7 @@ export function sealedKeyVersion(sealed: Uint8Array): number {
   return Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength).readUInt32BE(1);
 }
 
-export function unseal(key: KeyObject, place: Place, sealed: Uint8Array): Buffer {
+export function unseal(key: KeyObject, place: SealedLocation, sealed: Uint8Array): Buffer {
   sealedKeyVersion(sealed);
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   const ivEnd = HEADER_BYTES + IV_BYTES;
@@ -60,7 +60,7 @@ export function unseal(key: KeyObject, place: Place, sealed: Uint8Array): Buffer
 }
 
 /** Every part is preceded by its length, so that no two locations have the same bytes. */
-function associatedData(header: Uint8Array, { tenantId, table, row, version }: Place): Buffer {
+function associatedData(header: Uint8Array, { tenantId, table, row, version }: SealedLocation): Buffer {
   const number = version === undefined ? '' : String(version);
   const text = `${tenantId.length}:${tenantId}${table.length}:${table}${row.length}:${row}${number.length}:${number}`;
   const data = Buffer.allocUnsafe(HEADER_BYTES + Buffer.byteLength(text));

@@ -1,4 +1,4 @@
-import { CofferError, unavailable } from '../errors.ts';
+import { CofferError, unavailable } from '../platform/errors.ts';
 import { RoundRobin } from './round-robin.ts';
 
 /** The key for the service's own work, which belongs to no tenant: only the number of slots limits it. */
@@ -118,7 +118,7 @@ export class FairQueue {
   #refusal(tenantId: string): CofferError {
     const { of } = this.#limits;
     if (tenantId === SERVICE || this.#mayRun(tenantId)) return this.#busy();
-    const message = `Your tenant has too many ${of} at once: wait for some to end, and send fewer at a time.`;
+    const message = `Your tenant has too many ${of} at the same time: wait for some to end, and send fewer at a time.`;
     const auditReason = `too many ${of} at once`;
     return new CofferError('RATE_LIMIT_EXCEEDED', message, { retryAfterSeconds: RETRY_AFTER_SECONDS, auditReason });
   }

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../cidr.ts';
+import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../platform/cidr.ts';
 
 export interface TrustedProxies {
   readonly ranges: readonly Cidr[];

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { MINUTE_MS, SECOND_MS } from '../clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
 
 /** Written at once. More is written only when the client has read this much. */
 const CHUNK_BYTES = 64 * 1024;
@@ -28,7 +28,7 @@ export async function writeAnswer(
     for await (const piece of pieces) {
       for (const chunk of chunksOf(piece)) {
         if (response.destroyed) return;
-        if (performance.now() > deadline) throw new SlowReader('the answer took too long to be read');
+        if (performance.now() > deadline) throw new SlowReader('the client took too long to read the response');
         if (!response.write(chunk)) await taken(response, 'drain');
       }
     }
@@ -55,7 +55,7 @@ async function taken(response: ServerResponse, event: 'drain' | 'finish'): Promi
   // The `close` event is emitted only once, and may already be over.
   if (response.destroyed) return;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(() => reject(new SlowReader('the answer was not read')), STALL_MS);
+  const timer = setTimeout(() => reject(new SlowReader('the client did not read the response')), STALL_MS);
   response.once(event, resolve);
   response.once('close', resolve);
   try {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BodyBudget } from './body-budget.ts';
 
-test('one payer gets its share, all of them the total', () => {
+test('one holder gets its share, all of them the total', () => {
   const budget = new BodyBudget({ totalBytes: 100, shareBytes: 40 });
   assert.equal(budget.take('a', 40), null);
   assert.equal(budget.take('a', 1), 'share');
@@ -21,11 +21,11 @@ test('what is released can be taken again, by anybody, and leaves no trace', () 
   assert.equal(budget.take('b', 30), null);
   budget.release('a', 20);
   budget.release('b', 30);
-  assert.deepEqual([budget.held, budget.payers], [0, 0]);
+  assert.deepEqual([budget.held, budget.holders], [0, 0]);
 });
 
 test('what is refused is not counted', () => {
   const budget = new BodyBudget({ totalBytes: 10, shareBytes: 5 });
   for (let i = 0; i < 100; i++) assert.equal(budget.take(`p${i}`, 6), 'share');
-  assert.deepEqual([budget.held, budget.payers], [0, 0]);
+  assert.deepEqual([budget.held, budget.holders], [0, 0]);
 });

@@ -1,4 +1,6 @@
-/** Bytes that may be held at the same time. Each payer, a tenant or an address, has a share, so that none can hold all of it. */
+/**
+ * The bytes that may be in memory at the same time: in total, and for one holder, which is a tenant or an address, so that none can use up the total.
+ */
 export interface BodyBudgetLimits {
   totalBytes: number;
   shareBytes: number;
@@ -9,7 +11,7 @@ export type BodyRefusal = 'total' | 'share';
 /** Counts the bytes of request bodies that are in memory. */
 export class BodyBudget {
   readonly #limits: BodyBudgetLimits;
-  readonly #byPayer = new Map<string, number>();
+  readonly #bytesByHolder = new Map<string, number>();
   #held = 0;
 
   constructor(limits: BodyBudgetLimits) {
@@ -17,19 +19,19 @@ export class BodyBudget {
   }
 
   /** Returns null if the bytes may be held. Otherwise nothing is counted, and the result names the limit that was reached. */
-  take(payer: string, bytes: number): BodyRefusal | null {
-    const held = this.#byPayer.get(payer) ?? 0;
+  take(holder: string, bytes: number): BodyRefusal | null {
+    const held = this.#bytesByHolder.get(holder) ?? 0;
     if (held + bytes > this.#limits.shareBytes) return 'share';
     if (this.#held + bytes > this.#limits.totalBytes) return 'total';
-    this.#byPayer.set(payer, held + bytes);
+    this.#bytesByHolder.set(holder, held + bytes);
     this.#held += bytes;
     return null;
   }
 
-  release(payer: string, bytes: number): void {
-    const left = (this.#byPayer.get(payer) ?? 0) - bytes;
-    if (left > 0) this.#byPayer.set(payer, left);
-    else this.#byPayer.delete(payer);
+  release(holder: string, bytes: number): void {
+    const left = (this.#bytesByHolder.get(holder) ?? 0) - bytes;
+    if (left > 0) this.#bytesByHolder.set(holder, left);
+    else this.#bytesByHolder.delete(holder);
     this.#held -= bytes;
   }
 
@@ -37,7 +39,7 @@ export class BodyBudget {
     return this.#held;
   }
 
-  get payers(): number {
-    return this.#byPayer.size;
+  get holders(): number {
+    return this.#bytesByHolder.size;
   }
 }

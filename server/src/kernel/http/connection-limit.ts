@@ -39,10 +39,10 @@ export class ConnectionLimit {
       return;
     }
     this.#open.set(address, open + 1);
-    socket.once('close', () => this.#forget(address));
+    socket.once('close', () => this.#release(address));
   }
 
-  #forget(address: string): void {
+  #release(address: string): void {
     const left = (this.#open.get(address) ?? 0) - 1;
     if (left > 0) this.#open.set(address, left);
     else this.#open.delete(address);

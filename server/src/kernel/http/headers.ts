@@ -31,5 +31,5 @@ const HOST = /^[\w.~%!$&'()*+;=:[\]-]*$/;
 /** Why the Host header is refused (RFC 9112, 3.2). With two of them, proxies that use different ones would disagree about the destination. */
 export function hostProblem({ headers: { host }, httpVersion }: IncomingMessage): string | null {
   if (host === undefined) return httpVersion === '1.1' ? 'Send a Host header.' : null;
-  return HOST.test(host) ? null : 'Send one Host header, with a host name or address and perhaps a port.';
+  return HOST.test(host) ? null : 'Send one Host header: a host name or address, optionally with a port.';
 }

@@ -1,13 +1,13 @@
 import { parentPort } from 'node:worker_threads';
 import { JsonError, parseJson } from './json.ts';
-import type { ThreadAnswer } from './json-thread.ts';
+import type { ThreadAnswer, ThreadQuestion } from './json-thread.ts';
 
 /** The worker side of `JsonThread`. */
-parentPort?.on('message', (bytes: Uint8Array<ArrayBuffer>) => parentPort?.postMessage(answerTo(bytes)));
+parentPort?.on('message', (question: ThreadQuestion) => parentPort?.postMessage(answerTo(question)));
 
-function answerTo(bytes: Uint8Array<ArrayBuffer>): ThreadAnswer {
+function answerTo({ bytes, membersMax }: ThreadQuestion): ThreadAnswer {
   try {
-    return { value: parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)) };
+    return { value: parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), membersMax) };
   } catch (error) {
     if (error instanceof JsonError) return { problem: error.message };
     throw error;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { CofferError } from '../errors.ts';
+import { CofferError } from '../platform/errors.ts';
 import { JsonError, parseJson } from './json.ts';
 import { JsonThread, PARSED_IN_PLACE_BYTES_MAX } from './json-thread.ts';
 

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { unavailable } from '../errors.ts';
-import { JsonError, parseJson } from './json.ts';
+import { unavailable } from '../platform/errors.ts';
+import { JsonError, MAX_JSON_MEMBERS, parseJson } from './json.ts';
 
 /** Up to this size a body is parsed on the main thread, which takes a few milliseconds at most, about as long as the transfer to the worker. */
 export const PARSED_IN_PLACE_BYTES_MAX = 64 * 1024;
@@ -9,6 +9,12 @@ const THREAD_HEAP_MIB_MAX = 256;
 
 /** The thread's responses, in the order of the messages. */
 export type ThreadAnswer = { value: unknown } | { problem: string };
+
+/** What the thread is asked to parse. */
+export interface ThreadQuestion {
+  bytes: Uint8Array<ArrayBuffer>;
+  membersMax: number;
+}
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -24,12 +30,12 @@ export class JsonThread {
   #waiting: Waiting[] = [];
 
   /** Synchronous if the body is small. Throws a `JsonError`, or rejects with one, if the body is not acceptable. */
-  parse(bytes: Buffer<ArrayBuffer>): unknown {
-    if (bytes.length <= PARSED_IN_PLACE_BYTES_MAX) return parseJson(bytes);
+  parse(bytes: Buffer<ArrayBuffer>, membersMax: number = MAX_JSON_MEMBERS): unknown {
+    if (bytes.length <= PARSED_IN_PLACE_BYTES_MAX) return parseJson(bytes, membersMax);
     const worker = this.#started();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      worker.postMessage(bytes, [bytes.buffer]);
+      worker.postMessage({ bytes, membersMax } satisfies ThreadQuestion, [bytes.buffer]);
     });
   }
 

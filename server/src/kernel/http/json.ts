@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 export const MAX_JSON_DEPTH = 32;
-/** Keys of objects and elements of arrays, counted over the whole body. */
+/** Keys of objects and elements of arrays, counted over the whole body. A declaration may allow more. */
 export const MAX_JSON_MEMBERS = 20_000;
 
 /** The body is not acceptable JSON. The message says what is wrong and where, and never repeats the body. */
@@ -13,14 +13,14 @@ export class JsonError extends Error {
  * Parses a body strictly. It is scanned before JSON.parse, because depth and member count must be limited before objects are created, and because
  * duplicate keys are not visible afterwards: two parsers that keep different ones disagree about what was authorised.
  */
-export function parseJson(body: Buffer): unknown {
+export function parseJson(body: Buffer, membersMax: number = MAX_JSON_MEMBERS): unknown {
   if (body.length === 0) throw new JsonError('The body is empty; JSON is expected.');
   if (!isUtf8(body)) throw new JsonError('The body is not valid UTF-8.');
   if (body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf) {
     throw new JsonError('The body starts with a byte order mark; send UTF-8 without one.');
   }
   const text = body.toString('utf8');
-  new Scanner(text).run();
+  new Scanner(text, membersMax).run();
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -68,14 +68,16 @@ const SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/;
 /** Checks everything in a JSON text except the inside of its strings, without recursion and in linear time. */
 class Scanner {
   readonly #text: string;
+  readonly #membersMax: number;
   readonly #frames: Frame[] = [];
   #at = 0;
   #expect: Expect = 'value';
   #members = 0;
   #nextBackslash = -1;
 
-  constructor(text: string) {
+  constructor(text: string, membersMax: number) {
     this.#text = text;
+    this.#membersMax = membersMax;
   }
 
   run(): void {
@@ -205,8 +207,8 @@ class Scanner {
 
   #countMember(at: number): void {
     this.#members++;
-    if (this.#members > MAX_JSON_MEMBERS) {
-      this.#fail(`the JSON has more than ${MAX_JSON_MEMBERS} keys and elements`, at);
+    if (this.#members > this.#membersMax) {
+      this.#fail(`the JSON has more than ${this.#membersMax} keys and elements`, at);
     }
   }
 

@@ -78,7 +78,7 @@ test('declared types are read strictly', () => {
   assert.deepEqual(coerced('limit=-5').value, { limit: -5 });
 });
 
-test('lesson 15: an integer has one spelling', () => {
+test('an integer has one spelling', () => {
   const spellings = [
     '1.0',
     '1e3',

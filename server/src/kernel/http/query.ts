@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../errors.ts';
+import type { FieldProblem } from '../platform/errors.ts';
 
 export const MAX_QUERY_PAIRS = 64;
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CofferError, unavailable } from '../errors.ts';
-import type { Kernel } from '../kernel.ts';
-import type { Payer, UnreadBody } from '../pipeline.ts';
+import { CofferError, unavailable } from '../platform/errors.ts';
+import type { Kernel } from '../platform/kernel.ts';
+import type { BodyHolder, UnreadBody } from '../request/pipeline.ts';
 import { BodyBudget, type BodyRefusal } from './body-budget.ts';
 import { JsonError } from './json.ts';
 import { JsonThread } from './json-thread.ts';
@@ -55,16 +55,16 @@ export class RequestBody implements UnreadBody {
     this.#reading = reading;
   }
 
-  async read(payer: Payer, bytesMax: number): Promise<unknown> {
+  async read(holder: BodyHolder, bytesMax: number, membersMax?: number): Promise<unknown> {
     if ((announcedLength(this.#request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
     if (awaitsContinue(this.#request)) this.#response.writeContinue();
     const started = performance.now();
-    const bytes = await this.#collect(payer, bytesMax).finally(() => {
+    const bytes = await this.#collect(holder, bytesMax).finally(() => {
       this.waitedMs = performance.now() - started;
     });
     if (bytes.length === 0) return undefined;
     try {
-      return await this.#reading.json.parse(bytes);
+      return await this.#reading.json.parse(bytes, membersMax);
     } catch (error) {
       if (error instanceof JsonError) throw new CofferError('INVALID_REQUEST', error.message);
       throw error;
@@ -81,10 +81,10 @@ export class RequestBody implements UnreadBody {
     this.#release = () => {};
   }
 
-  #collect(payer: Payer, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
+  #collect(holder: BodyHolder, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
     const request = this.#request;
     const lengthMax = Math.min(announcedLength(request) ?? bytesMax, bytesMax);
-    const collected = new Collected(lengthMax, (bytes) => this.#take(payer, bytes));
+    const collected = new Collected(lengthMax, (bytes) => this.#take(holder, bytes));
     return new Promise((resolve, reject) => {
       const stop = () => request.off('data', add).off('end', finish).off('close', fail).off('error', fail).pause();
       const finish = () => {
@@ -93,7 +93,7 @@ export class RequestBody implements UnreadBody {
       };
       const fail = () => {
         stop();
-        reject(new CofferError('INVALID_REQUEST', 'The body ended before it was whole.'));
+        reject(new CofferError('INVALID_REQUEST', 'The body ended before it was complete.'));
       };
       const add = (piece: Buffer) => {
         try {
@@ -110,13 +110,14 @@ export class RequestBody implements UnreadBody {
     });
   }
 
-  #take(payer: Payer, bytes: number): void {
+  #take(holder: BodyHolder, bytes: number): void {
     const { budgets, onRefused } = this.#reading;
-    const [budget, name] = 'tenantId' in payer ? [budgets.tenants, payer.tenantId] : [budgets.strangers, payer.address];
+    const [budget, name] =
+      'tenantId' in holder ? [budgets.tenants, holder.tenantId] : [budgets.strangers, holder.address];
     const refusal = budget.take(name, bytes);
     if (refusal !== null) {
       onRefused(refusal);
-      throw unavailable('Too much is being sent at once: send this again shortly, or less at a time.');
+      throw unavailable('Too many bytes of request bodies are in flight: try again shortly, or send less at a time.');
     }
     const before = this.#release;
     this.#release = () => {
@@ -151,7 +152,7 @@ class Collected {
     const length = this.#length + piece.length;
     if (length > this.#bytesMax) throw tooLarge(this.#bytesMax);
     if (++this.#pieces > PIECES_MAX + length / PIECE_BYTES) {
-      throw new CofferError('INVALID_REQUEST', 'The body comes in too many small pieces: send larger ones.');
+      throw new CofferError('INVALID_REQUEST', 'The body arrives in too many small pieces: send larger ones.');
     }
     if (length > this.#buffer.length) this.#grow(length);
     piece.copy(this.#buffer, this.#length);
@@ -169,7 +170,7 @@ class Collected {
 
 function checkType({ headers }: IncomingMessage): void {
   if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
-    throw new CofferError('INVALID_REQUEST', 'Send the body as it is, without Content-Encoding.');
+    throw new CofferError('INVALID_REQUEST', 'Send the body uncompressed, without Content-Encoding.');
   }
   if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
     throw new CofferError('INVALID_REQUEST', 'Send the body as JSON, with "Content-Type: application/json".');

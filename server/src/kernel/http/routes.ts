@@ -1,8 +1,6 @@
-import type { Method } from '../endpoint.ts';
-import type { ReadyEndpoint } from '../pipeline.ts';
+import type { Method } from '../request/declaration.ts';
+import type { ReadyEndpoint } from '../request/pipeline.ts';
 import { splitReservedSuffix } from './secret-path.ts';
-
-export const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** A path in the router, with its endpoints. */
 export interface Route {
@@ -35,7 +33,7 @@ export function routesOf(endpoints: readonly ReadyEndpoint[]): Route[] {
       const url = spelling.replace(/\{([a-z_]+)\}/g, ':$1');
       const route = routes.get(url) ?? { url, endpoints: new Map() };
       const byMethod = route.endpoints.get(suffix) ?? new Map();
-      if (byMethod.has(method)) throw new Error(`two endpoints answer ${method} ${path}`);
+      if (byMethod.has(method)) throw new Error(`two endpoints handle ${method} ${path}`);
       byMethod.set(method, { endpoint, starName });
       route.endpoints.set(suffix, byMethod);
       routes.set(url, route);

@@ -1,15 +1,23 @@
 import { once } from 'node:events';
-import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Server as SecureServer } from 'node:https';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https';
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import type { Duplex } from 'node:stream';
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Call } from '../call.ts';
-import { SECOND_MS } from '../clock.ts';
-import { CofferError } from '../errors.ts';
-import { newId } from '../ids.ts';
-import type { Kernel } from '../kernel.ts';
-import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../pipeline.ts';
+import FindMyWay from 'find-my-way';
+import type { ListeningPorts } from '../platform/addresses.ts';
+import { SECOND_MS } from '../platform/clock.ts';
+import { CofferError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import type { Kernel } from '../platform/kernel.ts';
+import type { Call } from '../request/call.ts';
+import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../request/pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
 import { clientAddress, trustProxies } from './address.ts';
 import { SlowReader, SMALL_BYTES, writeAnswer } from './answer-writer.ts';
@@ -17,7 +25,7 @@ import { ConnectionLimit } from './connection-limit.ts';
 import { hostProblem, JSON_CONTENT_TYPE, PAGE_SECURITY_POLICY, securityHeaders } from './headers.ts';
 import { clientCertificate } from './peer-certificate.ts';
 import { bodyReading, RequestBody } from './request-body.ts';
-import { METHODS, match, type Route, routesOf } from './routes.ts';
+import { type Match, match, type Route, routesOf } from './routes.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 import { connectionCutter, createTlsListener, HANDSHAKE_TIMEOUT_MS } from './tls-listener.ts';
 import { endAfterDraining, hasBody, hasRestOfBody } from './unread-body.ts';
@@ -33,12 +41,8 @@ const CLOSE_GRACE_MS = 10 * SECOND_MS;
 /** Longer than the longest secret path (1,024 bytes), each byte of which may be percent-encoded as three. */
 const PARAMETER_LENGTH_MAX = 4096;
 
-/** No endpoint is declared for it. All methods that are not routed are handled like it. */
-const UNDECLARED_METHOD = 'TRACE';
-const ROUTED_METHODS: ReadonlySet<string> = new Set([...METHODS, 'HEAD', 'OPTIONS', UNDECLARED_METHOD]);
-
 export interface HttpServer {
-  listen(): Promise<{ port: number; tlsPort: number | null }>;
+  listen(): Promise<ListeningPorts>;
   close(): Promise<void>;
 }
 
@@ -56,32 +60,13 @@ export function createHttpServer(
   const isHttps = config.tls !== null || config.baseUrl(config.port).startsWith('https:');
   const common = securityHeaders(isHttps);
   const refuseUnread = (error: ParserError, socket: Duplex) => refuseConnection(error, socket, common);
-  const fastify = Fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    forceCloseConnections: 'idle',
-    // Requests on open connections during the shutdown are answered normally, because the framework's own refusal has none of our headers.
-    return503OnClosing: false,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    routerOptions: {
-      maxParamLength: PARAMETER_LENGTH_MAX,
-      // The pipeline parses queries strictly, once the endpoint is known.
-      querystringParser: () => ({}),
-    },
-    frameworkErrors: (error, request, reply) => {
-      refuse(request, reply, refusalOf(error, requestIdOf(request)));
-    },
-    clientErrorHandler: (error, socket) => refuseUnread(error as Error, socket),
-    ...mainOptions(config.tls === null ? null : identity),
-  }) as unknown as FastifyInstance;
-  const listeners: (Server | SecureServer)[] = [fastify.server];
-  if (config.tls !== null) identity?.keep(fastify.server as unknown as SecureServer);
+  const options = { ...NODE_OPTIONS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
+  const main = createMainListener(options, config.tls === null ? null : identity);
+  const listeners: (Server | SecureServer)[] = [main];
+  if (config.tls !== null) identity?.keep(main as SecureServer);
   let tlsListener: SecureServer | null = null;
   if (config.tlsPort !== null && identity !== null) {
-    const options = { ...NODE_OPTIONS, requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
-    tlsListener = createTlsListener(identity, options, (request, response) => fastify.routing(request, response));
-    tlsListener.on('clientError', refuseUnread);
+    tlsListener = createTlsListener(identity, options);
     listeners.push(tlsListener);
   }
   const trusted = trustProxies(config.trustedProxies);
@@ -92,117 +77,80 @@ export function createHttpServer(
   });
   for (const listener of listeners) {
     connections.guard(listener);
+    listener.on('clientError', refuseUnread);
+    listener.on('request', (request: IncomingMessage, response: ServerResponse) => serve(request, response));
     listener.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-      const error = new CofferError('INVALID_REQUEST', 'This service meets no expectation but "100-continue".');
+      const error = new CofferError(
+        'INVALID_REQUEST',
+        'The only supported expectation is "100-continue": change or remove the Expect header.',
+      );
       const requestId = newId('req');
       write(response, errorReply(error, requestId, { 'X-Request-Id': requestId, Connection: 'close' }), common);
       request.destroy();
     });
     // The client gets 100 Continue only when its body is to be read.
-    listener.on('checkContinue', (request: IncomingMessage, response: ServerResponse) =>
-      fastify.routing(request, response),
-    );
+    listener.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => serve(request, response));
   }
   const cutters = listeners.map(connectionCutter);
   const reading = bodyReading(kernel);
-  const refuse = (request: FastifyRequest, reply: FastifyReply, refusal: Reply) => {
-    refusal.headers['X-Request-Id'] = requestIdOf(request);
-    send(reply, refusal, common);
-  };
-  const refuseHost = (request: FastifyRequest, reply: FastifyReply): boolean => {
-    const problem = hostProblem(request.raw);
-    if (problem !== null) {
-      refuse(request, reply, errorReply(new CofferError('INVALID_REQUEST', problem), requestIdOf(request)));
-    }
-    return problem !== null;
+  const router = routerOf(endpoints);
+  let isClosing = false;
+  const send = (response: ServerResponse, reply: Reply, requestId: string, onFailure?: (error: unknown) => void) => {
+    reply.headers['X-Request-Id'] = requestId;
+    if (isClosing) reply.headers['Connection'] = 'close';
+    write(response, reply, common, onFailure);
   };
 
-  /** Registering all thirty methods on every path would make startup a second slower, so all other methods are treated as this one. */
-  const answerAsUndeclared = (request: FastifyRequest, reply: FastifyReply): void => {
-    request.raw.method = UNDECLARED_METHOD;
-    reply.hijack();
-    fastify.routing(request.raw, reply.raw);
-  };
-
-  leaveBodiesUnread(fastify);
-  fastify.setErrorHandler((error, request, reply) => {
-    // Fastify itself refuses QUERY without a content type, before it looks for a route.
-    if (!ROUTED_METHODS.has(request.method)) {
-      answerAsUndeclared(request, reply);
-      return;
-    }
-    if (!(error instanceof CofferError) && !isParserError(error)) {
-      kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'unexpected error outside the pipeline');
-    }
-    refuse(request, reply, refusalOf(error, requestIdOf(request)));
-  });
-  fastify.setNotFoundHandler((request, reply) => {
-    if (refuseHost(request, reply)) return;
-    if (!ROUTED_METHODS.has(request.method)) {
-      answerAsUndeclared(request, reply);
-      return;
-    }
-    const error = new CofferError('NOT_FOUND', 'There is no such route. The API is described at /docs.');
-    refuse(request, reply, errorReply(error, requestIdOf(request)));
-  });
-
-  const answer = async (route: Route, request: FastifyRequest, reply: FastifyReply) => {
-    if (refuseHost(request, reply)) return;
-    const { method } = request;
-    const found = match(route, method === 'HEAD' ? 'GET' : method, request.params as Record<string, string>);
+  const answer = async (request: IncomingMessage, response: ServerResponse, requestId: string) => {
+    const found = find(router, request);
     if (found.endpoint === null) {
-      refuse(request, reply, withoutEndpoint(method, found.allow, requestIdOf(request)));
+      send(response, found.refusal(requestId), requestId);
       return;
     }
     const { endpoint, params } = found;
-    const requestId = requestIdOf(request);
+    const { headers } = request;
     const started = performance.now();
     const call: Call = {
       requestId,
-      method,
-      url: request.raw.url ?? '/',
-      headers: request.headers,
+      method: methodOf(request),
+      url: request.url ?? '/',
+      headers,
       params,
       body: undefined,
-      address: clientAddress(request.raw.socket.remoteAddress ?? '', request.headers['x-forwarded-for'], trusted),
-      certificate: clientCertificate(request.raw, trusted, config.clientCertHeader),
+      address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], trusted),
+      certificate: clientCertificate(request, trusted, config.clientCertHeader),
     };
-    const body = hasBody(request.raw) ? new RequestBody(request.raw, reply.raw, reading) : null;
+    const body = hasBody(request) ? new RequestBody(request, response, reading) : null;
     const answering = pipeline.answer(endpoint, call, body);
     const result = await (body === null ? answering : answering.finally(() => body.release()));
     observe(kernel, endpoint, result.status, started + (body?.waitedMs ?? 0));
     if (endpoint.declaration.raw.startsWith('text/html'))
       result.headers['Content-Security-Policy'] = PAGE_SECURITY_POLICY;
-    result.headers['X-Request-Id'] = requestId;
-    send(reply, result, common, (error) => {
+    send(response, result, requestId, (error) => {
       // Neither a slow client nor a revoked caller is a failure of the service.
       if (isRefusal(error)) return;
       const level = error instanceof SlowReader ? 'warn' : 'error';
-      kernel.log[level]({ err: error, request_id: requestId }, 'an answer was cut off');
+      kernel.log[level]({ err: error, request_id: requestId }, 'a response was cut off');
     });
   };
 
-  for (const route of routesOf(endpoints)) {
-    fastify.route({
-      method: [...ROUTED_METHODS],
-      url: route.url,
-      // The handler must not return a promise: Fastify would wait for it, only to find that the response was already sent.
-      handler: (request, reply) => {
-        answer(route, request, reply).catch((error: unknown) => {
-          if (!reply.sent) return reply.send(error);
-          kernel.log.error({ err: error, request_id: requestIdOf(request) }, 'an answer could not be sent');
-          reply.raw.destroy();
-        });
-      },
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    // Generated by us and never taken from the caller: a chosen id could point to somebody else's request.
+    const requestId = newId('req');
+    answer(request, response, requestId).catch((error: unknown) => {
+      kernel.log.error({ err: error, request_id: requestId }, 'a response could not be sent');
+      if (response.headersSent) response.destroy();
+      else send(response, errorReply(FAILED, requestId), requestId);
     });
-  }
+  };
   return {
     async listen() {
-      await fastify.listen({ host: config.host, port: config.port });
+      main.listen({ host: config.host, port: config.port });
+      await once(main, 'listening');
       try {
-        return { port: portOf(fastify.server) ?? config.port, tlsPort: await listenForTls(kernel, tlsListener) };
+        return { port: portOf(main) ?? config.port, tlsPort: await listenForTls(kernel, tlsListener) };
       } catch (error) {
-        await fastify.close();
+        await closed(main);
         throw error;
       }
     },
@@ -211,13 +159,14 @@ export function createHttpServer(
      * request.
      */
     async close() {
+      isClosing = true;
       const sweep = setInterval(() => {
         for (const listener of listeners) listener.closeIdleConnections();
       }, CLOSE_SWEEP_MS);
       const cutOff = setTimeout(() => {
         for (const cut of cutters) cut();
       }, CLOSE_GRACE_MS);
-      await Promise.all([fastify.close(), closed(tlsListener)]);
+      await Promise.all([closed(main), closed(tlsListener)]);
       await reading.json.close();
       clearInterval(sweep);
       clearTimeout(cutOff);
@@ -240,7 +189,7 @@ async function listenForTls({ config, log }: Kernel, listener: NetServer | null)
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EADDRINUSE' || isChosen) throw tlsPortError(error, port);
     // The port was not configured explicitly: an installation from before this port existed must keep running.
-    log.warn({ port }, 'the usual port for TLS is in use, so there is no listener for it: set CV_TLS_PORT');
+    log.warn({ port }, 'the default port for TLS is in use, so there is no TLS listener: set CV_TLS_PORT');
     return null;
   }
 }
@@ -254,7 +203,7 @@ function tlsPortError(error: unknown, port: number): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const problem = { EADDRINUSE: 'is in use', EACCES: 'may not be used by this user' }[code ?? ''];
   if (problem === undefined) return error;
-  return new StartError(`Port ${port}, which CV_TLS_PORT names, ${problem}: set another, or \`off\`.`);
+  return new StartError(`Port ${port} (CV_TLS_PORT) ${problem}: set another port, or \`off\`.`);
 }
 
 const NODE_OPTIONS = {
@@ -268,60 +217,61 @@ const NODE_OPTIONS = {
   requireHostHeader: false,
 };
 
-function mainOptions(identity: CurrentIdentity | null) {
-  if (identity === null) return { http: NODE_OPTIONS };
-  return { https: { ...NODE_OPTIONS, ...identity.options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } };
+function createMainListener(options: ServerOptions, identity: CurrentIdentity | null): Server | SecureServer {
+  if (identity === null) return createServer(options);
+  return createSecureServer({ ...options, ...identity.options, handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
 }
 
-const REQUEST_ID = Symbol('request id');
+type Router = FindMyWay.Instance<FindMyWay.HTTPVersion.V1>;
 
-/** Generated by us and never taken from the caller: a chosen id could point to somebody else's request. */
-function requestIdOf(request: FastifyRequest): string {
-  const carrier = request.raw as unknown as Record<symbol, string | undefined>;
-  carrier[REQUEST_ID] ??= newId('req');
-  return carrier[REQUEST_ID] as string;
+/** The router only looks at paths: the endpoints of a route know their methods. */
+const ANY_METHOD = 'GET';
+const notCalled = () => {};
+
+function routerOf(endpoints: readonly ReadyEndpoint[]): Router {
+  const router = FindMyWay({
+    maxParamLength: PARAMETER_LENGTH_MAX,
+    // The pipeline parses queries strictly, once the endpoint is known.
+    querystringParser: () => ({}),
+    // With these, a path that cannot be decoded or is too long is told from one that does not exist.
+    onBadUrl: notCalled,
+    onMaxParamLength: notCalled,
+  });
+  for (const route of routesOf(endpoints)) router.on(ANY_METHOD, route.url, notCalled, route);
+  return router;
 }
 
-/** Fastify must not read bodies: the pipeline reads them once the caller is authenticated. */
-function leaveBodiesUnread(fastify: FastifyInstance): void {
-  fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
+type Found = Extract<Match, { params: unknown }> | { endpoint: null; refusal(requestId: string): Reply };
+
+function find(router: Router, request: IncomingMessage): Found {
+  const refusedWith = (code: 'INVALID_REQUEST' | 'NOT_FOUND', message: string): Found => ({
+    endpoint: null,
+    refusal: (requestId) => errorReply(new CofferError(code, message), requestId),
+  });
+  const problem = hostProblem(request);
+  if (problem !== null) return refusedWith('INVALID_REQUEST', problem);
+  const found = router.find(ANY_METHOD, request.url ?? '/');
+  if (found === null) return refusedWith('NOT_FOUND', 'This route does not exist. The API is described at /docs.');
+  const method = methodOf(request);
+  if (found.store === null) return refusedWith('INVALID_REQUEST', 'The path of the request could not be parsed.');
+  const params = found.params as Record<string, string>;
+  const matched = match(found.store as Route, method === 'HEAD' ? 'GET' : method, params);
+  if (matched.endpoint !== null) return matched;
+  return { endpoint: null, refusal: (requestId) => withoutEndpoint(method, matched.allow, requestId) };
 }
 
-/** Errors of the HTTP library itself. Its messages may quote the request; ours do not. */
-function refusalOf(error: unknown, requestId: string): Reply {
-  if (error instanceof CofferError) return errorReply(error, requestId);
-  if (isParserError(error)) {
-    return errorReply(new CofferError('INVALID_REQUEST', 'The request line or headers could not be read.'), requestId);
-  }
-  return errorReply(
-    new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to whoever runs it.'),
-    requestId,
-  );
+function methodOf({ method = '' }: IncomingMessage): string {
+  return method;
 }
 
-function isParserError(error: unknown): boolean {
-  const { code, statusCode } = error as { code?: string; statusCode?: number };
-  return (code?.startsWith('FST_ERR_') ?? false) || (statusCode !== undefined && statusCode < 500);
-}
+const FAILED = new CofferError('INTERNAL_ERROR', 'The service failed. Give the request id to its operator.');
 
 /** The declared methods are public in the API reference, so the caller need not be authenticated. */
 function withoutEndpoint(method: string, declared: readonly string[], requestId: string): Reply {
-  if (declared.length === 0) return errorReply(new CofferError('NOT_FOUND', 'There is no such route.'), requestId);
+  if (declared.length === 0) return errorReply(new CofferError('NOT_FOUND', 'This route does not exist.'), requestId);
   const Allow = [...declared, ...(declared.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
   if (method === 'OPTIONS') return { status: 204, headers: { Allow }, body: null };
   return errorReply(new CofferError('METHOD_NOT_ALLOWED', `Use ${declared.join(' or ')} here.`), requestId, { Allow });
-}
-
-/** Writes directly to Node's response, because Fastify would only cost time here. */
-function send(
-  reply: FastifyReply,
-  result: Reply,
-  more: Record<string, string>,
-  onFailure: (error: unknown) => void = () => {},
-): void {
-  reply.hijack();
-  write(reply.raw, result, more, onFailure);
 }
 
 function write(
@@ -371,7 +321,11 @@ function refuseConnection(error: ParserError, socket: Duplex, common: Readonly<R
   }
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
   const reason =
-    status === 431 ? 'The headers are too large.' : status === 408 ? 'The request took too long.' : 'This is not HTTP.';
+    status === 431
+      ? 'The headers are too large.'
+      : status === 408
+        ? 'The request took too long to arrive.'
+        : 'This is not an HTTP request.';
   const requestId = newId('req');
   const { body } = errorReply(new CofferError('INVALID_REQUEST', reason), requestId);
   const text = String(body);

@@ -2,7 +2,7 @@ import { constants } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Logger } from 'pino';
-import { SECOND_MS } from '../clock.ts';
+import { SECOND_MS } from '../platform/clock.ts';
 
 /** How often the source is checked for a newer certificate. */
 const LOOKED_AT_MS = 5 * SECOND_MS;
@@ -63,7 +63,7 @@ export class CurrentIdentity {
 
   static async open(source: TlsIdentitySource, log: Logger): Promise<CurrentIdentity> {
     const first = await source.next();
-    if (first === null) throw new Error('there is no certificate for TLS');
+    if (first === null) throw new Error('there is no TLS certificate');
     createSecureContext(contextOptions(first));
     return new CurrentIdentity(source, first, log);
   }
@@ -96,12 +96,12 @@ export class CurrentIdentity {
       createSecureContext(contextOptions(next));
       this.#current = next;
       for (const listener of this.#listeners) listener.setSecureContext(contextOptions(next));
-      this.#log.info('a new certificate for TLS is in use');
+      this.#log.info('a new TLS certificate is in use');
     } catch (error) {
       const code = codeOf(error);
       if (code === this.#failure) return;
       this.#failure = code;
-      this.#log.warn({ code }, 'the new certificate for TLS cannot be used; the old one goes on');
+      this.#log.warn({ code }, 'the new TLS certificate cannot be used; the old one stays in use');
     }
   }
 

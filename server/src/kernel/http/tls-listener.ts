@@ -1,7 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { Server as NetServer, Socket } from 'node:net';
-import { SECOND_MS } from '../clock.ts';
+import { SECOND_MS } from '../platform/clock.ts';
 import type { CurrentIdentity } from './tls-identity.ts';
 
 /** The same limit as for headers: before the handshake is complete, nothing is known about the client. */
@@ -11,21 +10,14 @@ export const HANDSHAKE_TIMEOUT_MS = 10 * SECOND_MS;
  * The listener that requests client certificates. None is required to connect, and none is refused in the handshake, which only proves that the
  * client has the key. Whose certificate it is and whether it is valid is decided for each request, by the identity that the request claims.
  */
-export function createTlsListener(
-  identity: CurrentIdentity,
-  nodeOptions: ServerOptions,
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-): Server {
-  const server = createServer(
-    {
-      ...nodeOptions,
-      ...identity.options,
-      handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-      requestCert: true,
-      rejectUnauthorized: false,
-    },
-    answer,
-  );
+export function createTlsListener(identity: CurrentIdentity, nodeOptions: ServerOptions): Server {
+  const server = createServer({
+    ...nodeOptions,
+    ...identity.options,
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    requestCert: true,
+    rejectUnauthorized: false,
+  });
   identity.keep(server);
   return server;
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Type from 'typebox';
-import type { FieldProblem } from '../errors.ts';
-import { object } from '../wire.ts';
+import type { FieldProblem } from '../platform/errors.ts';
+import { object } from '../request/wire.ts';
 import { problemsIn } from './validation.ts';
 
 const Person = object({

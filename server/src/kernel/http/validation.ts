@@ -1,8 +1,8 @@
 import type { TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import type { Call } from '../call.ts';
-import { type EndpointDeclaration, type Input, NONE } from '../endpoint.ts';
-import { CofferError, type FieldProblem, invalid } from '../errors.ts';
+import { CofferError, type FieldProblem, invalid } from '../platform/errors.ts';
+import type { Call } from '../request/call.ts';
+import { type EndpointDeclaration, type Input, NONE } from '../request/declaration.ts';
 import { coerceQuery, parseQuery, QueryError } from './query.ts';
 import { parseSecretPath } from './secret-path.ts';
 
@@ -24,7 +24,8 @@ export function inputValidator(e: EndpointDeclaration): InputValidator {
     const coerced = queryOf(call.url, query, problems);
     checkQuery?.(coerced, problems);
     if (body !== null) body(call.body === undefined ? {} : call.body, problems);
-    else if (call.body !== undefined) problems.push({ pointer: '/body', reason: 'this endpoint takes no body' });
+    else if (call.body !== undefined)
+      problems.push({ pointer: '/body', reason: 'must be omitted: this endpoint accepts no body' });
     if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
     return { params: call.params, query: coerced, body: call.body === undefined ? {} : call.body } as Input;
   };
@@ -114,8 +115,8 @@ const REASONS: Record<string, string> = {
   // The schema of an unknown field is `false`; the enclosing object reports the field once more.
   boolean: 'is not a known field',
   required: 'is required',
-  pattern: 'does not have the required form',
-  anyOf: 'is not one of the allowed forms',
+  pattern: 'does not have the required format',
+  anyOf: 'does not have one of the allowed formats',
   propertyNames: 'has a name that is not allowed',
 };
 
@@ -135,26 +136,26 @@ function choicesAt(errors: readonly SchemaError[], instancePath: string): string
     });
   if (choices.length === 0) return null;
   const shown = [...new Set(choices.map(String))];
-  const told = shown.slice(0, CHOICES_TOLD_MAX).join(', ');
-  const rest = shown.length > CHOICES_TOLD_MAX ? ` or one of ${shown.length - CHOICES_TOLD_MAX} more` : '';
-  return shown.length === 1 ? `must be ${told}` : `must be one of ${told}${rest}`;
+  const listed = shown.slice(0, CHOICES_LISTED_MAX).join(', ');
+  const rest = shown.length > CHOICES_LISTED_MAX ? ` or one of ${shown.length - CHOICES_LISTED_MAX} more` : '';
+  return shown.length === 1 ? `must be ${listed}` : `must be one of ${listed}${rest}`;
 }
-const CHOICES_TOLD_MAX = 40;
+const CHOICES_LISTED_MAX = 40;
 
 function pointers(at: string, keyword: string, params: unknown): string[] {
   const { additionalProperties, requiredProperties } = params as Record<string, string[] | undefined>;
   if (keyword === 'boolean') {
     const end = at.lastIndexOf('/');
-    return [`${at.slice(0, end)}/${told(at.slice(end + 1))}`];
+    return [`${at.slice(0, end)}/${plainName(at.slice(end + 1))}`];
   }
   const names = keyword === 'required' ? requiredProperties : additionalProperties;
   if ((keyword !== 'required' && keyword !== 'additionalProperties') || names === undefined) return [at];
-  return names.slice(0, PROBLEMS_MAX).map((name) => `${at}/${told(name)}`);
+  return names.slice(0, PROBLEMS_MAX).map((name) => `${at}/${plainName(name)}`);
 }
 
 /** Only a plain name is repeated in the response: a field's name can be anything, even a misplaced secret. */
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
-const told = (name: string) => (NAME.test(name) ? name : '?');
+const plainName = (name: string) => (NAME.test(name) ? name : '?');
 const POINTER_PART = /^(?:[A-Za-z0-9_.-]|~[01]){0,64}$/;
 
 function shown(instancePath: string): string {

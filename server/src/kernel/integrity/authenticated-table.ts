@@ -33,7 +33,7 @@ interface Shape<R> {
 }
 
 /** Selects rows, like `where` of Kysely. */
-export type Which<T extends keyof Tables> = (eb: ExpressionBuilder<Tables, T>) => Expression<SqlBool>;
+export type RowFilter<T extends keyof Tables> = (eb: ExpressionBuilder<Tables, T>) => Expression<SqlBool>;
 
 /** A row with its MAC. */
 export type Signed<R> = R & { row_mac: Uint8Array };
@@ -159,7 +159,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   }
 
   /** Locks, verifies and updates the rows. Returns them as they were before. */
-  async updateWhere(tx: Tx, which: Which<T>, change: Partial<R>): Promise<R[]> {
+  async updateWhere(tx: Tx, which: RowFilter<T>, change: Partial<R>): Promise<R[]> {
     const rows = await this.lockedWhere(tx, which);
     for (const row of rows) await this.update(tx, row, change);
     return rows;
@@ -183,7 +183,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   }
 
   /** Forged rows can be deleted too, so the rows are not verified. Returns them as they were before. */
-  async deleteWhere(tx: Tx, which: Which<T>, limit?: number): Promise<R[]> {
+  async deleteWhere(tx: Tx, which: RowFilter<T>, limit?: number): Promise<R[]> {
     const rows = await this.#selectLocked(tx, which, limit);
     for (const row of rows) {
       let query = anyTable(tx)
@@ -206,11 +206,11 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
     tx.changes.note(row.tenant_id, this.name, this.keyText(row), digest, found);
   }
 
-  async lockedWhere(tx: Tx, which: Which<T>): Promise<R[]> {
+  async lockedWhere(tx: Tx, which: RowFilter<T>): Promise<R[]> {
     return this.checkedAll(tx, await this.#selectLocked(tx, which));
   }
 
-  async #selectLocked(tx: Tx, which: Which<T>, limit?: number): Promise<R[]> {
+  async #selectLocked(tx: Tx, which: RowFilter<T>, limit?: number): Promise<R[]> {
     const query = anyTable(tx)
       .selectFrom(this.name as string)
       .select([...this.columns, 'row_mac'])
@@ -220,7 +220,7 @@ export class AuthenticatedTable<T extends keyof Tables & string, R extends { ten
   }
 
   /** Some of the tenants that have such rows. */
-  async tenantsWith(db: Reader, which: Which<T>, limit: number): Promise<string[]> {
+  async tenantsWith(db: Reader, which: RowFilter<T>, limit: number): Promise<string[]> {
     const query = anyTable(db)
       .selectFrom(this.name as string)
       .select('tenant_id')

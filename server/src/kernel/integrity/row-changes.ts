@@ -1,4 +1,4 @@
-import type { MacKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/mac-key.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 
 /**

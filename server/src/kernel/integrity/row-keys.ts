@@ -1,7 +1,7 @@
-import { BoundedCache, SECRET_KEY_BYTES } from '../bounded-cache.ts';
 import { equalBytes } from '../crypto/digest.ts';
-import type { MacKey } from '../crypto/keyring.ts';
+import type { MacKey } from '../crypto/mac-key.ts';
 import { UnsealError } from '../crypto/sealing.ts';
+import { BoundedCache, SECRET_KEY_BYTES } from '../platform/bounded-cache.ts';
 
 const KEYS_BOUNDS = { bytesMax: 8 * 1024 * 1024, bytesOf: () => SECRET_KEY_BYTES };
 const VERSION_BYTES = 4;

@@ -1,4 +1,4 @@
-import type { MacKey } from '../crypto/key-wrapping.ts';
+import type { MacKey } from '../crypto/mac-key.ts';
 import type { Tx } from '../storage/database.ts';
 import type { AnyAuthenticatedTable } from './authenticated-table.ts';
 import { RowFindings } from './row-verification.ts';

@@ -155,9 +155,9 @@ export async function rowProblem(
   digests: DigestTable | null,
 ): Promise<RowProblemKind | null> {
   const isRecorded = digests !== null && table.isRecorded && row.tenant_id !== SYSTEM_TENANT;
-  const told = isRecorded ? digests.compare(`${table.name} ${table.keyText(row)}`, table.digest(row)) : 'same';
+  const compared = isRecorded ? digests.compare(`${table.name} ${table.keyText(row)}`, table.digest(row)) : 'same';
   if (!(await table.isAuthentic(db, row))) return 'forged';
-  if (told === 'other') return 'rolled_back';
-  if (told === 'deleted') return 'resurrected';
-  return told === 'unknown' && table.isListedAtUpgrade ? 'unrecorded' : null;
+  if (compared === 'other') return 'rolled_back';
+  if (compared === 'deleted') return 'resurrected';
+  return compared === 'unknown' && table.isListedAtUpgrade ? 'unrecorded' : null;
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExpressionBuilder } from 'kysely';
 import type { Logger } from 'pino';
-import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../clock.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { type Clock, DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 import type { ClockGuard } from '../time/clock-guard.ts';
 import type { Cutoff } from '../time/cutoff.ts';
-import { takeWord } from '../time/operator-words.ts';
+import { takePermission } from '../time/operator-permissions.ts';
 import type { Outcome } from './leases.ts';
 import { excessOf, type Share } from './share.ts';
 
@@ -32,7 +32,7 @@ export interface RemovingJob extends Scheduled {
 
 export interface Removal {
   /** How long ago, in real elapsed time, the rows must already have expired. */
-  secondLookMs: number;
+  secondCheckMs: number;
   /** How much would be removed of what there is; null, with a comment saying why, if all of it may be removed at once. */
   share: ((cutoff: Cutoff) => Promise<Share[]>) | null;
 }
@@ -93,7 +93,7 @@ export class JobRunner {
       try {
         await this.runDue();
       } catch (error) {
-        this.#log.warn({ err: error }, 'looking for due jobs failed; it is tried again');
+        this.#log.warn({ err: error }, 'looking for due jobs failed; retrying');
       }
       await sleep(TICK_MS, undefined, { signal: this.#stopping.signal }).catch(() => {});
     }
@@ -121,7 +121,7 @@ export class JobRunner {
         return 'success';
       };
     }
-    const cutoff = await this.#clockGuard.cutoff(job.removes.secondLookMs);
+    const cutoff = await this.#clockGuard.cutoff(job.removes.secondCheckMs);
     if (cutoff === null) return null;
     return async (signal) => {
       if (!(await this.#mayRemove(job, cutoff))) return 'refused';
@@ -134,15 +134,15 @@ export class JobRunner {
   async #mayRemove({ name, removes }: RemovingJob, cutoff: Cutoff): Promise<boolean> {
     const excess = removes.share === null ? [] : await excessOf(await removes.share(cutoff));
     const isAllowed =
-      excess.length === 0 || (await this.#database.transaction((tx) => takeWord(tx, name, this.#clock.now())));
+      excess.length === 0 || (await this.#database.transaction((tx) => takePermission(tx, name, this.#clock.now())));
     this.#metrics.jobRefusals.labels(name).set(isAllowed ? 0 : 1);
     if (!isAllowed) {
       this.#log.error(
         { job: name, excess, what_to_do: refusalAdvice(name) },
-        'a job would remove too much: nothing was removed',
+        'a job would delete more than its limit: nothing was deleted',
       );
     } else if (excess.length > 0) {
-      this.#log.warn({ job: name, excess }, 'a job removes more than its share, as the operator allowed');
+      this.#log.warn({ job: name, excess }, 'a job deletes more than its limit, as the operator allowed');
     }
     return isAllowed;
   }
@@ -204,7 +204,7 @@ export class JobRunner {
       outcome = await run(signal);
       if (outcome === 'success') this.#metrics.jobLastSuccess.labels(job.name).set(this.#clock.now() / SECOND_MS);
     } catch (error) {
-      this.#log.error({ err: error, job: job.name }, 'a job failed; it runs again when next due');
+      this.#log.error({ err: error, job: job.name }, 'a job failed; it runs again when it is next due');
     } finally {
       clearInterval(renewal);
     }
@@ -248,7 +248,7 @@ export class JobRunner {
 
 function refusalAdvice(job: string): string {
   return (
-    'If the clock is right and so much is really over (many things were deleted at once, a plan keeps less, the service was off for long), ' +
+    'If the clock is right and so much has really expired (many objects were deleted at once, a plan has a shorter retention, the service was off for long), ' +
     `run: coffer server allow-purge ${job}`
   );
 }

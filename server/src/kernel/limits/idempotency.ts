@@ -1,10 +1,10 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
-import type { ResourceAttributes } from '../call.ts';
-import { type Clock, DAY_MS } from '../clock.ts';
 import { sha256 } from '../crypto/digest.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { seal, sealedKeyVersion, unseal } from '../crypto/sealing.ts';
-import { CofferError, invalidField } from '../errors.ts';
+import { type Clock, DAY_MS } from '../platform/clock.ts';
+import { CofferError, invalidField } from '../platform/errors.ts';
+import type { ResourceAttributes } from '../request/call.ts';
 import type { Database, Tx } from '../storage/database.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 
@@ -137,7 +137,10 @@ export class Idempotency {
     const text = (await this.#open(request, row)).toString('utf8');
     const [digest, resource, attributes, body] = keptIn(text);
     if (digest !== request.requestDigest) {
-      throw invalidField('/headers/idempotency-key', 'was used for another request: use a new key for a new request');
+      throw invalidField(
+        '/headers/idempotency-key',
+        'was already used for another request: use a new key for each request',
+      );
     }
     return { status: row.status, resource, attributes, body };
   }
@@ -150,7 +153,7 @@ export class Idempotency {
     return unseal(derived, place(request), row.sealed_body);
   }
 
-  async forgetExpired(cutoff: Cutoff): Promise<void> {
+  async deleteExpired(cutoff: Cutoff): Promise<void> {
     await this.#database.transaction((tx) =>
       tx.deleteFrom('idempotency_keys').where('expires_at', '<=', cutoff).execute(),
     );

@@ -1,20 +1,24 @@
 import Type from 'typebox';
-import { named } from '../named-schemas.ts';
-import { object, oneOf } from '../wire.ts';
+import { named } from '../request/named-schemas.ts';
+import { object, oneOf } from '../request/wire.ts';
 import { PLANS } from './rate-classes.ts';
 
-export const PlanName = named('Plan', 'What a tenant may have and do, and how often.', oneOf(PLANS));
+export const PlanName = named(
+  'Plan',
+  'The plan of a tenant, which sets its quotas, rate limits and features.',
+  oneOf(PLANS),
+);
 
 const rateLimit = (what: string) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000, description: `${what} a minute.` }));
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000, description: `${what} per minute.` }));
 
 export const RateLimits = named(
   'RateLimits',
-  'Limits of its own, in place of those of the plan.',
+  'Rate limits of this tenant, which override those of its plan.',
   object({
     read: rateLimit('Reads'),
     write: rateLimit('Changes'),
     rotate: rateLimit('Rotations'),
-    aggregate: rateLimit('Requests that read much'),
+    aggregate: rateLimit('Requests that read many items'),
   }),
 );

@@ -4,7 +4,7 @@ import { FEDERATIONS_MAX } from '../../features/federations/contract.ts';
 import { COMPILED_BYTES_MAX } from '../../features/policies/compiled-policies.ts';
 import { policySize } from '../authz/compiled-size.ts';
 import { MAX_POLICY_DOCUMENT_BYTES } from '../authz/limits.ts';
-import { PLAN_QUOTAS, QUOTAS } from './quotas.ts';
+import { PLAN_QUOTAS, QUOTAS } from './plan-quotas.ts';
 import { PLANS } from './rate-classes.ts';
 
 test('a larger plan has room for more of everything', () => {

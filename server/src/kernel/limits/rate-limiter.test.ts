@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MINUTE_MS } from '../clock.ts';
+import { MINUTE_MS } from '../platform/clock.ts';
 import { limitFor, PLAN_LIMITS, tighter } from './rate-classes.ts';
-import { GRAIN_MS, RateLimiter, SHARED_SPAN_MS } from './rate-limiter.ts';
+import { RateLimiter, RESOLUTION_MS, SHARED_INTERVAL_MS } from './rate-limiter.ts';
 
 const START = 1_794_715_860_000 - (1_794_715_860_000 % MINUTE_MS);
 
@@ -31,9 +31,9 @@ test('counts down, refuses beyond the limit, and gives each place back after a m
 
 test('looking counts nothing', () => {
   const limiter = new RateLimiter();
-  assert.equal(limiter.look('a', 2, START).remaining, 2);
+  assert.equal(limiter.peek('a', 2, START).remaining, 2);
   limiter.take('a', 2, START);
-  for (let i = 0; i < 5; i++) assert.equal(limiter.look('a', 2, START).remaining, 1);
+  for (let i = 0; i < 5; i++) assert.equal(limiter.peek('a', 2, START).remaining, 1);
 });
 
 /** Times of requests, often close together and often about a minute apart. */
@@ -77,7 +77,7 @@ test('a high limit counts by grains: it never lets too many pass, and counts no 
         const { isExceeded } = limiter.take('a', limit, now);
         const within = (span: number) => (passed.at(-limit) ?? 0) > now - span;
         if (within(MINUTE_MS)) assert.equal(isExceeded, true);
-        if (!within(MINUTE_MS + GRAIN_MS)) assert.equal(isExceeded, false);
+        if (!within(MINUTE_MS + RESOLUTION_MS)) assert.equal(isExceeded, false);
         if (!isExceeded) passed.push(now);
       }
     }),
@@ -95,9 +95,9 @@ test('a clock set back far does not freeze a counter, and a little lets nobody b
 test('what other nodes let pass is added, and leaves again; it is told to them once a span is over', () => {
   const [one, other] = [new RateLimiter(), new RateLimiter()];
   const exchange = (now: number) => {
-    const { keys, counts } = one.shared(now);
-    one.told(counts, now);
-    for (const key of keys) other.learn(key, counts);
+    const { keys, counts } = one.countsToShare(now);
+    one.markShared(counts, now);
+    for (const key of keys) other.setOtherNodes(key, counts);
     return counts.map(({ key, start, used }) => [key, start - START, used]);
   };
   other.take('a', 10, START);
@@ -114,9 +114,9 @@ test('what other nodes let pass is added, and leaves again; it is told to them o
   one.take('a', 10, START + 4000);
   assert.deepEqual(exchange(START + 5500), [['a', 0, 9]], 'the whole span, since it went on');
   assert.deepEqual(exchange(START + 6500), []);
-  other.learn('a', [{ start: START, used: 9 }]);
-  assert.equal(other.look('a', 10, START + MINUTE_MS + SHARED_SPAN_MS - 1).remaining, 1);
-  assert.equal(other.look('a', 10, START + MINUTE_MS + SHARED_SPAN_MS).remaining, 10);
+  other.setOtherNodes('a', [{ start: START, used: 9 }]);
+  assert.equal(other.peek('a', 10, START + MINUTE_MS + SHARED_INTERVAL_MS - 1).remaining, 1);
+  assert.equal(other.peek('a', 10, START + MINUTE_MS + SHARED_INTERVAL_MS).remaining, 10);
 });
 
 test('a flood of keys costs bounded memory', () => {

@@ -1,40 +1,38 @@
-import { MINUTE_MS, SECOND_MS } from '../clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
 import { SlidingWindow } from './sliding-window.ts';
 
 export const WINDOW_MS = MINUTE_MS;
-/** Keys counted at the same time. Beyond it, callers with the same limit share one counter, so that a flood of addresses costs no memory. */
+/** The maximum number of counters. Further keys with the same limit share one, so that a flood of addresses cannot exhaust memory. */
 const KEYS_MAX = 100_000;
 const OVERFLOW_KEY = 'overflow';
-/**
- * Up to this limit each request is counted with its own millisecond. Above it, requests are counted per `GRAIN_MS`, so that a counter stays small.
- */
-const EXACT_MAX = 1000;
-export const GRAIN_MS = 100;
-/** A counter is shared with other nodes once it has used this share of its limit. */
-const SHARED_FROM = 0.05;
-/** Nodes share counts of intervals of this length. */
-export const SHARED_SPAN_MS = 5 * SECOND_MS;
+/** Up to this limit requests are counted per millisecond, above it per `RESOLUTION_MS`, so that a counter stays small. */
+const EXACT_LIMIT_MAX = 1000;
+export const RESOLUTION_MS = 100;
+/** A counter is shared with other nodes once this fraction of its limit is used. */
+const SHARING_THRESHOLD = 0.05;
+/** Nodes share one count for each interval of this length. */
+export const SHARED_INTERVAL_MS = 5 * SECOND_MS;
 
 export interface RateState {
   limit: number;
   remaining: number;
   /** Unix time in seconds at which the whole limit is available again, if no request is sent until then. */
   resetSeconds: number;
-  /** Seconds until a request passes again; meant for a refused one. */
+  /** Seconds until a request passes again; 0 unless `isExceeded`. */
   retryAfterSeconds: number;
   isExceeded: boolean;
 }
 
 interface Counter {
   readonly own: SlidingWindow;
-  /** Known requests that other nodes let pass. */
-  elsewhere: SlidingWindow | null;
+  /** Requests that other nodes let pass, as far as they have shared them. */
+  otherNodes: SlidingWindow | null;
   limit: number;
   /** Everything before this time was shared with other nodes. */
   sharedUntil: number;
 }
 
-/** The requests that one node let pass from `start` on, for `SHARED_SPAN_MS`. */
+/** The requests that one node let pass from `start` on, for `SHARED_INTERVAL_MS`. */
 export interface SharedCount {
   key: string;
   start: number;
@@ -43,7 +41,7 @@ export interface SharedCount {
 
 /**
  * Counts the requests that pass, in memory, and lets no more than the limit pass in any interval of a minute. A request counts for one minute, to
- * the millisecond, or for up to `GRAIN_MS` longer if the limit is high. rate-sharing.ts adds the requests of other nodes.
+ * the millisecond, or for up to `RESOLUTION_MS` longer if the limit is high. rate-sharing.ts adds the requests of other nodes.
  */
 export class RateLimiter {
   readonly #counters = new Map<string, Counter>();
@@ -58,7 +56,7 @@ export class RateLimiter {
   }
 
   /** Returns the current state without counting a request. */
-  look(key: string, limit: number, now: number): RateState {
+  peek(key: string, limit: number, now: number): RateState {
     return stateOf(this.#counter(key, limit, now), now, false);
   }
 
@@ -68,7 +66,7 @@ export class RateLimiter {
       this.#sweep(now);
       const overflow = `${OVERFLOW_KEY} ${limit}`;
       if (this.#counters.size >= KEYS_MAX && key !== overflow) return this.#counter(overflow, limit, now);
-      counter = { own: new SlidingWindow(), elsewhere: null, limit, sharedUntil: 0 };
+      counter = { own: new SlidingWindow(), otherNodes: null, limit, sharedUntil: 0 };
       this.#counters.set(key, counter);
       return counter;
     }
@@ -88,64 +86,64 @@ export class RateLimiter {
     }
   }
 
-  /** The keys that other nodes should know about, with counts that are not shared yet. An interval is shared again until it is over. */
-  shared(now: number): { keys: string[]; counts: SharedCount[] } {
+  /** The keys to share with other nodes, and their counts not shared yet. The count of an interval is sent again until the interval is over. */
+  countsToShare(now: number): { keys: string[]; counts: SharedCount[] } {
     const keys: string[] = [];
     const counts: SharedCount[] = [];
     for (const [key, counter] of this.#counters) {
       expire(counter, now);
       const { own, limit } = counter;
-      if (own.used === 0 || own.used < limit * SHARED_FROM) continue;
+      if (own.used === 0 || own.used < limit * SHARING_THRESHOLD) continue;
       keys.push(key);
-      counts.push(...untold(key, counter));
+      counts.push(...unsharedCounts(key, counter));
     }
     return { keys, counts };
   }
 
   /** Marks the counts as shared at this time. Intervals that were over by then never change. */
-  told(counts: readonly SharedCount[], now: number): void {
+  markShared(counts: readonly SharedCount[], now: number): void {
     for (const { key } of counts) {
       const counter = this.#counters.get(key);
-      if (counter !== undefined) counter.sharedUntil = spanOf(now);
+      if (counter !== undefined) counter.sharedUntil = intervalStart(now);
     }
   }
 
-  /** Sets everything other nodes have shared about a key, in time order. */
-  learn(key: string, counts: readonly Omit<SharedCount, 'key'>[]): void {
+  /** Replaces the counts of the other nodes for a key. They must be in time order. */
+  setOtherNodes(key: string, counts: readonly Omit<SharedCount, 'key'>[]): void {
     const counter = this.#counters.get(key);
     if (counter === undefined) return;
-    counter.elsewhere = new SlidingWindow();
-    for (const { start, used } of counts) counter.elsewhere.add(start + SHARED_SPAN_MS + WINDOW_MS, used);
+    counter.otherNodes = new SlidingWindow();
+    for (const { start, used } of counts) counter.otherNodes.add(start + SHARED_INTERVAL_MS + WINDOW_MS, used);
   }
 }
 
-function usedBy({ own, elsewhere }: Counter): number {
-  return elsewhere === null ? own.used : own.used + elsewhere.used;
+function usedBy({ own, otherNodes }: Counter): number {
+  return otherNodes === null ? own.used : own.used + otherNodes.used;
 }
 
 /**
  * A clock set back by more than a window would freeze the counter, so it is cleared. If set back by less, nothing expires until the clock catches
  * up.
  */
-function expire({ own, elsewhere }: Counter, now: number): void {
+function expire({ own, otherNodes }: Counter, now: number): void {
   if (own.end > now + 2 * WINDOW_MS) own.clear();
   own.expire(now);
-  elsewhere?.expire(now);
+  otherNodes?.expire(now);
 }
 
 /** The time until which a request made at `time` counts. */
 function endOf(time: number, limit: number): number {
-  if (limit <= EXACT_MAX) return time + WINDOW_MS;
-  return time - (time % GRAIN_MS) + GRAIN_MS + WINDOW_MS;
+  if (limit <= EXACT_LIMIT_MAX) return time + WINDOW_MS;
+  return time - (time % RESOLUTION_MS) + RESOLUTION_MS + WINDOW_MS;
 }
 
-function spanOf(time: number): number {
-  return time - (time % SHARED_SPAN_MS);
+function intervalStart(time: number): number {
+  return time - (time % SHARED_INTERVAL_MS);
 }
 
 function stateOf(counter: Counter, now: number, isExceeded: boolean): RateState {
-  const { own, elsewhere, limit } = counter;
-  const end = Math.max(own.end, elsewhere?.end ?? 0, now);
+  const { own, otherNodes, limit } = counter;
+  const end = Math.max(own.end, otherNodes?.end ?? 0, now);
   return {
     limit,
     remaining: Math.max(0, limit - usedBy(counter)),
@@ -157,8 +155,8 @@ function stateOf(counter: Counter, now: number, isExceeded: boolean): RateState 
 
 /** The time at which enough has expired for one more request to pass. */
 function freeAt(counter: Counter, now: number): number {
-  const [own, elsewhere] = [counter.own.entries(), counter.elsewhere?.entries()];
-  let [mine, theirs] = [own.next().value, elsewhere?.next().value];
+  const [own, otherNodes] = [counter.own.entries(), counter.otherNodes?.entries()];
+  let [mine, theirs] = [own.next().value, otherNodes?.next().value];
   for (let used = usedBy(counter); ; ) {
     const isMine = mine !== undefined && (theirs === undefined || mine[0] <= theirs[0]);
     const next = isMine ? mine : theirs;
@@ -167,15 +165,15 @@ function freeAt(counter: Counter, now: number): number {
     used -= next[1];
     if (used < counter.limit) return next[0];
     if (isMine) mine = own.next().value;
-    else theirs = elsewhere?.next().value;
+    else theirs = otherNodes?.next().value;
   }
 }
 
-function* untold(key: string, { own, sharedUntil }: Counter): Generator<SharedCount> {
-  const spans = new Map<number, number>();
+function* unsharedCounts(key: string, { own, sharedUntil }: Counter): Generator<SharedCount> {
+  const usedByStart = new Map<number, number>();
   for (const [end, count] of own.entries()) {
-    const start = spanOf(end - WINDOW_MS);
-    if (start >= sharedUntil) spans.set(start, (spans.get(start) ?? 0) + count);
+    const start = intervalStart(end - WINDOW_MS);
+    if (start >= sharedUntil) usedByStart.set(start, (usedByStart.get(start) ?? 0) + count);
   }
-  for (const [start, used] of spans) yield { key, start, used };
+  for (const [start, used] of usedByStart) yield { key, start, used };
 }

@@ -1,11 +1,11 @@
 import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
-import { type Clock, MINUTE_MS, SECOND_MS } from '../clock.ts';
-import type { Kernel } from '../kernel.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../platform/clock.ts';
+import type { Kernel } from '../platform/kernel.ts';
 import type { Database } from '../storage/database.ts';
 import { SYSTEM_TENANT } from '../storage/tables.ts';
 import type { Cutoff } from '../time/cutoff.ts';
-import { type RateLimiter, SHARED_SPAN_MS, type SharedCount, WINDOW_MS } from './rate-limiter.ts';
+import { type RateLimiter, SHARED_INTERVAL_MS, type SharedCount, WINDOW_MS } from './rate-limiter.ts';
 
 const INTERVAL_MS = SECOND_MS;
 const KEYS_PER_ROUND_MAX = 1000;
@@ -45,7 +45,10 @@ export class RateSharing {
       try {
         await this.exchange();
       } catch (error) {
-        this.#log.warn({ err: error }, 'rate counts could not be exchanged; this node counts alone for now');
+        this.#log.warn(
+          { err: error },
+          'request counts could not be exchanged with other nodes; this node enforces rate limits alone for now',
+        );
       }
       if (this.#timer !== undefined) this.start();
     }, INTERVAL_MS);
@@ -53,18 +56,18 @@ export class RateSharing {
 
   async exchange(): Promise<void> {
     const now = this.#clock.now();
-    const shared = this.#limiter.shared(now);
+    const shared = this.#limiter.countsToShare(now);
     const keys = shared.keys.slice(0, KEYS_PER_ROUND_MAX);
     if (keys.length === 0) return;
-    const told = new Set(keys);
-    const counts = shared.counts.filter(({ key }) => told.has(key));
+    const reported = new Set(keys);
+    const counts = shared.counts.filter(({ key }) => reported.has(key));
     if (counts.length > 0) await this.#tell(counts);
-    this.#limiter.told(counts, now);
+    this.#limiter.markShared(counts, now);
     const rows = await this.#database.read
       .selectFrom('rate_windows')
       .select(['subject', 'window_start', (eb) => eb.fn.sum<number>('used').as('used')])
       .where('tenant_id', '=', SYSTEM_TENANT)
-      .where('window_start', '>', now - WINDOW_MS - SHARED_SPAN_MS)
+      .where('window_start', '>', now - WINDOW_MS - SHARED_INTERVAL_MS)
       .where('node_id', '!=', this.#nodeId)
       .where('subject', 'in', keys)
       .groupBy(['subject', 'window_start'])
@@ -73,7 +76,7 @@ export class RateSharing {
     const learned = Map.groupBy(rows, ({ subject }) => subject);
     for (const key of keys) {
       const others = learned.get(key) ?? [];
-      this.#limiter.learn(
+      this.#limiter.setOtherNodes(
         key,
         others.map(({ window_start, used }) => ({ start: window_start, used: Number(used) })),
       );
@@ -93,6 +96,6 @@ export class RateSharing {
   }
 }
 
-export async function forgetRateWindows(database: Database, cutoff: Cutoff): Promise<void> {
+export async function deleteRateWindows(database: Database, cutoff: Cutoff): Promise<void> {
   await database.transaction((tx) => tx.deleteFrom('rate_windows').where('window_start', '<', cutoff).execute());
 }

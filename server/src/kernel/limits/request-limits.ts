@@ -1,5 +1,5 @@
-import type { Context } from '../context.ts';
-import { CofferError } from '../errors.ts';
+import { CofferError } from '../platform/errors.ts';
+import type { Context } from '../request/context.ts';
 import { addressGroup } from './address-group.ts';
 import { AUTH_LIMIT_PER_ADDRESS, FAILED_AUTH_LIMIT_PER_ADDRESS, limitFor } from './rate-classes.ts';
 import type { RateState } from './rate-limiter.ts';
@@ -21,7 +21,7 @@ export function limitByTenant(ctx: Context): RateState {
   const { tenantId, plan, tenantRates, credentialId, tokenRates } = ctx.principal;
   const { rates } = ctx.kernel;
   const limit = limitFor(cls, plan, tenantRates);
-  if (rate === 'none') return rates.look(`${tenantId} ${cls}`, limit, ctx.now);
+  if (rate === 'none') return rates.peek(`${tenantId} ${cls}`, limit, ctx.now);
   const tokenLimit = tokenRates[cls];
   if (tokenLimit === undefined) return enforced(rates.take(`${tenantId} ${cls}`, limit, ctx.now));
   const own = enforced(rates.take(`${credentialId} ${cls}`, tokenLimit, ctx.now));
@@ -48,7 +48,7 @@ export function rateHeaders(state: RateState): Record<string, string> {
 
 function enforced(state: RateState): RateState {
   if (!state.isExceeded) return state;
-  const message = `Too many requests: wait ${state.retryAfterSeconds} s. The limit is ${state.limit} a minute.`;
+  const message = `Too many requests: wait ${state.retryAfterSeconds} s. The limit is ${state.limit} per minute.`;
   throw new CofferError('RATE_LIMIT_EXCEEDED', message, {
     retryAfterSeconds: state.retryAfterSeconds,
     headers: rateHeaders(state),

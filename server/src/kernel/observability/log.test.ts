@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
-import { CofferError } from '../errors.ts';
+import { CofferError } from '../platform/errors.ts';
 import { createLogger, type LogOptions, MESSAGE_WITHHELD } from './log.ts';
 
 const MARKER = 'MARKER';
@@ -75,7 +75,7 @@ test('auto is pretty on a terminal and JSON elsewhere', () => {
   assert.match(forced.text(), /^\[.*\] INFO: listening\n$/);
 });
 
-test('lesson 7: a PostgreSQL error keeps its facts and loses its values', () => {
+test('a PostgreSQL error keeps its facts and loses its values', () => {
   const { log, last, text } = capture();
   log.error({ err: postgresError() }, 'query failed');
   const { stack, ...err } = last()['err'] as Record<string, unknown>;
@@ -92,7 +92,7 @@ test('lesson 7: a PostgreSQL error keeps its facts and loses its values', () => 
   assert.ok(!text().includes(MARKER));
 });
 
-test('lesson 7: an error leaks nothing however it is handed over', () => {
+test('an error leaks nothing however it is handed over', () => {
   const { log, text, lines } = capture();
   const err = postgresError();
   const wrapped = new CofferError('UNAVAILABLE', 'try again', {
@@ -116,7 +116,7 @@ test('lesson 7: an error leaks nothing however it is handed over', () => {
   assert.ok(!text().includes(MARKER), text());
 });
 
-test('lesson 7: messages of V8, Node, parsers and SQLite are withheld, codes are kept', () => {
+test('messages of V8, Node, parsers and SQLite are withheld, codes are kept', () => {
   const { log, last, text } = capture();
   const database = new DatabaseSync(':memory:');
   const errors = [
@@ -157,7 +157,7 @@ test('our own messages and those of the operating system are kept, through cause
   assert.equal(own.last()['msg'], MESSAGE_WITHHELD);
 });
 
-test('lesson 7: a message of many lines does not pass for a stack', () => {
+test('a message of many lines does not pass for a stack', () => {
   const { log, text } = capture();
   const lookalike = new Error(`x\n    at ${MARKER} (file.ts:1:1)\n    at ${MARKER}:1:1`);
   log.error(lookalike);
@@ -175,7 +175,7 @@ test('a cycle of causes ends', () => {
   assert.equal(lines.length, 1);
 });
 
-test('lesson 7: redacted keys never show at the top two levels, in lines and in bindings', () => {
+test('redacted keys never show at the top two levels, in lines and in bindings', () => {
   const keys = [
     'authorization',
     'password',
@@ -234,7 +234,7 @@ test('redaction leaves the logged object as it was', () => {
   assert.equal(input.inner.value, MARKER);
 });
 
-test('lesson 7: a request is its method and its path', () => {
+test('a request is its method and its path', () => {
   const { log, last, text } = capture();
   log.info({ req: { method: 'GET', url: `/v1/vaults?token=${MARKER}`, headers: { authorization: MARKER } } }, 'in');
   assert.deepEqual(last()['req'], { method: 'GET', path: '/v1/vaults' });

@@ -1,7 +1,7 @@
 import { type DestinationStream, type LogFn, type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import type { LogFormat, LogLevel } from '../config.ts';
-import { CofferError } from '../errors.ts';
+import type { LogFormat, LogLevel } from '../platform/config.ts';
+import { CofferError } from '../platform/errors.ts';
 
 export type { Logger } from 'pino';
 
@@ -26,7 +26,7 @@ export interface LoggedError {
   [fact: string]: unknown;
 }
 
-export const MESSAGE_WITHHELD = '(message withheld: it may hold a value)';
+export const MESSAGE_WITHHELD = '(message withheld: it may contain a secret value)';
 const DATABASE_MESSAGE = 'the database refused the statement';
 const HIDDEN = '[hidden]';
 const MAX_STACK_FRAMES = 20;
@@ -159,7 +159,7 @@ function withSafeMessage(describe: Describe) {
   };
 }
 
-// Fastify, like much other code, logs an error together with its message.
+// Much code logs an error together with its message.
 function safeMessage(given: unknown, original: string, described: string): unknown {
   if (given === undefined) return described;
   return typeof given === 'string' && original !== '' ? given.replaceAll(original, () => described) : given;

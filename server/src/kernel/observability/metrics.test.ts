@@ -11,6 +11,9 @@ const DERIVED_UNIT =
 test('names and help are as Prometheus’ own check wants them', async () => {
   const metrics = new Metrics();
   metrics.collect('cv_made_by_a_feature', 'A number that a feature looks up.', async () => 1);
+  const byName = async () => [{ name: 'one', value: 2 }];
+  metrics.collectBy({ name: 'cv_looked_up_by_name', help: 'Numbers by name.', labels: ['name'] }, byName);
+  metrics.collectBy({ name: 'cv_stored_by_name_total', help: 'Stored totals by name.', labels: ['name'] }, byName);
   const text = await metrics.registry.metrics();
   const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [String(name), String(type)]);
   assert.ok(types.length > 20);
@@ -23,4 +26,20 @@ test('names and help are as Prometheus’ own check wants them', async () => {
     assert.ok(!name.includes(type), `${name} says its type`);
     assert.match(text, new RegExp(`^# HELP ${name} \\S`, 'm'));
   }
+});
+
+test('a gauge by label shows what its last collection returned, and no label that it left out', async () => {
+  const metrics = new Metrics();
+  let found = [
+    { name: 'one', value: 2 },
+    { name: 'two', value: 3 },
+  ];
+  for (const name of ['cv_looked_up', 'cv_looked_up_total']) {
+    metrics.collectBy({ name, help: 'Numbers by name.', labels: ['name'] }, async () => found);
+  }
+  const shown = async () =>
+    (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('cv_looked'));
+  assert.equal((await shown()).length, 4);
+  found = [{ name: 'one', value: 5 }];
+  assert.deepEqual(await shown(), ['cv_looked_up{name="one"} 5', 'cv_looked_up_total{name="one"} 5']);
 });

@@ -6,7 +6,7 @@ const PREFIX = 'cv_';
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 const JOB_SECONDS = [0.01, 0.1, 1, 10, 60, 600];
 
-/** The metrics for Prometheus: endpoints, statuses, jobs. No label names a tenant, a person or a secret. */
+/** The metrics for Prometheus: those of the kernel, and what features register. No label names a tenant, a person or a secret. */
 export class Metrics {
   readonly registry = new Registry();
   readonly jobRuns = new Counter({
@@ -31,63 +31,51 @@ export class Metrics {
 
   readonly refusedSegments = new Counter({
     name: 'cv_audit_refused_total',
-    help: 'Parts of the audit log that no node wrote and were refused, or that a node wrote and are gone.',
+    help: 'Segments of the audit log that no node wrote and that were refused, or that a node wrote and that are missing.',
     registers: [this.registry],
   });
   readonly logsCutBack = new Gauge({
     name: 'cv_audit_logs_cut_back',
-    help: 'Audit logs of which the database shows less than this node has seen.',
+    help: 'Audit logs that are shorter in the database than this node has seen.',
     registers: [this.registry],
   });
   readonly logsStuck = new Gauge({
     name: 'cv_audit_logs_stuck',
-    help: 'Audit logs to which nothing could be linked for a minute.',
+    help: 'Audit logs to which no entry could be linked for a minute.',
     registers: [this.registry],
   });
   readonly forgedRows = new Counter({
     name: 'cv_forged_rows_total',
-    help: 'Rows that were refused because the service did not write them as they are, by table.',
+    help: 'Rows refused because they were not written by the service or were changed outside it, by table.',
     labelNames: ['table'],
-    registers: [this.registry],
-  });
-  readonly rotationsFailed = new Counter({
-    name: 'cv_rotations_failed_total',
-    help: 'Rotations through a backend that failed, or whose end is not known yet, by failure.',
-    labelNames: ['failure'],
     registers: [this.registry],
   });
   readonly jobRefusals = new Gauge({
     name: 'cv_job_removal_refused',
-    help: '1 if the last run of a job on this node would have removed more than its share, and so removed nothing.',
+    help: '1 if the last run of a job on this node would have deleted more than its limit, and so deleted nothing.',
     labelNames: ['job'],
     registers: [this.registry],
   });
   readonly clockOffset = new Gauge({
     name: 'cv_clock_offset_seconds',
-    help: 'By how much the clock of this node is ahead of the database’s; 0 on SQLite.',
+    help: 'Seconds by which the clock of this node is ahead of the database’s; 0 on SQLite.',
     registers: [this.registry],
   });
   readonly clockTrusted = new Gauge({
     name: 'cv_clock_trusted',
-    help: '0 while the clock disagrees with the database’s or with what was recorded before; nothing is removed then.',
-    registers: [this.registry],
-  });
-
-  readonly checkpointFilesFailing = new Gauge({
-    name: 'cv_checkpoint_files_failing',
-    help: '1 if audit checkpoints could not be written to CV_CHECKPOINT_DIR when this node last tried; it goes on trying.',
+    help: '0 while the clock disagrees with the database’s or with earlier records; nothing is deleted then.',
     registers: [this.registry],
   });
 
   readonly bodiesRefused = new Counter({
     name: 'cv_http_bodies_refused_total',
-    help: 'Bodies refused with 503 because of the bytes in flight: `share`, of their tenant or address; `total`, of all.',
+    help: 'Request bodies refused with 503 because too many bytes are in flight: `share`, limit of one tenant or address; `total`, limit of the process.',
     labelNames: ['reason'],
     registers: [this.registry],
   });
   readonly connectionsRefused = new Counter({
     name: 'cv_http_connections_refused_total',
-    help: 'Connections closed unread because there were too many: `address`, from where they came; `total`, in all.',
+    help: 'Connections closed unread because there were too many: `address`, limit of one address; `total`, limit of the process.',
     labelNames: ['reason'],
     registers: [this.registry],
   });
@@ -100,12 +88,51 @@ export class Metrics {
     for (const name of MISNAMED) this.registry.removeSingleMetric(`${PREFIX}${name}`);
   }
 
+  /** Registers what a feature counts. */
+  counter<L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> {
+    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
+  }
+
+  /** Registers a number that a feature sets. */
+  gauge(name: string, help: string): Gauge {
+    return new Gauge({ name, help, registers: [this.registry] });
+  }
+
+  /** Registers durations that a feature measures. */
+  histogram(name: string, help: string, buckets: readonly number[]): Histogram {
+    return new Histogram({ name, help, buckets: [...buckets], registers: [this.registry] });
+  }
+
   /** Registers a number that is computed whenever the metrics are read. */
   collect(name: string, help: string, count: () => Promise<number>): void {
     const collect = async function (this: Gauge) {
       this.set(await count());
     };
     new Gauge({ name, help, collect, registers: [this.registry] });
+  }
+
+  /** Registers numbers by label that are computed whenever the metrics are read. Those of what was deleted are gone then. */
+  collectBy<L extends string>(
+    { name, help, labels }: { name: string; help: string; labels: readonly L[] },
+    find: () => Promise<readonly (Record<L, string> & { value: number })[]>,
+  ): void {
+    const options = { name, help, labelNames: [...labels], registers: [this.registry] };
+    // Totals that are stored are counters, although they are set here: they only grow.
+    if (name.endsWith('_total')) {
+      const collect = async function (this: Counter<L>) {
+        const found = await find();
+        this.reset();
+        for (const { value, ...of } of found) this.inc(of as unknown as Partial<Record<L, string>>, value);
+      };
+      new Counter({ ...options, collect });
+      return;
+    }
+    const collect = async function (this: Gauge<L>) {
+      const found = await find();
+      this.reset();
+      for (const { value, ...of } of found) this.set(of as unknown as Partial<Record<L, string>>, value);
+    };
+    new Gauge({ ...options, collect });
   }
 
   observeRequest(endpoint: string, status: number, seconds: number): void {

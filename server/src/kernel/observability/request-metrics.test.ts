@@ -11,13 +11,13 @@ test('what Prometheus reads is what its own client would have told', async () =>
   for (const metric of metrics.metrics()) ours.registerMetric(metric);
   const counter = new Counter({
     name: 'cv_http_requests_total',
-    help: 'Requests answered, by endpoint and status.',
+    help: 'Requests by endpoint and status.',
     labelNames: ['endpoint', 'status'],
     registers: [theirs],
   });
   const histogram = new Histogram({
     name: 'cv_http_request_duration_seconds',
-    help: 'Time from a parsed request to its answer, audit included.',
+    help: 'Time from a parsed request to its response, including the audit log.',
     labelNames: ['endpoint'],
     buckets: BUCKETS,
     registers: [theirs],

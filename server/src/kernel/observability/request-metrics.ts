@@ -32,12 +32,12 @@ export class RequestMetrics {
   metrics(): Metric[] {
     const requests = {
       name: 'cv_http_requests_total',
-      help: 'Requests answered, by endpoint and status.',
+      help: 'Requests by endpoint and status.',
       type: 'counter',
     };
     const durations = {
       name: 'cv_http_request_duration_seconds',
-      help: 'Time from a parsed request to its answer, audit included.',
+      help: 'Time from a parsed request to its response, including the audit log.',
       type: 'histogram',
     };
     return [

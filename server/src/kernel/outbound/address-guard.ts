@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../cidr.ts';
-import { isHostName } from '../host-name.ts';
+import { type Address, type Cidr, cidrContains, parseAddress, parseCidr } from '../platform/cidr.ts';
+import { isHostName } from '../platform/host-name.ts';
 
 /** The format of `config.outboundAllow`: names in lower case, and ranges. */
 export type OutboundAllow = readonly string[];
@@ -25,7 +25,7 @@ const SHOWN_HOST = /^[\x21-\x7e]{1,253}$/;
 export class BlockedAddress extends Error {
   override readonly name = 'BlockedAddress';
   constructor(host: string) {
-    super(`${shown(host)} is not public, and CV_OUTBOUND_ALLOW does not open it.`);
+    super(`${shown(host)} is not public, and CV_OUTBOUND_ALLOW does not allow it.`);
   }
 }
 
@@ -33,7 +33,7 @@ export class BlockedAddress extends Error {
 export class UnresolvedHost extends Error {
   override readonly name = 'UnresolvedHost';
   constructor(host: string) {
-    super(`${shown(host)} has no address.`);
+    super(`${shown(host)} cannot be resolved.`);
   }
 }
 

@@ -291,7 +291,7 @@ describe('TLS', () => {
   });
 });
 
-test('Lesson 7: a failure tells nothing of the URL, the headers, the body or the answer', async () => {
+test('a failure tells nothing of the URL, the headers, the body or the answer', async () => {
   const secret = 'Svc_verysecret';
   const port = await serving((_, response) => response.writeHead(302, { location: `/${secret}` }).end(secret));
   const outgoing = { headers: { authorization: `Bearer ${secret}` }, body: secret, method: 'POST' as const };

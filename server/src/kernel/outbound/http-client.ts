@@ -1,20 +1,13 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import { SECOND_MS } from '../clock.ts';
+import { SECOND_MS } from '../platform/clock.ts';
 import { type AddressGuard, BlockedAddress, type Destination, UnresolvedHost } from './address-guard.ts';
+import { OutgoingSlots } from './outgoing-slots.ts';
 
 export const TIMEOUT_DEFAULT_MS = 10 * SECOND_MS;
 export const URL_LENGTH_MAX = 8192;
 const ANSWER_HEADER_BYTES_MAX = 16 * 1024;
-/** Concurrent calls of one tenant to one host, so that a slow host blocks no more than these. */
-export const PER_OWNER_AND_HOST_MAX = 32;
-/** Concurrent calls of one tenant, so that many slow hosts block no more than these. */
-export const PER_OWNER_MAX = 64;
-/** Concurrent calls of all tenants to one host, which many may share, such as those of a cloud provider. */
-const PER_HOST_MAX = 256;
-/** Concurrent calls in total, as many as a process can handle. With these limits, one tenant never takes more than an eighth of a shared one. */
-const AT_ONCE_MAX = 1024;
 
 export interface OutgoingRequest {
   /** The tenant whose settings cause the call. */
@@ -22,7 +15,7 @@ export interface OutgoingRequest {
   readonly url: string;
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   /** The only certificate authorities trusted for this call, instead of the system's. */
   readonly caPem?: string | undefined;
   readonly bodyBytesMax: number;
@@ -36,20 +29,22 @@ export interface OutgoingAnswer {
   readonly status: number;
   /** In lower case, without parameters; empty if there was none. */
   readonly contentType: string;
+  /** How long the host wants the caller to wait, if it says so in seconds. */
+  readonly retryAfterMs: number | null;
   readonly body: Buffer;
 }
 
 const PROBLEMS = {
-  url: 'the URL cannot be used for an outgoing call',
-  blocked: 'the host is not public, and the operator did not open it',
-  unresolved: 'the host has no address',
-  insecure: 'plain http is only for private hosts that the operator opened',
-  'not-opened': 'the host is not one that the operator opened',
-  busy: 'too many outgoing calls are under way',
-  timeout: 'the host did not answer in time',
-  redirect: 'the host answered with a redirect',
-  encoded: 'the answer is compressed',
-  'too-large': 'the answer is too large',
+  url: 'the URL cannot be used for an outgoing request',
+  blocked: 'the host is not public, and the operator has not allowed it',
+  unresolved: 'the host name cannot be resolved',
+  insecure: 'plain http is only for private hosts that the operator has allowed',
+  'not-opened': 'the operator has not allowed this host',
+  busy: 'too many outgoing requests are in progress',
+  timeout: 'the host did not respond in time',
+  redirect: 'the host responded with a redirect',
+  encoded: 'the response is compressed',
+  'too-large': 'the response is too large',
   connection: 'the connection failed',
 } as const;
 export type OutgoingProblem = keyof typeof PROBLEMS;
@@ -68,7 +63,8 @@ export class OutgoingFailure extends Error {
 /** Calls to hosts that tenants choose. Each has its own connection, goes only where the guard allows, and has a time limit. */
 export class HttpClient {
   readonly #guard: AddressGuard;
-  readonly #underWay = new Map<string, number>();
+  /** For calls to such hosts that are not made by this client, too. */
+  readonly slots = new OutgoingSlots();
 
   constructor(guard: AddressGuard) {
     this.#guard = guard;
@@ -76,23 +72,17 @@ export class HttpClient {
 
   async send(outgoing: OutgoingRequest): Promise<OutgoingAnswer> {
     const url = usableUrl(outgoing.url);
-    const { owner } = outgoing;
-    const slots: [string, number][] = [
-      [`owner ${owner} host ${url.host}`, PER_OWNER_AND_HOST_MAX],
-      [`owner ${owner}`, PER_OWNER_MAX],
-      [`host ${url.host}`, PER_HOST_MAX],
-      ['all', AT_ONCE_MAX],
-    ];
-    this.#enter(slots);
+    const leave = this.slots.enter(outgoing.owner, url.host);
+    if (leave === null) throw new OutgoingFailure('busy');
     const deadline = new Deadline(outgoing.timeoutMs ?? TIMEOUT_DEFAULT_MS);
     try {
       const destination = await deadline.before(this.#destination(url, outgoing.onlyOpened ?? false));
       return await deadline.before(exchange(outgoing, url, destination, deadline));
     } catch (error) {
-      throw told(error);
+      throw failureOf(error);
     } finally {
       deadline.end();
-      this.#leave(slots);
+      leave();
     }
   }
 
@@ -102,19 +92,6 @@ export class HttpClient {
     if (onlyOpened && !destination.isPrivateAllowed) throw new OutgoingFailure('not-opened');
     if (url.protocol !== 'https:' && !destination.isPrivateAllowed) throw new OutgoingFailure('insecure');
     return destination;
-  }
-
-  #enter(slots: readonly [string, number][]): void {
-    if (slots.some(([name, max]) => (this.#underWay.get(name) ?? 0) >= max)) throw new OutgoingFailure('busy');
-    for (const [name] of slots) this.#underWay.set(name, (this.#underWay.get(name) ?? 0) + 1);
-  }
-
-  #leave(slots: readonly [string, number][]): void {
-    for (const [name] of slots) {
-      const left = (this.#underWay.get(name) ?? 1) - 1;
-      if (left === 0) this.#underWay.delete(name);
-      else this.#underWay.set(name, left);
-    }
   }
 }
 
@@ -155,7 +132,12 @@ async function exchange(
     pieces.push(piece);
   }
   const contentType = (response.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  return { status, contentType, body: Buffer.concat(pieces) };
+  return { status, contentType, retryAfterMs: retryAfterOf(response), body: Buffer.concat(pieces) };
+}
+
+function retryAfterOf({ headers }: IncomingMessage): number | null {
+  const text = headers['retry-after'] ?? '';
+  return /^\d{1,6}$/.test(text) ? Number(text) * SECOND_MS : null;
 }
 
 function responseTo(
@@ -238,7 +220,7 @@ class Deadline {
 const ERROR_CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
 
 /** Reports only the error code, because messages of sockets and TLS quote addresses, names and sent data. */
-function told(error: unknown): OutgoingFailure {
+function failureOf(error: unknown): OutgoingFailure {
   if (error instanceof OutgoingFailure) return error;
   if (error instanceof BlockedAddress) return new OutgoingFailure('blocked');
   if (error instanceof UnresolvedHost) return new OutgoingFailure('unresolved');

@@ -3,23 +3,23 @@ import { UNSAFE_LOGIN } from './scram-client.ts';
 import { SQLITE } from './sqlite.ts';
 
 const FULL =
-  'The disk with the data folder is full: make room on it. The service goes on by itself then; nothing that was acknowledged is lost.';
+  'The disk with the data folder is full: free some space. The service then continues by itself; nothing that was acknowledged is lost.';
 const READ_ONLY =
   'The disk with the data folder is read-only: check it, mount it for writing again, then restart the service.';
-const FAILING = 'The disk with the data folder fails: check it, and the log of the system, before anything else.';
+const FAILING = 'The disk with the data folder reports errors: check it, and the system log, before anything else.';
 const DAMAGED =
   'The database in the data folder cannot be used: its file is damaged. Stop the service, keep a copy of the whole folder, check the disk, and restore a backup.';
 const STANDBY =
-  'PostgreSQL takes no writes: it is a standby, or set to read-only. Promote it, or lead CV_DATABASE_URL to the primary.';
-const POSTGRES_FULL = 'The disk of PostgreSQL is full: make room on it. The service goes on by itself then.';
+  'PostgreSQL accepts no writes: it is a standby, or read-only. Promote it, or point CV_DATABASE_URL to the primary.';
+const POSTGRES_FULL = 'The disk of PostgreSQL is full: free some space. The service then continues by itself.';
 const POSTGRES_CONNECTIONS =
   'PostgreSQL has no connection left: raise its max_connections, or lower CV_DATABASE_POOL on the nodes.';
 const POSTGRES_DAMAGED =
-  'PostgreSQL says that its data is damaged: stop every node, keep a copy, check its disk, and restore a backup.';
+  'PostgreSQL reports that its data is damaged: stop every node, keep a copy, check its disk, and restore a backup.';
 const UNSAFE =
-  'The database server asked for the password in clear text or as MD5, or did not prove that it knows it; no password was sent. Set password_encryption to scram-sha-256 there, set the password of the role ' +
-  'anew, use scram-sha-256 in pg_hba.conf, and check that CV_DATABASE_URL leads to the right server.';
-const UNREACHABLE = 'The database cannot be reached. Check CV_DATABASE_URL and that it is running.';
+  'The database server requested the password in clear text or as MD5, or did not prove that it knows it; no password was sent. On that server, set password_encryption to scram-sha-256, set the password of the role ' +
+  'again, and use scram-sha-256 in pg_hba.conf; and check that CV_DATABASE_URL points to the right server.';
+const UNREACHABLE = 'The database cannot be reached. Check that it is running, and check CV_DATABASE_URL.';
 
 const BY_SQLITE_CODE = new Map([
   [SQLITE.FULL, FULL],

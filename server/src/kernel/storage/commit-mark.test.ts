@@ -31,7 +31,7 @@ test('a database that knows the last commit, or one more, is taken; an older one
   for (const number of [0, 7, 8]) {
     assert.throws(
       () => opened(number),
-      (error) => error instanceof StartError && /is older than it was.*remove \S+-commits/.test(error.message),
+      (error) => error instanceof StartError && /is older than before.*remove \S+-commits/.test(error.message),
     );
   }
   mark.remove();

@@ -75,7 +75,7 @@ function isLater(a: number, b: number): boolean {
 
 function lostCommits(databaseFile: string, file: string): StartError {
   return new StartError(
-    `The database ${databaseFile} is older than it was: changes that were acknowledged are missing. Put back ${databaseFile}-wal, which belongs to it, ` +
-      `or restore a backup; or, to go on without those changes, keep a copy of the folder and remove ${file}. Nothing was changed.`,
+    `The database ${databaseFile} is older than before: acknowledged changes are missing. Restore ${databaseFile}-wal, which belongs to it, ` +
+      `or restore a backup; or, to continue without those changes, keep a copy of the folder and remove ${file}. Nothing was changed.`,
   );
 }

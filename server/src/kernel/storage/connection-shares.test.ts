@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONNECTIONS_MIN, sharesOf } from './connection-shares.ts';
+import { CONNECTIONS_MIN, connectionShares } from './connection-shares.ts';
 
 test('whatever the pool, nobody can hold every connection', () => {
   for (let pool = 1; pool <= 100; pool++) {
-    const shares = sharesOf(pool);
+    const shares = connectionShares(pool);
     const { audit, reads, bulkReads, service, transactions, transactionsPerTenant, bulkTransactions } = shares;
     assert.equal(audit + reads + bulkReads + service + transactions, Math.max(pool, CONNECTIONS_MIN), String(pool));
     assert.ok(service >= 2);

@@ -16,18 +16,18 @@ export interface ConnectionShares {
   bulkTransactions: number;
 }
 
-/** Below this pool size, each kind of read has one connection, and the service's own work has one less. */
-const ROOMY = 10;
+/** From this pool size on, `reads` and `service` have one connection more. */
+const LARGE_POOL_MIN = 10;
 const TRANSACTIONS_MIN = 3;
-/** The minimum that is opened, whatever CV_DATABASE_POOL says. */
+/** The size of the smallest pool, which is used even if CV_DATABASE_POOL is lower. */
 export const CONNECTIONS_MIN = 8;
 
-export function sharesOf(pool: number): ConnectionShares {
-  const isRoomy = pool >= ROOMY;
+export function connectionShares(pool: number): ConnectionShares {
+  const isLargePool = pool >= LARGE_POOL_MIN;
   const audit = 1;
-  const reads = isRoomy ? 2 : 1;
+  const reads = isLargePool ? 2 : 1;
   const bulkReads = 1;
-  const service = isRoomy ? 3 : 2;
+  const service = isLargePool ? 3 : 2;
   const transactions = Math.max(TRANSACTIONS_MIN, pool - audit - reads - bulkReads - service);
   return {
     audit,

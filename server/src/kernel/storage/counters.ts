@@ -1,4 +1,4 @@
-import type { QuotaName } from '../limits/quotas.ts';
+import type { QuotaName } from '../limits/plan-quotas.ts';
 import type { Tx } from './database.ts';
 
 /** All counters in one list, so that two nouns can never share one. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { CofferError } from '../errors.ts';
+import { CofferError } from '../platform/errors.ts';
 import { CURSOR_LENGTH_MAX, decodeCursor, encodeCursor, pageOf } from './cursor.ts';
 
 test('a cursor comes back as it went out', () => {

@@ -1,4 +1,4 @@
-import { type CofferError, invalidField } from '../errors.ts';
+import { type CofferError, invalidField } from '../platform/errors.ts';
 
 /** Room for the longest path (1,024 bytes), sealed and encoded in base64 twice. */
 export const CURSOR_LENGTH_MAX = 2048;
@@ -30,7 +30,10 @@ export function decodeCursorAt(pointer: string, cursor: string | undefined, ...f
 }
 
 export function foreignCursor(pointer: string): CofferError {
-  return invalidField(pointer, 'is not a cursor of this list: pass next_cursor of the page before, unchanged');
+  return invalidField(
+    pointer,
+    'is not a cursor of this list: send next_cursor of the previous page unchanged, with the same filters',
+  );
 }
 
 function isOfForm(part: unknown, form: RegExp | undefined): boolean {

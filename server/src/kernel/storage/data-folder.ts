@@ -13,7 +13,7 @@ export function makeDataFolder(folder: string): void {
   const mode = statSync(folder).mode & 0o777;
   if ((mode & 0o022) !== 0) {
     throw new StartError(
-      `Others can write to the data folder ${folder} (mode ${mode.toString(8)}). Run: chmod go-w ${folder}`,
+      `Other users can write to the data folder ${folder} (mode ${mode.toString(8)}). Run: chmod go-w ${folder}`,
     );
   }
 }

@@ -1,10 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Kysely } from 'kysely';
-import { CofferError, unavailable } from '../errors.ts';
 import { RowChanges } from '../integrity/row-changes.ts';
 import type { RowKeys } from '../integrity/row-keys.ts';
+import { CofferError, unavailable } from '../platform/errors.ts';
+import type { DatabaseKind } from './dialect.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
+
+export type { DatabaseKind } from './dialect.ts';
 
 /** Queries, with the keys that verify whether the service wrote a row. */
 export type Reader = Kysely<Tables> & { readonly rowKeys: RowKeys };
@@ -14,11 +17,9 @@ declare const inTransaction: unique symbol;
 export type Tx = Reader & {
   readonly changes: RowChanges;
   /** Called if the transaction is not committed, or if the outcome is unknown. */
-  readonly whenUndone: (() => void)[];
+  readonly onRollback: (() => void)[];
   readonly [inTransaction]: true;
 };
-
-export type DatabaseKind = 'sqlite' | 'postgres';
 
 /**
  * The kind of work done for a tenant. `request`: an ordinary request. `bulk`: work that reads or changes many rows, in requests and jobs.
@@ -100,7 +101,7 @@ export async function runTransaction<T>(
 
 /** A transaction's handle, with what must be checked before its commit. */
 export function transactionOver(db: Kysely<Tables>, rowKeys: RowKeys): Tx {
-  return Object.assign(db, { rowKeys, changes: new RowChanges(), whenUndone: [] }) as unknown as Tx;
+  return Object.assign(db, { rowKeys, changes: new RowChanges(), onRollback: [] }) as unknown as Tx;
 }
 
 export async function runInside<T>(tx: Tx, fn: (tx: Tx) => Promise<T>): Promise<T> {
@@ -110,7 +111,8 @@ export async function runInside<T>(tx: Tx, fn: (tx: Tx) => Promise<T>): Promise<
 }
 
 export function translate(error: unknown, kind: FailureKind): unknown {
-  if (kind === 'unique') return new UniqueViolation('a row with this key exists', { cause: error });
-  if (kind === 'unavailable' || kind === 'retry') return unavailable('The store cannot be used now.', error);
+  if (kind === 'unique') return new UniqueViolation('a row with this key already exists', { cause: error });
+  if (kind === 'unavailable' || kind === 'retry')
+    return unavailable('The database is unavailable now: try again shortly.', error);
   return error;
 }

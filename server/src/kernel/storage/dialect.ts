@@ -13,8 +13,9 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import type { DatabaseKind } from './database.ts';
 import type { Tables } from './tables.ts';
+
+export type DatabaseKind = 'sqlite' | 'postgres';
 
 /** SQLite has one writer at a time and needs no row locks: `for update` is left out there, so that the same stores work on both databases. */
 class SqliteWithoutRowLocks extends SqliteQueryCompiler {

@@ -1,4 +1,4 @@
-import { BoundedCache } from '../bounded-cache.ts';
+import { BoundedCache } from '../platform/bounded-cache.ts';
 import type { Database, Tx } from './database.ts';
 import { PreparedQuery } from './prepared-query.ts';
 import { SharedRun } from './shared-run.ts';

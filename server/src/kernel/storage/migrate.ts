@@ -64,7 +64,7 @@ export async function migrate(database: Database, migrations: Migration[]): Prom
       const version = await lockedVersion(db);
       if (version > migrations.length) {
         throw new StartError(
-          `The database has schema ${version}, newer than this release knows (${migrations.length}). Start a newer release.`,
+          `The database has schema version ${version}, newer than this release supports (${migrations.length}). Start a newer release.`,
         );
       }
       if (version >= migration.version) return;

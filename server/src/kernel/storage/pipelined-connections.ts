@@ -16,9 +16,9 @@ export class PipelinedConnections {
   readonly #connections: Shared[];
   readonly #queue: FairQueue;
 
-  constructor(settings: pg.ClientConfig, count: number, limits: FairQueueLimits) {
+  constructor(settings: pg.ClientConfig, count: number, limits: FairQueueLimits, onSilence: () => void) {
     this.#connections = Array.from({ length: count }, () => ({
-      connection: new PipelinedConnection(settings),
+      connection: new PipelinedConnection(settings, onSilence),
       pending: 0,
     }));
     this.#queue = new FairQueue(limits);
@@ -50,6 +50,10 @@ export class PipelinedConnections {
 
   #leastBusy(): Shared {
     return this.#connections.reduce((best, other) => (other.pending < best.pending ? other : best));
+  }
+
+  renew(): void {
+    for (const { connection } of this.#connections) connection.renew();
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { FairQueue, SERVICE } from '../fairness/fair-queue.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
-import { type ConnectionShares, sharesOf } from './connection-shares.ts';
+import { type ConnectionShares, connectionShares } from './connection-shares.ts';
 import {
   type Database,
   type FailureKind,
@@ -14,7 +14,7 @@ import {
   type Work,
 } from './database.ts';
 import { type Execute, kyselyOver } from './dialect.ts';
-import { PipelinedConnection } from './pipelined-connection.ts';
+import { isSilence, PipelinedConnection, SILENCE } from './pipelined-connection.ts';
 import { PipelinedConnections } from './pipelined-connections.ts';
 import { nameOf, type PreparedQuery } from './prepared-query.ts';
 import { ScramClient, UNSAFE_LOGIN } from './scram-client.ts';
@@ -44,7 +44,9 @@ export class PostgresDatabase implements Database {
   /** Single statements share connections; a transaction has its own. */
   readonly #reads: Record<'request' | 'bulk', PipelinedConnections>;
   readonly #writing: PipelinedConnection;
-  readonly #transactions: pg.Pool;
+  readonly #newPool: () => pg.Pool;
+  #transactions: pg.Pool;
+  #renewedAt = Number.NEGATIVE_INFINITY;
   readonly #slots: Record<Work, FairQueue>;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
 
@@ -54,20 +56,16 @@ export class PostgresDatabase implements Database {
 
   constructor(url: string, pool: number) {
     const settings = connectionSettings(url);
-    const shares = sharesOf(pool);
+    const shares = connectionShares(pool);
     const readOnly = { ...settings, options: '-c default_transaction_read_only=on' };
-    this.#reads = {
-      request: new PipelinedConnections(readOnly, shares.reads, readLimits('reads', shares.reads)),
-      bulk: new PipelinedConnections(readOnly, shares.bulkReads, readLimits('bulk reads', shares.bulkReads)),
-    };
-    this.#writing = new PipelinedConnection(settings);
+    const renew = () => this.#renew();
+    const reads = (of: string, count: number) =>
+      new PipelinedConnections(readOnly, count, readLimits(of, count), renew);
+    this.#reads = { request: reads('reads', shares.reads), bulk: reads('bulk reads', shares.bulkReads) };
+    this.#writing = new PipelinedConnection(settings, renew);
     this.#slots = transactionSlots(shares);
-    const max = shares.service + shares.transactions;
-    this.#transactions = new pg.Pool({ ...settings, Client: ScramClient, max, idleTimeoutMillis: 0 });
-    // A broken idle connection is replaced when one is next needed. Without a listener, its error would end the process.
-    this.#transactions.on('error', () => {});
-    // A connection can also break while it is handed over, when the pool no longer listens and our code does not listen yet.
-    this.#transactions.on('connect', (client) => client.on('error', () => {}));
+    this.#newPool = () => transactionPool(settings, shares.service + shares.transactions);
+    this.#transactions = this.#newPool();
     this.read = this.#readerOf(SERVICE, 'request');
   }
 
@@ -142,16 +140,32 @@ export class PostgresDatabase implements Database {
       return result;
     } catch (error) {
       isOpen = false;
-      for (const tell of tx.whenUndone) tell();
+      for (const listener of tx.onRollback) listener();
       // A connection that cannot even roll back is discarded. One that has stopped responding is discarded without a rollback, which would wait for
       // it again.
-      if (isSilence(error)) broken = error as Error;
-      else await client.query('rollback').catch(noteBreak);
+      if (isSilence(error)) {
+        broken = error as Error;
+        this.#renew();
+      } else await client.query('rollback').catch(noteBreak);
       throw error;
     } finally {
       client.off('error', noteBreak);
       client.release(broken);
     }
+  }
+
+  /**
+   * One connection stopped responding, so the others probably did too, and each would be noticed only by a request that waits for it in vain. All are
+   * replaced. Statements that time out soon after were sent before that, and are no reason to replace them again.
+   */
+  #renew(): void {
+    const now = performance.now();
+    if (now - this.#renewedAt < ANSWER_TIMEOUT_MS) return;
+    this.#renewedAt = now;
+    for (const part of [this.#reads.request, this.#reads.bulk, this.#writing]) part.renew();
+    const old = this.#transactions;
+    this.#transactions = this.#newPool();
+    old.end().catch(() => {});
   }
 
   /** One write statement, committed by itself, for the group commit of the audit log. */
@@ -167,6 +181,15 @@ export class PostgresDatabase implements Database {
     const { request, bulk } = this.#reads;
     await Promise.all([request.close(), bulk.close(), this.#writing.close(), this.#transactions.end()]);
   }
+}
+
+function transactionPool(settings: pg.ClientConfig, max: number): pg.Pool {
+  const pool = new pg.Pool({ ...settings, Client: ScramClient, max, idleTimeoutMillis: 0 });
+  // A broken idle connection is replaced when one is next needed. Without a listener, its error would end the process.
+  pool.on('error', () => {});
+  // A connection can also break while it is handed over, when the pool no longer listens and our code does not listen yet.
+  pool.on('connect', (client) => client.on('error', () => {}));
+  return pool;
 }
 
 function readLimits(of: string, connections: number) {
@@ -235,11 +258,6 @@ function executeOn(connection: Queryable, { isRetried }: { isRetried: boolean })
   };
 }
 
-function isSilence(error: unknown): boolean {
-  const { message, cause } = (error ?? {}) as { message?: unknown; cause?: unknown };
-  return message === SILENCE || (cause instanceof Error && cause.message === SILENCE);
-}
-
 /** Translates driver errors into our own. An error that a transaction may retry is passed on unchanged, so that the transaction recognizes it. */
 async function understood<T>(query: Promise<T>, isRetried = false): Promise<T> {
   try {
@@ -266,7 +284,6 @@ const UNAVAILABLE_CODES = new Set([
   UNSAFE_LOGIN,
 ]);
 /** The driver's own errors have no code. */
-const SILENCE = 'Query read timeout';
 const UNAVAILABLE_MESSAGES = new RegExp(
   `^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|${SILENCE}|the connection is closed)`,
 );

@@ -1,6 +1,5 @@
 import { type Compilable, CompiledQuery, type Kysely } from 'kysely';
-import type { DatabaseKind, Reader } from './database.ts';
-import { kindOf } from './dialect.ts';
+import { type DatabaseKind, kindOf } from './dialect.ts';
 import type { Tables } from './tables.ts';
 
 /** Marks the position of a parameter in the built query. */
@@ -12,6 +11,14 @@ class Placeholder {
 }
 
 export type Parameter<P> = <K extends keyof P & string>(name: K) => P[K];
+
+/** A parameter for each of the columns, under its own name. */
+export function parametersFor<R, K extends keyof R & string>(
+  columns: readonly K[],
+  parameter: Parameter<R>,
+): Pick<R, K> {
+  return Object.fromEntries(columns.map((column) => [column, parameter(column)])) as Pick<R, K>;
+}
 
 /** Names of prepared statements by their SQL. Each PostgreSQL connection prepares its own. */
 const NAMES = new Map<string, string>();
@@ -47,7 +54,7 @@ export class PreparedQuery<P extends object, R> {
   }
 
   /** Runs on any Kysely handle, including a transaction, because building a query takes longer than SQLite takes to run it. */
-  async run(db: Reader, parameters: P): Promise<R[]> {
+  async run(db: Kysely<Tables>, parameters: P): Promise<R[]> {
     const { sql, bind } = this.compile(kindOf(db), db);
     return (await db.executeQuery<R>(CompiledQuery.raw(sql, bind(parameters)))).rows;
   }

@@ -10,7 +10,7 @@ export class UnsafeLogin extends Error {
   readonly code = UNSAFE_LOGIN;
 
   constructor() {
-    super('the database server did not log us in by SCRAM-SHA-256 with a signature of its own');
+    super('the database server did not authenticate by SCRAM-SHA-256 with a server signature');
   }
 }
 

@@ -1,10 +1,10 @@
 import { chmodSync, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { unavailable } from '../errors.ts';
 import { SERVICE } from '../fairness/fair-queue.ts';
 import { RoundRobin } from '../fairness/round-robin.ts';
 import { RowKeys } from '../integrity/row-keys.ts';
+import { unavailable } from '../platform/errors.ts';
 import { CommitMark } from './commit-mark.ts';
 import {
   type Database,
@@ -189,7 +189,7 @@ export class SqliteDatabase implements Database {
    * again, elsewhere.
    */
   #copyLog(): void {
-    if (!this.#hasCopiedLog()) throw unavailable('The store cannot be used now.');
+    if (!this.#hasCopiedLog()) throw unavailable('The database is unavailable now: try again shortly.');
     this.#isLogSuspect = false;
   }
 
@@ -213,7 +213,7 @@ export class SqliteDatabase implements Database {
       return () => resolve(result);
     } catch (error) {
       isOpen = false;
-      for (const tell of tx.whenUndone) tell();
+      for (const listener of tx.onRollback) listener();
       if (!this.#writer.database.isTransaction) throw error;
       this.#writer.run('rollback to one', []);
       this.#writer.run('release one', []);

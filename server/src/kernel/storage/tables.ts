@@ -53,6 +53,8 @@ export interface TenantsTable {
   created_at: number;
   /** 1: a user without a second factor can only enrol one. */
   require_mfa: number | null;
+  /** JSON: the tenant's own thresholds by type of anomaly; null if it has none. */
+  anomaly_thresholds: string | null;
 }
 
 export interface KeysTable {

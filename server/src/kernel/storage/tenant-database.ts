@@ -1,5 +1,5 @@
-import { BoundedCache } from '../bounded-cache.ts';
 import type { RowKeys } from '../integrity/row-keys.ts';
+import { BoundedCache } from '../platform/bounded-cache.ts';
 import type { Database, DatabaseKind, Reader, Tx, Work } from './database.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 

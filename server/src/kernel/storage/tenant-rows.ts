@@ -7,7 +7,7 @@ export type TenantRow = TenantsTable;
 export const TENANTS = new AuthenticatedTable<'tenants', TenantRow>('tenants', {
   key: [],
   covered: ['name', 'status', 'is_operator', 'plan', 'rate_overrides', 'created_at'],
-  appended: ['require_mfa'],
+  appended: ['require_mfa', 'anomaly_thresholds'],
   uncovered: { epoch: 'only counts up; a node that sees it go back resolves its callers anew' },
 });
 
@@ -25,9 +25,18 @@ export async function findTenantByName(db: Reader, name: string): Promise<Tenant
  * Locks the tenant's row, so that nobody can suspend the tenant before the transaction ends. It must be the last lock, because transactions that
  * change the tenant's row lock other rows first.
  */
-export async function isHeldActive(tx: Tx, tenantId: string): Promise<boolean> {
+export async function lockAndCheckActive(tx: Tx, tenantId: string): Promise<boolean> {
   const query = tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenantId).forShare();
   return (await TENANTS.checked(tx, await query.executeTakeFirst()))?.status === 'active';
+}
+
+/** Makes concurrent transactions of a tenant wait for each other. */
+export async function lockTenantRow(tx: Tx, tenantId: string): Promise<void> {
+  await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId).forUpdate().execute();
+}
+
+export function everyTenant(db: Reader): Promise<Pick<TenantRow, 'tenant_id' | 'plan'>[]> {
+  return db.selectFrom('tenants').select(['tenant_id', 'plan']).orderBy('tenant_id').execute();
 }
 
 /** Only used to choose the log for an entry: before rows are authenticated, there is no MAC to verify. */

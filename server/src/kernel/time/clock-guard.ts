@@ -1,19 +1,19 @@
 import type { Logger } from 'pino';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, timestamp } from '../clock.ts';
-import { unavailable } from '../errors.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, timestamp } from '../platform/clock.ts';
+import { unavailable } from '../platform/errors.ts';
 import { StartError } from '../storage/data-folder.ts';
 import type { Database } from '../storage/database.ts';
+import { type ClockCheck, ClockChecks } from './clock-checks.ts';
 import type { Cutoff } from './cutoff.ts';
-import { type Look, Looks } from './looks.ts';
 import { newestRecordAt } from './newest-record.ts';
-import { CLOCK, findWord } from './operator-words.ts';
+import { CLOCK, findPermission } from './operator-permissions.ts';
 import type { TimeSources } from './sources.ts';
 
 /** The allowed difference between clocks, and the longest round trip that still gives a usable measurement. */
 export const TOLERANCE_MS = 30 * SECOND_MS;
-/** Data is deleted only if it had expired at two looks that are this far apart. */
-export const SECOND_LOOK_MS = HOUR_MS;
+/** Data is deleted only if it had expired at two checks that are this far apart. */
+export const SECOND_CHECK_MS = HOUR_MS;
 const CHECK_MS = MINUTE_MS;
 const TICK_MS = SECOND_MS;
 const START_ATTEMPTS = 3;
@@ -21,7 +21,7 @@ const START_ATTEMPTS = 3;
 const LONG_AGO_MS = DAY_MS;
 
 /** One comparison of this node's clock with the database's. On SQLite there is only the node's clock. */
-interface Measurement extends Look {
+interface Measurement extends ClockCheck {
   nodeTime: number;
   offsetMs: number;
 }
@@ -30,11 +30,11 @@ type Trouble = { kind: 'offset'; offsetMs: number } | { kind: 'behind'; newestAt
 
 const WHAT_TO_DO = {
   offset:
-    'Set the clock of this machine, or that of the database server, whichever is wrong, and check their time services. This node then goes on by itself.',
+    'Correct the clock of this machine or of the database server, whichever is wrong, and check their time services. This node then continues by itself.',
   behind:
-    'Set the clock of this machine if it is wrong. If it is right, and was ahead when that was recorded, run: coffer server accept-clock',
-  ahead: 'If the service was not off for so long, stop it and set the clock of this machine.',
-  jump: 'Check the time service of this machine and, with PostgreSQL, of the database server. If the clock is right now, nothing needs to be done.',
+    'Correct the clock of this machine if it is wrong. If it is right, and was ahead when the newest entries were recorded, run: coffer server accept-clock',
+  ahead: 'If the service was not off for that long, stop it and correct the clock of this machine.',
+  jump: 'Check the time service of this machine and, with PostgreSQL, of the database server. If the clock is right now, you need not do anything.',
 };
 
 /**
@@ -46,7 +46,7 @@ export class ClockGuard {
   readonly #database: Database;
   readonly #log: Logger;
   readonly #metrics: Metrics;
-  readonly #looks = new Looks(SECOND_LOOK_MS);
+  readonly #checks = new ClockChecks(SECOND_CHECK_MS);
   #trouble: Trouble | null = null;
   #newestAt: number | null = null;
   #checked: { now: number; elapsed: number } | null = null;
@@ -61,7 +61,7 @@ export class ClockGuard {
   }
 
   /** Called before requests are answered. */
-  async firstLook(): Promise<void> {
+  async firstCheck(): Promise<void> {
     this.#newestAt = await this.#newestRecord();
     this.#sayAhead();
     await this.check();
@@ -88,7 +88,7 @@ export class ClockGuard {
     try {
       await this.check();
     } catch (error) {
-      this.#log.warn({ err: error }, 'the clock could not be compared; it is tried again');
+      this.#log.warn({ err: error }, 'the clock could not be compared with the database; retrying');
     }
   }
 
@@ -99,18 +99,18 @@ export class ClockGuard {
   }
 
   /**
-   * Returns the time up to which expired data may be deleted; null while nothing may be deleted, because of the clock or because the second look is
+   * Returns the time up to which expired data may be deleted; null while nothing may be deleted, because of the clock or because the second check is
    * not due yet.
    */
   async cutoff(waitMs: number): Promise<Cutoff | null> {
     // Called every second for each waiting job, so the database is queried only if deletion is possible.
-    if (this.#trouble !== null || !this.#looks.hasOne(this.#time.elapsed(), waitMs)) return null;
-    const look = await this.check();
-    return look === null ? null : this.#looks.cutoff(look, waitMs);
+    if (this.#trouble !== null || !this.#checks.hasOne(this.#time.elapsed(), waitMs)) return null;
+    const checked = await this.check();
+    return checked === null ? null : this.#checks.cutoff(checked, waitMs);
   }
 
-  /** Compares the clock and adds a look; null if the clock cannot be trusted or the comparison took too long. */
-  async check(): Promise<Look | null> {
+  /** Compares the clock and adds a check; null if the clock cannot be trusted or the comparison took too long. */
+  async check(): Promise<ClockCheck | null> {
     this.#checked = { now: this.#time.now(), elapsed: this.#time.elapsed() };
     const measured = await measure(this.#time, this.#database);
     if (measured === null) return null;
@@ -118,17 +118,17 @@ export class ClockGuard {
     const trouble = isOff(measured) ? offsetTrouble(measured) : await this.#troubleWithPast(measured);
     this.#say(trouble, measured);
     if (trouble !== null) return null;
-    this.#looks.add(measured);
+    this.#checks.add(measured);
     return measured;
   }
 
   async #troubleWithPast(measured: Measurement): Promise<Trouble | null> {
-    const jumpMs = this.#looks.jumpTo(measured);
+    const jumpMs = this.#checks.jumpTo(measured);
     const hasJumped = Math.abs(jumpMs) > TOLERANCE_MS;
     if (hasJumped) {
-      this.#looks.clear();
+      this.#checks.clear();
       const seconds = Math.round(jumpMs / SECOND_MS);
-      this.#log.warn({ seconds, what_to_do: WHAT_TO_DO.jump }, 'the clock was set; nothing is removed for an hour');
+      this.#log.warn({ seconds, what_to_do: WHAT_TO_DO.jump }, 'the clock was changed; nothing is deleted for an hour');
     }
     if (hasJumped || this.#trouble?.kind === 'behind') this.#newestAt = await this.#newestRecord();
     if (this.#newestAt === null || measured.time >= this.#newestAt - TOLERANCE_MS) return null;
@@ -138,18 +138,20 @@ export class ClockGuard {
   /** Records that an operator declared to come from a wrong clock count as made at the time of that declaration. */
   async #newestRecord(): Promise<number | null> {
     const newestAt = await newestRecordAt(this.#database.read);
-    const word = await findWord(this.#database.read, CLOCK);
-    return newestAt !== null && word !== undefined && newestAt <= word.valid_until ? word.given_at : newestAt;
+    const permission = await findPermission(this.#database.read, CLOCK);
+    return newestAt !== null && permission !== undefined && newestAt <= permission.valid_until
+      ? permission.given_at
+      : newestAt;
   }
 
-  /** A machine may have been off for long, so this only logs a warning: deletions wait for the second look and are limited to their share. */
+  /** A machine may have been off for long, so this only logs a warning: deletions wait for the second check and are limited to their share. */
   #sayAhead(): void {
     const aheadMs = this.#newestAt === null ? 0 : this.#time.now() - this.#newestAt;
     if (aheadMs < LONG_AGO_MS) return;
     const clocks = { node: timestamp(this.#time.now()), newest_record: timestamp(this.#newestAt ?? 0) };
     this.#log.warn(
       { ...clocks, what_to_do: WHAT_TO_DO.ahead },
-      'nothing was recorded for long before this start, or the clock is ahead; nothing is removed for an hour',
+      'the newest record is old: the service was off for long, or the clock is ahead; nothing is deleted for an hour',
     );
   }
 
@@ -160,20 +162,20 @@ export class ClockGuard {
     this.#metrics.clockTrusted.set(trouble === null ? 1 : 0);
     if (trouble?.kind === before?.kind) return;
     if (trouble === null) {
-      this.#looks.clear();
+      this.#checks.clear();
       this.#log.info('the clock is right again');
     } else if (trouble.kind === 'offset') {
       const clocks = { node: timestamp(nodeTime), database: timestamp(time), what_to_do: WHAT_TO_DO.offset };
       this.#log.error(
         clocks,
-        'the clock of this node differs from the database’s: it is not ready, and removes nothing',
+        'the clock of this node differs from the database’s: the node is not ready, and deletes nothing',
       );
     } else {
       const clocks = { node: timestamp(nodeTime), newest_record: timestamp(trouble.newestAt) };
       const what_to_do = WHAT_TO_DO.behind;
       this.#log.warn(
         { ...clocks, what_to_do },
-        'the clock is behind what was recorded before: nothing is removed until it has passed that',
+        'the clock is behind the newest record: nothing is deleted until it has caught up',
       );
     }
   }
@@ -187,8 +189,8 @@ export async function refuseWrongStart(time: TimeSources, database: Database): P
   }
   if (measured === null || !isOff(measured)) return;
   throw new StartError(
-    `The clock of this machine says ${timestamp(measured.nodeTime)}, that of the database server ${timestamp(measured.time)}: they differ by more than ` +
-      `${TOLERANCE_MS / SECOND_MS} s. Set the one that is wrong, check that its time service runs, and start again.`,
+    `The clock of this machine is at ${timestamp(measured.nodeTime)}, that of the database server at ${timestamp(measured.time)}: they differ by more than ` +
+      `${TOLERANCE_MS / SECOND_MS} s. Correct the one that is wrong, check that its time service is running, and start again.`,
   );
 }
 

@@ -1,7 +1,7 @@
 declare const trusted: unique symbol;
 
 /**
- * The time up to which data has expired, from a clock that was compared with others. Only `Looks` creates one, so that code that deletes rows
+ * The time up to which data has expired, from a clock that was compared with others. Only `ClockChecks` creates one, so that code that deletes rows
  * cannot use another clock.
  */
 export type Cutoff = number & { readonly [trusted]: true };

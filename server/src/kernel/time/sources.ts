@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Database } from '../storage/database.ts';
 
 /** The sources of time. They are injected, so that tests can move all of them, or set one clock wrong. */

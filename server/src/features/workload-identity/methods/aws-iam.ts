@@ -1,10 +1,10 @@
-import { MINUTE_MS, SECOND_MS } from '../../../kernel/clock.ts';
+import { isName } from '../../../kernel/external-identity/external-jwt.ts';
+import { isRecord } from '../../../kernel/external-identity/key-set.ts';
+import { refuse } from '../../../kernel/external-identity/refusal.ts';
 import { parseJson } from '../../../kernel/http/json.ts';
 import { type OutgoingAnswer, OutgoingFailure } from '../../../kernel/outbound/http-client.ts';
-import { isRecord } from '../../../kernel/outside-identity/key-set.ts';
-import { isName } from '../../../kernel/outside-identity/outside-jwt.ts';
-import { refuse } from '../../../kernel/outside-identity/refusal.ts';
-import { anyPattern } from '../../../kernel/safe-pattern.ts';
+import { MINUTE_MS, SECOND_MS } from '../../../kernel/platform/clock.ts';
+import { anyPattern } from '../../../kernel/platform/safe-pattern.ts';
 import { AwsConfig } from '../contract.ts';
 import { badConfig, type MethodKind, refuseBadPatterns, refuseBadUrl, type Tools } from './method.ts';
 import { type CallerIdentityRequest, partitionOf, readSignedUrl } from './sts-request.ts';
@@ -40,8 +40,8 @@ export const awsIam: MethodKind<AwsConfig> = {
     const request = readSignedUrl(aws_signed_url, endpointOf(config), tools.now, DATE_WINDOW_MS);
     refuseOtherHeaders(aws_signed_headers, request.host, tools.audience);
     const { arn, account, userId } = await callerIdentity(request, tools);
-    const [, partition = '', owner] = ARN.exec(arn) ?? refuse('STS named no ARN');
-    if (owner !== account) return refuse('STS named an ARN of another account');
+    const [, partition = '', owner] = ARN.exec(arn) ?? refuse('the response of STS has no ARN');
+    if (owner !== account) return refuse('the ARN in the response of STS is of another account');
     const expected = partitionOf(request.host);
     if (expected !== null && expected !== partition) return refuse('the ARN is of another partition');
     const subject = arn.replace(ASSUMED_ROLE, 'arn:$1:iam::$2:role/$3');
@@ -98,28 +98,28 @@ async function callerIdentity(
       onlyOpened: partitionOf(request.host) === null,
     });
   } catch (error) {
-    if (error instanceof OutgoingFailure) return refuse(`STS cannot be asked: ${error.message}`);
+    if (error instanceof OutgoingFailure) return refuse(`the request to STS failed: ${error.message}`);
     throw error;
   }
-  if (answer.status !== 200) refuse(`STS answered with status ${answer.status}`);
+  if (answer.status !== 200) refuse(`STS responded with status ${answer.status}`);
   return identityIn(answer);
 }
 
 /** Accepts exactly the response shape of this action: responses of other actions echo what the caller sent, and could contain an ARN. */
 function identityIn({ contentType, body }: OutgoingAnswer): CallerIdentity {
-  if (contentType !== 'application/json') refuse('the answer of STS is not JSON');
+  if (contentType !== 'application/json') refuse('the response of STS is not JSON');
   let answer: unknown;
   try {
     answer = parseJson(body);
   } catch {
-    return refuse('the answer of STS is not JSON');
+    return refuse('the response of STS is not JSON');
   }
   const { GetCallerIdentityResponse: response, ...beside } = isRecord(answer) ? answer : {};
   const { GetCallerIdentityResult: result, ResponseMetadata: _, ...more } = isRecord(response) ? response : {};
   const { Arn: arn, Account: account, UserId: userId, ...other } = isRecord(result) ? result : {};
   const surplus = [beside, more, other].some((rest) => Object.keys(rest).length > 0);
   if (surplus || !isName(arn) || !isName(account) || !isName(userId)) {
-    return refuse('the answer of STS is not one to GetCallerIdentity');
+    return refuse('the response of STS is not a response to GetCallerIdentity');
   }
   return { arn, account, userId };
 }

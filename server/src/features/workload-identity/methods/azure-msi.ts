@@ -1,7 +1,7 @@
-import type { KeySource } from '../../../kernel/outside-identity/key-sets.ts';
-import { isName, readToken } from '../../../kernel/outside-identity/outside-jwt.ts';
-import { refuse } from '../../../kernel/outside-identity/refusal.ts';
-import { verifiedByKeySet } from '../../../kernel/outside-identity/verified-token.ts';
+import { isName, readToken } from '../../../kernel/external-identity/external-jwt.ts';
+import type { KeySource } from '../../../kernel/external-identity/key-sets.ts';
+import { refuse } from '../../../kernel/external-identity/refusal.ts';
+import { verifiedByKeySet } from '../../../kernel/external-identity/verified-token.ts';
 import { AzureConfig } from '../contract.ts';
 import { type MethodKind, refuseBadUrl, refuseUnlikely, type Tools } from './method.ts';
 import { KEYS_TTL_MS } from './oidc-generic.ts';
@@ -9,7 +9,7 @@ import { KEYS_TTL_MS } from './oidc-generic.ts';
 const AUTHORITY = 'https://login.microsoftonline.com';
 const GUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ANY_DIRECTORY =
-  'Without tenant_id, the identities in allowed_object_ids are accepted from whichever directory vouches for them. Set tenant_id to the directory they belong to.';
+  'Without tenant_id, the identities in allowed_object_ids are accepted from whichever directory issued the token. Set tenant_id to the directory they belong to.';
 
 /** Access tokens of managed identities, v1.0 and v2.0. */
 export const azureMsi: MethodKind<AzureConfig> = {

@@ -1,6 +1,6 @@
-import { isName } from '../../../kernel/outside-identity/outside-jwt.ts';
-import { refuse } from '../../../kernel/outside-identity/refusal.ts';
-import { verifiedByKeySet } from '../../../kernel/outside-identity/verified-token.ts';
+import { isName } from '../../../kernel/external-identity/external-jwt.ts';
+import { refuse } from '../../../kernel/external-identity/refusal.ts';
+import { verifiedByKeySet } from '../../../kernel/external-identity/verified-token.ts';
 import { GcpConfig } from '../contract.ts';
 import { type MethodKind, refuseBadUrl, refuseUnlikely } from './method.ts';
 import { KEYS_TTL_MS } from './oidc-generic.ts';

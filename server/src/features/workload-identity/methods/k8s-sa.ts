@@ -1,9 +1,9 @@
+import { ANY_ALGORITHM } from '../../../kernel/external-identity/algorithms.ts';
+import { readToken, refuseUnfitClaims } from '../../../kernel/external-identity/external-jwt.ts';
+import { isRecord } from '../../../kernel/external-identity/key-set.ts';
+import { refuse } from '../../../kernel/external-identity/refusal.ts';
 import { parseJson } from '../../../kernel/http/json.ts';
 import { type HttpClient, type OutgoingAnswer, OutgoingFailure } from '../../../kernel/outbound/http-client.ts';
-import { ANY_ALGORITHM } from '../../../kernel/outside-identity/algorithms.ts';
-import { isRecord } from '../../../kernel/outside-identity/key-set.ts';
-import { readToken, refuseUnfitClaims } from '../../../kernel/outside-identity/outside-jwt.ts';
-import { refuse } from '../../../kernel/outside-identity/refusal.ts';
 import { K8sConfig } from '../contract.ts';
 import { badConfig, type MethodKind, refuseBadUrl, refuseUnlikely, type Tools } from './method.ts';
 import { readBundle } from './pem-bundle.ts';
@@ -30,7 +30,7 @@ export const k8sSa: MethodKind<K8sConfig> = {
     const [member, url] = api_server_url === undefined ? ['issuer', issuer] : ['api_server_url', api_server_url];
     refuseBadUrl(member, url);
     // Workload tokens are sent to this URL, and its response decides who they belong to.
-    if (!url.startsWith('https:')) badConfig(member, 'must be an https URL: it is where the API server is asked');
+    if (!url.startsWith('https:')) badConfig(member, 'must be an https URL: TokenReview requests are sent there');
     const bundle = readBundle(ca_cert_pem);
     if (bundle === null || bundle.some(({ certificate }) => certificate === null)) {
       badConfig('ca_cert_pem', 'must be one or more PEM certificates');
@@ -62,15 +62,15 @@ async function review(token: string, config: K8sConfig, { http, audience, owner 
     caPem: config.ca_cert_pem,
     body: { apiVersion: API_VERSION, kind: 'TokenReview', spec: { token, audiences: [audience] } },
   });
-  if (answer.status !== 200 && answer.status !== 201) refuse(`the cluster answered with status ${answer.status}`);
+  if (answer.status !== 200 && answer.status !== 201) refuse(`the cluster responded with status ${answer.status}`);
   const status = statusOf(answer);
   const { authenticated, error, audiences, user } = status;
-  if (error !== undefined && error !== '') refuse('the cluster refused the token with an error');
+  if (error !== undefined && error !== '') refuse('the cluster rejected the token with an error');
   if (authenticated !== true) refuse('the cluster does not know the token');
   // A cluster without audience support omits them; then the token may be meant for the cluster itself.
   if (!Array.isArray(audiences) || !audiences.includes(audience)) refuse('the cluster did not check the audience');
   const username = isRecord(user) ? user['username'] : undefined;
-  return typeof username === 'string' ? username : refuse('the cluster named nobody');
+  return typeof username === 'string' ? username : refuse('the TokenReview response has no username');
 }
 
 interface Review {
@@ -97,22 +97,22 @@ async function asked(http: HttpClient, { owner, url, bearer, caPem, body }: Revi
       bodyBytesMax: ANSWER_BYTES_MAX,
     });
   } catch (error) {
-    if (error instanceof OutgoingFailure) return refuse(`the cluster cannot be asked: ${error.message}`);
+    if (error instanceof OutgoingFailure) return refuse(`the TokenReview request failed: ${error.message}`);
     throw error;
   }
 }
 
 function statusOf({ contentType, body }: OutgoingAnswer): Record<string, unknown> {
-  if (contentType !== 'application/json') refuse('the cluster’s answer is not JSON');
+  if (contentType !== 'application/json') refuse('the TokenReview response is not JSON');
   let answer: unknown;
   try {
     answer = parseJson(body);
   } catch {
-    return refuse('the cluster’s answer is not JSON');
+    return refuse('the TokenReview response is not JSON');
   }
   const { kind, apiVersion, status } = isRecord(answer) ? answer : {};
   if (kind !== 'TokenReview' || apiVersion !== API_VERSION || !isRecord(status)) {
-    return refuse('the cluster’s answer is not a token review');
+    return refuse('the response of the cluster is not a TokenReview');
   }
   return status;
 }

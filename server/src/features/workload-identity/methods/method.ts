@@ -1,8 +1,8 @@
 import type { TObject } from 'typebox';
-import { invalidField } from '../../../kernel/errors.ts';
+import type { KeySets } from '../../../kernel/external-identity/key-sets.ts';
 import { type HttpClient, parseOutgoingUrl } from '../../../kernel/outbound/http-client.ts';
-import type { KeySets } from '../../../kernel/outside-identity/key-sets.ts';
-import { anyPattern, BadPattern } from '../../../kernel/safe-pattern.ts';
+import { invalidField } from '../../../kernel/platform/errors.ts';
+import { anyPattern, BadPattern } from '../../../kernel/platform/safe-pattern.ts';
 import type { Credential, MethodType } from '../contract.ts';
 
 /** What a verifier may use. It has no access to requests, rows or tokens of the service. */
@@ -38,7 +38,7 @@ export interface MethodKind<Config> {
   warningsOf?(config: Config): string[];
   /** Checks what the schema cannot express. Throws VALIDATION_FAILED. */
   refuseBadConfig(config: Config): void;
-  /** Throws an OutsideRefusal with the true reason. */
+  /** Throws an ExternalIdentityRefusal with the true reason. */
   verify(credential: Credential, config: Config, tools: Tools): Promise<Verified>;
 }
 
@@ -59,7 +59,7 @@ export function refuseBadPatterns(member: string, patterns: readonly string[]): 
 export function refuseBadUrl(member: string, text: string | undefined): void {
   if (text === undefined) return;
   const url = parseOutgoingUrl(text);
-  if (url === null) badConfig(member, 'must be an https URL in its plainest spelling, without user or fragment');
+  if (url === null) badConfig(member, 'must be an https URL in canonical form, without user info or fragment');
   else if (url.search !== '' || text.includes('?')) badConfig(member, 'must not have a query');
 }
 

@@ -1,9 +1,9 @@
-import { DAY_MS } from '../../../kernel/clock.ts';
-import { ANY_ALGORITHM } from '../../../kernel/outside-identity/algorithms.ts';
-import { isName } from '../../../kernel/outside-identity/outside-jwt.ts';
-import { refuse } from '../../../kernel/outside-identity/refusal.ts';
-import { verifiedByKeySet } from '../../../kernel/outside-identity/verified-token.ts';
-import { anyPattern } from '../../../kernel/safe-pattern.ts';
+import { ANY_ALGORITHM } from '../../../kernel/external-identity/algorithms.ts';
+import { isName } from '../../../kernel/external-identity/external-jwt.ts';
+import { refuse } from '../../../kernel/external-identity/refusal.ts';
+import { verifiedByKeySet } from '../../../kernel/external-identity/verified-token.ts';
+import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import { anyPattern } from '../../../kernel/platform/safe-pattern.ts';
 import { OidcConfig } from '../contract.ts';
 import { type MethodKind, refuseBadPatterns, refuseBadUrl } from './method.ts';
 

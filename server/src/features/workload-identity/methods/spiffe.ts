@@ -1,15 +1,15 @@
-import type { OutsideAlgorithm } from '../../../kernel/outside-identity/algorithms.ts';
-import { isUsableKey } from '../../../kernel/outside-identity/algorithms.ts';
-import type { OutsideKey } from '../../../kernel/outside-identity/key-set.ts';
-import { refuse } from '../../../kernel/outside-identity/refusal.ts';
-import { verifiedByKeys } from '../../../kernel/outside-identity/verified-token.ts';
-import { anyPattern } from '../../../kernel/safe-pattern.ts';
+import type { JwsAlgorithm } from '../../../kernel/external-identity/algorithms.ts';
+import { isUsableKey } from '../../../kernel/external-identity/algorithms.ts';
+import type { ExternalKey } from '../../../kernel/external-identity/key-set.ts';
+import { refuse } from '../../../kernel/external-identity/refusal.ts';
+import { verifiedByKeys } from '../../../kernel/external-identity/verified-token.ts';
+import { anyPattern } from '../../../kernel/platform/safe-pattern.ts';
 import { SpiffeConfig } from '../contract.ts';
 import { badConfig, type MethodKind, refuseBadPatterns } from './method.ts';
 import { type BundleEntry, PEM_BLOCKS_MAX, readBundle } from './pem-bundle.ts';
 
 /** JWT-SVID, 2.2 permits these and no others. */
-const ALGORITHMS: readonly OutsideAlgorithm[] = [
+const ALGORITHMS: readonly JwsAlgorithm[] = [
   'RS256',
   'RS384',
   'RS512',
@@ -59,6 +59,6 @@ function isValid({ certificate }: BundleEntry, now: number): boolean {
   return certificate.validFromDate.getTime() <= now && now <= certificate.validToDate.getTime();
 }
 
-function asKey({ key }: BundleEntry): OutsideKey {
+function asKey({ key }: BundleEntry): ExternalKey {
   return { kid: null, key, algorithm: null };
 }

@@ -1,5 +1,5 @@
-import { SECOND_MS } from '../../../kernel/clock.ts';
-import { refuse } from '../../../kernel/outside-identity/refusal.ts';
+import { refuse } from '../../../kernel/external-identity/refusal.ts';
+import { SECOND_MS } from '../../../kernel/platform/clock.ts';
 
 /** A request to STS that the service builds itself from the parts of a signature. */
 export interface CallerIdentityRequest {
@@ -54,7 +54,7 @@ export function readSignedUrl(
   now: number,
   windowMs: number,
 ): CallerIdentityRequest {
-  const [, origin = '', host = '', query = ''] = URL_FORM.exec(text) ?? refuse('the signed URL is not one of STS');
+  const [, origin = '', host = '', query = ''] = URL_FORM.exec(text) ?? refuse('the signed URL is not an STS URL');
   const isExpected =
     endpoint === null ? origin === `https://${host}` && partitionOf(host) !== null : origin === endpoint;
   if (!isExpected) refuse('the signed URL is for another host');
@@ -70,7 +70,7 @@ export function readSignedUrl(
   const [, day] = CREDENTIAL.exec(value('X-Amz-Credential')) ?? refuse('the signed URL has a malformed credential');
   if (day !== value('X-Amz-Date').slice(0, 8)) refuse('the signed URL has a credential of another day');
   if (expiresMs > EXPIRES_MAX_SECONDS * SECOND_MS) refuse('the signed URL is valid for too long');
-  if (Math.abs(now - signedAt) > windowMs) refuse('the signed URL was not signed just now');
+  if (Math.abs(now - signedAt) > windowMs) refuse('the signed URL was not signed recently');
   if (signedAt + expiresMs <= now) refuse('the signed URL has expired');
   const rebuilt = [...values].map(([name, text]) => `${name}=${encoded(text)}`).join('&');
   return { url: `${origin}/?${rebuilt}`, host };

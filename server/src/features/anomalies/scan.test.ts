@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { anomaliesOf, scanned } from '../../../../test/support/anomalies.ts';
+import { addTenant, ok, type Tenant } from '../../../../test/support/people.ts';
+import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { Receiver } from '../../../../test/support/siem-receivers.ts';
+import { addSecret, addVault, runJobs } from '../../../../test/support/vaults.ts';
+import { webhookCalls } from '../../../../test/support/webhooks.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import * as scans from './scan-store.ts';
+import { runScan } from './scheduler.ts';
+
+onBothDatabases('scans for anomalies', (database) => {
+  let service: Service;
+  before(async () => {
+    service = await startService(database, {
+      env: {
+        CV_OUTBOUND_ALLOW: '127.0.0.1/32',
+        CV_ANOMALY_ML_VERSION: 'shadow',
+        ANOMALY_SCHEDULER_INTERVAL_HOURS: '12',
+      },
+    });
+  });
+  after(() => service.close());
+
+  const rowOf = async (tenant: Tenant) => {
+    const row = await scans.findScan(service.app.kernel.database.read, tenant.id);
+    assert.ok(row !== undefined);
+    return row;
+  };
+  async function until(isSo: () => Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + 60_000;
+    while (!(await isSo())) {
+      assert.ok(performance.now() < deadline, 'it does not happen');
+      await sleep(50);
+    }
+  }
+  /** A tenant with as many stale secrets. */
+  async function stale(count: number): Promise<{ tenant: Tenant; vault: string }> {
+    const tenant = await addTenant(service);
+    const vault = await addVault(service, {}, tenant.owner.token);
+    for (let i = 0; i < count; i++) await addSecret(service, vault, `old-${i}`, {}, tenant.owner.token);
+    service.clock.advance(91 * DAY_MS);
+    return { tenant, vault };
+  }
+  /** Takes the scan of a tenant as a node does that found it due. */
+  async function taken(tenant: Tenant, owner: string): Promise<scans.ScanRow> {
+    const lease = { lease_owner: owner, lease_until: service.clock.now() + MINUTE_MS };
+    const row = await service.app.kernel.database.transaction(async (tx) => {
+      const found = (await scans.findScan(tx, tenant.id)) ?? (await scans.requestScan(tx, tenant.id, 0));
+      assert.ok(found !== undefined);
+      assert.ok(await scans.takeScan(tx, found, lease));
+      return found;
+    });
+    return { ...row, ...lease };
+  }
+
+  test('a new tenant is scanned by itself, and again after the interval', async () => {
+    const tenant = await addTenant(service);
+    await runJobs(service);
+    service.clock.advance(2 * MINUTE_MS);
+    await runJobs(service);
+    assert.equal((await rowOf(tenant)).last_scanned_at, null, 'its first scan is in an hour');
+    service.clock.advance(2 * HOUR_MS);
+    await until(async () => (await rowOf(tenant)).last_scanned_at !== null);
+    const first = await rowOf(tenant);
+    service.clock.advance(11 * HOUR_MS);
+    await sleep(2500);
+    assert.equal(Number((await rowOf(tenant)).scan_no), Number(first.scan_no));
+    service.clock.advance(2 * HOUR_MS);
+    await until(async () => Number((await rowOf(tenant)).scan_no) === Number(first.scan_no) + 1);
+  });
+
+  test('a suspended tenant is not scanned', async () => {
+    const tenant = await addTenant(service);
+    await scanned(service, tenant.owner.token);
+    const before = await rowOf(tenant);
+    const suspend = { body: { status: 'suspended' } };
+    await ok(service.call('PATCH', `/v1/tenants/${tenant.id}`, suspend));
+    service.clock.advance(2 * DAY_MS);
+    await sleep(2500);
+    assert.equal(Number((await rowOf(tenant)).scan_no), Number(before.scan_no));
+  });
+
+  test('a scan that is killed half-way is repeated, and counts and tells nothing twice', async () => {
+    const { tenant } = await stale(60);
+    const { token } = tenant.owner;
+    const receiver = await Receiver.start();
+    const calls = webhookCalls(service, tenant);
+    const hook = await calls.create(receiver.url, { events: ['anomaly.detected'] });
+    const row = await taken(tenant, 'node-that-dies');
+    const killed = new AbortController();
+    const running = runScan(service.app.kernel, row, killed.signal);
+    await until(async () => (await anomaliesOf(service, token)).length > 0);
+    killed.abort();
+    await running;
+    await until(async () => Number((await rowOf(tenant)).scan_no) > 0);
+    const found = await anomaliesOf(service, token, 'type=stale_rotation');
+    assert.equal(found.length, 60);
+    assert.ok(found.every(({ occurrences }) => occurrences === 1));
+    assert.equal((await calls.deliveriesOf(hook)).length, 60);
+    await calls.remove(hook);
+  });
+
+  test('a node that has lost its lease stores nothing', async () => {
+    const { tenant } = await stale(1);
+    const row = await taken(tenant, 'slow-node');
+    await taken({ ...tenant }, 'fast-node').catch(() => {});
+    await service.app.kernel.database.transaction((tx) =>
+      scans.updateScan(tx, row, { lease_owner: 'fast-node', lease_until: service.clock.now() + MINUTE_MS }),
+    );
+    await runScan(service.app.kernel, row, new AbortController().signal);
+    assert.deepEqual(await anomaliesOf(service, tenant.owner.token), []);
+    assert.equal((await rowOf(tenant)).lease_owner, 'fast-node');
+  });
+
+  test('a request during a scan asks for another one', async () => {
+    const tenant = await addTenant(service);
+    const row = await taken(tenant, 'some-node');
+    service.clock.advance(1000);
+    const { database: db } = service.app.kernel;
+    await db.transaction((tx) => scans.fulfilRequests(tx, tenant.id, service.clock.now()));
+    const startedAt = service.clock.now();
+    service.clock.advance(1000);
+    await db.transaction((tx) => scans.requestScan(tx, tenant.id, service.clock.now()));
+    await db.transaction((tx) => scans.fulfilRequests(tx, tenant.id, startedAt));
+    assert.notEqual((await rowOf(tenant)).requested_at, null);
+    await db.transaction((tx) => scans.updateScan(tx, row, { lease_owner: null, lease_until: 0 }));
+    await until(async () => (await rowOf(tenant)).requested_at === null);
+  });
+
+  test('a wrong clock does not keep a tenant from being scanned', async () => {
+    const tenant = await addTenant(service);
+    await scanned(service, tenant.owner.token);
+    const far = service.clock.now() + 400 * DAY_MS;
+    await service.app.kernel.database.transaction((tx) =>
+      tx
+        .updateTable('anomaly_scans')
+        .set({ last_scanned_at: far, lease_until: far, retry_at: far })
+        .where('tenant_id', '=', tenant.id)
+        .execute(),
+    );
+    await until(async () => Number((await rowOf(tenant)).last_scanned_at) < far);
+  });
+});

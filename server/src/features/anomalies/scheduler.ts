@@ -1,0 +1,95 @@
+import { DueWorker } from '../../kernel/jobs/due-work.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { perKernel } from '../../kernel/platform/wiring.ts';
+import { LeaseLost, Scan } from './scan.ts';
+import * as scans from './scan-store.ts';
+
+/** Tenants that one node scans at once. A scan computes much, and its node also serves requests. */
+const AT_ONCE = 2;
+/** How long a scan belongs to its node without a renewal. */
+const LEASE_MS = MINUTE_MS;
+const RENEW_MS = LEASE_MS / 3;
+/** A scan in which a detector failed is repeated after this time. */
+const RETRY_MS = HOUR_MS;
+/** A new tenant has nothing to scan, and after an upgrade the counts come first. */
+const FIRST_SCAN_AFTER_MS = HOUR_MS;
+const SCAN_SECONDS = [0.1, 1, 10, 60, 300, 1800];
+
+const measured = perKernel(({ metrics }) => ({
+  detected: metrics.counter('cv_anomalies_detected_total', 'Anomalies that scans of this node opened.', [
+    'type',
+    'severity',
+  ]),
+  seconds: metrics.histogram(
+    'cv_anomaly_scheduler_duration_seconds',
+    'Duration of the scans of one tenant on this node.',
+    SCAN_SECONDS,
+  ),
+}));
+
+/** Scans each tenant when it is due, on one node at a time. */
+export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
+  const { database, clock, clockGuard, config, log, nodeId } = kernel;
+  return new DueWorker<scans.ScanRow>(
+    {
+      name: 'anomaly scans',
+      find: (limit) => {
+        const now = clock.now();
+        const before = now - config.anomalyScanIntervalHours * HOUR_MS;
+        return scans.dueScans(database.read, { now, before, aheadMaxMs: DAY_MS }, limit);
+      },
+      take: async (row) => {
+        // To a clock that is ahead everything would be stale.
+        if ((await clockGuard.check()) === null) return null;
+        const lease = { lease_owner: nodeId, lease_until: clock.now() + LEASE_MS };
+        const isTaken = await database.forTenant(row.tenant_id).transaction((tx) => scans.takeScan(tx, row, lease));
+        return isTaken ? { ...row, ...lease } : null;
+      },
+      work: (row, signal) => runScan(kernel, row, signal),
+    },
+    { atOnce: AT_ONCE, log },
+  );
+}
+
+/** Scans a tenant whose lease this node has, and renews the lease meanwhile. */
+export async function runScan(kernel: Kernel, row: scans.ScanRow, stopping: AbortSignal): Promise<void> {
+  const { clock, log } = kernel;
+  const { detected, seconds } = measured(kernel);
+  const database = kernel.database.forTenant(row.tenant_id);
+  const lost = new AbortController();
+  const renew = async () => {
+    const change = { lease_until: clock.now() + LEASE_MS };
+    if (!(await database.transaction((tx) => scans.updateScan(tx, row, change)))) lost.abort();
+  };
+  const renewing = setInterval(() => {
+    renew().catch((error: unknown) => {
+      log.warn({ err: error, tenant: row.tenant_id }, 'the lease of a scan could not be renewed');
+    });
+  }, RENEW_MS);
+  const started = performance.now();
+  try {
+    await new Scan(kernel, row, AbortSignal.any([stopping, lost.signal]), (opened) =>
+      detected.inc({ ...opened }),
+    ).run();
+    if (stopping.aborted) await release(kernel, row, 0);
+  } catch (error) {
+    if (error instanceof LeaseLost) return;
+    log.error({ err: error, tenant: row.tenant_id }, 'a scan for anomalies failed; it is repeated in an hour');
+    await release(kernel, row, clock.now() + RETRY_MS);
+  } finally {
+    clearInterval(renewing);
+    seconds.observe((performance.now() - started) / SECOND_MS);
+  }
+}
+
+async function release({ database }: Kernel, row: scans.ScanRow, retry_at: number): Promise<void> {
+  const change = { lease_owner: null, lease_until: 0, retry_at };
+  await database.forTenant(row.tenant_id).transaction((tx) => scans.updateScan(tx, row, change));
+}
+
+/** Tenants that were created since are scanned from now on. */
+export async function addTenants({ database, clock }: Kernel, signal: AbortSignal): Promise<void> {
+  const firstAt = clock.now() + FIRST_SCAN_AFTER_MS;
+  while (!signal.aborted && (await database.transaction((tx) => scans.addMissingScans(tx, firstAt))) > 0);
+}

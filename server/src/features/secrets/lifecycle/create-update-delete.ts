@@ -1,0 +1,221 @@
+import { canonicalEnvironment } from '../../../kernel/authz/environment.ts';
+import { timestamp } from '../../../kernel/platform/clock.ts';
+import { invalidField } from '../../../kernel/platform/errors.ts';
+import type { Context } from '../../../kernel/request/context.ts';
+import type { Body } from '../../../kernel/request/declaration.ts';
+import { DELETED } from '../../../kernel/request/wire.ts';
+import type { Tx } from '../../../kernel/storage/database.ts';
+import { isLive, lockVault, type VaultRow, vaultNotFound, whatChanged } from '../../vaults/index.ts';
+import {
+  attributesOf,
+  authorOf,
+  describedAs,
+  lockForChange,
+  pathIn,
+  refuseDisclosure,
+  refuseWhileRotating,
+  requireProof,
+  requireVersion,
+  secretForChange,
+  secretNotFound,
+  secretResource,
+  vaultForSecrets,
+  versionNotFound,
+} from '../authorization.ts';
+import type * as contract from '../contract.ts';
+import type { Rotation, Secret } from '../contract.ts';
+import { newValue, refuseBadRotation } from '../rotation/rotate.ts';
+import { nextRotation } from '../rotation/schedule.ts';
+import { mergedMetadata, secretOf, storedMetadata } from '../serialization.ts';
+import { newSecretRow } from '../storage/secret-rows.ts';
+import { addSecret, appendVersion, markDeleted, unmarkDeleted } from '../storage/secret-writes.ts';
+import type { SecretRow, SecretVersionRow } from '../storage/tables.ts';
+import { findVersion } from '../storage/version-store.ts';
+import { openValue, type SealedValue, type Sealer, sealerFor } from '../value/sealing.ts';
+import { refuseBadValue } from '../value/value-rules.ts';
+import { findDeleted, lockDeleted } from './deleted-store.ts';
+import { environmentIn } from './environment-rules.ts';
+import { keptMs } from './retention.ts';
+
+const TYPE_DEFAULT = 'generic';
+
+export async function create(
+  ctx: Context,
+  vaultName: string,
+  body: Body<typeof contract.createSecret>,
+): Promise<Secret> {
+  const path = pathIn(body.path, '/body/path');
+  const { metadata, tags } = storedMetadata(body.metadata);
+  const asked = body.environment === undefined ? undefined : canonicalEnvironment(body.environment);
+  ctx.access.refuseIfNeverAllowed(secretResource(vaultName, path));
+  const vault = await vaultForSecrets(ctx, vaultName, (known) =>
+    ctx.access.authorize(secretResource(vaultName, path), { environment: asked ?? known?.environment, tags }),
+  );
+  const { environment, isPromoted } = environmentIn(
+    canonicalEnvironment(vault.environment),
+    asked,
+    body.promote === true,
+  );
+  const type = body.type ?? TYPE_DEFAULT;
+  const protection = body.protection ?? 'standard';
+  requireProof(ctx, { protection });
+  const value = body.value ?? newValue(vault, type, body.generator ?? body.rotation?.generator);
+  refuseBadValue(vault, type, value, '/body/value');
+  if (body.rotation !== undefined) refuseBadRotation(vault, type, body.rotation, '/body/rotation');
+
+  const sealer = await sealerFor(ctx.kernel, vault);
+  const row = newSecretRow({
+    tenant_id: ctx.tenantId,
+    vault_id: vault.vault_id,
+    path,
+    type,
+    environment,
+    protection,
+    metadata,
+    tags: JSON.stringify(tags),
+    rotation: body.rotation,
+    value,
+    sealer,
+    now: ctx.now,
+  });
+  ctx.record.describe({ secret: row.secret_id, version: 1, ...whatChanged(vault, { type }) });
+  return ctx.change(async (tx) => {
+    await lockLive(tx, vault);
+    const operation = isPromoted ? 'promote' : 'create';
+    await addSecret(tx, row, { operation, reason: body.reason ?? '', author: authorOf(ctx) });
+    return secretOf(vaultName, row);
+  });
+}
+
+/** Locks the vault and refuses one that was deleted, or purged and recreated under the same name, since the caller was authorized on it. */
+export async function lockLive(tx: Tx, vault: VaultRow): Promise<void> {
+  const now = await lockVault(tx, vault.tenant_id, vault.name);
+  if (!isLive(now) || now.vault_id !== vault.vault_id) throw vaultNotFound();
+}
+
+export async function update(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.updateSecret>,
+): Promise<Secret> {
+  if (body.value === undefined && body.metadata === undefined && body.rotation === undefined) {
+    throw invalidField('/body', 'must contain value, metadata or rotation');
+  }
+  const { vault } = await secretForChange(ctx, vaultName, path);
+  const sealer = await sealerFor(ctx.kernel, vault);
+  return ctx.change(async (tx) => {
+    const row = await lockForChange(ctx, tx, vault, path);
+    refuseWhileRotating(row);
+    requireVersion(ctx, row, body.expected_version);
+    if (body.value !== undefined) refuseBadValue(vault, row.type, body.value, '/body/value');
+    if (body.rotation != null) refuseBadRotation(vault, row.type, body.rotation, '/body/rotation');
+    const stored = body.metadata === undefined ? undefined : mergedMetadata(row, body.metadata);
+    if (stored !== undefined) refuseRetagging(ctx, vaultName, row, stored.tags);
+    const changed = await appendVersion(tx, row, {
+      operation: 'update',
+      reason: body.reason ?? '',
+      author: authorOf(ctx),
+      ...(body.value !== undefined && { value: body.value }),
+      ...stored,
+      ...(body.rotation !== undefined && { more: rotationColumns(body.rotation, row, ctx.now) }),
+      now: ctx.now,
+      sealer,
+    });
+    const parts = whatChanged(vault, { changed: Object.keys(body).filter(isPart) });
+    ctx.record.describe({ secret: row.secret_id, version: changed.version, ...parts });
+    return secretOf(vaultName, changed);
+  });
+}
+
+function refuseRetagging(ctx: Context, vaultName: string, row: SecretRow, tags: string[]): void {
+  refuseDisclosure(ctx, describedAs(vaultName, row), describedAs(vaultName, { ...row, tags: JSON.stringify(tags) }));
+}
+
+function isPart(name: string): boolean {
+  return name === 'value' || name === 'metadata' || name === 'rotation';
+}
+
+function rotationColumns(rotation: Rotation | null, row: SecretRow, now: number) {
+  return {
+    rotation: rotation === null ? null : JSON.stringify(rotation),
+    next_rotation_at: nextRotation(rotation, row.rotated_at ?? now),
+  };
+}
+
+/** A soft delete: the secret can be restored for as long as the plan retains old versions, and its path is free at once. */
+export async function remove(ctx: Context, vaultName: string, path: string) {
+  const { vault } = await secretForChange(ctx, vaultName, path);
+  return ctx.change(async (tx) => {
+    await lockLive(tx, vault);
+    const row = await lockForChange(ctx, tx, vault, path);
+    refuseWhileRotating(row);
+    requireVersion(ctx, row, undefined);
+    await markDeleted(tx, row, ctx.now);
+    ctx.record.describe({ secret: row.secret_id, version: row.version });
+    const purge_at = timestamp(ctx.now + keptMs(ctx.principal.plan));
+    return { ...DELETED, id: row.secret_id, path, deleted_at: timestamp(ctx.now), purge_at };
+  });
+}
+
+export async function restore(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.restoreSecret>,
+): Promise<Secret> {
+  const { vault } = await secretForChange(ctx, vaultName, path, (db, tenantId, vaultId) =>
+    findDeleted(db, { tenantId, vaultId, path }, body.secret_id),
+  );
+  return ctx.change(async (tx) => {
+    await lockLive(tx, vault);
+    const row = await lockDeleted(tx, { tenantId: ctx.tenantId, vaultId: vault.vault_id, path }, body.secret_id);
+    if (row === undefined) throw secretNotFound();
+    ctx.access.authorize(secretResource(vaultName, path), attributesOf(row));
+    requireProof(ctx, row);
+    const restored = await unmarkDeleted(tx, row, ctx.now);
+    ctx.record.describe({ secret: row.secret_id, version: row.version });
+    return secretOf(vaultName, restored);
+  });
+}
+
+/** The older value stays sealed for its own version. It is copied as it is, together with its metadata and tags. */
+export async function rollback(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.rollbackSecret>,
+) {
+  const { vault } = await secretForChange(ctx, vaultName, path);
+  const sealer = await sealerFor(ctx.kernel, vault);
+  return ctx.change(async (tx) => {
+    const row = await lockForChange(ctx, tx, vault, path);
+    refuseWhileRotating(row);
+    requireVersion(ctx, row, body.expected_version);
+    const older = await findVersion(tx, ctx.tenantId, row, body.to_version);
+    if (older === undefined) throw versionNotFound();
+    const tags = JSON.parse(older.tags) as string[];
+    refuseRetagging(ctx, vaultName, row, tags);
+    const changed = await appendVersion(tx, row, {
+      operation: 'rollback',
+      reason: body.reason ?? '',
+      author: authorOf(ctx),
+      restoredFrom: older.version,
+      sealed: await olderValue(ctx, row, older, sealer),
+      metadata: older.metadata,
+      tags,
+      now: ctx.now,
+      sealer,
+    });
+    const basis = whatChanged(vault, { restored_from: older.version });
+    ctx.record.describe({ secret: row.secret_id, version: changed.version, ...basis });
+    return { ...secretOf(vaultName, changed), restored_from: older.version };
+  });
+}
+
+async function olderValue(ctx: Context, row: SecretRow, older: SecretVersionRow, sealer: Sealer): Promise<SealedValue> {
+  const { sealed, sealed_version, data_key } = older;
+  const at = { ...row, sealed, sealed_version, data_key };
+  const value = await openValue(ctx.kernel, ctx.tenantId, row.vault_id, at);
+  return { sealed, sealed_version, data_key, ...sealer.fingerprint(row, value) };
+}

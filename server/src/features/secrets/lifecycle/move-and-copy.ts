@@ -1,0 +1,249 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { canonicalEnvironment, type EnvironmentName } from '../../../kernel/authz/environment.ts';
+import { CofferError, invalidField } from '../../../kernel/platform/errors.ts';
+import type { ResourceAttributes } from '../../../kernel/request/call.ts';
+import type { Context } from '../../../kernel/request/context.ts';
+import type { Body } from '../../../kernel/request/declaration.ts';
+import type { Tx } from '../../../kernel/storage/database.ts';
+import { findVault, isLive, type VaultRow, vaultNotFound } from '../../vaults/index.ts';
+import {
+  attributesOf,
+  authorOf,
+  describedAs,
+  lockForChange,
+  pathIn,
+  refuseDisclosure,
+  refuseWhileRotating,
+  requireVersion,
+  secretForChange,
+  secretResource,
+} from '../authorization.ts';
+import type * as contract from '../contract.ts';
+import type { Secret } from '../contract.ts';
+import { secretOf } from '../serialization.ts';
+import { newSecretRow, type VersionContent } from '../storage/secret-rows.ts';
+import { addSecret, appendVersion, relocate } from '../storage/secret-writes.ts';
+import type { SecretRow } from '../storage/tables.ts';
+import { replaceSealed, tagsOfVersions, versionsFrom } from '../storage/version-store.ts';
+import { openDataKey, openValue, type Sealer, sealerFor } from '../value/sealing.ts';
+import { refuseBadValue } from '../value/value-rules.ts';
+import { lockLive } from './create-update-delete.ts';
+import { environmentIn } from './environment-rules.ts';
+
+const VERSIONS_AT_ONCE = 50;
+
+interface Relocation {
+  from: VaultRow;
+  to: VaultRow;
+  toPath: string;
+  sealer: Sealer;
+}
+
+/** Requires permission at both ends before revealing whether either exists. */
+async function relocationOf(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.moveSecret>,
+): Promise<Relocation> {
+  const toPath = pathIn(body.to_path, '/body/to_path');
+  const toName = body.to_vault ?? vaultName;
+  if (toName === vaultName && toPath === path) throw invalidField('/body/to_path', 'is the current path of the secret');
+  const { vault: from, secret } = await secretForChange(ctx, vaultName, path);
+  const found = toName === vaultName ? from : await findVault(ctx.database.read, ctx.tenantId, toName);
+  const to = isLive(found) ? found : undefined;
+  if (to === undefined) {
+    requireCreate(ctx, toName, toPath, {});
+    throw vaultNotFound();
+  }
+  permittedEnvironment(ctx, { from, to, toPath }, secret, body.promote);
+  if (from.is_zero_knowledge !== to.is_zero_knowledge) {
+    throw new CofferError(
+      'ZkBoundaryViolation',
+      'A secret cannot be moved or copied between a zero-knowledge vault and an ordinary one: create it at the destination instead.',
+    );
+  }
+  refuseBadReplacement(to, secret, body.value);
+  return { from, to, toPath, sealer: await sealerFor(ctx.kernel, to) };
+}
+
+/** An envelope opens only at the location it was sealed for, so in a zero-knowledge vault the caller must send one for the new path. */
+function refuseBadReplacement(to: VaultRow, { type }: SecretRow, value: string | undefined): void {
+  if (to.is_zero_knowledge !== 1) {
+    if (value !== undefined)
+      throw invalidField(
+        '/body/value',
+        'is only allowed in zero-knowledge vaults: change the value after the move or copy',
+      );
+    return;
+  }
+  if (value === undefined) {
+    const message =
+      'An envelope can be decrypted only at the vault and path it was sealed for: decrypt it, seal it for the destination, and send the new envelope as `value`.';
+    throw new CofferError('ZkBoundaryViolation', message);
+  }
+  refuseBadValue(to, type, value, '/body/value');
+}
+
+function requireCreate(ctx: Context, vault: string, path: string, attributes: ResourceAttributes): void {
+  const resource = secretResource(vault, path);
+  if (ctx.access.may('secrets:create', resource, attributes)) return;
+  ctx.record.describe({ to: resource });
+  throw new CofferError(
+    'INSUFFICIENT_PRIVILEGE',
+    'Your credential does not permit secrets:create at the destination.',
+    {
+      auditReason: 'secrets:create at the destination',
+    },
+  );
+}
+
+/**
+ * Returns the environment the secret will have at the destination, if the caller may create it there. A caller who may not create anything there does
+ * not learn that the environment conflicts.
+ */
+function permittedEnvironment(
+  ctx: Context,
+  { from, to, toPath }: Omit<Relocation, 'sealer'>,
+  row: SecretRow,
+  promote: boolean | undefined,
+): EnvironmentName {
+  const { tags } = attributesOf(row);
+  try {
+    const environment = fittedEnvironment(from, to, row, promote);
+    requireCreate(ctx, to.name, toPath, { environment, tags });
+    refuseMoving(ctx, { from, to, toPath }, row, environment);
+    return environment;
+  } catch (error) {
+    requireCreate(ctx, to.name, toPath, { environment: to.environment, tags });
+    throw error;
+  }
+}
+
+function refuseMoving(
+  ctx: Context,
+  { from, to, toPath }: Omit<Relocation, 'sealer'>,
+  row: SecretRow,
+  environment: EnvironmentName,
+): void {
+  refuseDisclosure(ctx, describedAs(from.name, row), describedAs(to.name, { ...row, path: toPath, environment }));
+}
+
+/** The secret keeps its environment if the destination accepts it. One it inherited from its vault can become that of the destination. */
+function fittedEnvironment(
+  from: VaultRow,
+  to: VaultRow,
+  row: SecretRow,
+  promote: boolean | undefined,
+): EnvironmentName {
+  const own = canonicalEnvironment(row.environment);
+  const asked = own === from.environment && own !== 'production' && promote === true ? undefined : own;
+  return environmentIn(canonicalEnvironment(to.environment), asked, promote === true).environment;
+}
+
+/** Two vaults are locked in order of their names, whichever way the secret moves: otherwise two moves could deadlock. */
+async function lockBoth(tx: Tx, { from, to }: Relocation): Promise<void> {
+  const vaults = from.vault_id === to.vault_id ? [from] : [from, to].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  for (const vault of vaults) await lockLive(tx, vault);
+}
+
+export async function move(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.moveSecret>,
+): Promise<Secret> {
+  const relocation = await relocationOf(ctx, vaultName, path, body);
+  const { from, to, toPath, sealer } = relocation;
+  return ctx.change(async (tx) => {
+    await lockBoth(tx, relocation);
+    const row = await lockForChange(ctx, tx, from, path);
+    refuseWhileRotating(row);
+    requireVersion(ctx, row, undefined);
+    const environment = permittedEnvironment(ctx, relocation, row, body.promote);
+    for (const tags of await tagsOfVersions(tx, ctx.tenantId, row.secret_id)) {
+      // The history moves too, so the check covers the tags of each version.
+      refuseMoving(ctx, relocation, { ...row, tags }, environment);
+    }
+    const resealed = from.vault_id !== to.vault_id ? await resealAll(ctx, tx, relocation, row) : {};
+    const change = { ...resealed, vault_id: to.vault_id, path: toPath, environment, updated_at: ctx.now };
+    const arrived = await relocate(tx, row, change);
+    const moved =
+      body.value === undefined ? arrived : await replaceValue(ctx, tx, arrived, { value: body.value, sealer });
+    ctx.record.describe({ secret: row.secret_id, to: secretResource(to.name, toPath) });
+    ctx.record.addEntry('secrets:create', secretResource(to.name, toPath), {
+      secret: row.secret_id,
+      moved_from: secretResource(vaultName, path),
+    });
+    return secretOf(to.name, moved);
+  });
+}
+
+/** The value sealed for the new path becomes the next version. Older versions stay sealed for the old path. */
+async function replaceValue(ctx: Context, tx: Tx, row: SecretRow, content: Pick<VersionContent, 'value' | 'sealer'>) {
+  const reason = `moved from ${ctx.record.resource}`;
+  return appendVersion(tx, row, { operation: 'update', reason, author: authorOf(ctx), ...content, now: ctx.now });
+}
+
+/** Seals all versions under the destination vault's key: under the old one they would be lost when that vault is purged. */
+async function resealAll(ctx: Context, tx: Tx, { from, sealer }: Relocation, row: SecretRow) {
+  const reseal = async (at: Pick<SecretRow, 'sealed' | 'sealed_version' | 'data_key'>) => {
+    const { sealed, sealed_version, data_key } = at;
+    const version = { ...row, sealed, sealed_version, data_key };
+    const dataKey = await openDataKey(ctx.kernel, ctx.tenantId, from.vault_id, version);
+    // Each value of a fortress secret has its own data key, and only that key is wrapped by the vault's.
+    if (dataKey !== null) return { sealed, data_key: sealer.wrapDataKey(row.secret_id, dataKey) };
+    const value = await openValue(ctx.kernel, ctx.tenantId, from.vault_id, version);
+    return { sealed: sealer.seal(row, sealed_version, value).sealed, data_key };
+  };
+  for (let after = 0; ; ) {
+    const versions = await versionsFrom(tx, row, { after, limit: VERSIONS_AT_ONCE });
+    for (const version of versions) {
+      await replaceSealed(tx, version, await reseal(version));
+      // On SQLite nothing else in this loop yields to the event loop, and a history may be long.
+      await nextTurn();
+    }
+    const last = versions.at(-1);
+    if (last === undefined) return reseal(row);
+    after = last.version;
+  }
+}
+
+export async function copy(
+  ctx: Context,
+  vaultName: string,
+  path: string,
+  body: Body<typeof contract.copySecret>,
+): Promise<Secret> {
+  const relocation = await relocationOf(ctx, vaultName, path, body);
+  const { from, to, toPath, sealer } = relocation;
+  return ctx.change(async (tx) => {
+    await lockLive(tx, to);
+    const row = await lockForChange(ctx, tx, from, path);
+    refuseWhileRotating(row);
+    const environment = permittedEnvironment(ctx, relocation, row, body.promote);
+    const value = body.value ?? (await openValue(ctx.kernel, ctx.tenantId, from.vault_id, row));
+    // The copy does not rotate: two secrets that rotate the same external credential would undo each other.
+    const made = newSecretRow({
+      tenant_id: row.tenant_id,
+      vault_id: to.vault_id,
+      path: toPath,
+      type: row.type,
+      environment,
+      protection: row.protection,
+      metadata: row.metadata,
+      tags: row.tags,
+      value,
+      sealer,
+      now: ctx.now,
+    });
+    const reason = `copied from ${secretResource(vaultName, path)}`;
+    await addSecret(tx, made, { operation: 'copy', reason, author: authorOf(ctx) });
+    ctx.record.describe({ secret: row.secret_id, to: secretResource(to.name, toPath), copy: made.secret_id });
+    ctx.record.addEntry('secrets:create', secretResource(to.name, toPath), {
+      secret: made.secret_id,
+      copied_from: secretResource(vaultName, path),
+    });
+    return secretOf(to.name, made);
+  });
+}

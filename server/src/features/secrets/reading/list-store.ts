@@ -1,0 +1,76 @@
+import { type ExpressionBuilder, type SqlBool, sql } from 'kysely';
+import type { PathRange } from '../../../kernel/authz/path-ranges.ts';
+import type { Reader } from '../../../kernel/storage/database.ts';
+import type { Tables } from '../../../kernel/storage/tables.ts';
+import { type ListedRow, type SecretTagRow, SUMMARY } from '../storage/tables.ts';
+
+export interface ListFilter {
+  type?: string | undefined;
+  /** Only secrets whose latest backend rotation failed. */
+  isRotationFailed?: boolean | undefined;
+  tags?: readonly string[] | undefined;
+  environments?: readonly string[] | undefined;
+}
+
+/** Summaries in a range of paths, ordered by path. With tags, the first one selects the index range. */
+export function summariesIn(
+  db: Reader,
+  { tenantId, vaultId }: { tenantId: string; vaultId: string },
+  { range, filter, limit }: { range: PathRange; filter: ListFilter; limit: number },
+): Promise<ListedRow[]> {
+  const [first, ...others] = filter.tags ?? [];
+  if (first === undefined) {
+    let query = db
+      .selectFrom('secrets')
+      .select([...SUMMARY, sql<number>`length(sealed)`.as('sealed_bytes')])
+      .where('tenant_id', '=', tenantId)
+      .where('vault_id', '=', vaultId)
+      .where('deleted_no', '=', 0);
+    if (filter.type !== undefined) query = query.where('type', '=', filter.type);
+    if (filter.environments !== undefined) query = query.where('environment', 'in', filter.environments);
+    if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('secrets'));
+    return query.where('path', '>=', range.from).where('path', '<', range.to).orderBy('path').limit(limit).execute();
+  }
+  let query = db
+    .selectFrom('secret_tags as t')
+    .innerJoin('secrets as s', (join) =>
+      join
+        .onRef('s.tenant_id', '=', 't.tenant_id')
+        .onRef('s.vault_id', '=', 't.vault_id')
+        .on('s.deleted_no', '=', 0)
+        .onRef('s.path', '=', 't.path'),
+    )
+    .select([...SUMMARY.map((column) => `s.${column}` as const), sql<number>`length(s.sealed)`.as('sealed_bytes')])
+    .where('t.tenant_id', '=', tenantId)
+    .where('t.vault_id', '=', vaultId)
+    .where('t.tag', '=', first)
+    .where('t.path', '>=', range.from)
+    .where('t.path', '<', range.to);
+  for (const tag of others) query = query.where(hasTag(tag));
+  if (filter.type !== undefined) query = query.where('s.type', '=', filter.type);
+  if (filter.environments !== undefined) query = query.where('s.environment', 'in', filter.environments);
+  if (filter.isRotationFailed === true) query = query.where(lastRotationFailed('s'));
+  return query.orderBy('t.path').limit(limit).execute() as Promise<ListedRow[]>;
+}
+
+/** Rotation ids sort by time. */
+function lastRotationFailed(secrets: 'secrets' | 's') {
+  const [tenantId, secretId] = [sql.ref(`${secrets}.tenant_id`), sql.ref(`${secrets}.secret_id`)];
+  return sql<SqlBool>`(select r.status from rotations r where r.tenant_id = ${tenantId} and r.secret_id = ${secretId}
+    order by r.rotation_id desc limit 1) = 'failed'`;
+}
+
+type TagJoin = Tables & { t: SecretTagRow; s: Tables['secrets'] };
+
+function hasTag(tag: string) {
+  return (eb: ExpressionBuilder<TagJoin, 't' | 's'>) =>
+    eb.exists(
+      eb
+        .selectFrom('secret_tags as o')
+        .select('o.tag')
+        .whereRef('o.tenant_id', '=', 't.tenant_id')
+        .whereRef('o.vault_id', '=', 't.vault_id')
+        .where('o.tag', '=', tag)
+        .whereRef('o.path', '=', 't.path'),
+    );
+}

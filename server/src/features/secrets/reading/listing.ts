@@ -1,0 +1,279 @@
+import { intersection, isIn, justAfter, type PathRange, startingWith } from '../../../kernel/authz/path-ranges.ts';
+import { timestamp } from '../../../kernel/platform/clock.ts';
+import { invalidField } from '../../../kernel/platform/errors.ts';
+import type { Ports } from '../../../kernel/platform/wiring.ts';
+import type { Context } from '../../../kernel/request/context.ts';
+import type { Query } from '../../../kernel/request/declaration.ts';
+import { LIST_LIMIT_DEFAULT } from '../../../kernel/request/wire.ts';
+import { decodeCursor } from '../../../kernel/storage/cursor.ts';
+import {
+  findVault,
+  isLive,
+  SECRET_IDS_MAX,
+  type VaultRow,
+  vaultAttributes,
+  vaultNotFound,
+} from '../../vaults/index.ts';
+import { attributesOf, NO_VAULT, type SecretLocation, secretResource } from '../authorization.ts';
+import type * as contract from '../contract.ts';
+import { type ListedSecret, type RiskFactor, VERSION_MAX } from '../contract.ts';
+import { type DeletedSummaryRow, deletedSummaries } from '../lifecycle/deleted-store.ts';
+import { metadataOf, summaryOf } from '../serialization.ts';
+import type { ListedRow, SecretRow, SummaryRow } from '../storage/tables.ts';
+import { versionPage } from '../storage/version-store.ts';
+import { type ListFilter, summariesIn } from './list-store.ts';
+import { isAnyShown, type Scanned, type ScanRequest, scannedPage } from './scanned-page.ts';
+import type { SecretReader } from './secret-reader.ts';
+import { shownRisk } from './shown-risk.ts';
+
+const PATH_FORM = /^[A-Za-z0-9._@+=/-]{1,1024}$/;
+const NUMBER_FORM = /^[1-9]\d{0,15}$/;
+const PREFIX_FORM = /^[A-Za-z0-9._@+=-][A-Za-z0-9._@+=/-]*$/;
+/** Enough pages to fill both lists of ids. */
+const PAGES_FOR_IDS_MAX = 3;
+
+/** Actions that the caller must all be allowed on each secret found. */
+type Actions = readonly string[];
+
+/** To see that a secret exists, and its path. */
+const LISTED: Actions = ['secrets:list'];
+
+function allowedRangesIn(ctx: Context, vault: string, actions: Actions): PathRange[] {
+  const ranges = actions.map((action) => ctx.access.allowedRanges(action, vault));
+  return ranges.reduce((left, right) => intersection(left, right));
+}
+
+function isAllowed(
+  ctx: Context,
+  vault: string,
+  row: Pick<SecretRow, 'path' | 'environment' | 'tags'>,
+  actions: Actions,
+): boolean {
+  const resource = secretResource(vault, row.path);
+  const attributes = attributesOf(row);
+  return actions.every((action) => ctx.access.may(action, resource, attributes));
+}
+
+/** A caller sees the description, owner and tags of a secret if they may read the secret or its metadata. */
+function isDescribable(ctx: Context, vault: string, row: SummaryRow): boolean {
+  return DESCRIBING.some((action) => isAllowed(ctx, vault, row, [action]));
+}
+const DESCRIBING = ['secrets:read', 'secrets:read_metadata'];
+
+/** A vault, and the path ranges in it in which the caller may find secrets. */
+interface Within {
+  vault: VaultRow;
+  ranges: readonly PathRange[];
+}
+
+/**
+ * Returns the vault if the caller may find anything in it, and refuses before revealing whether the vault exists. If the caller's rights depend on
+ * tags or environments, a matching secret must exist: otherwise an empty list would reveal a vault that they may not know of.
+ */
+async function vaultWithRanges(ctx: Context, name: string, actions: Actions): Promise<Within> {
+  const ranges = allowedRangesIn(ctx, name, actions);
+  if (ranges.length === 0) ctx.access.refuseIfNeverAllowed(`vault/${name}`);
+  const row = await findVault(ctx.database.read, ctx.tenantId, name);
+  const known = isLive(row) ? row : undefined;
+  const attributes = vaultAttributes(known);
+  const isSeen = async () => {
+    for (const { tag, environments } of ctx.access.demands(ctx.declaration.permission, name)) {
+      // The query also runs if there is no vault, so that response time does not reveal whether the vault exists.
+      const secrets = secretsIn(ctx, known?.vault_id ?? NO_VAULT, ranges, {
+        tags: tag === undefined ? [] : [tag],
+        environments,
+      });
+      if (await isAnyShown(ctx, secrets, (secret) => isAllowed(ctx, name, secret, actions))) return true;
+    }
+    return false;
+  };
+  const mayFind = ranges.length > 0 && (ctx.access.isReachCertain(name, attributes) || (await isSeen()));
+  ctx.access.authorizeWithin(`vault/${name}`, mayFind, attributes);
+  if (known === undefined) throw vaultNotFound();
+  return { vault: known, ranges };
+}
+
+function prefixRange(prefix: string | undefined, pointer = '/query/prefix'): PathRange {
+  if (prefix !== undefined && !PREFIX_FORM.test(prefix)) {
+    throw invalidField(pointer, 'must be a path prefix of letters, digits, . _ @ + = - and /');
+  }
+  return startingWith(prefix ?? '');
+}
+
+interface PageRequest extends ScanRequest<ListedRow> {
+  vault: VaultRow;
+  ranges: readonly PathRange[];
+  filter: ListFilter;
+}
+
+/** Returns a page of the secrets the caller may see, and scans only the ranges in which they can lie. */
+function visiblePage(
+  ctx: Context,
+  { vault, ranges, filter, ...request }: PageRequest,
+): Promise<{ rows: ListedRow[]; next_cursor: string | null }> {
+  return scannedPage(ctx, secretsIn(ctx, vault.vault_id, ranges, filter), request);
+}
+
+/** Ordered by path. */
+function secretsIn(
+  ctx: Context,
+  vaultId: string,
+  ranges: readonly PathRange[],
+  filter: ListFilter,
+): Scanned<ListedRow> {
+  return {
+    list: { name: vaultId, form: PATH_FORM },
+    positionOf: ({ path }) => path,
+    async rowsAfter(position, limit) {
+      const rows: ListedRow[] = [];
+      for (const { from: start, to } of ranges) {
+        const from = position !== null && position >= start ? justAfter(position) : start;
+        if (from >= to) continue;
+        const range = { from, to };
+        const left = limit - rows.length;
+        rows.push(
+          ...(await summariesIn(
+            ctx.database.read,
+            { tenantId: ctx.tenantId, vaultId },
+            { range, filter, limit: left },
+          )),
+        );
+        if (rows.length === limit) break;
+      }
+      return rows;
+    },
+  };
+}
+
+/** Ordered by number, as they are stored, because several deleted secrets may have the same path. */
+function deletedSecretsIn(ctx: Context, vault: VaultRow): Scanned<DeletedSummaryRow> {
+  return {
+    list: { name: `${vault.vault_id} deleted`, form: NUMBER_FORM },
+    positionOf: ({ secret_no }) => String(secret_no),
+    rowsAfter: (position, limit) => deletedSummaries(ctx.database.read, vault, Number(position ?? 0), limit),
+  };
+}
+
+/** The secrets that a caller may find, for every feature that lists, searches or exports them. */
+export const visibleSecrets = {
+  LISTED,
+  rangesIn: allowedRangesIn,
+  isAllowed,
+  vault: vaultWithRanges,
+  prefixRange,
+  page: visiblePage,
+};
+
+export type ListPorts = Pick<Ports, 'riskFactorsOf'>;
+
+export async function list(
+  ctx: Context,
+  { riskFactorsOf }: ListPorts,
+  vaultName: string,
+  query: Query<typeof contract.listSecrets>,
+) {
+  const { vault, ranges } = await vaultWithRanges(ctx, vaultName, LISTED);
+  const isListed = listedFor(ctx, vaultName, query);
+  const request = { cursor: query.cursor, limit: query.limit ?? LIST_LIMIT_DEFAULT };
+  if (query.deleted === true) {
+    if (query.rotation !== undefined)
+      throw invalidField('/query/rotation', 'cannot be combined with deleted=true: omit one of them');
+    const range = prefixRange(query.prefix);
+    const isShown = (row: DeletedSummaryRow) => isIn(range, row.path) && isMeant(row, query) && isListed(row);
+    const page = await scannedPage(ctx, deletedSecretsIn(ctx, vault), { ...request, isShown });
+    const shown = (row: DeletedSummaryRow) => ({
+      ...listedSecret(ctx, vaultName, row, undefined),
+      deleted_at: timestamp(row.deleted_at),
+    });
+    return { secrets: page.rows.map(shown), next_cursor: page.next_cursor };
+  }
+  const page = await visiblePage(ctx, {
+    ...request,
+    vault,
+    ranges: intersection(ranges, [prefixRange(query.prefix)]),
+    filter: { type: query.type, tags: query.tags, isRotationFailed: query.rotation === 'failed' },
+    isShown: isListed,
+  });
+  const ids = page.rows.map(({ secret_id }) => secret_id);
+  const risks = await riskFactorsOf(ctx.database.read, ctx.tenantId, ids);
+  const shown = (row: SummaryRow) => listedSecret(ctx, vaultName, row, risks.get(row.secret_id));
+  return { secrets: page.rows.map(shown), next_cursor: page.next_cursor };
+}
+
+/** A filter by tags or by failed rotation finds a secret only for a caller who may see the tags or the rotation of that secret. */
+function listedFor(ctx: Context, vault: string, { tags = [], rotation }: Query<typeof contract.listSecrets>) {
+  const isPlain = tags.length === 0 && rotation === undefined;
+  return (row: SummaryRow) => isAllowed(ctx, vault, row, LISTED) && (isPlain || isDescribable(ctx, vault, row));
+}
+
+function isMeant(row: SummaryRow, { type, tags = [] }: Query<typeof contract.listSecrets>): boolean {
+  const own = metadataOf(row).tags;
+  return (type === undefined || row.type === type) && tags.every((tag) => own.includes(tag));
+}
+
+function listedSecret(
+  ctx: Context,
+  vault: string,
+  row: SummaryRow,
+  factors: readonly RiskFactor[] | undefined,
+): ListedSecret {
+  const summary = { ...summaryOf(row), ...NO_RISK };
+  if (!isDescribable(ctx, vault, row)) return { ...summary, metadata: null };
+  if (factors === undefined) return summary;
+  return { ...summary, ...shownRisk(factors, isAllowed(ctx, vault, row, ['secrets:read'])) };
+}
+const NO_RISK = { risk_score: null, risk_factors: null };
+
+/** For the response that describes one vault. */
+export async function secretIds(ctx: Context, vault: VaultRow) {
+  const ids = { standard: [] as string[], fortress: [] as string[] };
+  let isTruncated = false;
+  const ranges = allowedRangesIn(ctx, vault.name, LISTED);
+  const isShown = (row: SummaryRow) => isAllowed(ctx, vault.name, row, LISTED);
+  let cursor: string | undefined;
+  for (let pages = 0; pages < PAGES_FOR_IDS_MAX && !isTruncated; pages++) {
+    const page = await visiblePage(ctx, { vault, ranges, filter: {}, cursor, limit: SECRET_IDS_MAX, isShown });
+    for (const row of page.rows) {
+      const list = ids[row.protection];
+      if (list.length < SECRET_IDS_MAX) list.push(row.secret_id);
+      else isTruncated = true;
+    }
+    if (page.next_cursor === null) break;
+    cursor = page.next_cursor;
+    isTruncated ||= pages === PAGES_FOR_IDS_MAX - 1;
+  }
+  return { secret_ids: ids.standard, fortress_secret_ids: ids.fortress, secret_ids_truncated: isTruncated };
+}
+
+export async function listVersions(
+  ctx: Context,
+  reader: SecretReader,
+  { vault: vaultName, path }: SecretLocation,
+  query: Query<typeof contract.listVersions>,
+) {
+  const row = await reader.authorized(ctx, { vault: vaultName, path });
+  const [before] = decodeCursor(query.cursor, /^[1-9]\d{0,8}$/) ?? [];
+  const page = await versionPage(
+    ctx.database.read,
+    { tenant_id: ctx.tenantId, secret_id: row.secret_id },
+    {
+      before: before === undefined ? VERSION_MAX : Number(before),
+      limit: query.limit ?? LIST_LIMIT_DEFAULT,
+    },
+  );
+  const isShown = ({ tags }: { tags: string }) =>
+    ctx.access.may(ctx.declaration.permission, secretResource(vaultName, path), attributesOf({ ...row, tags }));
+  return {
+    versions: page.rows.filter(isShown).map((version) => ({
+      version: version.version,
+      operation: version.operation,
+      reason: version.reason,
+      restored_from: version.restored_from,
+      author: { kind: version.author_kind, id: version.author_id, name: version.author_name },
+      metadata: metadataOf(version),
+      created_at: timestamp(version.created_at),
+      is_current: version.version === row.version,
+    })),
+    next_cursor: page.next_cursor,
+  };
+}

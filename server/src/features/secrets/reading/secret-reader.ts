@@ -1,0 +1,89 @@
+import { couldEverAllow } from '../../../kernel/authz/evaluate.ts';
+import { parseSecretPath } from '../../../kernel/http/secret-path.ts';
+import { Preserialized } from '../../../kernel/request/binding.ts';
+import type { Context } from '../../../kernel/request/context.ts';
+import type { Principal } from '../../../kernel/request/principal.ts';
+import { NAME_PATTERN } from '../../../kernel/request/wire.ts';
+import type { Database } from '../../../kernel/storage/database.ts';
+import {
+  attributesOf,
+  authorizedSecret,
+  requireProof,
+  type SecretLocation,
+  secretResource,
+  versionNotFound,
+} from '../authorization.ts';
+import { lastRotation } from '../rotation/rotate.ts';
+import { secretOf, serializedWithValue, summaryOf } from '../serialization.ts';
+import { findVersion } from '../storage/version-store.ts';
+import { openNow, openValue } from '../value/sealing.ts';
+import type { ReadRow } from './read-store.ts';
+import { SecretLoader } from './secret-loader.ts';
+
+const VAULT_NAME = new RegExp(NAME_PATTERN);
+
+/** Reads one secret for a caller, whichever endpoint returns it. */
+export class SecretReader {
+  readonly #loader: SecretLoader;
+
+  constructor(database: Database) {
+    this.#loader = new SecretLoader(database);
+  }
+
+  /**
+   * Sends no query for a caller who could never be allowed (see `Context.refuseIfNeverAllowed`), nor for a malformed vault name or path, which is
+   * refused later: a single NUL would make PostgreSQL reject the query of the whole batch.
+   */
+  prefetch(ctx: Context, known: Principal): Promise<number | null> | null {
+    if (!this.#loader.prefetches) return null;
+    const { vault = '', path = '' } = ctx.call.params;
+    if (!VAULT_NAME.test(vault) || !parseSecretPath(path).ok) return null;
+    if (!couldEverAllow(known.policies, ctx.declaration.permission, secretResource(vault, path))) return null;
+    return this.#loader.prefetch(ctx, { tenantId: known.tenantId, vault, path });
+  }
+
+  /** Returns the row without its value opened, synchronously if it is cached. */
+  authorized(ctx: Context, { vault, path }: SecretLocation) {
+    return authorizedSecret(ctx, this.#loader, vault, path);
+  }
+
+  async read(ctx: Context, at: SecretLocation, version?: number) {
+    const { vault } = at;
+    const row = await this.authorized(ctx, at);
+    if (row.log_reads === 0 && row.protection === 'standard') ctx.record.leaveUnrecorded(vault, 1);
+    const { shown, value } = await opened(ctx, vault, row, version);
+    ctx.setHeader('ETag', `"v${shown.version}"`);
+    if (row.rotation === null) return new Preserialized(serializedWithValue(vault, shown, value));
+    return { ...secretOf(vault, shown, await lastRotation(ctx, row)), value };
+  }
+
+  /** For other response formats. Every read is recorded in the audit log, even if the vault does not log reads. */
+  async readRecorded(ctx: Context, at: SecretLocation, version?: number) {
+    const { shown, value } = await opened(ctx, at.vault, await this.authorized(ctx, at), version);
+    return { ...summaryOf(shown), value };
+  }
+}
+
+async function opened(ctx: Context, vault: string, row: ReadRow & { vault_id: string }, version: number | undefined) {
+  requireProof(ctx, row);
+  // Without `version` the entry stands for the newest one at that time, and the most common request skips building details.
+  if (version !== undefined) ctx.record.describe({ secret: row.secret_id, version });
+  const shown = version === undefined || version === row.version ? row : await atVersion(ctx, vault, row, version);
+  const now = openNow(ctx.kernel, ctx.tenantId, row.vault_id, shown);
+  return { shown, value: now ?? (await openValue(ctx.kernel, ctx.tenantId, row.vault_id, shown)) };
+}
+
+/** Authorizes on the tags of that version, besides the current ones: a tag removed since still protects what was written under it. */
+async function atVersion(
+  ctx: Context,
+  vault: string,
+  row: ReadRow & { vault_id: string },
+  version: number,
+): Promise<ReadRow> {
+  const older = await findVersion(ctx.database.read, ctx.tenantId, row, version);
+  if (older === undefined) throw versionNotFound();
+  const { metadata, tags, data_key, sealed, sealed_version, created_at: updated_at } = older;
+  const shown = { ...row, version, metadata, tags, data_key, sealed, sealed_version, updated_at };
+  ctx.access.authorize(secretResource(vault, row.path), attributesOf(shown));
+  return shown;
+}

@@ -1,0 +1,103 @@
+import { createSecretKey, randomBytes } from 'node:crypto';
+import type { MacKey } from '../../../kernel/crypto/keyring.ts';
+import { seal, unseal } from '../../../kernel/crypto/sealing.ts';
+import { DAY_MS } from '../../../kernel/platform/clock.ts';
+import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import { type VaultRow, vaultKeyPurpose } from '../../vaults/index.ts';
+import type { SecretRow } from '../storage/tables.ts';
+
+const DATA_KEY_BYTES = 32;
+export const FINGERPRINT_PURPOSE = 'fingerprints';
+
+const VERSIONS = 'secret_versions';
+
+/** The row a value is bound to. It is unchanged when a secret moves, so its history can move with it. */
+function valueLocation(secretId: string, version: number) {
+  return { table: VERSIONS, row: secretId, version };
+}
+
+/** A data key stored beside another version's value does not open it, because the value itself is bound to its version. */
+function dataKeyLocation(secretId: string) {
+  return { table: 'secrets', row: `${secretId} data key` };
+}
+
+/** The columns needed to open a value. */
+export type Sealed = Pick<SecretRow, 'secret_id' | 'sealed_version' | 'sealed' | 'data_key'>;
+/** A value as it is stored, with its fingerprint. */
+export type SealedValue = Pick<
+  SecretRow,
+  'sealed' | 'sealed_version' | 'data_key' | 'fingerprint' | 'fingerprint_version'
+>;
+type Identity = Pick<SecretRow, 'secret_id' | 'protection'>;
+
+export interface Sealer {
+  /** A fortress value is sealed under a data key made for this version alone, which is stored wrapped by the vault's key. */
+  seal(secret: Identity, version: number, value: string): SealedValue;
+  /** Both columns are null for fortress secrets and zero-knowledge vaults, whose values are never compared. */
+  fingerprint(secret: Identity, value: string): Pick<SecretRow, 'fingerprint' | 'fingerprint_version'>;
+  wrapDataKey(secretId: string, dataKey: Uint8Array): Uint8Array;
+}
+
+/** Fingerprints of equal values must stay equal, so this key is never rotated automatically. */
+export function fingerprintKey(kernel: Kernel, tenantId: string): Promise<MacKey> {
+  return kernel.keyring.macKey(tenantId, FINGERPRINT_PURPOSE, Number.POSITIVE_INFINITY);
+}
+
+const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
+
+/** Two empty values are not a shared secret, so an empty value has no fingerprint. */
+export function fingerprintOf({ mac, version }: MacKey, value: string) {
+  if (value === '') return NO_FINGERPRINT;
+  return { fingerprint: mac(Buffer.from(value, 'utf8')), fingerprint_version: version };
+}
+
+/** Call it before the transaction that seals, because a key may have to be created or rotated first. */
+export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer> {
+  const maxAgeMs = vault.rotation_days * DAY_MS;
+  const key = await kernel.keyring.sealingKey(vault.tenant_id, vaultKeyPurpose(vault.vault_id), maxAgeMs);
+  const fingerprints = await fingerprintKey(kernel, vault.tenant_id);
+  const wrapDataKey: Sealer['wrapDataKey'] = (secretId, dataKey) => key.seal(dataKeyLocation(secretId), dataKey);
+  const fingerprint: Sealer['fingerprint'] = ({ protection }, value) =>
+    vault.is_zero_knowledge === 1 || protection === 'fortress' ? NO_FINGERPRINT : fingerprintOf(fingerprints, value);
+  return {
+    wrapDataKey,
+    fingerprint,
+    seal(secret, version, value) {
+      const { secret_id, protection } = secret;
+      const at = valueLocation(secret_id, version);
+      const bytes = Buffer.from(value, 'utf8');
+      const compared = { sealed_version: version, ...fingerprint(secret, value) };
+      if (protection !== 'fortress') return { sealed: key.seal(at, bytes), data_key: null, ...compared };
+      const dataKey = randomBytes(DATA_KEY_BYTES);
+      const sealed = seal(createSecretKey(dataKey), 0, { tenantId: vault.tenant_id, ...at }, bytes);
+      const data_key = wrapDataKey(secret_id, dataKey);
+      dataKey.fill(0);
+      return { sealed, data_key, ...compared };
+    },
+  };
+}
+
+export async function openDataKey(
+  kernel: Kernel,
+  tenantId: string,
+  vaultId: string,
+  secret: Pick<SecretRow, 'secret_id' | 'data_key'>,
+): Promise<Buffer | null> {
+  if (secret.data_key === null) return null;
+  const at = { tenantId, ...dataKeyLocation(secret.secret_id) };
+  return kernel.keyring.unseal(vaultKeyPurpose(vaultId), at, secret.data_key);
+}
+
+export async function openValue(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): Promise<string> {
+  const at = { tenantId, ...valueLocation(secret.secret_id, secret.sealed_version) };
+  const dataKey = secret.data_key === null ? null : await openDataKey(kernel, tenantId, vaultId, secret);
+  if (dataKey !== null) return unseal(createSecretKey(dataKey), at, secret.sealed).toString('utf8');
+  return (await kernel.keyring.unseal(vaultKeyPurpose(vaultId), at, secret.sealed)).toString('utf8');
+}
+
+/** Opens an ordinary secret's value synchronously. Returns null if the key is not cached or the secret is a fortress secret. */
+export function openNow(kernel: Kernel, tenantId: string, vaultId: string, secret: Sealed): string | null {
+  if (secret.data_key !== null) return null;
+  const at = { tenantId, ...valueLocation(secret.secret_id, secret.sealed_version) };
+  return kernel.keyring.unsealNow(vaultKeyPurpose(vaultId), at, secret.sealed)?.toString('utf8') ?? null;
+}

@@ -1,0 +1,99 @@
+import { globMatches } from './glob.ts';
+import { compileActionPattern, type Pattern } from './pattern.ts';
+import type { PolicyDocument } from './policy.ts';
+import { PolicyError } from './policy-error.ts';
+
+/** Actions and resource forms that endpoints declare. All declarations are made while the modules load. */
+const actions = new Set<string>();
+const forms = new Set<string>();
+
+const NO_PERMISSION = 'none';
+
+export function addDeclaredActions(...declared: string[]): void {
+  for (const action of declared) if (action !== NO_PERMISSION) actions.add(action);
+}
+
+export function addDeclaredForms(...declared: string[]): void {
+  for (const form of declared) if (form !== NO_PERMISSION) forms.add(form);
+}
+
+/** Rejects a rule that can never match when it is written, because a deny that denies nothing is worse than an error. */
+export function refuseUndeclared({ statement }: PolicyDocument): void {
+  for (const [i, { action, resource }] of statement.entries()) {
+    refuseUndeclaredActions(action, `/statement/${i}/action`);
+    for (const [n, text] of resource.entries()) {
+      if (isDeclaredResource(text)) continue;
+      throw new PolicyError(
+        `/statement/${i}/resource/${n}`,
+        `matches no resource of this API: did you mean ${nearestForms(text)}?`,
+      );
+    }
+  }
+}
+
+export function refuseUndeclaredActions(patterns: readonly string[], pointer: string): void {
+  for (const [n, text] of patterns.entries()) {
+    if (isDeclaredAction(compileActionPattern(text))) continue;
+    throw new PolicyError(`${pointer}/${n}`, `matches no action of this API: did you mean ${nearestAction(text)}?`);
+  }
+}
+
+function isDeclaredAction(pattern: Pattern): boolean {
+  for (const action of actions) if (pattern.matches(action)) return true;
+  return false;
+}
+
+/** Whether the pattern can match a resource of a form that an endpoint declares. */
+export function isDeclaredResource(pattern: string): boolean {
+  const segments = pattern.split('/');
+  // A final `*` means one segment followed by anything.
+  const parts = segments.at(-1) === '*' ? [...segments, '**'] : segments;
+  for (const form of forms) if (meets(parts, form.split('/'))) return true;
+  return false;
+}
+
+function meets(pattern: readonly string[], form: readonly string[]): boolean {
+  const [first, ...rest] = pattern;
+  const [segment, ...others] = form;
+  if (first === undefined) return segment === undefined;
+  if (first === '**') return meets(rest, form) || (segment !== undefined && meets(pattern, others));
+  if (segment === undefined) return false;
+  if (segment.endsWith('*}')) return meets(rest, others) || meets(rest, form);
+  return (segment.startsWith('{') || globMatches(first, segment, 0, segment.length)) && meets(rest, others);
+}
+
+function nearestAction(text: string): string {
+  const nouns = new Set([...actions].map((action) => `${action.split(':')[0]}:*`));
+  const verbs = new Set([...actions].map((action) => `*:${action.split(':')[1]}`));
+  return nearest(text, [...actions, ...nouns, ...verbs]);
+}
+
+/** All forms that begin with the most similar first word. */
+function nearestForms(text: string): string {
+  const word = nearest(text.split('/')[0] ?? '', new Set([...forms].map((form) => form.split('/')[0] ?? '')));
+  const same = [...forms].filter((form) => form === word || form.startsWith(`${word}/`)).sort();
+  return same.map((form) => form.replace(/\{([a-z_]+)\*?\}/g, '<$1>')).join(' or ');
+}
+
+function nearest(text: string, candidates: Iterable<string>): string {
+  let best = { candidate: '', distance: Number.POSITIVE_INFINITY };
+  for (const candidate of candidates) {
+    const distance = editDistance(text, candidate);
+    if (distance < best.distance) best = { candidate, distance };
+  }
+  return best.candidate;
+}
+
+/** Levenshtein distance, computed row by row. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i];
+    for (let n = 1; n <= other.length; n++) {
+      const replaced = (row[n - 1] ?? 0) + (one[i - 1] === other[n - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[n] ?? 0) + 1, (next[n - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

@@ -1,8 +1,0 @@
-import { invalidField } from './errors.ts';
-
-/** Returns the reason as it is recorded. Surrounding blanks do not count, and blanks alone are not a reason. */
-export function demandedReason(text: string, lengthMin: number): string {
-  const reason = text.trim();
-  if (reason.length >= Math.max(lengthMin, 1)) return reason;
-  throw invalidField('/body/reason', `must be at least ${lengthMin} characters, without the blanks around them`);
-}

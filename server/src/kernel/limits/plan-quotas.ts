@@ -1,0 +1,82 @@
+import type { Plan } from './rate-classes.ts';
+
+/** What each quota counts, and how to get below it, for error messages and the docs. */
+export const QUOTA_TEXTS = {
+  policies: ['policies in the tenant', 'Delete one that is not used'],
+  policy_bytes: ['bytes of policy documents in the tenant', 'Shorten or delete a policy'],
+  attachments_per_principal: ['policies attached to one user, group or connection', 'Detach one, or merge policies'],
+  tokens_per_user: ['usable personal access tokens of one user', 'Revoke one that is not used'],
+  groups: ['groups in the tenant', 'Delete one that is not used'],
+  groups_per_user: ['groups of one user', 'Remove the user from one'],
+  members_per_group: ['members of one group', 'Remove one, or create a second group'],
+  members_per_vault: ['members of one vault', 'Remove one, or add a group as the member'],
+  app_connections: ['AppConnections in the tenant', 'Delete one that is not used'],
+  federations_per_connection: ['federations of one AppConnection', 'Delete one that is not used'],
+  workload_methods: ['workload identity methods in the tenant', 'Delete one that is not used'],
+  exporters: ['exporters of the audit log', 'Delete one that is not used'],
+  webhooks: ['webhooks in the tenant', 'Delete one that is not used'],
+  clusters: ['clusters in the tenant', 'Delete one that is not used'],
+  policies_per_cluster: ['policies of one cluster', 'Delete one that is not used, or name several secrets in one'],
+  hosts: ['hosts that report accounts', 'Delete a cluster whose hosts are gone'],
+} as const satisfies Record<string, readonly [what: string, remedy: string]>;
+
+export type QuotaName = keyof typeof QUOTA_TEXTS;
+export const QUOTAS = (Object.keys(QUOTA_TEXTS) as QuotaName[]).map((name) => ({ name, what: QUOTA_TEXTS[name][0] }));
+
+/** The quotas by plan. Existing objects above a quota stay and keep working. */
+export const PLAN_QUOTAS: Record<Plan, Record<QuotaName, number>> = {
+  starter: {
+    policies: 50,
+    policy_bytes: 256 * 1024,
+    attachments_per_principal: 10,
+    tokens_per_user: 20,
+    groups: 50,
+    groups_per_user: 20,
+    members_per_group: 100,
+    members_per_vault: 25,
+    app_connections: 20,
+    federations_per_connection: 5,
+    workload_methods: 5,
+    exporters: 2,
+    webhooks: 5,
+    clusters: 3,
+    policies_per_cluster: 50,
+    hosts: 50,
+  },
+  professional: {
+    policies: 200,
+    policy_bytes: 512 * 1024,
+    attachments_per_principal: 20,
+    tokens_per_user: 100,
+    groups: 500,
+    groups_per_user: 50,
+    members_per_group: 1000,
+    members_per_vault: 200,
+    app_connections: 500,
+    federations_per_connection: 10,
+    workload_methods: 20,
+    exporters: 5,
+    webhooks: 20,
+    clusters: 20,
+    policies_per_cluster: 500,
+    hosts: 1000,
+  },
+  enterprise: {
+    policies: 500,
+    policy_bytes: 1024 * 1024,
+    attachments_per_principal: 50,
+    tokens_per_user: 1000,
+    groups: 5000,
+    groups_per_user: 200,
+    members_per_group: 10_000,
+    members_per_vault: 2000,
+    app_connections: 10_000,
+    federations_per_connection: 20,
+    workload_methods: 200,
+    exporters: 20,
+    webhooks: 100,
+    clusters: 200,
+    policies_per_cluster: 2000,
+    hosts: 20_000,
+  },
+};

@@ -1,0 +1,47 @@
+import type { Config } from './config.ts';
+
+export interface ListeningPorts {
+  port: number;
+  /** The port of the additional TLS listener, if there is one. */
+  tlsPort: number | null;
+}
+
+/** The URLs under which clients reach this service. The ports are known only once it listens, because a setting of 0 takes any free port. */
+export class Addresses {
+  readonly #config: Config;
+  #ports: ListeningPorts;
+
+  constructor(config: Config) {
+    this.#config = config;
+    this.#ports = { port: config.port, tlsPort: null };
+  }
+
+  /** Called once, when the listeners are open. Until then, the URLs have the configured port. */
+  listening(ports: ListeningPorts): void {
+    this.#ports = ports;
+  }
+
+  get port(): number {
+    return this.#ports.port;
+  }
+
+  get baseUrl(): string {
+    return this.#config.baseUrl(this.#ports.port);
+  }
+
+  get audience(): string {
+    return this.#config.audience(this.#ports.port);
+  }
+
+  /** The URL of the additional TLS listener, if there is one. If a base URL is configured, its host name is used. */
+  get tlsUrl(): string | null {
+    const { tlsPort } = this.#ports;
+    return tlsPort === null ? null : `https://${new URL(this.baseUrl).hostname}:${tlsPort}`;
+  }
+
+  /** Every origin that clients may use. A configured base URL is the only one. */
+  get origins(): readonly string[] {
+    const { baseUrl, tlsUrl } = this;
+    return tlsUrl === null || this.#config.hasBaseUrl ? [baseUrl] : [baseUrl, tlsUrl];
+  }
+}

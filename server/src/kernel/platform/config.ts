@@ -1,0 +1,231 @@
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
+import { inspect } from 'node:util';
+import type { CertificateHeader } from '../http/forwarded-certificate.ts';
+import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values } from './settings.ts';
+
+/** The configuration is invalid and the service cannot start. Each line names a variable and says what to set; values never appear. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+export type LogLevel = Values['CV_LOG_LEVEL'];
+export type LogFormat = Values['CV_LOG_FORMAT'];
+
+export type RootKeyConfig =
+  | { readonly provider: 'file'; readonly file: string }
+  | { readonly provider: 'env'; readonly key: Buffer }
+  | { readonly provider: 'passphrase'; readonly passphrase: string | { readonly file: string } };
+
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly databaseUrl: string | null;
+  readonly databasePool: number;
+  /** `port` is the port listened on, which differs from the setting if the setting is 0. */
+  baseUrl(port: number): string;
+  /** Whether the base URL was configured, rather than derived from the listening address. */
+  readonly hasBaseUrl: boolean;
+  audience(port: number): string;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  /** The additional TLS listener. If the port is not chosen, it is the default port, which another program may already use. */
+  readonly tlsPort: { readonly port: number; readonly isChosen: boolean } | null;
+  readonly trustedProxies: readonly string[];
+  readonly connectionsPerAddress: number;
+  readonly bodyMemoryMib: number;
+  readonly clientCertHeader: CertificateHeader | null;
+  readonly isDpopNonceRequired: boolean;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  readonly rootKey: RootKeyConfig;
+  /** The root key that `coffer server rekey` changes to. A new key file is created by that command, not configured. */
+  readonly newRootKey: Exclude<RootKeyConfig, { provider: 'file' }> | null;
+  readonly adminEmail: string;
+  readonly vaultRetentionDays: number;
+  readonly outboundAllow: readonly string[];
+  /** The folder to which each audit checkpoint is written as a file. */
+  readonly checkpointDir: string | null;
+  /** Replaces the countries of addresses that come with the service. */
+  readonly geoipFile: string | null;
+  readonly anomalyScanIntervalHours: number;
+  readonly anomalyModel: Values['CV_ANOMALY_ML_VERSION'];
+  /** Whether drift of hosts is sent to webhooks. */
+  readonly isEndpointDriftNotified: boolean;
+}
+
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const problems = unknownNames(env);
+  for (const setting of SETTINGS) {
+    const written = env[setting.name] || setting.default;
+    values[setting.name] = written === null ? null : setting.kind.parse(written);
+    if (values[setting.name] === undefined) problems.push(`${setting.name} must be ${setting.kind.expects}.`);
+  }
+  problems.push(...conflicts(new Set(SETTINGS.map(({ name }) => name).filter((name) => env[name])), values));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return build(values as Values);
+}
+function unknownNames(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known: readonly string[] = SETTINGS.map(({ name }) => name);
+  return Object.keys(env)
+    .filter((name) => PREFIXES.some((prefix) => name.startsWith(prefix)) && !known.includes(name))
+    .map((name) => `${name} is not a setting. Remove it, or correct it: did you mean ${closest(name, known)}?`);
+}
+
+/** Finds settings that contradict each other or require another one. A setting without effect is a mistake that the operator should learn about. */
+function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<SettingName, unknown>>): string[] {
+  const problems: string[] = [];
+  const check = (wrong: boolean, problem: string) => wrong && problems.push(problem);
+  const provider = values['CV_ROOT_KEY_PROVIDER'];
+  const only = (name: SettingName, wanted: string) =>
+    check(
+      given.has(name) && provider !== wanted && provider !== undefined,
+      `${name} has no effect here: remove it, or set CV_ROOT_KEY_PROVIDER=${wanted}.`,
+    );
+  check(
+    given.has('CV_TLS_CERT_FILE') && !given.has('CV_TLS_KEY_FILE'),
+    'CV_TLS_KEY_FILE must be set too, or remove CV_TLS_CERT_FILE.',
+  );
+  check(
+    given.has('CV_TLS_KEY_FILE') && !given.has('CV_TLS_CERT_FILE'),
+    'CV_TLS_CERT_FILE must be set too, or remove CV_TLS_KEY_FILE.',
+  );
+  check(
+    given.has('CV_DATABASE_POOL') && !given.has('CV_DATABASE_URL'),
+    'CV_DATABASE_POOL has no effect here: remove it, or set CV_DATABASE_URL.',
+  );
+  const certHeader = values['CV_CLIENT_CERT_HEADER'];
+  check(
+    certHeader !== undefined && certHeader !== 'none' && !given.has('CV_TRUSTED_PROXIES'),
+    'CV_CLIENT_CERT_HEADER has no effect here: remove it, or set CV_TRUSTED_PROXIES.',
+  );
+  only('CV_ROOT_KEY_FILE', 'file');
+  only('CV_ROOT_KEY', 'env');
+  only('CV_ROOT_PASSPHRASE', 'passphrase');
+  only('CV_ROOT_PASSPHRASE_FILE', 'passphrase');
+  only('CV_NEW_ROOT_KEY', 'env');
+  only('CV_NEW_ROOT_PASSPHRASE', 'passphrase');
+  only('CV_NEW_ROOT_PASSPHRASE_FILE', 'passphrase');
+  check(
+    given.has('CV_NEW_ROOT_PASSPHRASE') && given.has('CV_NEW_ROOT_PASSPHRASE_FILE'),
+    'CV_NEW_ROOT_PASSPHRASE and CV_NEW_ROOT_PASSPHRASE_FILE exclude each other: set one.',
+  );
+  check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
+  const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
+  check(
+    provider === 'passphrase' && phrases !== 1,
+    'CV_ROOT_KEY_PROVIDER=passphrase requires CV_ROOT_PASSPHRASE or CV_ROOT_PASSPHRASE_FILE: set exactly one.',
+  );
+  return problems;
+}
+
+function build(values: Values): Config {
+  const dataDir = resolve(values.CV_DATA_DIR);
+  const certFile = values.CV_TLS_CERT_FILE;
+  const keyFile = values.CV_TLS_KEY_FILE;
+  const tls = certFile === null || keyFile === null ? null : { certFile: resolve(certFile), keyFile: resolve(keyFile) };
+  const derived = (port: number) => originOf(tls === null ? 'http' : 'https', values.CV_HOST, port);
+  const newRootKey = newRootKeyOf(values);
+  const base = (port: number) => values.CV_BASE_URL ?? derived(port);
+  return Object.freeze(
+    hideSecrets({
+      host: values.CV_HOST,
+      port: values.CV_PORT,
+      dataDir,
+      databaseUrl: values.CV_DATABASE_URL,
+      databasePool: values.CV_DATABASE_POOL,
+      baseUrl: base,
+      hasBaseUrl: values.CV_BASE_URL !== null,
+      audience: (port: number) => values.CV_AUDIENCE ?? base(port),
+      tls: tls && Object.freeze(tls),
+      tlsPort: tlsPortOf(values),
+      trustedProxies: Object.freeze(values.CV_TRUSTED_PROXIES ?? []),
+      connectionsPerAddress: values.CV_CONNECTIONS_PER_ADDRESS,
+      bodyMemoryMib: values.CV_BODY_MEMORY_MIB,
+      clientCertHeader: values.CV_CLIENT_CERT_HEADER === 'none' ? null : values.CV_CLIENT_CERT_HEADER,
+      isDpopNonceRequired: values.CV_DPOP_NONCE === 'required',
+      logLevel: values.CV_LOG_LEVEL,
+      logFormat: values.CV_LOG_FORMAT,
+      rootKey: Object.freeze(hideSecrets(rootKeyOf(values, dataDir))),
+      newRootKey: newRootKey && Object.freeze(hideSecrets(newRootKey)),
+      adminEmail: values.CV_ADMIN_EMAIL,
+      vaultRetentionDays: values.CV_VAULT_RETENTION_DAYS,
+      outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
+      checkpointDir: values.CV_CHECKPOINT_DIR === null ? null : resolve(values.CV_CHECKPOINT_DIR),
+      geoipFile: values.CV_GEOIP_FILE === null ? null : resolve(values.CV_GEOIP_FILE),
+      anomalyScanIntervalHours: values.ANOMALY_SCHEDULER_INTERVAL_HOURS,
+      anomalyModel: values.CV_ANOMALY_ML_VERSION,
+      isEndpointDriftNotified: values.CV_ENDPOINT_DRIFT_NOTIFY === 'true',
+    }),
+  );
+}
+
+const USUAL_TLS_PORT = 7443;
+
+function tlsPortOf({ CV_TLS_PORT: chosen, CV_PORT: main }: Values): Config['tlsPort'] {
+  if (chosen === 'off') return null;
+  return Object.freeze({ port: chosen ?? (main === 0 ? 0 : USUAL_TLS_PORT), isChosen: chosen !== null });
+}
+
+function rootKeyOf(values: Values, dataDir: string): RootKeyConfig {
+  const { CV_ROOT_KEY: key, CV_ROOT_PASSPHRASE: phrase, CV_ROOT_PASSPHRASE_FILE: phraseFile } = values;
+  if (key !== null) return { provider: 'env', key };
+  if (phrase !== null) return { provider: 'passphrase', passphrase: phrase };
+  if (phraseFile !== null) return { provider: 'passphrase', passphrase: Object.freeze({ file: resolve(phraseFile) }) };
+  return { provider: 'file', file: resolve(values.CV_ROOT_KEY_FILE ?? join(dataDir, 'root.key')) };
+}
+
+function newRootKeyOf(values: Values): Config['newRootKey'] {
+  const { CV_NEW_ROOT_KEY: key, CV_NEW_ROOT_PASSPHRASE: phrase, CV_NEW_ROOT_PASSPHRASE_FILE: phraseFile } = values;
+  if (key !== null) return { provider: 'env', key };
+  if (phrase !== null) return { provider: 'passphrase', passphrase: phrase };
+  if (phraseFile !== null) return { provider: 'passphrase', passphrase: Object.freeze({ file: resolve(phraseFile) }) };
+  return null;
+}
+
+const SECRET_FIELDS = ['databaseUrl', 'key', 'passphrase'];
+
+/**
+ * Makes an object print without its secrets. The two methods are enumerable on purpose, so that a copy by spread keeps them. The names of secret
+ * files stay visible, because the operator needs them.
+ */
+function hideSecrets<T extends object>(target: T): T {
+  const shown = function (this: object): Record<string, unknown> {
+    const fields = Object.entries(this).filter(([, field]) => typeof field !== 'function');
+    return Object.fromEntries(fields.map(([name, field]) => [name, isSecret(name, field) ? '[hidden]' : field]));
+  };
+  return Object.assign(target, { toJSON: shown, [inspect.custom]: shown });
+}
+
+function isSecret(name: string, field: unknown): boolean {
+  return SECRET_FIELDS.includes(name) && (typeof field === 'string' || Buffer.isBuffer(field));
+}
+function originOf(scheme: string, listenedOn: string, port: number): string {
+  // Clients cannot connect to a wildcard address.
+  const reachable = listenedOn === '0.0.0.0' || listenedOn === '::' ? 'localhost' : listenedOn;
+  return new URL(`${scheme}://${isIP(reachable) === 6 ? `[${reachable}]` : reachable}:${port}`).origin;
+}
+
+function closest(name: string, known: readonly string[]): string {
+  return known.reduce((best, other) => (distance(name, other) < distance(name, best) ? other : best));
+}
+
+/** Levenshtein distance, computed row by row. Names are truncated so that a huge one costs nothing. */
+function distance(left: string, right: string): number {
+  let previous = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (const [row, letter] of [...left.slice(0, 64)].entries()) {
+    const current = [row + 1];
+    for (let column = 0; column < right.length; column++) {
+      const replaced = (previous[column] ?? 0) + (letter === right[column] ? 0 : 1);
+      current.push(Math.min(replaced, (previous[column + 1] ?? 0) + 1, (current[column] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[right.length] ?? 0;
+}

@@ -1,0 +1,85 @@
+import type { Authenticated, Authentication, View } from '../auth/authentication.ts';
+import type { MacKey } from '../crypto/keyring.ts';
+import type { Tx } from '../storage/database.ts';
+import { whileAccepted } from './acceptance.ts';
+import { type ApprovalKind, ApprovalRequired, PENDING_STATUS, type Proposal, ruleOf } from './approval.ts';
+import type { ApprovalQueue } from './approval-queue.ts';
+import type { RoutedCall } from './call.ts';
+import type { ChangeStrategy, Context, Outcome } from './context.ts';
+
+/** What a change needs from the pipeline. */
+export interface ChangeParts {
+  authentication: Pick<Authentication, 'again'>;
+  approvals: ApprovalQueue;
+  /** Stores the response for a repeated Idempotency-Key, in the transaction of the change. */
+  storeResponse(tx: Tx, status: number, result: unknown): Promise<void>;
+}
+
+/** An ordinary request makes its change in a transaction of its own, or stores itself there until it is approved. */
+export class OwnTransaction implements ChangeStrategy {
+  readonly #parts: ChangeParts;
+
+  constructor(parts: ChangeParts) {
+    this.#parts = parts;
+  }
+
+  async commit<T>(ctx: Context, act: (tx: Tx) => Promise<T>): Promise<Outcome<T>> {
+    const headKey = await ctx.kernel.audit.headKey(ctx.tenantId);
+    try {
+      const result = await this.#transaction(ctx, { headKey, status: ctx.declaration.status }, act);
+      return { kind: 'committed', result };
+    } catch (error) {
+      if (!(error instanceof ApprovalRequired)) throw error;
+      const store = await this.#parts.approvals.prepare(ctx, error.proposal);
+      const approval = await this.#transaction(ctx, { headKey, status: PENDING_STATUS }, store);
+      return { kind: 'pending', approval };
+    }
+  }
+
+  #transaction<T>(ctx: Context, recording: Recording, act: (tx: Tx) => Promise<T>): Promise<T> {
+    return ctx.database.transaction((tx) =>
+      recorded(ctx, tx, recording, async () => {
+        const result = await whileAccepted(ctx, tx, () => act(tx));
+        await this.#parts.storeResponse(tx, recording.status, result);
+        return result;
+      }),
+    );
+  }
+
+  async requireApproval(ctx: Context, kind: ApprovalKind, proposal: Proposal): Promise<void> {
+    if (ruleOf(kind).isDestructive || !(await this.#parts.approvals.isOnlyApprover(ctx, proposal))) {
+      throw new ApprovalRequired(proposal);
+    }
+    ctx.record.describe({ self_approved: true });
+  }
+
+  async authenticateAgain(request: RoutedCall, view: View): Promise<Authenticated> {
+    const { credentials } = request.declaration;
+    if (credentials === 'public') throw new Error('a public endpoint accepts nobody');
+    return this.#parts.authentication.again(request, credentials, view);
+  }
+
+  fortressVaults(tenantId: string): Promise<readonly string[]> {
+    return this.#parts.approvals.fortressVaults(tenantId);
+  }
+}
+
+/** How a change is recorded. `headKey` is loaded before the transaction, because loading it may take a query of its own. */
+interface Recording {
+  headKey: MacKey;
+  status: number;
+}
+
+/** Runs `act` and adds the audit entries of the request to the same transaction. */
+export async function recorded<T>(
+  ctx: Context,
+  tx: Tx,
+  { headKey, status }: Recording,
+  act: () => Promise<T>,
+): Promise<T> {
+  ctx.record.dropAddedEntries();
+  const result = await act();
+  ctx.access.refuseUndecided();
+  await ctx.kernel.audit.recordIn(tx, ctx.record.takeEntries(status), headKey);
+  return result;
+}

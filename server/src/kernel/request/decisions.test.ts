@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { compileCeiling } from '../authz/ceiling.ts';
+import { Decisions } from './decisions.ts';
+import type { Principal } from './principal.ts';
+
+const CALLER: Principal = {
+  kind: 'user',
+  tenantId: 'tenant_a',
+  tenantName: 'a',
+  isOperator: false,
+  plan: 'enterprise',
+  tenantRates: {},
+  id: 'user_a',
+  name: 'a@example.com',
+  displayName: 'A',
+  role: 'admin',
+  credential: 'pat',
+  credentialId: 'token_a',
+  tokenRates: {},
+  ceilings: [],
+  policies: [],
+  mfaAt: null,
+  factorTrustedFrom: null,
+  mustEnrol: false,
+  expiresAt: Number.MAX_SAFE_INTEGER,
+};
+
+test('what would be decided alike stands, also where the caller is another object', () => {
+  const decisions = new Decisions();
+  const isRestricted = ({ ceilings }: Principal) => ceilings.length > 0;
+  decisions.add(isRestricted, isRestricted(CALLER));
+  decisions.add(() => [{ from: '', to: 'x' }], [{ from: '', to: 'x' }]);
+  assert.ok(decisions.standFor({ ...CALLER, displayName: 'B' }, CALLER));
+});
+
+test('one thing that would be decided otherwise is enough, whichever way', () => {
+  const isRestricted = ({ ceilings }: Principal) => ceilings.length > 0;
+  const restricted = { ...CALLER, ceilings: [compileCeiling({ ip_allowlist: ['10.0.0.0/8'] })] };
+  for (const [before, now] of [
+    [CALLER, restricted],
+    [restricted, CALLER],
+  ] as const) {
+    const decisions = new Decisions();
+    decisions.add(() => true, true);
+    decisions.add(isRestricted, isRestricted(before));
+    assert.ok(decisions.standFor(before, before));
+    assert.equal(decisions.standFor(now, before), false);
+  }
+});
+
+test('what rules read off the caller counts without having been asked', () => {
+  const changes: Partial<Principal>[] = [{ role: 'member' }, { plan: 'starter' }, { mfaAt: 1 }, { isOperator: true }];
+  for (const change of changes) assert.equal(new Decisions().standFor({ ...CALLER, ...change }, CALLER), false);
+});

@@ -1,0 +1,14 @@
+import { DAY_MS, MINUTE_MS } from '../platform/clock.ts';
+import { CofferError } from '../platform/errors.ts';
+
+export const MFA_FRESH_MS = 15 * MINUTE_MS;
+
+/** How long ago a second factor must have been enrolled before it opens fortress secrets, unless an approval allows it earlier. */
+export const FACTOR_TRUSTED_AFTER_MS = DAY_MS;
+
+export function proofRequired(what: string): CofferError {
+  return new CofferError(
+    'MFA_REQUIRED',
+    `${what} requires a second factor used within the last 15 minutes (log in with a one-time code and use that session) that was enrolled at least 24 hours ago, or was approved since.`,
+  );
+}
