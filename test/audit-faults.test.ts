@@ -8,8 +8,10 @@ import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
 import { failWrites } from './support/disk.ts';
 import { ok } from './support/people.ts';
 import { newPostgresDatabase, query } from './support/postgres.ts';
+import { killService, spawnService } from './support/process.ts';
 import { behindItsBack } from './support/rows.ts';
-import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+import { type Answer, call, onBothDatabases, type Service, startService } from './support/service.ts';
+import { auditOf } from './support/vaults.ts';
 
 interface Fault {
   begin(): Promise<void>;
@@ -188,5 +190,39 @@ onBothDatabases('an audit log whose entries wait for each other', (kind) => {
       const problems = gone.map((row) => ({ table: 'invitations', row, problem: 'missing' }));
       assert.deepEqual(rows.problems, problems);
     });
+
+    test('is not taken for tampered with after a node was killed', async () => {
+      const databaseUrl = await newPostgresDatabase();
+      const killed = await spawnService({ databaseUrl });
+      const token = killed.adminToken();
+      await query(
+        databaseUrl,
+        `create function hold() returns trigger language plpgsql as $$ begin perform pg_sleep(30); return new; end $$;
+         create trigger hold before insert on audit_segments for each row when (new.entries like '%vault/held%') execute function hold()`,
+      );
+      const held = { name: 'held', environment: 'staging' };
+      const unanswered = assert.rejects(call(killed.url, 'POST', '/v1/vaults', { token, body: held }));
+      const deadline = performance.now() + 20_000;
+      while (!(await isHeld(databaseUrl))) {
+        assert.ok(performance.now() < deadline, 'the change was not held');
+        await sleep(20);
+      }
+      await ok(call(killed.url, 'GET', '/v1/groups', { token }));
+      await killService(killed);
+      await unanswered;
+      const next = await startService('postgres', { databaseUrl, dataDir: killed.dataDir });
+      next.clock.advance(3 * 60_000);
+      const verified = await ok(next.call('GET', '/v1/audit/verify', { token }));
+      assert.equal(verified.valid, true, JSON.stringify(verified));
+      const [told] = await auditOf(next, 'action=audit:lost', token);
+      assert.equal(told.details.lost.length, 1);
+      assert.equal((await auditOf(next, 'action=groups:list', token)).length, 1);
+      await next.close();
+    });
   }
 });
+
+async function isHeld(databaseUrl: string): Promise<boolean> {
+  const found = await query(databaseUrl, "select 1 from pg_stat_activity where wait_event = 'PgSleep'");
+  return found.length > 0;
+}

@@ -30,6 +30,35 @@ const UNAUTHENTICATED: Record<string, string> = {
   break_glass_uses: 'tells admins what the audit log tells as well',
   counters: 'gives out numbers; one that was given out before is refused by the key of its table',
   dpop_proofs: 'remembers proofs that were used; a proof that is sent again still needs the credential, within minutes',
+  certificate_announcements:
+    'says which certificates were announced as expiring; a forged row announces some again, or leaves some out',
+  exporter_progress:
+    'how far an exporter has come; entries that are left out or sent again are seen by their numbers, and where they go is decided by the exporter',
+  exporter_losses: 'tells what a receiver did not take; decides nothing',
+  anomalies: 'what scans found, and what people said about it, which is in the audit log too; grants nothing',
+  anomaly_scans:
+    'when a tenant was scanned; a forged row delays a scan by a day at most, since later times are not believed',
+  anomaly_training:
+    'false alarms, which hide findings that are alike; a forged one hides a finding, and grants nothing',
+  anomaly_model_votes: 'compares models of detection; decides nothing',
+  connection_uses: 'when a connection was last used, to find unused ones; the connection itself is not in it',
+  webhook_deliveries: 'says what is told to the receiver of a webhook, whose address and secret are in its own row',
+  hourly_counts: 'statistics of the audit log, which decide about nobody’s access',
+  rollup_progress: 'how far the log is counted; a forged row makes the statistics wrong, not the log',
+  secret_risks: 'says how risky secrets are; decides nothing, and the next run computes it anew',
+  secret_risk_changes: 'how risks changed; decides nothing',
+  secret_risk_days: 'the history of risks; decides nothing',
+  secret_reads: 'says who read a secret last, for its risk; decides nothing',
+  risk_runs: 'says when risks are computed, and how far that is',
+  attack_paths: 'says what was found; decides nothing, and the next run finds it anew',
+  cluster_states:
+    'says which generation a cluster has and what it reported; a forged one makes its operator fetch again, or wait, and what it gets is decided by policies',
+  cluster_apply_log: 'tells what was delivered and reported, as the audit log tells as well; decides nothing',
+  endpoint_hosts: 'what agents reported of hosts, which whoever controls a host could have written; decides nothing',
+  endpoint_accounts: 'what agents reported, and who owns an account; it is listed, and decides nothing',
+  endpoint_keys: 'fingerprints of keys that agents reported; decides nothing',
+  former_users: 'finds keys of people who left; a forged one lists a key that is nobody’s',
+  drift_notices: 'says when drift was last announced; a forged one announces it earlier or later',
   attestation_nonces: 'given out for attestations; a forged one lets its maker use a nonce of their own',
 };
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { HOUR_MS } from '../server/src/kernel/clock.ts';
+import { HOUR_MS } from '../server/src/kernel/platform/clock.ts';
 import {
   addConnection,
   callAs,

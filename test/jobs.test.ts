@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { before, beforeEach, test } from 'node:test';
 import { pino } from 'pino';
-import { DAY_MS, MINUTE_MS } from '../server/src/kernel/clock.ts';
 import { type Job, JobRunner } from '../server/src/kernel/jobs/job-runner.ts';
 import type { Share } from '../server/src/kernel/jobs/share.ts';
 import { Metrics } from '../server/src/kernel/observability/metrics.ts';
+import { DAY_MS, MINUTE_MS } from '../server/src/kernel/platform/clock.ts';
 import type { Database } from '../server/src/kernel/storage/database.ts';
-import { ClockGuard, SECOND_LOOK_MS } from '../server/src/kernel/time/clock-guard.ts';
-import { saveWord } from '../server/src/kernel/time/operator-words.ts';
+import { ClockGuard, SECOND_CHECK_MS } from '../server/src/kernel/time/clock-guard.ts';
+import { savePermission } from '../server/src/kernel/time/operator-permissions.ts';
 import { openDatabase } from './support/database.ts';
 import { onBothDatabases, TestClock } from './support/service.ts';
 
@@ -28,10 +28,10 @@ onBothDatabases('jobs that remove', (kind) => {
   });
 
   const log = () => pino({ level: 'info' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
-  const removing = (share: () => Share[], secondLookMs = SECOND_LOOK_MS): Job => ({
+  const removing = (share: () => Share[], secondCheckMs = SECOND_CHECK_MS): Job => ({
     name: 'remove',
     intervalMs: MINUTE_MS,
-    removes: { secondLookMs, share: async () => share() },
+    removes: { secondCheckMs, share: async () => share() },
     run: async (_, cutoff) => void cutoffs.push(cutoff),
   });
   const runner = (job: Job) =>
@@ -45,7 +45,7 @@ onBothDatabases('jobs that remove', (kind) => {
   test('wait for the second look, and get the time of the first', async () => {
     const first = clock.now();
     const node = runner(removing(() => []));
-    clock.advance(SECOND_LOOK_MS - MINUTE_MS);
+    clock.advance(SECOND_CHECK_MS - MINUTE_MS);
     assert.deepEqual(await node.runDue(), []);
     assert.equal(await outcome(), undefined, 'nor is the lease taken: a node that looked earlier may run it');
     clock.advance(MINUTE_MS);
@@ -68,7 +68,7 @@ onBothDatabases('jobs that remove', (kind) => {
   test('beyond their share they remove nothing until an operator allows one run', async () => {
     let expired = 11;
     const node = runner(removing(() => shareOf(expired, 100)));
-    clock.advance(SECOND_LOOK_MS);
+    clock.advance(SECOND_CHECK_MS);
     assert.deepEqual(await node.runDue(), ['remove']);
     assert.deepEqual([cutoffs.length, await outcome()], [0, 'refused']);
     const [line] = logged.filter((one) => one.what_to_do !== undefined);
@@ -77,10 +77,12 @@ onBothDatabases('jobs that remove', (kind) => {
     assert.match(await metrics.registry.metrics(), /cv_job_removal_refused\{job="remove"\} 1/);
 
     const allow = (subject: string, ms: number) =>
-      database.transaction((tx) => saveWord(tx, { subject, given_at: clock.now(), valid_until: clock.now() + ms }));
+      database.transaction((tx) =>
+        savePermission(tx, { subject, given_at: clock.now(), valid_until: clock.now() + ms }),
+      );
     await allow('another', DAY_MS);
     await allow('remove', 2 * MINUTE_MS);
-    clock.advance(2 * SECOND_LOOK_MS);
+    clock.advance(2 * SECOND_CHECK_MS);
     await node.runDue();
     assert.equal(cutoffs.length, 0, 'a word for another job, or one that is over');
 
@@ -102,7 +104,7 @@ onBothDatabases('jobs that remove', (kind) => {
     const job = removing(() => {
       throw new Error('not counted');
     });
-    clock.advance(SECOND_LOOK_MS);
+    clock.advance(SECOND_CHECK_MS);
     await runner(job).runDue();
     assert.deepEqual([cutoffs.length, await outcome()], [0, 'failure']);
   });

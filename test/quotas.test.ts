@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { PLAN_QUOTAS, type QuotaName } from '../server/src/kernel/limits/quotas.ts';
+import { PLAN_QUOTAS, type QuotaName } from '../server/src/kernel/limits/plan-quotas.ts';
+import { newIssuerKey, publicPem } from './support/external-issuer.ts';
 import { addConnection } from './support/machines.ts';
-import { newIssuerKey, publicPem } from './support/outside-issuer.ts';
 import { addTenant, addToken, ok, refused, type Tenant, uniqueName } from './support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { addVault, POLICY_VERSION } from './support/vaults.ts';

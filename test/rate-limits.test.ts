@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { MINUTE_MS, SECOND_MS } from '../server/src/kernel/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../server/src/kernel/platform/clock.ts';
 import { addTenant, addToken, ok, refused, type Tenant, tryLogIn } from './support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 

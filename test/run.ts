@@ -1,18 +1,18 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { availableParallelism, freemem, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
 import { bundle } from './bundle.ts';
-import { SUITES, WHOLE_SUITE, weightOf } from './suites.ts';
+import { isOverHttp, SUITES, WHOLE_SUITE, weightOf } from './suites.ts';
 import { BUNDLE_VARIABLE } from './support/bundled.ts';
 import { POSTGRES_VARIABLE, prepareMigratedDatabase, startQuickPostgres } from './support/postgres.ts';
 
 /**
  * Runs test files with one PostgreSQL server for all of them. Arguments choose files by a part of their path; an option chooses a suite of
  * `suites.ts`, with its own limits: `--seed` for what is random, `--seconds` or `--rounds` for the fuzzer, `--examples` for schemathesis.
- * Files in `test/` get a process each; those beside the code share one with some others.
+ * Tests over HTTP get a process each; unit tests share one with some others.
  */
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -22,6 +22,8 @@ const { values: options, positionals } = parseArgs({
     faults: { type: 'boolean' },
     fuzz: { type: 'boolean' },
     schemathesis: { type: 'boolean' },
+    siem: { type: 'boolean' },
+    cluster: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },
     rounds: { type: 'string' },
@@ -55,13 +57,29 @@ function grouped(all: readonly string[]): string[] {
 
 /** A test that is declared after a top-level `await` would be lost in a group, since the runner does not wait for it there. */
 function isAlone(file: string): boolean {
-  return file.startsWith('test/') || AWAITS_AT_TOP.test(readFileSync(file, 'utf8'));
+  return isOverHttp(file) || AWAITS_AT_TOP.test(readFileSync(file, 'utf8'));
 }
 
+/** Where files are kept in memory, if there is much room. Most tests only kill processes, which lose nothing there, and never wait for a disk. */
+function memoryFolder(): string {
+  const folder = '/dev/shm';
+  try {
+    const { type, bavail, bsize } = statfsSync(folder);
+    if (type === TMPFS && bavail * bsize >= MEMORY_BYTES_MIN && freemem() >= MEMORY_BYTES_MIN) return folder;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+  return tmpdir();
+}
+
+const TMPFS = 0x01021994;
+const MEMORY_BYTES_MIN = 8 * 1024 ** 3;
 const AWAITS_AT_TOP = /^(?!.*\basync\b)\S.*\bawait\b|^await\b/m;
 const GROUP_FILES = 8;
 const SLOWEST_SHOWN = 30;
-const FILES = ['server', 'client', 'cli', 'test', 'bench'].map((folder) => `${folder}/**/*.test.ts`);
+const FILES = ['server', 'client', 'cli', 'agent', 'test', 'bench', 'evaluate'].map(
+  (folder) => `${folder}/**/*.test.ts`,
+);
 const files = globSync(FILES)
   .filter((file) => !file.includes('node_modules'))
   .filter((file) => (positionals.length === 0 ? suite.has(file) : positionals.some((part) => file.includes(part))))
@@ -73,7 +91,12 @@ if (files.length === 0) {
 }
 
 process.env['NODE_COMPILE_CACHE'] ??= resolve('node_modules/.cache/coffer-tests');
-const workFolder = mkdtempSync(join(tmpdir(), 'coffer-suite-'));
+const workFolder = mkdtempSync(join(suite.isOnDisk ? tmpdir() : memoryFolder(), 'coffer-suite-'));
+// PostgreSQL runs as a user of its own, and has its folder in this one.
+chmodSync(workFolder, 0o711);
+process.env['TMPDIR'] = workFolder;
+process.once('exit', () => rmSync(workFolder, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const postgres = suite.needsPostgres ? await startQuickPostgres() : null;
 if (postgres !== null) {
   await bundle(workFolder);
@@ -83,12 +106,13 @@ if (postgres !== null) {
 }
 const counts = { passed: 0, failed: 0, skipped: 0 };
 const processes = grouped(files);
-const execArgv = ['--import', resolve('test/preloaded/untracked-promises.ts')];
-// One more process than there are processors, since tests often wait.
+const preloaded = ['untracked-promises', ...('COFFER_TEST_PROPERTY_RUNS' in process.env ? ['property-runs'] : [])];
+const execArgv = preloaded.flatMap((name) => ['--import', resolve(`test/preloaded/${name}.ts`)]);
+// More processes than there are processors, since tests often wait: with one more, a third of two processors was idle.
 const stream = run({
   files: processes,
   execArgv,
-  concurrency: availableParallelism() + 1,
+  concurrency: availableParallelism() + 2,
   timeout: suite.fileMinutes * 60_000,
 });
 /** A process that dies quietly takes the rest of its file with it, so what was announced must also have ended. */
@@ -123,7 +147,6 @@ const report = stream.compose(new spec());
 report.pipe(process.stdout, { end: false });
 await new Promise((done) => report.once('end', done));
 await postgres?.remove();
-rmSync(workFolder, { recursive: true, force: true });
 
 const cutOff = [
   ...files.filter((file) => !filesHeard.has(file)),

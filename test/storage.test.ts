@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { CofferError } from '../server/src/kernel/errors.ts';
+import { CofferError } from '../server/src/kernel/platform/errors.ts';
 import { StartError } from '../server/src/kernel/storage/data-folder.ts';
 import { type Database, type Tx, UniqueViolation } from '../server/src/kernel/storage/database.ts';
 import { Epochs, raiseEpoch } from '../server/src/kernel/storage/epochs.ts';
@@ -27,6 +27,7 @@ function tenant(name: string): TenantsTable {
     epoch: 1,
     created_at: 1,
     require_mfa: null,
+    anomaly_thresholds: null,
   };
 }
 

@@ -7,52 +7,68 @@ export interface Suite {
   /** How long one file may take. */
   fileMinutes: number;
   needsPostgres: boolean;
+  /** Whether its files must be on a disk, because that is part of what is tested. */
+  isOnDisk: boolean;
 }
 
-/** Files that kill processes again and again, and run with `npm run test:faults`. */
-const KILLING = ['crash', 'journal', 'moving-house', 'nodes', 'postgres-faults', 'rekey', 'attacks/wrong-clock'].map(
-  (name) => `test/${name}.test`,
-);
+/** Files that take a minute or more of processor time, such as those that kill processes again and again. */
+const SLOW = [
+  'test/operator/rekey.test',
+  'test/operator/backup.test',
+  'test/attacks/wrong-clock.test',
+  'test/attacks/one-tenant.test',
+  'test/isolation/isolation-timing.test',
+];
 /** What takes minutes has a command of its own. */
-const LONG = ['test/faults/', 'test/schemathesis/', ...KILLING];
+const LONG = ['test/faults/', 'test/schemathesis/', 'test/siem/', 'test/cluster/', ...SLOW];
 const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part) => file.includes(part));
 
 export const WHOLE_SUITE: Suite = {
   has: (file) => !isAmong(LONG)(file),
   env: {},
-  fileMinutes: 10,
+  fileMinutes: 15,
   needsPostgres: true,
+  isOnDisk: false,
 };
 
-const FAULTS = [
-  'test/faults/',
-  'crash.test',
-  'faults.test',
-  'test/journal.test',
-  'test/rekey.test',
-  'test/backup.test',
-];
+const FAULTS = ['test/faults/', 'audit-faults.test', ...SLOW];
 /** Of the tests over HTTP, those of what people use most: on SQLite alone. */
-const QUICK = ['smoke', 'secrets', 'vaults', 'policies', 'tokens', 'users', 'tidy', 'routes'].map(
-  (name) => `test/${name}.test`,
-);
+const QUICK = [
+  'smoke',
+  'secrets/secrets',
+  'vaults/vaults',
+  'policies/policies',
+  'tokens/tokens',
+  'users/users',
+  'tidy',
+  'routes',
+].map((name) => `/${name}.test`);
 const STARTS_PROCESSES = /node:child_process|support\/process\.ts|support\/postgres\.ts/;
+const USES_A_SERVICE = /support\/(service|process)\.ts/;
 
-export const SUITES: readonly (Suite & { name: 'quick' | 'crash' | 'faults' | 'fuzz' | 'schemathesis' })[] = [
+/** Whether a file needs a process to itself: tests over HTTP do, and unit tests share one with others. */
+export function isOverHttp(file: string): boolean {
+  return file.startsWith('test/') || USES_A_SERVICE.test(readFileSync(file, 'utf8'));
+}
+
+export const SUITES: readonly (Suite & {
+  name: 'quick' | 'crash' | 'faults' | 'fuzz' | 'schemathesis' | 'siem' | 'cluster';
+})[] = [
   {
     name: 'quick',
-    has: (file) =>
-      file.startsWith('test/') ? isAmong(QUICK)(file) : !STARTS_PROCESSES.test(readFileSync(file, 'utf8')),
-    env: { COFFER_TEST_DATABASES: 'sqlite' },
+    has: (file) => (isOverHttp(file) ? isAmong(QUICK)(file) : !STARTS_PROCESSES.test(readFileSync(file, 'utf8'))),
+    env: { COFFER_TEST_DATABASES: 'sqlite', COFFER_TEST_PROPERTY_RUNS: '20' },
     fileMinutes: 1,
     needsPostgres: false,
+    isOnDisk: false,
   },
   {
     name: 'crash',
-    has: isAmong(['test/crash.test']),
+    has: isAmong(['test/faults/crash.test']),
     env: { COFFER_TEST_CRASH_KILLS: '50' },
     fileMinutes: 10,
     needsPostgres: true,
+    isOnDisk: true,
   },
   {
     name: 'faults',
@@ -60,9 +76,34 @@ export const SUITES: readonly (Suite & { name: 'quick' | 'crash' | 'faults' | 'f
     env: { COFFER_TEST_REKEY_KILLS: '10' },
     fileMinutes: 30,
     needsPostgres: true,
+    isOnDisk: true,
   },
-  { name: 'fuzz', has: isAmong(['test/fuzz.test']), env: {}, fileMinutes: 60, needsPostgres: true },
-  { name: 'schemathesis', has: isAmong(['test/schemathesis/']), env: {}, fileMinutes: 60, needsPostgres: true },
+  {
+    name: 'fuzz',
+    has: isAmong(['test/fuzz/fuzz.test']),
+    env: {},
+    fileMinutes: 60,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
+  { name: 'siem', has: isAmong(['test/siem/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
+  {
+    name: 'schemathesis',
+    has: isAmong(['test/schemathesis/']),
+    env: {},
+    fileMinutes: 60,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
+  {
+    name: 'cluster',
+    has: isAmong(['test/cluster/']),
+    env: {},
+    // The first run builds what it needs, which takes some minutes.
+    fileMinutes: 60,
+    needsPostgres: true,
+    isOnDisk: false,
+  },
 ];
 
 /** Files that walk over every endpoint take longest; of others the larger ones usually do. */

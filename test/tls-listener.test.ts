@@ -15,12 +15,13 @@ import { Certificates, OwnIdentity, type Prepared } from '../server/src/features
 import { hostOf } from '../server/src/features/certificates/names.ts';
 import { serverNames } from '../server/src/features/certificates/own-identity.ts';
 import { SERVER_AUTH } from '../server/src/features/certificates/x509.ts';
-import { DAY_MS } from '../server/src/kernel/clock.ts';
-import { loadConfig } from '../server/src/kernel/config.ts';
-import { bind, endpoint, NONE } from '../server/src/kernel/endpoint.ts';
 import { createHttpServer, type HttpServer } from '../server/src/kernel/http/server.ts';
 import { CurrentIdentity } from '../server/src/kernel/http/tls-identity.ts';
-import { makeReady, type Pipeline } from '../server/src/kernel/pipeline.ts';
+import { DAY_MS } from '../server/src/kernel/platform/clock.ts';
+import { loadConfig } from '../server/src/kernel/platform/config.ts';
+import { bind } from '../server/src/kernel/request/binding.ts';
+import { endpoint, NONE } from '../server/src/kernel/request/declaration.ts';
+import { makeReady, type Pipeline } from '../server/src/kernel/request/pipeline.ts';
 import { newDataDir, runService, spawnService, stopService } from './support/process.ts';
 import { asTheService } from './support/rows.ts';
 import { type Service, startService } from './support/service.ts';
@@ -523,7 +524,7 @@ describe('the operator’s certificate', () => {
     writeFileSync(cert, second.pem);
     await pause(6500);
     assert.equal(await shownBy(tlsUrl), 'first');
-    assert.match(service.stderr() + service.stdout(), /cannot be used; the old one goes on/);
+    assert.match(service.stderr() + service.stdout(), /cannot be used; the old one stays in use/);
     assert.doesNotMatch(service.stderr() + service.stdout(), /PRIVATE KEY|BEGIN/);
     writeFileSync(key, await second.keyPem());
     utimesSync(key, new Date(), new Date());
@@ -549,7 +550,7 @@ describe('starting and stopping', () => {
     const { port } = blocker.address() as { port: number };
     const exit = await runService({ env: { CV_TLS_PORT: String(port) } });
     assert.equal(exit.code, 1);
-    assert.match(exit.stderr, /Port \d+, which CV_TLS_PORT names, is in use/);
+    assert.match(exit.stderr, /Port \d+ \(CV_TLS_PORT\) is in use/);
     blocker.close();
   });
 
@@ -565,7 +566,7 @@ describe('starting and stopping', () => {
     const blocked = { ...kernel, config: { ...kernel.config, tlsPort: { port, isChosen: false } } };
     const server = createHttpServer(blocked, [], {} as Pipeline, identity);
     assert.equal((await server.listen()).tlsPort, null);
-    assert.ok(service.logs.some((line) => line.includes('the usual port for TLS is in use')));
+    assert.ok(service.logs.some((line) => line.includes('the default port for TLS is in use')));
     await server.close();
     await identity.close();
     blocker.close();

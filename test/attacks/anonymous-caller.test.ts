@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { memoryMiB } from '../../bench/subject.ts';
-import { PUBLIC_BODY_BYTES_MAX } from '../../server/src/kernel/endpoint.ts';
+import { PUBLIC_BODY_BYTES_MAX } from '../../server/src/kernel/request/declaration.ts';
 import { halfSend } from '../support/half-sent.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { pause, type ServiceProcess, spawnService, stopService } from '../support/process.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { PENDING_BY_REQUESTER_MAX } from '../../server/src/features/approvals/approval-queue.ts';
-import { HOUR_MS } from '../../server/src/kernel/clock.ts';
+import { HOUR_MS } from '../../server/src/kernel/platform/clock.ts';
 import { confirmFactor } from '../support/factories.ts';
 import {
   addColleague,

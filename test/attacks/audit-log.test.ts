@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import pg from 'pg';
 import { ANCHOR_FILE } from '../../server/src/kernel/audit/anchor.ts';
 import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
-import { newId } from '../../server/src/kernel/ids.ts';
+import { newId } from '../../server/src/kernel/platform/ids.ts';
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
 import { addColleague, addTenant, ok, refused, type Tenant } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';

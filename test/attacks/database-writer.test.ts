@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, hash, randomBytes, sign } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { DAY_MS } from '../../server/src/kernel/clock.ts';
-import { newId } from '../../server/src/kernel/ids.ts';
+import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+import { newId } from '../../server/src/kernel/platform/ids.ts';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
 import { addConnection, callAs } from '../support/machines.ts';
@@ -11,7 +11,7 @@ import { newPostgresDatabase } from '../support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../support/service.ts';
 import { addPolicy, addSecret, addVault, secretUrl } from '../support/vaults.ts';
 
-const FORGED = /a row was not written by the service|an answer was cut off/;
+const FORGED = /a row was not written by the service|a response was cut off/;
 
 /** What whoever writes to the database without the root key must not achieve. */
 onBothDatabases('whoever writes to the database', (kind) => {

@@ -130,7 +130,7 @@ describe('the service’s own database', () => {
       assert.equal(exit.code, 1);
       assert.match(
         exit.stderr,
-        /^Coffer cannot start\. The database server asked for the password in clear text or as MD5, or/,
+        /^Coffer cannot start\. The database server requested the password in clear text or as MD5, or/,
       );
       assert.match(fake.heard(), /user\0coffer\0/, 'it was called');
       assertNothingGained(fake);

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import * as OTPAuth from 'otpauth';
 import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
-import { newId } from '../../server/src/kernel/ids.ts';
+import { newId } from '../../server/src/kernel/platform/ids.ts';
 import { type Attacker, attackerOf, type Row } from '../support/attacker.ts';
 import { addPerson, addTenant, ok, type Tenant, tryLogIn } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
@@ -92,7 +92,7 @@ onBothDatabases('rows that are edited for a moment', (kind) => {
   });
 
   test('do not make a tokenized value outlive its end', async () => {
-    service.expectErrorLogs(/a stored value does not open/);
+    service.expectErrorLogs(/a stored value cannot be decrypted/);
     const vault = await addVault(service, {}, token);
     const of = (path: string) => `/v1/vaults/${vault}/${path}`;
     const body = { value: 'for two days', ttl_days: 2 };

@@ -6,10 +6,11 @@ import { after, before, test } from 'node:test';
 import { SignJWT } from 'jose';
 import { TOKENS, type TokenRow } from '../../server/src/features/tokens/store.ts';
 import { headRow } from '../../server/src/kernel/audit/heads.ts';
-import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/clock.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';
-import { keyPlace, macKeyOf, tenantKeyPlace } from '../../server/src/kernel/crypto/key-wrapping.ts';
-import { type Place, UnsealError, unseal } from '../../server/src/kernel/crypto/sealing.ts';
+import { keyPlace, tenantKeyPlace } from '../../server/src/kernel/crypto/key-wrapping.ts';
+import { macKeyOf } from '../../server/src/kernel/crypto/mac-key.ts';
+import { type SealedLocation, UnsealError, unseal } from '../../server/src/kernel/crypto/sealing.ts';
+import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
 import type { Reader } from '../../server/src/kernel/storage/database.ts';
 import { type SigningKeysTable, SYSTEM_TENANT, type Tables } from '../../server/src/kernel/storage/tables.ts';
 import { loadConfig, rekey } from '../../server/src/operator/index.ts';
@@ -20,7 +21,7 @@ import { type DatabaseKind, onBothDatabases, type Service, startService } from '
 import { runJobs } from '../support/vaults.ts';
 
 const NEVER_AFTER = 'written after the rekey';
-const REFUSED_ROW = /was not written by the service as it is/;
+const REFUSED_ROW = /was not written by the service or was changed outside it/;
 
 /** Somebody who had the root key and a copy of the database, and opens whatever these open. */
 class Thief {
@@ -60,7 +61,7 @@ class Thief {
   }
 
   /** By any key of the tenant that was in the copy. */
-  openValue(place: Place, sealed: Uint8Array): string | null {
+  openValue(place: SealedLocation, sealed: Uint8Array): string | null {
     for (const row of this.keys.filter((one) => one.tenant_id === place.tenantId)) {
       const key = this.open(row);
       const value = key && opened(key, place, sealed);
@@ -70,7 +71,7 @@ class Thief {
   }
 }
 
-function opened(by: KeyObject, place: Place, sealed: Uint8Array): KeyObject | null {
+function opened(by: KeyObject, place: SealedLocation, sealed: Uint8Array): KeyObject | null {
   try {
     return createSecretKey(unseal(by, place, sealed));
   } catch (error) {

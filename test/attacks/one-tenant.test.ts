@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { DECLARATIONS } from '../../server/src/declarations.ts';
-import { NONE } from '../../server/src/kernel/endpoint.ts';
+import { NONE } from '../../server/src/kernel/request/declaration.ts';
 import { addPerson, addTenant, addToken, ok, refused, type Tenant } from '../support/people.ts';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import { type ServiceProcess, spawnService, stopService } from '../support/process.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { findUser } from '../../server/src/features/users/index.ts';
-import { DAY_MS } from '../../server/src/kernel/clock.ts';
+import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
 import { addConnection, callAs, newDpopKey, proofBy } from '../support/machines.ts';
 import { type NeededRow, overtaken } from '../support/overtaken.ts';
 import {

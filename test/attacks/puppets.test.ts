@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import * as OTPAuth from 'otpauth';
-import { DAY_MS, SECOND_MS } from '../../server/src/kernel/clock.ts';
+import { DAY_MS, SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
 import {
   addColleague,
   addPerson,
@@ -241,7 +241,11 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
       const owner = await addPerson(service, { tenant, role: 'owner' });
       const member = await addPerson(service, { tenant });
       const settings = '/v1/tenant/settings';
-      assert.deepEqual(await ok(as(owner.token, 'GET', settings)), { tenant_id: tenant.id, require_mfa: false });
+      assert.deepEqual(await ok(as(owner.token, 'GET', settings)), {
+        tenant_id: tenant.id,
+        require_mfa: false,
+        anomaly_thresholds: {},
+      });
       await refused(as(owner.token, 'PATCH', settings, { require_mfa: true }), 403, 'MFA_REQUIRED');
       await refused(as(member.token, 'PATCH', settings, { require_mfa: true }), 403, 'INSUFFICIENT_PRIVILEGE');
       const withFactor = await enrol(owner);

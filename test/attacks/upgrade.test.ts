@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { ANCHOR_FILE } from '../../server/src/kernel/audit/anchor.ts';
-import { newId } from '../../server/src/kernel/ids.ts';
+import { newId } from '../../server/src/kernel/platform/ids.ts';
 import { StartError } from '../../server/src/kernel/storage/data-folder.ts';
 import { expectedOf, type Unpacked, unpack } from '../fixtures/unpack.ts';
 import { type Attacker, attackerOf } from '../support/attacker.ts';
@@ -98,7 +98,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     assert.ok(existsSync(join(data.dataDir, ANCHOR_FILE)));
     copyFileSync(join(data.dataDir, ANCHOR_FILE), join(older.dataDir, ANCHOR_FILE));
     await assert.rejects(start(older), (error: Error) => {
-      return error instanceof StartError && /older than it was/.test(error.message);
+      return error instanceof StartError && /older than before/.test(error.message);
     });
     rmSync(older.dataDir, { recursive: true, force: true });
   });
@@ -119,7 +119,7 @@ onBothDatabases('the upgrade to authenticated rows', (kind) => {
     const accepted = await runCoffer(['server', 'authenticate-rows', tenant_id], tampered);
     assert.deepEqual(
       [accepted.code, accepted.stdout],
-      [0, `The rows of ${tenant_id} are authenticated.\n`],
+      [0, `The rows of ${tenant_id} are accepted and authenticated.\n`],
       accepted.stderr,
     );
     service = await start(tampered);

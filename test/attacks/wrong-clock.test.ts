@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { CompiledQuery } from 'kysely';
-import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
 import { Clocked } from '../support/clocked.ts';
 import { addToken, ok } from '../support/people.ts';
@@ -121,7 +121,7 @@ onBothDatabases('a clock 400 days ahead from the start on', (kind) => {
 
     const ahead = await startService(kind, { ...stored, dataDir, at: Date.now() + 400 * DAY_MS });
     assert.ok(ahead.logs.some((line) => line.includes('the clock is ahead')));
-    ahead.expectErrorLogs(/a job would remove too much: nothing was removed/);
+    ahead.expectErrorLogs(/a job would delete more than its limit: nothing was deleted/);
     for (const minutes of [0, 30, 29]) {
       ahead.clock.advance(minutes * MINUTE_MS);
       await ahead.app.jobs.runDue();
@@ -146,7 +146,7 @@ onBothDatabases('a clock 400 days ahead from the start on', (kind) => {
 
     // Set right again it is behind its own records: it says so, and still removes nothing.
     const right = await startService(kind, { ...stored, dataDir, keepData: false });
-    assert.ok(right.logs.some((line) => line.includes('the clock is behind what was recorded before')));
+    assert.ok(right.logs.some((line) => line.includes('the clock is behind the newest record')));
     right.clock.advance(2 * SECOND_LOOK);
     await right.app.jobs.runDue();
     assertNoneIsMissing(there, await rowsOf(right), 'in the end');
@@ -197,7 +197,7 @@ describe('on PostgreSQL, a node whose clock is wrong', () => {
     return node;
   };
 
-  test('lesson 27: does not start, and so does not delete a version, a token or a just-deleted vault', async () => {
+  test('does not start, and so does not delete a version, a token or a just-deleted vault', async () => {
     const there = await rows();
     for (const days of [400, 40, 1, -1, -400]) {
       await query(url, 'update job_leases set next_run_at = 0');
@@ -205,9 +205,12 @@ describe('on PostgreSQL, a node whose clock is wrong', () => {
       assert.deepEqual([code, stdout], [1, ''], `${days} days`);
       assert.match(
         stderr,
-        /^Coffer cannot start\. The clock of this machine says \S+Z, that of the database server \S+Z/,
+        /^Coffer cannot start\. The clock of this machine is at \S+Z, that of the database server at \S+Z/,
       );
-      assert.match(stderr, /Set the one that is wrong, check that its time service runs, and start again\.\n$/);
+      assert.match(
+        stderr,
+        /Correct the one that is wrong, check that its time service is running, and start again\.\n$/,
+      );
       assertNoneIsMissing(there, await rows(), `${days} days`);
     }
   });
@@ -247,7 +250,7 @@ describe('on PostgreSQL, a node whose clock is wrong', () => {
       .split('\n')
       .filter((line) => line.includes('differs from the database’s'));
     assert.equal(said.length, 3, 'once for each time');
-    for (const line of said) assert.match(line, /"what_to_do":"Set the clock of this machine/);
+    for (const line of said) assert.match(line, /"what_to_do":"Correct the clock of this machine/);
     await stopService(node);
   });
 

@@ -102,7 +102,7 @@ describe('after a kill', () => {
       const dataDir = copyOf(killed);
       truncateSync(join(dataDir, 'coffer.db-wal'), end);
       const refusal =
-        /is older than it was: changes that were acknowledged are missing|The audit journal \S+ (lacks batch|does not belong)/;
+        /is older than before: acknowledged changes are missing|The audit journal \S+ (lacks batch|does not match)/;
       if (await startsWholeOrRefuses(t, dataDir, killed, refusal)) continue;
       refused++;
       assert.equal(statSync(join(dataDir, 'coffer.db-wal')).size, end, 'the refused start changed something');
@@ -126,7 +126,7 @@ describe('after a kill', () => {
     for (const end of ends) {
       const dataDir = copyOf(killed);
       truncateSync(join(dataDir, 'audit.journal'), end);
-      const refusal = /The audit journal \S+ (was cut off|does not belong).*move the file out of the folder/;
+      const refusal = /The audit journal \S+ (was truncated|does not match).*move the file out of the folder/;
       assert.equal(await startsWholeOrRefuses(t, dataDir, killed, refusal), false, `cut at ${end}`);
     }
   });
@@ -240,7 +240,7 @@ test('damaged pages of PostgreSQL are refused with what to do, and what is not d
     const known = load.acknowledged.find(({ version }) => version !== undefined)?.version;
     const read = () => call(service.url, 'GET', `/v1/vaults/load/secrets/${known?.path}?version=1`, { token });
     assert.equal((await read()).status, 503);
-    assert.match(service.stdout(), /"what_to_do":"PostgreSQL says that its data is damaged/);
+    assert.match(service.stdout(), /"what_to_do":"PostgreSQL reports that its data is damaged/);
     assert.equal((await call(service.url, 'GET', '/auth/me', { token })).status, 200);
     await server.stop();
     writeFileSync(file, whole);

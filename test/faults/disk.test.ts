@@ -64,7 +64,7 @@ describe('a disk that is full', () => {
     }
     await assertWorksAgain(service.url, service.adminToken(), load);
     assert.ok(
-      adviceIn(service).some((text) => /disk .* is full: make room/.test(text)),
+      adviceIn(service).some((text) => /disk .* is full: free some space/.test(text)),
       adviceIn(service).join(),
     );
     await stopService(service);
@@ -84,7 +84,7 @@ describe('a disk that is full', () => {
     await killService(service);
     await load.stop();
     for (const run of [() => runService({ dataDir }), () => runCoffer(['server', 'rekey'], { dataDir })]) {
-      assertRefusedToStart(await run(), /The disk with the data folder is full: make room on it/);
+      assertRefusedToStart(await run(), /The disk with the data folder is full: free some space/);
     }
     disk.free();
     const again = await spawnService({ dataDir });
@@ -97,7 +97,7 @@ describe('a disk that is full', () => {
     if (disk === null) return;
     const dataDir = join(disk.folder, 'data');
     disk.fill();
-    assertRefusedToStart(await runService({ dataDir }), /full: make room|that the disk has room/);
+    assertRefusedToStart(await runService({ dataDir }), /full: free some space|that the disk has free space/);
     disk.free();
     const service = await spawnService({ dataDir });
     await assertUnharmed(service.url, service.adminToken(), []);
@@ -168,7 +168,7 @@ describe('a disk that is read-only', () => {
     await load.stop();
     assertOnlyPutOff(load);
     assert.ok(
-      adviceIn(service).some((text) => /read-only|fails: check it/.test(text)),
+      adviceIn(service).some((text) => /read-only|reports errors: check it/.test(text)),
       adviceIn(service).join(),
     );
     // It cannot end well: what it has to write down last cannot be written.

@@ -46,7 +46,7 @@ test('two nodes go on with the standby, without a restart, and nothing acknowled
   await pause(1500);
   for (const [i, node] of nodes.entries()) {
     await assertSaysSo({ ...node, adminToken: () => token }, loads[i] as Load);
-    assert.match(node.stdout(), /"what_to_do":"PostgreSQL takes no writes: it is a standby/);
+    assert.match(node.stdout(), /"what_to_do":"PostgreSQL accepts no writes: it is a standby/);
   }
 
   const acknowledgedBefore = loads.map((load) => load.acknowledged.length);

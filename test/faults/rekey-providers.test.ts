@@ -50,7 +50,7 @@ async function opens({ dataDir }: Place, env: Record<string, string>): Promise<b
     await service.close();
     return true;
   } catch (error) {
-    assert.match(String(error), /does not open this database/);
+    assert.match(String(error), /cannot decrypt this database/);
     return false;
   }
 }

@@ -63,8 +63,9 @@ onBothDatabases('a root key that is lost or wrong', (kind) => {
       }
       assert.equal(await digestOf(dataDir, databaseUrl), before);
     };
-    await refused(/root key file \S+ is missing.*Put it back from your backup/);
-    const wrong = /does not open this database.*Give the key it was made or last rekeyed with; nothing was changed/;
+    await refused(/root key file \S+ is missing.*Restore it from your backup/);
+    const wrong =
+      /cannot decrypt this database.*Provide the key that the database was created or last rekeyed with; nothing was changed/;
     await refused(wrong, { CV_ROOT_KEY_PROVIDER: 'env', CV_ROOT_KEY: OTHER_KEY });
     await refused(wrong, { CV_ROOT_KEY_PROVIDER: 'passphrase', CV_ROOT_PASSPHRASE: 'not what it was made with' });
     writeFileSync(file, `${OTHER_KEY}\n`, { mode: 0o600 });

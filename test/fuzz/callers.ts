@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/clock.ts';
+import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
 import { type DpopKey, newDpopKey } from '../support/machines.ts';
 import { addColleague, addPerson, addTenant, addToken, logIn, ok, type Person } from '../support/people.ts';
 import type { Service } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Compile, type Validator } from 'typebox/schema';
-import type { JsonSchema } from '../../server/src/kernel/openapi.ts';
+import type { JsonSchema } from '../../server/src/features/reference/openapi.ts';
 
 /** What the service says of itself, and nothing else: the only source of what is sent and of what may come back. */
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MINUTE_MS } from '../../server/src/kernel/clock.ts';
+import { MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
 import { assertChainValid, readAll } from '../support/load.ts';
 import { call, type DatabaseKind, type Service, type ServiceOptions, startService } from '../support/service.ts';
 import { asSentBy, type Caller, overhearing } from './caller.ts';

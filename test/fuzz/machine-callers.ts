@@ -1,4 +1,5 @@
-import { MINUTE_MS, SECOND_MS } from '../../server/src/kernel/clock.ts';
+import { MINUTE_MS, SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
+import { newIssuerKey, OutsideIssuer, publicPem, signed } from '../support/external-issuer.ts';
 import {
   addConnection,
   clientHeaders,
@@ -7,12 +8,12 @@ import {
   newDpopKey,
   type Shown,
 } from '../support/machines.ts';
-import { newIssuerKey, OutsideIssuer, publicPem, signed } from '../support/outside-issuer.ts';
 import { ok, uniqueName } from '../support/people.ts';
 import type { Service } from '../support/service.ts';
 import { testAuthority } from '../support/test-authority.ts';
 import { addVault } from '../support/vaults.ts';
 import { anyOf, type Caller, known, needsOther, type Rule, stranger, withToken } from './caller.ts';
+import { clusterCallers } from './cluster-callers.ts';
 import { bearer, boundTo, type Credential, type Header, misfits, type Prover, proofOf } from './credentials.ts';
 import type { Sighting } from './pool.ts';
 import type { Sent } from './request.ts';
@@ -53,6 +54,7 @@ export async function machineCallers(around: ChangeHooks): Promise<MachineCaller
   const boundPipeline = await connection({ mtls_required: true });
   const issuer = await OutsideIssuer.start();
   const prover = { service, key, origin: service.url };
+  const clusters = await clusterCallers(around);
   const all: Caller[] = [
     machine(around, plain, 'a machine for one vault', 'connection', () => headersOf(plain)),
     // Where a certificate says nothing, it neither adds to a token nor takes from it.
@@ -63,10 +65,11 @@ export async function machineCallers(around: ChangeHooks): Promise<MachineCaller
     ...strangersWithoutKey(around, proving, prover),
     ...(await workloadCallers(around, workload, method, prover)),
     ...(await pipelineCallers(around, issuer, { plain: pipeline, bound: boundPipeline }, key)),
+    ...clusters.all,
   ];
   const machines = [plain, certified, proving, workload, pipeline, boundPipeline];
   const guarded = machines.flatMap((one) => [one.client_id, one.name, ...(one['vault_ids'] as string[])]);
-  return { all, protected: [...guarded, method, FEDERATION], close: () => issuer.close() };
+  return { all, protected: [...guarded, ...clusters.protected, method, FEDERATION], close: () => issuer.close() };
 }
 
 function machine(

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../server/src/kernel/openapi.ts';
+import type { JsonSchema } from '../../server/src/features/reference/openapi.ts';
 import type { Operation } from './document.ts';
 import { idsIn, namesIn, type Side, valuesIn, withoutSecrets } from './marks.ts';
 import { type Pool, type Sighting, sourcesOf, sourcesOfField, valueIn } from './pool.ts';

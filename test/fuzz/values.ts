@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { JsonSchema } from '../../server/src/kernel/openapi.ts';
+import type { JsonSchema } from '../../server/src/features/reference/openapi.ts';
 import { nameMark, newValue, type Side } from './marks.ts';
 import { named, type Pool, type Sighting, sourcesOfField, valueIn } from './pool.ts';
 import type { Random } from './random.ts';

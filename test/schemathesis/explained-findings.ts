@@ -19,24 +19,24 @@ export const EXPLAINED_FINDINGS: readonly ExplainedFinding[] = [
   },
   {
     code: VALID_AND_REJECTED,
-    says: /exactly one of|send one of the two|: give one\.|needs policy, document or principal|needs value, metadata or rotation|or digest must say what is signed|or public_key must say whose|the credential of one type of method|has no effect beside a backend|is not asked of deleted secrets|is chosen by the person who is invited/,
+    says: /exactly one of|send one of the two|: give one\.|must have policy or document, not both|must have policy, document or principal|must contain value, metadata or rotation|or digest is required, but not both|is required unless public_key is given|the credential of exactly one type of method|cannot be combined with backend|cannot be combined with deleted=true|cannot be combined with invite/,
     reason:
       'Which fields go together is a rule of the service: `oneOf` could say so, and generators make no usable type of it.',
   },
   {
     code: VALID_AND_REJECTED,
-    says: /id_token is required, here|current_password is required|config\/\w+ is required|or vault_ids must say|^Nothing says how to make a value/m,
+    says: /id_token is required, here|current_password is required|config\/\w+ is required|or vault_ids is required|^There is no default generator for type/m,
     reason: 'Whether it is required depends on another field, on a header, or on what is stored.',
   },
   {
     code: VALID_AND_REJECTED,
-    says: /Write an (?:address|action)|Use letters, digits|must be the beginning of a path|must be (?:\d+ bytes in )?base64|certificates in PEM|\/body\/document (?:is no|has|must)|\/(?:to_)?path must (?:have|not have|not be empty|not end)/,
+    says: /Write an (?:address|action)|Use letters, digits|must be a path prefix|must be (?:\d+ bytes in )?base64|certificates in PEM|\/body\/document (?:is no|has|must)|\/(?:to_)?path must (?:have|not have|not be empty|not end)/,
     reason:
       'The form is checked by the parser that uses the text, whose reason tells more than that a pattern does not match.',
   },
   {
     code: VALID_AND_REJECTED,
-    says: /is not a composed environment of yours|is where the secret is already|is reserved|never changes|needs a KMS|is not a cursor of this list/,
+    says: /does not exist, or you lack the permission environments:compose on it|is the current path of the secret|is reserved|never changes|cannot be changed|needs a KMS|is not a cursor of this list/,
     reason: 'It depends on what is stored, or on how the service is set up, which no schema knows.',
   },
   {

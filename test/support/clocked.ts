@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { DAY_MS } from '../../server/src/kernel/clock.ts';
+import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
 import { readAll } from './load.ts';
 import { query } from './postgres.ts';
 import {
@@ -19,10 +19,14 @@ import { call } from './service.ts';
 const SETTLES_WITHIN_MS = 60_000;
 /** Jobs that remove nothing, and so run whatever the clock says. */
 const KEEPING = [
+  'announce-expiring-certificates',
   'cancel-ended-requests',
+  'notify-endpoint-drift',
   'renew-fingerprints',
   'rotate-secrets',
   'rotate-signing-keys',
+  'schedule-anomaly-scans',
+  'schedule-risk-runs',
   'sign-audit-checkpoints',
 ];
 /** It ends requests, and waits only while the clock is wrong. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
+import { ANOMALY_INPUTS } from './anomaly-inputs.ts';
 import { ATTESTATION_INPUTS } from './attestation-inputs.ts';
 import { ENCRYPTION_INPUTS } from './encryption-inputs.ts';
 import {
@@ -7,8 +8,8 @@ import {
   bindSome,
   confirmFactor,
   DOCUMENT,
+  deleteSecondFactor,
   enrol,
-  forgetSecondFactor,
   invitedPerson,
   namedGroup,
   nameOfSomeEnvironment,
@@ -29,10 +30,13 @@ import {
   toUnlikeVault,
   underPrefix,
 } from './factories.ts';
+import { FLEET_INPUTS } from './fleet-inputs.ts';
 import { MACHINE_INPUTS } from './machine-inputs.ts';
 import { approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import { PQC_INPUTS } from './pqc-inputs.ts';
+import { RISK_INPUTS } from './risk-inputs.ts';
 import type { Service } from './service.ts';
+import { WATCH_INPUTS } from './watch-inputs.ts';
 
 /** Where inputs are made: in the tenant of the owner, by whoever `service` calls as. */
 export interface World {
@@ -72,7 +76,7 @@ export function pathOf(declaration: EndpointDeclaration, input: Input, pattern =
 
 /** Somebody's second factor, just enrolled. */
 const someFactor: MakeInput = async ({ service, owner }) => {
-  await forgetSecondFactor(service, owner.id);
+  await deleteSecondFactor(service, owner.id);
   await confirmFactor(service, owner);
   return { params: { user_id: owner.id } };
 };
@@ -86,8 +90,12 @@ export const INPUTS: Record<string, MakeInput> = {
   ...ENCRYPTION_INPUTS,
   ...ATTESTATION_INPUTS,
   ...PQC_INPUTS,
+  ...WATCH_INPUTS,
+  ...ANOMALY_INPUTS,
+  ...RISK_INPUTS,
+  ...FLEET_INPUTS,
   'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {
-    await forgetSecondFactor(service, id);
+    await deleteSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };
   },
   'POST /auth/accept-invite': async (world) => {
@@ -101,16 +109,16 @@ export const INPUTS: Record<string, MakeInput> = {
   'GET /auth/tokens/{token_id}': ownersToken,
   'DELETE /auth/tokens/{token_id}': ownersToken,
   'POST /auth/mfa/totp': async ({ service }, { person }) => {
-    await forgetSecondFactor(service, person.id);
+    await deleteSecondFactor(service, person.id);
     return {};
   },
   'POST /auth/mfa/totp/confirm': async ({ service }, { isKnown, person }) => {
-    await forgetSecondFactor(service, person.id);
+    await deleteSecondFactor(service, person.id);
     if (!isKnown) return { body: { otp: '123456' } };
     return { body: { otp: await enrol(service, person) } };
   },
   'DELETE /auth/mfa/totp': async ({ service }, { isKnown, person }) => {
-    await forgetSecondFactor(service, person.id);
+    await deleteSecondFactor(service, person.id);
     if (isKnown) await confirmFactor(service, person);
     return {};
   },
@@ -382,4 +390,4 @@ export const MORE_INPUTS: Record<string, MakeInput[]> = {
   ],
 };
 
-export { forgetSecondFactor };
+export { deleteSecondFactor };

@@ -159,7 +159,7 @@ export async function someGroup({ service }: World) {
 }
 
 /** A person who has confirmed one cannot enrol again, and to give one up takes somebody else. */
-export async function forgetSecondFactor(service: Service, userId: string): Promise<void> {
+export async function deleteSecondFactor(service: Service, userId: string): Promise<void> {
   await asTheService(service.app.kernel.database, async (tx) => {
     await TOTP.deleteWhere(tx, (eb) => eb('user_id', '=', userId));
     await RECOVERY_CODES.deleteWhere(tx, (eb) => eb('user_id', '=', userId));

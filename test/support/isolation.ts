@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
 import { INPUTS, type Input, type MakeInput, MORE_INPUTS, nameOf, pathOf, type World } from './endpoint-inputs.ts';
+import { MORE_FLEET_INPUTS } from './fleet-inputs.ts';
 import { MACHINE_CALLERS_ENV } from './machine-callers.ts';
 import { MORE_MACHINE_INPUTS } from './machine-inputs.ts';
 import {
@@ -116,7 +117,12 @@ export async function identifiersOf(service: Service, { tenantId }: Side, isOper
 /** Every input there is for an endpoint, the usual one first. */
 export function makersOf(declaration: EndpointDeclaration): MakeInput[] {
   const name = nameOf(declaration);
-  return [INPUTS[name] ?? (async () => ({})), ...(MORE_INPUTS[name] ?? []), ...(MORE_MACHINE_INPUTS[name] ?? [])];
+  return [
+    INPUTS[name] ?? (async () => ({})),
+    ...(MORE_INPUTS[name] ?? []),
+    ...(MORE_MACHINE_INPUTS[name] ?? []),
+    ...(MORE_FLEET_INPUTS[name] ?? []),
+  ];
 }
 
 export function send(

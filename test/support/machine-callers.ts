@@ -1,17 +1,19 @@
 import type { World } from './endpoint-inputs.ts';
+import { newIssuerKey, OutsideIssuer, publicPem, signed } from './external-issuer.ts';
+import { exchange, logInWith, OUTSIDE_ENV } from './external-logins.ts';
+import { addCluster, callAsCluster } from './fleet.ts';
 import { clientHeaders, type DpopKey, type Machine, newDpopKey, proofBy, tlsAgent, tlsCall } from './machines.ts';
-import { newIssuerKey, OutsideIssuer, publicPem, signed } from './outside-issuer.ts';
-import { exchange, logInWith, OUTSIDE_ENV } from './outside-logins.ts';
 import { approved, ok, uniqueName } from './people.ts';
 import type { Answer } from './service.ts';
 import { POLICY_VERSION } from './vaults.ts';
 
-/** How a machine says who it is: `certificate` without client headers, `dpop` with headers, a certificate and a proof. */
-export const MACHINE_CALLERS = ['headers', 'certificate', 'dpop', 'federation', 'workload'] as const;
+/** How a machine says who it is: `certificate` without client headers, `dpop` with headers, a certificate and a proof, `cluster` by its token. */
+export const MACHINE_CALLERS = ['headers', 'certificate', 'dpop', 'federation', 'workload', 'cluster'] as const;
 export type MachineCallerKind = (typeof MACHINE_CALLERS)[number];
 
 export interface MachineCaller {
-  connection: Machine;
+  /** What it is itself, by the names that paths have for it. */
+  own: Readonly<Record<string, string>>;
   call(method: string, path: string, body?: unknown): Promise<Answer>;
 }
 
@@ -54,8 +56,21 @@ export async function makeMachineCallers(world: World): Promise<MachineCallers> 
     dpop: withCertificate(world, strict, dpopKey),
     federation: await withFederation(world, await connect(), issuer),
     workload: await withWorkload(world, await connect()),
+    cluster: await withClusterToken(world),
     close: () => issuer.close(),
   };
+}
+
+async function withClusterToken({ service }: World): Promise<MachineCaller> {
+  const cluster = await addCluster(service);
+  return {
+    own: { cluster_id: cluster.id },
+    call: (method, path, body) => callAsCluster(service, cluster, method, path, { body }),
+  };
+}
+
+function namesOf({ client_id }: Machine): MachineCaller['own'] {
+  return { client_id, connection: client_id };
 }
 
 async function everythingPolicy({ service }: World): Promise<string> {
@@ -70,7 +85,7 @@ async function everythingPolicy({ service }: World): Promise<string> {
 
 function withHeaders({ service }: World, connection: Machine): MachineCaller {
   return {
-    connection,
+    own: namesOf(connection),
     call: (method, path, body) =>
       service.call(method, path, {
         token: null,
@@ -83,7 +98,7 @@ function withHeaders({ service }: World, connection: Machine): MachineCaller {
 function withCertificate({ service }: World, connection: Machine, key?: DpopKey): MachineCaller {
   const agent = tlsAgent(service, connection);
   return {
-    connection,
+    own: namesOf(connection),
     async call(method, path, body) {
       const htu = `${service.tlsUrl}${path.replace(/\?.*/, '')}`;
       const proven = key && {
@@ -108,7 +123,7 @@ function withToken({ service }: World, connection: Machine, fetchToken: () => Pr
   let token = '';
   let endsAt = 0;
   return {
-    connection,
+    own: namesOf(connection),
     async call(method, path, body) {
       if (service.clock.now() >= endsAt) {
         const { access_token, cv_jwt = access_token, expires_at } = await ok(fetchToken());

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import type { MakeInput, World } from './endpoint-inputs.ts';
-import { newIssuerKey, publicPem, signed } from './outside-issuer.ts';
+import { newIssuerKey, publicPem, signed } from './external-issuer.ts';
 import { approved, ok, uniqueName } from './people.ts';
 
 /** Valid input for the endpoints of machines, made afresh for each call. */

@@ -5,10 +5,10 @@ import { sealSecret } from '../../server/src/features/mfa/service.ts';
 import { insertToken, issueToken } from '../../server/src/features/tokens/index.ts';
 import { insertNew, newUser, USERS } from '../../server/src/features/users/index.ts';
 import type { Role } from '../../server/src/kernel/authz/roles.ts';
-import { DAY_MS } from '../../server/src/kernel/clock.ts';
-import { COST_TODAY } from '../../server/src/kernel/crypto/argon2-cost.ts';
+import { COST_DEFAULT } from '../../server/src/kernel/crypto/argon2-cost.ts';
 import { hashPassword, setPasswordCost } from '../../server/src/kernel/crypto/passwords.ts';
-import type { Kernel } from '../../server/src/kernel/kernel.ts';
+import { DAY_MS } from '../../server/src/kernel/platform/clock.ts';
+import type { Kernel } from '../../server/src/kernel/platform/kernel.ts';
 import { recorded } from './rows.ts';
 import type { Answer, CallOptions, Service } from './service.ts';
 
@@ -80,7 +80,7 @@ export async function addPerson(service: Service, { role = 'member', tenant, ema
 
 /** As the service would have hashed it, for tests of how long a login takes; from now on it hashes so. */
 export async function hashInFull(service: Service, { id, password }: Pick<Person, 'id' | 'password'>): Promise<void> {
-  setPasswordCost(COST_TODAY);
+  setPasswordCost(COST_DEFAULT);
   await setHash(service, id, await hashPassword(password, 'test'));
 }
 

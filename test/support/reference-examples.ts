@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import type { EndpointDeclaration } from '../../server/src/kernel/endpoint.ts';
+import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
 import { INPUTS, type Input, type MakeInput, nameOf, pathOf, type World } from './endpoint-inputs.ts';
+import { newIssuerKey, OutsideIssuer, signed } from './external-issuer.ts';
+import { OUTSIDE_ENV } from './external-logins.ts';
+import { addCluster, clusterHeaders } from './fleet.ts';
 import { addConnection, clientHeaders } from './machines.ts';
-import { newIssuerKey, OutsideIssuer, signed } from './outside-issuer.ts';
-import { OUTSIDE_ENV } from './outside-logins.ts';
 import { addColleague, logIn, ok, uniqueName } from './people.ts';
 import type { CallOptions } from './service.ts';
 import { addVault } from './vaults.ts';
@@ -65,6 +66,8 @@ const PREPARED_FIELDS = new Set([
     'id_token',
   ],
   ...['login.email', 'login.password', 'operatorSecretByName.name', 'dualVerify.message'],
+  'readAnomalyBaselines.resource',
+  'createClusterPolicy.path',
 ]);
 
 /** What is shown, with what was prepared in place of what has to be there. */
@@ -86,13 +89,20 @@ export interface Sendable {
   options: CallOptions;
 }
 
+/** What stands in for the machine of an example, and for its cluster. */
+interface SendingMachine {
+  headers: Record<string, string>;
+  clusterHeaders: Record<string, string>;
+  input: Input;
+}
+
 /** Sends examples as the owner, or as the machine or session that an endpoint takes, with the credential that the page shows. */
 export class ExampleSender {
   readonly #world: World;
   readonly #issuer: OutsideIssuer;
-  readonly #machine: { headers: Record<string, string>; input: Input };
+  readonly #machine: SendingMachine;
 
-  private constructor(world: World, issuer: OutsideIssuer, machine: { headers: Record<string, string>; input: Input }) {
+  private constructor(world: World, issuer: OutsideIssuer, machine: SendingMachine) {
     this.#world = world;
     this.#issuer = issuer;
     this.#machine = machine;
@@ -110,9 +120,11 @@ export class ExampleSender {
     );
     const machine = await addConnection(service, vault);
     const params = { client_id: machine.client_id, vault, secret: name };
+    const cluster = await addCluster(service);
     return new ExampleSender(world, issuer, {
       headers: clientHeaders(machine),
-      input: { params, query: { id: String(id), vault, name } },
+      input: { params: { ...params, cluster_id: cluster.id }, query: { id: String(id), vault, name } },
+      clusterHeaders: clusterHeaders(cluster),
     });
   }
 
@@ -157,6 +169,9 @@ export class ExampleSender {
     if (headers['x-client-id'] === '$COFFER_CLIENT_ID') {
       assert.equal(headers['x-client-secret'], '$COFFER_CLIENT_SECRET');
       return { token: null, headers: this.#machine.headers };
+    }
+    if (headers['x-cluster-token'] === '$COFFER_CLUSTER_TOKEN') {
+      return { token: null, headers: this.#machine.clusterHeaders };
     }
     const { authorization } = headers;
     assert.equal(authorization === undefined, declaration.credentials === 'public', declaration.name);

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
-import type { Kernel } from '../../server/src/kernel/kernel.ts';
+import type { Kernel } from '../../server/src/kernel/platform/kernel.ts';
 import type { Database, Tx } from '../../server/src/kernel/storage/database.ts';
 
 /** Changes rows as the service does, with their MACs, but without a record in the log: for states that no request brings about. */

@@ -8,14 +8,19 @@ import { after, describe } from 'node:test';
 import { Compile, type Validator } from 'typebox/compile';
 import { type App, startApp } from '../../server/src/app.ts';
 import { DECLARATIONS } from '../../server/src/declarations.ts';
-import { PENDING_STATUS, PendingApproval } from '../../server/src/kernel/approval.ts';
-import { type LogLevel, loadConfig } from '../../server/src/kernel/config.ts';
 import type { Argon2Cost } from '../../server/src/kernel/crypto/argon2-cost.ts';
 import { setPasswordCost } from '../../server/src/kernel/crypto/passwords.ts';
-import { type EndpointDeclaration, errorCodes, NONE } from '../../server/src/kernel/endpoint.ts';
-import type { ErrorCode } from '../../server/src/kernel/errors.ts';
-import { CofferError } from '../../server/src/kernel/errors.ts';
 import { createLogger } from '../../server/src/kernel/observability/log.ts';
+import { type LogLevel, loadConfig } from '../../server/src/kernel/platform/config.ts';
+import type { ErrorCode } from '../../server/src/kernel/platform/errors.ts';
+import { CofferError } from '../../server/src/kernel/platform/errors.ts';
+import { PENDING_STATUS, PendingApproval } from '../../server/src/kernel/request/approval.ts';
+import {
+  type EndpointDeclaration,
+  errorCodes,
+  NONE,
+  NOT_MODIFIED_STATUS,
+} from '../../server/src/kernel/request/declaration.ts';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { databaseNow, type TimeSources } from '../../server/src/kernel/time/sources.ts';
 import { newMigratedDatabase, stopOwnServer } from './postgres.ts';
@@ -23,7 +28,7 @@ import { newMigratedDatabase, stopOwnServer } from './postgres.ts';
 export type DatabaseKind = 'sqlite' | 'postgres';
 
 /** Set by the quick suite, which has no PostgreSQL. */
-const DATABASES = (process.env['COFFER_TEST_DATABASES']?.split(',') ?? ['sqlite', 'postgres']) as DatabaseKind[];
+export const DATABASES = (process.env['COFFER_TEST_DATABASES']?.split(',') ?? ['sqlite', 'postgres']) as DatabaseKind[];
 
 /** Declares the same tests once for each database. */
 export function onBothDatabases(name: string, tests: (database: DatabaseKind) => void): void {
@@ -217,6 +222,10 @@ function checkAgainstDeclaration(method: string, path: string, answer: Answer): 
   assert.ok(declaration !== undefined, `${method} ${path} answered ${answer.status} but is not declared`);
   if (answer.status === PENDING_STATUS && declaration.approval !== NONE) {
     assert.ok(pendingValidator.Check(answer.body), `${declaration.name}: ${answer.text.slice(0, 300)}`);
+    return;
+  }
+  if (answer.status === NOT_MODIFIED_STATUS && declaration.ifNoneMatch === true) {
+    assert.equal(answer.text, '', `${declaration.name}: 304 with a body`);
     return;
   }
   assert.equal(answer.status, declaration.status, `${declaration.name}: status`);

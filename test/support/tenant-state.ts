@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { App } from '../../server/src/app.ts';
 import { sha256 } from '../../server/src/kernel/crypto/digest.ts';
-import { ID_PREFIXES, type IdPrefix, newId } from '../../server/src/kernel/ids.ts';
+import { type IdPrefix, newId } from '../../server/src/kernel/platform/ids.ts';
 import type { Input } from './endpoint-inputs.ts';
 import type { Service } from './service.ts';
 
@@ -14,6 +14,12 @@ const OWN_ACCOUNT = [
   'audit_heads',
   'audit_nodes',
   'audit_checkpoints',
+  'hourly_counts',
+  'rollup_progress',
+  'anomaly_scans',
+  'connection_uses',
+  'risk_runs',
+  'secret_reads',
   'idempotency_keys',
   'rate_windows',
   'job_leases',
@@ -88,7 +94,7 @@ export interface Identifier {
 const IDENTIFYING = /(?:_id|_no)$|^(?:name|path|email|serial)$/;
 /** What people call their tokens, and what the service calls its counters. */
 const NOT_IDENTIFYING = ['tokens.name', 'users.name', 'counters.name', 'keys.wrapped_by'];
-const ID_FORM = new RegExp(`^(${ID_PREFIXES.join('|')})_[0-9a-z]{26}$`);
+const ID_FORM = /^([a-z]+)_[0-9a-z]{26}$/;
 
 /** All by which a tenant's things can be asked for, read from its rows. */
 export class Identifiers {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { errors, jwtVerify } from 'jose';
-import { type IssuerKey, json, newIssuerKey, signed } from './outside-issuer.ts';
+import { type IssuerKey, json, newIssuerKey, signed } from './external-issuer.ts';
 import { LOCALHOST_CERTIFICATE, LOCALHOST_KEY, TEST_CA } from './test-keys.ts';
 
 type Status = Record<string, unknown>;

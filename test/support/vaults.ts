@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Tx } from '../../server/src/kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../server/src/kernel/storage/tables.ts';
-import { SECOND_LOOK_MS } from '../../server/src/kernel/time/clock-guard.ts';
+import { SECOND_CHECK_MS } from '../../server/src/kernel/time/clock-guard.ts';
 import { untilBlocked } from './overtaken.ts';
 import { approved, ok, uniqueName } from './people.ts';
 import { type Answer, type CallOptions, type Service, startService } from './service.ts';
@@ -122,7 +122,7 @@ export async function runJobs(service: Service): Promise<void> {
 /** Removes what is over now, as the jobs do it: at the second of two looks, an hour apart. What ends in that hour stays. */
 export async function runPurges(service: Service): Promise<void> {
   assert.notEqual(await service.app.kernel.clockGuard.check(), null, 'the clock is not trusted');
-  service.clock.advance(SECOND_LOOK_MS);
+  service.clock.advance(SECOND_CHECK_MS);
   await runJobs(service);
 }
 

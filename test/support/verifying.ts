@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Credential } from '../../server/src/features/workload-identity/contract.ts';
 import type { MethodKind, Verified } from '../../server/src/features/workload-identity/methods/method.ts';
+import { KeySets } from '../../server/src/kernel/external-identity/key-sets.ts';
+import { ExternalIdentityRefusal } from '../../server/src/kernel/external-identity/refusal.ts';
 import { AddressGuard } from '../../server/src/kernel/outbound/address-guard.ts';
 import { HttpClient } from '../../server/src/kernel/outbound/http-client.ts';
-import { KeySets } from '../../server/src/kernel/outside-identity/key-sets.ts';
-import { OutsideRefusal } from '../../server/src/kernel/outside-identity/refusal.ts';
 
 export const AUDIENCE = 'https://coffer.example';
 
@@ -38,7 +38,7 @@ export async function refusedFor(work: Promise<unknown>, reason: RegExp, code = 
     () => assert.fail('it was accepted'),
     (thrown) => thrown,
   );
-  assert.ok(error instanceof OutsideRefusal, error?.stack ?? String(error));
+  assert.ok(error instanceof ExternalIdentityRefusal, error?.stack ?? String(error));
   assert.match(error.message, reason);
   assert.equal(error.code, code);
 }

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { blocksOf, guidePages, readGuidePage, settingsOf } from '../support/guide-pages.ts';
+import { type ServiceProcess, spawnService, stopService } from '../support/process.ts';
+import { call } from '../support/service.ts';
+
+const HOME = join(import.meta.dirname, '../..');
+/** In a checkout it is run by npm, which the folder of an example knows nothing of. */
+const VERIFY = join(HOME, 'cli/src/verify/main.ts');
+/** What an example began in the background ends with the script, however that ends. */
+const END_JOBS = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT";
+
+/** What bash prints when a script is pasted into it beside the data folder of the service. */
+async function pasted(page: string, script: string, service: ServiceProcess): Promise<string> {
+  const run = promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], {
+    cwd: dirname(service.dataDir),
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      COFFER: service.url,
+      COFFER_TLS: service.tlsUrl,
+      COFFER_HOME: HOME,
+      COFFER_VERIFY: `${process.execPath} ${VERIFY}`,
+    },
+  });
+  const { stdout } = await run.catch((error: Error & { stdout?: string; stderr?: string }) => {
+    throw new Error(`${page}: ${error.stderr}\nafter ${error.stdout?.slice(-600)}`);
+  });
+  return stdout;
+}
+
+describe('the guide', () => {
+  for (const page of guidePages) {
+    test(`every example of ${page} works when pasted, on a fresh installation`, async () => {
+      const examples = blocksOf(page, 'sh');
+      assert.ok(examples.length > 0, 'a page has examples');
+      const service = await spawnService({ env: settingsOf(page) });
+      const script = [END_JOBS, ...blocksOf('README.md', 'sh'), ...examples].join('\n');
+      const stdout = await pasted(page, script, service);
+      assert.doesNotMatch(stdout, /"error"/);
+      await stopService(service);
+    });
+  }
+
+  test('the list of pages names every page', () => {
+    const list = readGuidePage('README.md');
+    for (const page of guidePages) assert.ok(list.includes(`(${page})`), page);
+  });
+});
+
+describe('pages outside the guide', () => {
+  let service: ServiceProcess;
+  before(async () => {
+    service = await spawnService();
+  });
+  after(() => stopService(service));
+
+  test('the first five minutes of README.md work when pasted', async () => {
+    const readme = readFileSync(join(HOME, 'README.md'), 'utf8');
+    const [, minutes = ''] = /^```sh\n(coffer\(\) .*?)^```$/ms.exec(readme) ?? [];
+    assert.match(minutes, /app-connections/);
+    const stdout = await pasted('README.md', minutes.replaceAll('http://127.0.0.1:7400', service.url), service);
+    assert.doesNotMatch(stdout, /"error"/);
+    assert.equal(stdout.match(/"value":/g)?.length, 2, 'the owner reads the secret, and then the program does');
+    assert.match(stdout, /"valid":true/);
+  });
+
+  /** Texts that are written over several lines, or around a value, in one piece with `…` for the value. */
+  const sources = globSync('server/src/**/*.ts', { cwd: HOME })
+    .map((file) => readFileSync(join(HOME, file), 'utf8'))
+    .join('\n')
+    .replaceAll(/['`]\s*\+\s*['`]/g, '')
+    .replaceAll(/\$\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}/g, '…');
+  const text = readFileSync(join(HOME, 'docs/operations.md'), 'utf8');
+  const quotes = [...text.matchAll(/^> (.+)$/gm)].map((match) => String(match[1]));
+
+  test('operations.md quotes what the service says', () => {
+    assert.ok(quotes.length > 10);
+    const pieces = quotes.flatMap((quote) => quote.split('…')).map((piece) => piece.replace(/^[-.\s]+|\s+$/g, ''));
+    assert.deepEqual(
+      pieces.filter((piece) => piece.length > 3 && !sources.includes(piece)),
+      [],
+    );
+  });
+
+  test('operations.md names metrics that exist', async () => {
+    const answer = await call(service.url, 'GET', '/metrics', { token: service.adminToken() });
+    const named = [...text.matchAll(/`(cv_[a-z0-9_]+)`/g)].map((match) => String(match[1]));
+    assert.ok(named.length > 4);
+    for (const name of named) assert.ok(answer.text.includes(`# TYPE ${name} `), name);
+  });
+});

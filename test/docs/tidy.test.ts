@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, test } from 'node:test';
+import { SUITES, WHOLE_SUITE } from '../suites.ts';
+import { authenticatedTables, declaredTables, importedNames, queriedTables } from '../support/queried-tables.ts';
+
+/** House rules, as a test: which room may know which, what is never called, what nobody uses. */
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => file !== '' && existsSync(file));
+const sources = files.filter((file) => /\.(ts|tsx)$/.test(file));
+const text = new Map(
+  files.filter((file) => !/\.(png|bin|gz)$/.test(file)).map((file) => [file, readFileSync(file, 'utf8')]),
+);
+const isTest = (file: string) => file.endsWith('.test.ts') || file.startsWith('test/');
+const read = (file: string) => text.get(file) ?? '';
+
+function importsOf(file: string): string[] {
+  const found = [...read(file).matchAll(/(?:from|import|module) ?\(?'(\.[^']+)'/g)].map((match) => String(match[1]));
+  return found.map((path) => normalize(join(dirname(file), path)));
+}
+
+function featureOf(file: string): string | null {
+  return /^server\/src\/features\/([^/]+)\//.exec(file)?.[1] ?? null;
+}
+
+/** Fails if something needs itself, through however many others. */
+function refuseCircle(needs: ReadonlyMap<string, Iterable<string>>): void {
+  const done = new Set<string>();
+  const visit = (name: string, path: readonly string[]): void => {
+    const start = path.indexOf(name);
+    assert.equal(start, -1, `a circle: ${[...path.slice(start), name].join(' → ')}`);
+    if (done.has(name)) return;
+    for (const other of needs.get(name) ?? []) visit(other, [...path, name]);
+    done.add(name);
+  };
+  for (const name of needs.keys()) visit(name, []);
+}
+
+describe('layers', () => {
+  test('the kernel knows no feature and no wiring', () => {
+    for (const file of sources.filter((f) => f.startsWith('server/src/kernel/') && !isTest(f))) {
+      for (const target of importsOf(file))
+        assert.ok(target.startsWith('server/src/kernel/'), `${file} imports ${target}`);
+    }
+  });
+
+  test('a feature sees the kernel, itself, and others only through their index.ts', () => {
+    for (const file of sources.filter((f) => featureOf(f) !== null && !isTest(f))) {
+      for (const target of importsOf(file)) {
+        const own = featureOf(target) === featureOf(file) || target.startsWith('server/src/kernel/');
+        const isDoor = featureOf(target) !== null && target.endsWith('/index.ts');
+        assert.ok(own || isDoor, `${file} imports ${target}`);
+      }
+    }
+  });
+
+  test('features do not need each other in a circle', () => {
+    const needs = new Map<string, Set<string>>();
+    for (const file of sources.filter((f) => featureOf(f) !== null && !isTest(f))) {
+      const name = String(featureOf(file));
+      const others = importsOf(file)
+        .map(featureOf)
+        .filter((other) => other !== null && other !== name) as string[];
+      needs.set(name, new Set([...(needs.get(name) ?? []), ...others]));
+    }
+    refuseCircle(needs);
+  });
+
+  test('files of the kernel do not import each other in a circle, not even for a type', () => {
+    const kernel = sources.filter((f) => f.startsWith('server/src/kernel/') && !isTest(f));
+    // A file cannot need itself; tables.ts only shows in a comment how features extend it.
+    const others = (file: string) => importsOf(file).filter((target) => target !== file);
+    refuseCircle(new Map(kernel.map((file) => [file, others(file)])));
+  });
+
+  test('a circle is found, and named by its members', () => {
+    const needs = new Map([
+      ['start', ['call', 'context']],
+      ['call', []],
+      ['context', ['call', 'endpoint']],
+      ['endpoint', ['context']],
+    ]);
+    assert.throws(() => refuseCircle(needs), /a circle: context → endpoint → context$/m);
+  });
+
+  test('inside a feature: schemas ← contract ← service ← index, and SQL only in stores', () => {
+    for (const file of sources.filter((f) => featureOf(f) !== null && !isTest(f))) {
+      const targets = importsOf(file).filter((target) => featureOf(target) === featureOf(file));
+      const name = file.split('/').at(-1);
+      if (name === 'schemas.ts' || name === 'store.ts') assert.deepEqual(targets, [], `${file} imports ${targets}`);
+      if (name === 'contract.ts') {
+        const others = targets.filter((target) => !target.endsWith('/schemas.ts'));
+        assert.deepEqual(others, [], `${file} imports ${others}`);
+      }
+      assert.ok(
+        name === 'index.ts' || !targets.some((t) => t.endsWith('/index.ts')),
+        `${file} imports its own index.ts`,
+      );
+      if (!name?.endsWith('store.ts')) {
+        assert.doesNotMatch(read(file), /\.(selectFrom|insertInto|updateTable|deleteFrom)\(/, `${file} holds SQL`);
+      }
+    }
+  });
+
+  test('the client library knows nothing of the service’s code', () => {
+    for (const file of sources.filter((f) => f.startsWith('client/') && !isTest(f))) {
+      for (const target of importsOf(file)) assert.ok(target.startsWith('client/'), `${file} imports ${target}`);
+      assert.doesNotMatch(read(file), /from 'node:|Buffer\./, `${file} needs Node`);
+    }
+  });
+
+  test('the command line reaches the service only through its operator verbs', () => {
+    for (const file of sources.filter((f) => f.startsWith('cli/') && !isTest(f))) {
+      for (const target of importsOf(file).filter((t) => t.startsWith('server/'))) {
+        assert.ok(target.startsWith('server/src/operator/'), `${file} imports ${target}`);
+      }
+    }
+  });
+});
+
+describe('tables', () => {
+  /** A feature, or the kernel. Operator commands and the start work on a whole installation, so they may query every table. */
+  const roomOf = (file: string) => featureOf(file) ?? (file.startsWith('server/src/kernel/') ? 'kernel' : null);
+  const rooms = sources.filter((file) => roomOf(file) !== null && !isTest(file));
+  const owners = new Map(
+    rooms.flatMap((file) => declaredTables(read(file)).map((table) => [table, String(roomOf(file))] as const)),
+  );
+  const writers = rooms.flatMap((file) =>
+    authenticatedTables(read(file)).map(([constant, table]) => ({ constant, table, room: roomOf(file) })),
+  );
+
+  /** Queries of tables that belong to another feature, each with why it is not a call of the owner. */
+  const EXCEPTIONS = new Map([
+    [
+      'anomalies/scan-store.ts: tenants',
+      'one query finds the active tenants that are due, and those that have no row yet',
+    ],
+    ['audit/store.ts: audit_heads', 'the kernel writes the log, and this feature reads, verifies and purges it'],
+    ['audit/store.ts: audit_segments', 'the kernel writes the log, and this feature reads, verifies and purges it'],
+    ['audit/store.ts: tenants', 'one query finds the logs of the tenants that existed at a time'],
+    ['environments/store.ts: secrets', 'one query composes an environment from its bindings, their secrets and vaults'],
+    ['environments/store.ts: vaults', 'one query composes an environment from its bindings, their secrets and vaults'],
+    ['exporters/store.ts: audit_heads', 'one query finds the exporters that are behind the log of their tenant'],
+    ['rollups/store.ts: audit_heads', 'one query finds the tenants whose log is not counted to its end'],
+    ['rollups/store.ts: secrets', 'one query tells names that exist from names that callers made up'],
+    ['rollups/store.ts: vaults', 'one query tells names that exist from names that callers made up'],
+    ['secrets/fingerprint-store.ts: vaults', 'a page of fingerprints leaves out zero-knowledge vaults'],
+    ['secrets/login-store.ts: vaults', 'the logins of servers are found in live vaults only, with the names of these'],
+    ['secrets/read-store.ts: tenants', 'reading a secret is one query, which also reads the epoch of the tenant'],
+    ['secrets/read-store.ts: vaults', 'reading a secret is one query, which finds the vault by its name'],
+    ['secrets/retention-store.ts: vaults', 'the rows to be purged are locked together with the names of their vaults'],
+    ['secrets/rotation-store.ts: vaults', 'the rotations that are due are found in live vaults only'],
+    ['secrets/tenant-wide-store.ts: vaults', 'one query names the vaults that hold a fortress secret'],
+    [
+      'tenants/store.ts: tenants',
+      'the kernel reads tenants for every credential, and this feature creates and changes them',
+    ],
+  ]);
+
+  test('queries are found in every form in which they are written', () => {
+    const source = `
+      db.selectFrom('a as x').innerJoin(
+        'b',
+        'x.id', 'b.id').leftJoin('c as y', (join) => join.onRef('y.id', '=', 'x.id'));
+      db.selectFrom(['d', 'e as z']).where((eb) => eb.exists(eb.selectFrom('f').select('f.id')));
+      tx.insertInto('g').values(row); tx.updateTable('h').from('i'); tx.deleteFrom('j').using('k');
+      sql\`select 1 from l join "m" on true where l.id = \${id}\`;
+      sql<{ a: string }>\`insert into n select * from \${sql.table('o')}\`;
+      quota('p'); list.join('q'); Buffer.from(text);
+    `;
+    assert.deepEqual([...queriedTables(source)].sort().join(''), 'abcdefghijklmno');
+    assert.deepEqual(declaredTables(read('server/src/features/groups/store.ts')), ['groups', 'group_members']);
+    assert.deepEqual(importedNames("import { A, type B as C } from './x.ts';"), [
+      { name: 'A', from: './x.ts' },
+      { name: 'B', from: './x.ts' },
+    ]);
+  });
+
+  test('each table has one owner, and others query it only where a reason is given', () => {
+    const declared = rooms.flatMap((file) => declaredTables(read(file)));
+    assert.deepEqual(declared.length, owners.size, 'a table is declared twice');
+    assert.ok(owners.size >= 40, `${owners.size} tables were found`);
+    const found = new Set<string>();
+    for (const file of rooms) {
+      const imported = importedNames(read(file)).flatMap(({ name, from }) => {
+        const room = roomOf(normalize(join(dirname(file), from)));
+        return writers.filter((writer) => writer.constant === name && writer.room === room);
+      });
+      const named = [...queriedTables(read(file)), ...imported.map(({ table }) => table)];
+      const foreign = named.filter((table) => owners.has(table) && owners.get(table) !== roomOf(file));
+      for (const table of foreign) found.add(`${roomOf(file)}/${file.split('/').at(-1)}: ${table}`);
+    }
+    assert.deepEqual([...found].sort(), [...EXCEPTIONS.keys()].sort());
+  });
+});
+
+describe('habits', () => {
+  const banned: [RegExp, string, RegExp?][] = [
+    [/\bconsole\.(log|error|warn|info)\(/, 'log through the kernel’s logger', /server\/src\/generate\.ts$/],
+    [/\bDate\.now\(\)/, 'ask the clock', /kernel\/platform\/(clock|ids)\.ts$/],
+    [/\bMath\.random\(\)/, 'use node:crypto for anything that matters', /kernel\/storage\/database\.ts$/],
+    [/\bnew Function\(|\beval\(/, 'no code from text'],
+    [/\bchild_process\b/, 'the service starts no processes'],
+    [/\bsql\.raw\(/, 'parameters, never text, in SQL'],
+    [/@ts-(ignore|expect-error|nocheck)/, 'mend the type'],
+    [/\b(TODO|FIXME|XXX|HACK)\b/, 'do it, or file an issue'],
+    [/process\.env\b/, 'settings come through config.ts', /server\/src\/serve\.ts$/],
+    [/createHash\('(md5|sha1)'/, 'use SHA-256'],
+    [/\bsetPasswordCost\(/, 'passwords cost what they cost', /kernel\/crypto\/passwords\.ts$/],
+    // There the handshake only proves the key; the certificate is checked with the request.
+    [/rejectUnauthorized: *false/, 'verify certificates', /kernel\/http\/tls-listener\.ts$/],
+  ];
+  for (const [pattern, instead, except] of banned) {
+    test(`${pattern.source}: ${instead}`, () => {
+      const places = sources
+        .filter((file) => file.startsWith('server/') && !isTest(file) && !(except?.test(file) ?? false))
+        .filter((file) => pattern.test(read(file)));
+      assert.deepEqual(places, []);
+    });
+  }
+
+  test('what is deleted because its time is over is deleted by a Cutoff, which no clock of a node makes', () => {
+    const reasons = new Map([
+      [
+        'server/src/kernel/limits/idempotency.ts: idempotency_keys',
+        'the one that is replaced in the same transaction, by a request that was just told that it is over',
+      ],
+      [
+        'server/src/features/app-connections/session-store.ts: connection_sessions',
+        'a client that was quiet begins a new session with its next request',
+      ],
+    ]);
+    const deletions = [
+      /\.deleteFrom\('(\w+)'\)(?:(?!\.execute|\.deleteFrom)[\s\S])*?\('(?:\w+_(?:at|until|start|after))', '<=?', ([^)]+)\)/g,
+      // Rows that are authenticated are deleted by what a function or the call itself says of them.
+      /(\w+)\.deleteWhere\((?:(?!;\n)[\s\S])*?\('(?:\w+_(?:at|until|start|after))', '<=?', ([^)]+)\)/g,
+      /Before\(\w+: Cutoff\): RowFilter<'(\w+)'> \{\n {2}return \(eb\) => eb\('\w+', '<', ([^)]+)\)/g,
+    ];
+    const found = new Set<string>();
+    let byCutoff = 0;
+    for (const file of sources.filter((f) => f.startsWith('server/src/') && !isTest(f))) {
+      for (const [, table, time] of deletions.flatMap((form) => [...read(file).matchAll(form)])) {
+        if (read(file).includes(`${time}: Cutoff`)) byCutoff++;
+        else found.add(`${file}: ${table}`);
+      }
+    }
+    assert.deepEqual([...found].sort(), [...reasons.keys()].sort());
+    assert.ok(byCutoff >= 10, `${byCutoff} deletions by a cutoff were found`);
+  });
+
+  test('no test is switched off or runs alone', () => {
+    const marks = /\b(?:test|describe|it)\.(?:skip|only|todo)\(|\{\s*(?:skip|only|todo):/;
+    assert.deepEqual(
+      sources.filter((file) => isTest(file) && file !== 'test/docs/tidy.test.ts' && marks.test(read(file))),
+      [],
+    );
+  });
+
+  test('every test file runs in some suite', () => {
+    const suites = [WHOLE_SUITE, ...SUITES];
+    const left = files.filter((file) => file.endsWith('.test.ts') && !suites.some((suite) => suite.has(file)));
+    assert.deepEqual(left, []);
+  });
+
+  test('names say what a thing is', () => {
+    assert.deepEqual(
+      files.filter((file) => /(^|\/)(utils?|helpers?|misc|common)(\.|\/)|[-_.]v2\b/.test(file)),
+      [],
+    );
+  });
+
+  test('a file can be read in one sitting', () => {
+    const long = sources.filter((file) => !isTest(file) && read(file).split('\n').length > 450);
+    assert.deepEqual(long, []);
+  });
+
+  test('no file is dead: each is imported by another, or is where something starts', () => {
+    const starts = [
+      /main\.ts$/,
+      /-worker\.ts$/,
+      /generate\.ts$/,
+      /migrations\//,
+      /^test\/(run|preloaded\/[a-z-]+)\.ts$/,
+      /^test\/(fixtures|vectors)\/make\.ts$/,
+      /^test\/clients\/use-[a-z-]+\.ts$/,
+      /^scripts\/[a-z-]+\.ts$/,
+      /^bench\/(run|profile|soak|.*-process)\.ts$/,
+      /^evaluate\/[a-z-]+\/run\.ts$/,
+      /\.test\.ts$/,
+    ];
+    const imported = new Set(sources.flatMap(importsOf));
+    const dead = sources.filter((file) => !imported.has(file) && !starts.some((start) => start.test(file)));
+    assert.deepEqual(dead, []);
+  });
+
+  test('dependencies are pinned, and the lock file names no host and a digest of each', () => {
+    for (const file of files.filter((f) => f.endsWith('package.json'))) {
+      const { dependencies = {}, devDependencies = {} } = JSON.parse(read(file)) as Record<
+        string,
+        Record<string, string>
+      >;
+      for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies })) {
+        assert.match(version, /^\d+\.\d+\.\d+(-[a-z0-9.]+)?$/, `${file}: ${name} ${version}`);
+      }
+    }
+    assert.doesNotMatch(read('package-lock.json'), /"resolved": "http/);
+    const { packages } = JSON.parse(read('package-lock.json')) as {
+      packages: Record<string, { integrity?: string; link?: boolean }>;
+    };
+    const unchecked = Object.entries(packages).filter(
+      ([path, { integrity, link }]) =>
+        path.includes('node_modules/') && link !== true && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''),
+    );
+    assert.deepEqual(
+      unchecked.map(([path]) => path),
+      [],
+    );
+  });
+
+  test('nothing names the machine it was made on', () => {
+    const marks = /\/(?:work|root|home)\/[a-z]/;
+    assert.deepEqual(
+      files.filter(
+        (file) => file !== 'test/docs/tidy.test.ts' && file !== 'package-lock.json' && marks.test(read(file)),
+      ),
+      [],
+    );
+  });
+});

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { CREDENTIAL_KINDS, type CredentialKind } from '../../server/src/kernel/request/declaration.ts';
+import { onBothDatabases } from '../support/service.ts';
+import { asSentBy, type Caller } from './caller.ts';
+import { type Answer, Client, type Meddle } from './client.ts';
+import { fuzz, type Prepared, prepare, type Run } from './fuzzer.ts';
+import { nameMark, newValue } from './marks.ts';
+import type { Sighting } from './pool.ts';
+import type { Sent } from './request.ts';
+
+/** `npm run test:fuzz` sets these. Rounds repeat what seconds found, however fast the machine is. */
+const { COFFER_TEST_FUZZ_SEED, COFFER_TEST_FUZZ_ROUNDS, COFFER_TEST_FUZZ_SECONDS } = process.env;
+const SEED = Number(COFFER_TEST_FUZZ_SEED ?? randomInt(2 ** 31));
+const ROUNDS = 4;
+
+function bounds(): Omit<Run, 'seed'> {
+  if (COFFER_TEST_FUZZ_ROUNDS !== undefined) return { rounds: Number(COFFER_TEST_FUZZ_ROUNDS) };
+  return COFFER_TEST_FUZZ_SECONDS === undefined ? { rounds: ROUNDS } : { seconds: Number(COFFER_TEST_FUZZ_SECONDS) };
+}
+
+onBothDatabases('requests made from the document', (database) => {
+  test(`break nothing, from seed ${SEED}`, async (t) => {
+    const prepared = await prepare(database, { logLevel: 'trace' });
+    const outcome = await fuzz(prepared, { seed: SEED, ...bounds() }).finally(() => prepared.close());
+    const { requests, failures, statuses, unreached, unserved } = outcome;
+    const counted = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
+    t.diagnostic(`seed ${SEED}: ${requests} requests; ${counted.join(', ')}; without success: ${unreached.join(', ')}`);
+    t.diagnostic(`callers to whom nothing opened: ${unserved.join(', ') || 'none'}`);
+    for (const failure of failures) t.diagnostic(failure);
+    assert.equal(failures.length, 0, `seed ${SEED}: what went wrong stands above`);
+  });
+});
+
+describe('the fuzzer itself', () => {
+  let prepared: Prepared;
+  before(async () => {
+    prepared = await prepare('sqlite');
+  });
+  after(() => prepared.close());
+
+  describe('those who ask', () => {
+    const me = () => '/auth/me';
+    const secret = ({ vault }: Sighting) => `/v1/vaults/${vault}/secrets/db/main`;
+    /** Where a credential of this kind opens something, if it is good. */
+    const ENTRANCES: Record<CredentialKind, (home: Sighting) => string> = {
+      pat: me,
+      session: me,
+      connection: secret,
+      federation: secret,
+      workload: secret,
+      certificate: ({ vault, client_id }) => `/app-connections/fetch/${client_id}/${vault}/db/main`,
+      cluster: ({ cluster_id }) => `/clusters/${cluster_id}/desired-state`,
+      bound_certificate: ({ vault }) => `/eso/secrets/by-name?vault=${vault}&name=db%2Fmain`,
+    };
+    const kindsOf = (lists: readonly (readonly string[])[]) => [...new Set(lists.flat())].toSorted();
+    let client: Client;
+    before(() => {
+      client = new Client(prepared.service);
+    });
+    after(() => client.close());
+
+    const ask = async (caller: Caller, path: string) => {
+      const sent = await asSentBy(caller, { method: 'GET', path, headers: [], body: null });
+      return client.send(sent, caller.certificate());
+    };
+
+    test('have every kind of credential that the document knows, and each of theirs opens what it should', async () => {
+      const { callers, operations } = prepared;
+      const declared = kindsOf(operations.map(({ credentials }) => credentials));
+      assert.deepEqual(kindsOf(callers.all.map(({ kinds }) => kinds)), declared);
+      assert.deepEqual(declared, [...CREDENTIAL_KINDS].toSorted());
+      for (const caller of callers.all) {
+        for (const kind of caller.kinds as readonly CredentialKind[]) {
+          const { status, text } = await ask(caller, ENTRANCES[kind](caller.home ?? {}));
+          assert.equal(status, 200, `${caller.name}, ${kind}: ${text}`);
+        }
+      }
+    });
+
+    test('open nothing if there is something wrong with their credential, or if it was overheard', async () => {
+      const { all } = prepared.callers;
+      const home = all.find(({ kinds }) => kinds.includes('certificate'))?.home ?? {};
+      for (const stranger of all.filter(({ kinds }) => kinds.length === 0)) {
+        for (const entrance of Object.values(ENTRANCES)) {
+          const { status, text } = await ask(stranger, entrance(stranger.home ?? home));
+          assert.ok(status === 401 || status === 403, `${stranger.name}: ${text}`);
+        }
+      }
+      for (const caller of all.filter(({ isOnce }) => isOnce)) {
+        const path = ENTRANCES[caller.kinds[0] as CredentialKind](caller.home ?? {});
+        const sent = await asSentBy(caller, { method: 'GET', path, headers: [], body: null });
+        assert.equal((await client.send(sent, caller.certificate())).status, 200, caller.name);
+        assert.equal((await client.send(sent, caller.certificate())).status, 401, caller.name);
+      }
+    });
+  });
+
+  describe('a service that is not as it says', () => {
+    const KINDS = ['createGroup', 'listGroups', 'listUsers', 'readMe', 'createVault', 'listVaults'];
+    const found = async (meddle: Meddle) =>
+      (await fuzz(prepared, { seed: 1, rounds: 30, only: KINDS, meddle })).failures.join('\n');
+    const isListOf = (noun: string, { method, path }: Sent, { status }: Answer) =>
+      method === 'GET' && status === 200 && new RegExp(`^(?:/v1)?/${noun}(?:\\?|$)`).test(path);
+    const put = (answer: Answer, fields: object) => {
+      answer.json = { ...(answer.json as object), ...fields };
+      answer.text = JSON.stringify(answer.json);
+    };
+
+    const proofs = new Set<string>();
+    /** What is planted, and what is then said of it. */
+    const FAULTS: Record<string, [Meddle, RegExp]> = {
+      'an answer of 500': [
+        (sent, answer) => {
+          if (isListOf('groups', sent, answer)) answer.status = 500;
+        },
+        /answered 500/,
+      ],
+      'a field that is not declared': [
+        (sent, answer) => {
+          if (isListOf('users', sent, answer)) put(answer, { password_hash: 'x' });
+        },
+        /listUsers answered 200 {2}unlike its schema/,
+      ],
+      'a field of another type': [
+        (sent, answer) => {
+          if (isListOf('vaults', sent, answer)) put(answer, { total: '3' });
+        },
+        /listVaults answered 200 {2}unlike its schema/,
+      ],
+      'a code that is not declared': [
+        (_, answer) => {
+          if (answer.status !== 422) return;
+          put(answer, { error: { ...(answer.json as { error: object }).error, code: 'ENVIRONMENT_CYCLE' } });
+        },
+        /answered 422 ENVIRONMENT_CYCLE unlike its schema/,
+      ],
+      'a status that is not declared': [
+        (sent, answer) => {
+          if (isListOf('users', sent, answer)) answer.status = 203;
+        },
+        /listUsers answered 203 , which it does not declare/,
+      ],
+      'a success for who may not': [
+        (_, answer) => {
+          // Who fails often is told so in place of why.
+          if (answer.status === 401 || answer.status === 429) answer.status = 200;
+        },
+        /let [a-z ]+ do [a-zA-Z]+/,
+      ],
+      'a proof that is taken again': [
+        ({ headers }, answer) => {
+          const proof = headers.find(([name]) => name === 'dpop')?.[1];
+          if (proof === undefined) return;
+          if (proofs.has(proof)) answer.status = 200;
+          proofs.add(proof);
+        },
+        /let somebody who overheard an admin with a key do [a-zA-Z]+/,
+      ],
+      'a page that is too long': [
+        (sent, answer) => {
+          if (isListOf('groups', sent, answer)) put(answer, { groups: Array.from({ length: 1001 }, () => ({})) });
+        },
+        /1001 groups on a page of/,
+      ],
+      'no request id': [(_, answer) => void delete answer.headers['x-request-id'], /no request id/],
+      'a value in an error': [
+        (_, answer) => {
+          if (answer.status === 422) answer.text += newValue();
+        },
+        /an error repeats a value/,
+      ],
+      'what another tenant called its things': [
+        (sent, answer) => {
+          if (isListOf('groups', sent, answer)) answer.text += nameMark('theirs', '0000000');
+        },
+        /tells a name of another tenant/,
+      ],
+    };
+
+    for (const [name, [meddle, said]] of Object.entries(FAULTS)) {
+      test(`${name} is seen, and how to see it again is told`, async () => {
+        const failures = await found(meddle);
+        assert.match(failures, said);
+        assert.match(failures, /request \d+, as [a-z ]+: [A-Z]+ \//);
+        assert.match(failures, /again: npm run test:fuzz -- --seed 1/);
+      });
+    }
+
+    test('a value in the log, and an error in it, are seen', async () => {
+      const { log } = prepared.service.app.kernel;
+      assert.match(await found(() => log.info(`read ${newValue()}`)), /the log holds a value/);
+      assert.match(await found(() => log.error('something broke')), /logged .*something broke/);
+    });
+
+    test('nothing is seen where nothing is wrong', async () => {
+      // One that nobody asked before: who sent what is remembered for one run, and what was made by it stays.
+      const untouched = await prepare('sqlite');
+      const { failures } = await fuzz(untouched, { seed: 1, rounds: 20, only: KINDS });
+      await untouched.close();
+      assert.deepEqual(failures, []);
+    });
+  });
+});

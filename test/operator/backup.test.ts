@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { newPostgresDatabase } from '../support/postgres.ts';
+import {
+  newDataDir,
+  pause,
+  runCoffer,
+  type ServiceProcess,
+  spawnService,
+  startCoffer,
+  stopService,
+} from '../support/process.ts';
+import { call, onBothDatabases } from '../support/service.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'coffer-backup-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+onBothDatabases('backup and restore', (database) => {
+  const fresh = async () => {
+    const dataDir = newDataDir();
+    const databaseUrl = database === 'postgres' ? await newPostgresDatabase() : undefined;
+    return { dataDir, databaseUrl };
+  };
+  const as = (service: ServiceProcess, token: string) => (method: string, path: string, body?: unknown) =>
+    call(service.url, method, path, { token, ...(body !== undefined && { body }) });
+
+  test('what is backed up while the service works is all there afterwards, and nothing else is', async () => {
+    const from = await fresh();
+    const service = await spawnService(from);
+    const token = service.adminToken();
+    const ask = as(service, token);
+    await ask('POST', '/v1/vaults', { name: 'shop', environment: 'staging' });
+    await ask('POST', '/eaas/keys', { name: 'orders' });
+    const { envelope } = (await ask('POST', '/eaas/keys/orders/encrypt', { plaintext: 'sealed before' })).body;
+    const acknowledged = new Map<string, string>();
+    let isDone = false;
+    const writers = Array.from({ length: 4 }, async (_, w) => {
+      for (let n = 0; !isDone || n < 20; n++) {
+        const path = `w${w}/s${n % 50}`;
+        const value = `value ${w} ${n}`;
+        const body = n < 50 ? { path, value } : { value };
+        const url = n < 50 ? '/v1/vaults/shop/secrets' : `/v1/vaults/shop/secrets/${path}`;
+        const { status } = await ask(n < 50 ? 'POST' : 'PUT', url, body);
+        assert.ok(status < 300, String(status));
+        if (!isBegun) acknowledged.set(path, value);
+        await ask('GET', `/v1/vaults/shop/secrets/${path}`);
+      }
+    });
+    let isBegun = false;
+    await pause(700);
+    isBegun = true;
+    const before = new Map(acknowledged);
+    const file = join(folder, `${database}.backup`);
+    const made = await runCoffer(['server', 'backup', file], from);
+    isDone = true;
+    assert.equal(made.code, 0, made.stderr);
+    await Promise.all(writers);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    const bytes = readFileSync(file);
+    for (const marker of ['value 0', 'shop', token]) assert.equal(bytes.indexOf(marker), -1, marker);
+    const again = await runCoffer(['server', 'backup', file], from);
+    assert.notEqual(again.code, 0, 'never over another one');
+
+    const to = await fresh();
+    const withoutKey = await runCoffer(['server', 'restore', file], to);
+    assert.notEqual(withoutKey.code, 0);
+    copyKey(from.dataDir, to.dataDir);
+    const restored = await runCoffer(['server', 'restore', file], to);
+    assert.equal(restored.code, 0, restored.stderr);
+    const twice = await runCoffer(['server', 'restore', file], to);
+    assert.match(twice.stderr, /already/);
+    const second = await spawnService(to);
+    const theirs = as(second, token);
+    for (const [path, value] of before) {
+      const read = await theirs('GET', `/v1/vaults/shop/secrets/${path}`);
+      assert.equal(read.status, 200, path);
+      assert.ok(
+        Number(read.body.value.split(' ')[2]) >= Number(value.split(' ')[2]),
+        `${path}: older than acknowledged`,
+      );
+      const versions = await theirs('GET', `/v1/vaults/shop/secrets/${path}/versions`);
+      assert.equal(versions.body.versions.length, Math.min(read.body.version, 100));
+    }
+    const opened = await theirs('POST', '/eaas/keys/orders/decrypt', { envelope });
+    assert.equal(opened.body.plaintext, 'sealed before');
+    const verified = await theirs('GET', '/v1/audit/verify');
+    assert.equal(verified.body.valid, true, JSON.stringify(verified.body));
+    assert.doesNotMatch(second.stderr(), /journal is missing/);
+    await stopService(second);
+    await stopService(service);
+  });
+
+  test('a backup that was changed, cut off, or is of another key brings nothing in', async () => {
+    const from = await fresh();
+    const service = await spawnService(from);
+    await stopService(service);
+    const file = join(folder, `${database}-small.backup`);
+    assert.equal((await runCoffer(['server', 'backup', file], from)).code, 0);
+    const bytes = readFileSync(file);
+    const start = bytes.indexOf('\n') + 1;
+    const to = await fresh();
+    copyKey(from.dataDir, to.dataDir);
+    const bad: Record<string, Buffer> = {
+      'cut off': bytes.subarray(0, -1),
+      longer: Buffer.concat([bytes, Buffer.from([0])]),
+      'a changed byte': changed(bytes, bytes.length - 5),
+      'a changed header': changed(bytes, bytes.indexOf('schema') - 20),
+      'only its header': bytes.subarray(0, start),
+      nothing: Buffer.alloc(0),
+      'something else': Buffer.from('{"magic":"zip"}\n'),
+    };
+    for (const [name, content] of Object.entries(bad)) {
+      const damaged = join(folder, `${database}-${name.replaceAll(' ', '-')}.backup`);
+      writeFileSync(damaged, content);
+      const { code, stderr } = await runCoffer(['server', 'restore', damaged], to);
+      assert.notEqual(code, 0, name);
+      assert.doesNotMatch(stderr, /at .*\.ts:\d+/, name);
+    }
+    const other = await fresh();
+    await stopService(await spawnService(other));
+    const target = await fresh();
+    copyKey(other.dataDir, target.dataDir);
+    const foreign = await runCoffer(['server', 'restore', file], target);
+    assert.match(foreign.stderr, /root key/);
+    assert.equal((await runCoffer(['server', 'restore', file], to)).code, 0, 'after all of these it still can be');
+  });
+});
+
+test('a restore that is killed leaves nothing, and the next one does it all', async () => {
+  const from = { dataDir: newDataDir() };
+  const service = await spawnService(from);
+  const ask = (path: string, body: unknown) => call(service.url, 'POST', path, { token: service.adminToken(), body });
+  await ask('/v1/vaults', { name: 'shop', environment: 'staging' });
+  const secrets = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`s${i}`, 'x'.repeat(3000)]));
+  await ask('/v1/vaults/shop/import', { secrets });
+  const file = join(folder, 'killed.backup');
+  assert.equal((await runCoffer(['server', 'backup', file], from)).code, 0);
+  await stopService(service);
+  const to = { dataDir: newDataDir() };
+  copyKey(from.dataDir, to.dataDir);
+  for (const ms of [150, 300, 450, 600]) {
+    const restoring = startCoffer(['server', 'restore', file], to);
+    await pause(ms);
+    restoring.kill('SIGKILL');
+    if ((await restoring.exited).code === 0) break;
+  }
+  const last = await runCoffer(['server', 'restore', file], to);
+  assert.ok(last.code === 0 || /already/.test(last.stderr), last.stderr);
+  const second = await spawnService(to);
+  const read = await call(second.url, 'GET', '/v1/vaults/shop/secrets/s999', { token: service.adminToken() });
+  assert.equal(read.body.value.length, 3000);
+  await stopService(second);
+});
+
+test('what lies beside a database that is gone is not taken for a part of the restored one', async () => {
+  const from = { dataDir: newDataDir() };
+  await stopService(await spawnService(from));
+  const file = join(folder, 'beside.backup');
+  assert.equal((await runCoffer(['server', 'backup', file], from)).code, 0);
+  const to = { dataDir: newDataDir() };
+  copyKey(from.dataDir, to.dataDir);
+  for (const suffix of ['-wal', '-shm', '-commits']) {
+    const beside = join(to.dataDir, `coffer.db${suffix}`);
+    writeFileSync(beside, 'left behind');
+    const { code, stderr } = await runCoffer(['server', 'restore', file], to);
+    assert.equal(code, 1);
+    assert.match(stderr, /already/);
+    rmSync(beside);
+  }
+  // What a restore that was killed left of its own is its own to remove.
+  for (const suffix of ['', '-wal', '-commits'])
+    writeFileSync(join(to.dataDir, `coffer.db.restoring${suffix}`), '9999999999\n');
+  const { code, stderr } = await runCoffer(['server', 'restore', file], to);
+  assert.equal(code, 0, stderr);
+  await stopService(await spawnService(to));
+});
+
+/** The root key is never in a backup: whoever restores one brings it along. */
+function copyKey(from: string, to: string): void {
+  mkdirSync(to, { recursive: true, mode: 0o700 });
+  copyFileSync(join(from, 'root.key'), join(to, 'root.key'));
+}
+
+function changed(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  copy[at] = (copy[at] ?? 0) ^ 1;
+  return copy;
+}

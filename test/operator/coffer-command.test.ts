@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { newPostgresDatabase } from '../support/postgres.ts';
+import { newDataDir, runCoffer, spawnService, stopService } from '../support/process.ts';
+import { call } from '../support/service.ts';
+
+describe('coffer', () => {
+  test('explains itself', async () => {
+    const top = await runCoffer(['--help']);
+    assert.deepEqual([top.code, top.stderr], [0, '']);
+    assert.match(top.stdout, /^Usage: coffer .*server {2,}Administer an installation/s);
+    const server = await runCoffer(['server', '--help']);
+    assert.equal(server.code, 0);
+    for (const command of ['rekey', 'migrate', 'new-admin-token', 'accept-clock', 'allow-purge'])
+      assert.match(server.stdout, new RegExp(`^  ${command} `, 'm'));
+    assert.match((await runCoffer(['server', 'rekey', '--help'])).stdout, /CV_NEW_ROOT_PASSPHRASE_FILE/);
+  });
+
+  test('an unknown command or too much of one exits 2 with a hint', async () => {
+    for (const args of [['sevrer'], ['server', 'rekye'], ['server', 'rekey', 'KEY'], ['server', 'rekey', '--key=x']]) {
+      const { code, stdout, stderr } = await runCoffer(args, { dataDir: newDataDir() });
+      assert.deepEqual([code, stdout], [2, ''], args.join(' '));
+      assert.match(stderr, /^error: .*\n(\(Did you mean (server|rekey)\?\)\n)?Run coffer --help for usage\.\n$/);
+    }
+  });
+
+  test('a wrong setting is a sentence and exit 1', async () => {
+    const { code, stderr } = await runCoffer(['server', 'migrate'], { env: { CV_PROT: '1' } });
+    assert.equal(code, 1);
+    assert.equal(stderr, 'CV_PROT is not a setting. Remove it, or correct it: did you mean CV_PORT?\n');
+  });
+});
+
+describe('coffer server migrate', () => {
+  test('says which steps ran, and that there are none the second time', async () => {
+    const databaseUrl = await newPostgresDatabase();
+    const first = await runCoffer(['server', 'migrate'], { databaseUrl });
+    assert.equal(first.code, 0, first.stderr);
+    assert.match(first.stdout, /^The schema is up to date; \d+ migrations were applied: foundation, people/);
+    const second = await runCoffer(['server', 'migrate'], { databaseUrl });
+    assert.equal(second.stdout, 'The schema is up to date; no migrations were applied.\n');
+    const service = await spawnService({ databaseUrl });
+    await stopService(service);
+  });
+});
+
+describe('coffer server new-admin-token', () => {
+  test('replaces the file by a token that works, and never prints it', async () => {
+    const service = await spawnService();
+    const { dataDir } = service;
+    const old = service.adminToken();
+    const running = await runCoffer(['server', 'new-admin-token'], { dataDir });
+    assert.equal(running.code, 1);
+    assert.match(running.stderr, /^Another Coffer process uses the data folder/);
+    await stopService(service);
+
+    const { code, stdout, stderr } = await runCoffer(['server', 'new-admin-token'], { dataDir });
+    assert.equal(code, 0, stderr);
+    const file = join(dataDir, 'admin.token');
+    const fresh = readFileSync(file, 'utf8').trim();
+    assert.notEqual(fresh, old);
+    assert.equal(statSync(file).mode & 0o777, 0o600);
+    assert.ok(stdout.includes(file));
+    assert.equal(`${stdout}${stderr}`.includes(fresh), false);
+
+    const again = await spawnService({ dataDir });
+    for (const token of [fresh, old]) {
+      const me = await call(again.url, 'GET', '/auth/me', { token });
+      assert.equal(me.body.user.role, 'owner', me.text);
+    }
+    const { body } = await call(again.url, 'GET', '/v1/audit?action=tokens:create', { token: fresh });
+    const { actor, decision, details } = body.entries[0];
+    assert.deepEqual([actor.kind, actor.id, decision], ['system', 'operator', 'allow']);
+    assert.match(details.token, /^token_/);
+    const { body: verified } = await call(again.url, 'GET', '/v1/audit/verify', { token: fresh });
+    assert.equal(verified.valid, true);
+    await stopService(again);
+  });
+
+  test('works beside running nodes on PostgreSQL', async () => {
+    const databaseUrl = await newPostgresDatabase();
+    const service = await spawnService({ databaseUrl });
+    const { code, stderr } = await runCoffer(['server', 'new-admin-token'], { dataDir: service.dataDir, databaseUrl });
+    assert.equal(code, 0, stderr);
+    const me = await call(service.url, 'GET', '/auth/me', { token: service.adminToken() });
+    assert.equal(me.status, 200, me.text);
+    await stopService(service);
+  });
+
+  test('needs an active owner, and an installation', async () => {
+    const databaseUrl = await newPostgresDatabase();
+    const { code, stderr } = await runCoffer(['server', 'new-admin-token'], { databaseUrl });
+    assert.equal(code, 1);
+    assert.match(stderr, /^The database is empty: start the service once/);
+  });
+});

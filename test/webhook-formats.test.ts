@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { addColleague, addTenant, invalid, ok, refused, type Tenant } from './support/people.ts';
+import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
+import { Receiver } from './support/siem-receivers.ts';
+import { auditOf } from './support/vaults.ts';
+import { ANOMALY, WEBHOOKS, webhookCalls } from './support/webhooks.ts';
+
+onBothDatabases('webhooks: formats and refusals', (database) => {
+  let service: Service;
+  let tenant: Tenant;
+  let calls: ReturnType<typeof webhookCalls>;
+  before(async () => {
+    service = await startService(database, { env: { CV_OUTBOUND_ALLOW: '127.0.0.1/32' } });
+    tenant = await addTenant(service);
+    calls = webhookCalls(service, tenant);
+  });
+  after(() => service.close());
+
+  describe('formats', () => {
+    async function bodyFor(format: string, more: object = {}): Promise<Answer['body']> {
+      const receiver = await Receiver.start();
+      const made = await calls.create(receiver.url, { events: ['anomaly.detected'], format, ...more });
+      await calls.happen({ ...ANOMALY, severity: 'critical' });
+      await calls.untilReceived(receiver, 1);
+      await calls.remove(made);
+      return JSON.parse(receiver.requests[0]?.body ?? '{}');
+    }
+
+    test('slack: text and a block, in which nothing is markup', async () => {
+      const text = 'Reads of &lt;shop&gt; &amp; others rose.';
+      assert.deepEqual(await bodyFor('slack'), {
+        text,
+        blocks: [{ type: 'section', text: { type: 'mrkdwn', text: `*anomaly.detected*\n${text}` } }],
+      });
+    });
+
+    test('teams: an adaptive card', async () => {
+      const { type, attachments } = await bodyFor('teams');
+      assert.equal(type, 'message');
+      const [{ contentType, content }] = attachments;
+      assert.equal(contentType, 'application/vnd.microsoft.card.adaptive');
+      assert.deepEqual([content.type, content.body[1].text], ['AdaptiveCard', ANOMALY.summary]);
+      assert.deepEqual(content.body[2].facts.at(-1), { title: 'Severity', value: 'critical' });
+    });
+
+    test('pagerduty: an event with the routing key, which is shown to nobody', async () => {
+      const routing_key = 'routingKeyMarker0123456789';
+      const body = await bodyFor('pagerduty', { routing_key });
+      assert.deepEqual(
+        [body.routing_key, body.event_action, body.dedup_key, body.payload.severity, body.payload.summary],
+        [routing_key, 'trigger', 'a1', 'critical', ANOMALY.summary],
+      );
+      assert.equal(body.payload.source, `coffer/${tenant.id}`);
+      const made = await calls.create('https://x.example/', { format: 'pagerduty', routing_key, enabled: false });
+      const shown = [
+        made,
+        await ok(service.call('GET', calls.urlOf(made), calls.as(tenant))),
+        await auditOf(service, 'action=webhooks:*', tenant.owner.token),
+        service.logs,
+      ];
+      assert.doesNotMatch(JSON.stringify(shown), new RegExp(routing_key));
+      const elsewhere = { ...calls.as(tenant), body: { url: 'https://y.example/' } };
+      await invalid(service.call('PATCH', calls.urlOf(made), elsewhere), '/body/routing_key');
+      await calls.remove(made);
+    });
+
+    test('a routing key without its format, and the format without one, are refused', async () => {
+      const body = { url: 'https://x.example/', events: ['endpoint.drift'] };
+      for (const more of [{ routing_key: 'abc' }, { format: 'pagerduty' }]) {
+        const call = service.call('POST', WEBHOOKS, { ...calls.as(tenant), body: { ...body, ...more } });
+        await invalid(call, '/body/routing_key');
+      }
+    });
+  });
+
+  describe('refused', () => {
+    test('an address that is no public host is refused when it is sent to', async () => {
+      const urls = [
+        'https://169.254.169.254/latest',
+        'https://10.0.0.1/',
+        'https://[::ffff:a00:1]/',
+        'http://192.0.2.1/',
+      ];
+      for (const url of urls) {
+        const made = await calls.create(url);
+        await calls.happen();
+        await calls.untilAttempts(made, 1);
+        const { error, response_status } = await calls.newestOf(made);
+        assert.match(error, /not public|plain http is only/, url);
+        assert.equal(response_status, null);
+        await calls.remove(made);
+      }
+    });
+
+    test('a url that is none, or holds a password', async () => {
+      for (const url of [
+        'ftp://x.example/',
+        'https://u:p@x.example/',
+        'https://x.example/#f',
+        'https://0x7f.1/',
+        'x',
+      ]) {
+        const call = service.call('POST', WEBHOOKS, { ...calls.as(tenant), body: { url, events: ['endpoint.drift'] } });
+        await invalid(call, '/body/url');
+      }
+    });
+
+    test('more than the plan allows', async () => {
+      const other = await addTenant(service, { plan: 'starter' });
+      for (let i = 0; i < 5; i++) await calls.create('https://x.example/', { enabled: false }, other);
+      const body = { url: 'https://x.example/', events: ['endpoint.drift'] };
+      await refused(service.call('POST', WEBHOOKS, { ...calls.as(other), body }), 403, 'QUOTA_EXCEEDED');
+    });
+
+    test('another tenant, for which it does not exist, and who has no permission', async () => {
+      const made = await calls.create('https://x.example/', { enabled: false });
+      const other = await addTenant(service);
+      const { token } = await addColleague(service, tenant.id, 'member');
+      for (const [method, verb] of [
+        ['GET', ''],
+        ['PATCH', ''],
+        ['DELETE', ''],
+        ['POST', '/test'],
+        ['POST', '/rotate-secret'],
+        ['GET', '/deliveries'],
+      ] as const) {
+        const options = method === 'PATCH' ? { body: { enabled: true } } : {};
+        const call = (by: string) => service.call(method, calls.urlOf(made, verb), { token: by, ...options });
+        await refused(call(other.owner.token), 404, 'NOT_FOUND');
+        await refused(call(token), 403, 'INSUFFICIENT_PRIVILEGE');
+      }
+      await calls.remove(made);
+    });
+  });
+});
