@@ -1,5 +1,5 @@
 import { bareCases, CASE_COLUMNS, type Case, measureCases, type Settings, USUAL_CONNECTIONS } from './cases.ts';
-import { DATABASES, type Installations } from './installation.ts';
+import type { Installation, Installations } from './installation.ts';
 import type { Table } from './report.ts';
 import { type RequestName, requestOf, SHOWN } from './requests.ts';
 
@@ -13,6 +13,7 @@ export async function besideBare(
   installations: Installations,
   settings: Settings,
 ): Promise<Table[]> {
+  const subjects = await subjectsOf(installations, settings);
   const cases: Case[] = [];
   for (const name of names) {
     const most = LARGE_ANSWERS.includes(name) ? USUAL_CONNECTIONS : Infinity;
@@ -20,6 +21,7 @@ export async function besideBare(
       ...(await casesOf(
         name,
         installations,
+        subjects,
         settings.connections.filter((count) => count <= most),
       )),
     );
@@ -31,12 +33,24 @@ export async function besideBare(
   return [{ name: 'beside bare', title, columns: CASE_COLUMNS, rows, notes }];
 }
 
-async function casesOf(name: RequestName, installations: Installations, connections: number[]): Promise<Case[]> {
+/** This service on each database, and each other checkout after it. */
+function subjectsOf(installations: Installations, { databases, beside }: Settings): Promise<Installation[]> {
+  return Promise.all(
+    databases.flatMap((database) => [
+      installations.shared(database),
+      ...beside.map((checkout) => installations.shared(database, { checkout })),
+    ]),
+  );
+}
+
+async function casesOf(
+  name: RequestName,
+  installations: Installations,
+  running: Installation[],
+  connections: number[],
+): Promise<Case[]> {
   const subjects = await Promise.all(
-    DATABASES.map(async (database) => {
-      const installation = await installations.shared(database);
-      return { installation, bytes: await requestOf(name, installation) };
-    }),
+    running.map(async (installation) => ({ installation, bytes: await requestOf(name, installation) })),
   );
   const [first] = subjects;
   if (first === undefined || connections.length === 0) return [];

@@ -1,4 +1,4 @@
-import type { Installations } from './installation.ts';
+import type { DatabaseKind, Installations } from './installation.ts';
 import { type Load, type Measured, measureAnswered, probe } from './load.ts';
 import type { Column, Row } from './report.ts';
 import { median } from './statistics.ts';
@@ -11,6 +11,9 @@ export interface Settings {
   connections: number[];
   /** How many vaults, of a thousand secrets each, the large installation has. */
   vaults: number;
+  databases: DatabaseKind[];
+  /** Other checkouts of the service, measured in the same rounds as this one. */
+  beside: string[];
 }
 
 /** The number of connections where only one is measured. */
@@ -49,7 +52,7 @@ export async function bareCases(
   { port, bytes }: { port: number; bytes: Load['request'] },
   connections: number[],
 ): Promise<Case[]> {
-  const { status, bytes: answerBytes } = await probe(port, typeof bytes === 'function' ? bytes() : bytes);
+  const { status, bytes: answerBytes } = await probe(port, typeof bytes === 'function' ? bytes(0) : bytes);
   if (status < 200 || status > 299) throw new Error(`${request}: ${status}`);
   const bare = await installations.process('bench/bare-process.ts', [String(answerBytes)], {});
   const load = { port: bare.port, request: bytes };

@@ -1,8 +1,9 @@
 import { createCipheriv, randomBytes } from 'node:crypto';
 import { bareCases, CASE_COLUMNS, type Case, measureCases, type Settings, USUAL_CONNECTIONS } from './cases.ts';
-import { DATABASES, type Installation, type Installations } from './installation.ts';
+import type { Installation, Installations } from './installation.ts';
 import { writeRequest } from './load.ts';
 import type { Table } from './report.ts';
+import { post } from './tenants.ts';
 
 const CIPHER_SIZES = [64, 4096, 1024 * 1024] as const;
 const BATCH = 1000;
@@ -11,7 +12,7 @@ const BATCH = 1000;
 export async function encryption(installations: Installations, settings: Settings): Promise<Table[]> {
   const cases: Case[] = [];
   const yardsticks = new Map<string, Case>();
-  for (const database of DATABASES) {
+  for (const database of settings.databases) {
     const { name: subject, port, pid, token } = await installations.shared(database);
     for (const { what, request } of await encryptionRequests({ port, token })) {
       if (!yardsticks.has(what)) {
@@ -31,22 +32,13 @@ export async function encryption(installations: Installations, settings: Setting
 }
 
 async function encryptionRequests({ port, token }: Pick<Installation, 'port' | 'token'>) {
-  const post = async (path: string, body: unknown) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${path}: ${response.status}`);
-    return (await response.json()) as { envelope: string };
-  };
-  await post('/eaas/keys', { name: 'bench' });
+  await post(port, token, '/eaas/keys', { name: 'bench' });
   const found: { what: string; request: Buffer }[] = [];
   const add = (what: string, path: string, body: unknown) =>
     found.push({ what, request: writeRequest('POST', path, token, body) });
   for (const size of CIPHER_SIZES) {
     const plaintext = 'x'.repeat(size);
-    const { envelope } = await post('/eaas/keys/bench/encrypt', { plaintext });
+    const { envelope } = await post(port, token, '/eaas/keys/bench/encrypt', { plaintext });
     add(`encrypt ${size} B`, '/eaas/keys/bench/encrypt', { plaintext });
     add(`decrypt ${size} B`, '/eaas/keys/bench/decrypt', { envelope });
   }

@@ -1,12 +1,15 @@
 import { connect, type Socket } from 'node:net';
 import type { Settings } from './cases.ts';
-import { DATABASE_NAMES, DATABASES, type Installation, type Installations } from './installation.ts';
+import { DATABASE_NAMES, type Installation, type Installations } from './installation.ts';
 import { getRequest, type Load, postFrom, run, writeRequest } from './load.ts';
 import { addressOf } from './password-logins.ts';
 import type { Column, Row, Table } from './report.ts';
+import { readSecret } from './requests.ts';
+import { type Seeded, spread } from './spread.ts';
 import { quantile } from './statistics.ts';
+import { post, type Tenant } from './tenants.ts';
 
-const VAULT = 'fairness';
+const [QUIET_TENANT, NOISY_TENANT] = [1, 2];
 const LARGE_VALUES = 8;
 const LARGE_BYTES = 1024 * 1024;
 const SEARCHED = 1000;
@@ -20,11 +23,6 @@ const QUIET = {
   write: { connections: 1, pauseMs: 20 },
 };
 type QuietName = keyof typeof QUIET;
-
-interface Tenant {
-  name: string;
-  token: string;
-}
 
 interface Noise {
   name: string;
@@ -43,12 +41,11 @@ const COLUMNS: Column[] = [
 ];
 
 /** How much longer a quiet tenant waits beside each kind of noisy one. */
-export async function fairness(installations: Installations, { seconds }: Settings): Promise<Table[]> {
+export async function fairness(installations: Installations, { seconds, databases }: Settings): Promise<Table[]> {
   const rows: Row[] = [];
-  for (const database of DATABASES) {
+  for (const database of databases) {
     const installation = await installations.start(database, { isTrusting: true });
-    const [quiet, noisy] = [await newTenant(installation, 'quiet'), await newTenant(installation, 'noisy')];
-    await post(installation, quiet, `/v1/vaults/${VAULT}/secrets`, { path: 'read', value: 'a value' });
+    const [quiet, noisy] = [vaultsOf(installation, QUIET_TENANT), vaultsOf(installation, NOISY_TENANT)];
     let alone: Record<QuietName, number> | undefined;
     for (const noise of [SILENCE, ...(await noises(installation, noisy))]) {
       const end = await noise.begin(seconds + LEAD_SECONDS);
@@ -77,11 +74,11 @@ const SILENCE: Noise = { name: 'nobody', begin: async () => async () => {} };
 
 let writes = 0;
 
-async function quietP99({ port }: Installation, { token }: Tenant, seconds: number) {
+async function quietP99({ port }: Installation, quiet: Seeded, seconds: number) {
+  const { vault, token } = firstOf(quiet);
   const requests: Record<QuietName, Load['request']> = {
-    read: getRequest(`/v1/vaults/${VAULT}/secrets/read`, token),
-    write: () =>
-      writeRequest('POST', `/v1/vaults/${VAULT}/secrets`, token, { path: `w/${++writes}`, value: 'a value' }),
+    read: spread(quiet, readSecret),
+    write: () => writeRequest('POST', `${vault}/secrets`, token, { path: `w/${++writes}`, value: 'a value' }),
   };
   const latencies: Record<QuietName, number[]> = { read: [], write: [] };
   let refused = 0;
@@ -95,31 +92,30 @@ async function quietP99({ port }: Installation, { token }: Tenant, seconds: numb
   return { p99: { read: p99('read'), write: p99('write') }, refused };
 }
 
-async function noises(installation: Installation, noisy: Tenant): Promise<Noise[]> {
-  const { port } = installation;
-  const vault = `/v1/vaults/${VAULT}`;
+async function noises({ port }: Installation, noisy: Seeded): Promise<Noise[]> {
+  const { vault, token, tenant } = firstOf(noisy);
   for (let i = 0; i < LARGE_VALUES; i++) {
     const value = String(i).repeat(LARGE_BYTES);
-    await post(installation, noisy, `${vault}/secrets`, { path: `large/${i}`, value });
+    await post(port, token, `${vault}/secrets`, { path: `large/${i}`, value });
   }
   const searched = Object.fromEntries(
     Array.from({ length: SEARCHED }, (_, i) => [`small/${i}`, `value ${i} `.repeat(50)]),
   );
-  await post(installation, noisy, `${vault}/import`, { secrets: searched });
+  await post(port, token, `${vault}/import`, { secrets: searched });
   let imports = 0;
   let logins = 0;
   const importRequest = () => {
     imports++;
     const secrets = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`i${imports}/${i}`, 'v'.repeat(64)]));
-    return writeRequest('POST', `${vault}/import`, noisy.token, { secrets });
+    return writeRequest('POST', `${vault}/import`, token, { secrets });
   };
   const loginRequest = () => {
     logins++;
-    const body = { tenant: noisy.name, email: `nobody-${logins}@example.com`, password: 'not the right one' };
+    const body = { tenant: tenant.name, email: `nobody-${logins}@example.com`, password: 'not the right one' };
     return postFrom(addressOf(logins), '/auth/login', body);
   };
-  const searchRequest = writeRequest('POST', `${vault}/search`, noisy.token, { query: 'nowhere', prefix: 'small/' });
-  const exportRequest = getRequest(`${vault}/export?prefix=large/`, noisy.token);
+  const searchRequest = writeRequest('POST', `${vault}/search`, token, { query: 'nowhere', prefix: 'small/' });
+  const exportRequest = getRequest(`${vault}/export?prefix=large/`, token);
   const steady = (name: string, connections: number, request: Load['request']): Noise => ({
     name,
     async begin(seconds) {
@@ -149,22 +145,14 @@ function stall(port: number, request: Buffer): () => Promise<void> {
   };
 }
 
-async function newTenant(installation: Installation, name: string): Promise<Tenant> {
-  const body = { name, plan: 'enterprise', owner_email: `owner@${name}.example` };
-  const { owner } = await post(installation, { name: '', token: installation.token }, '/v1/tenants', body);
-  const tenant = { name, token: (owner as { token: string }).token };
-  await post(installation, tenant, '/v1/vaults', { name: VAULT, environment: 'staging' });
-  return tenant;
+/** The vaults of one tenant. */
+function vaultsOf({ tenants, vaults, perVault }: Installation, tenant: number): Seeded {
+  return { vaults: vaults.filter((vault) => vault.tenant === tenants[tenant]), perVault };
 }
 
-async function post({ port }: Installation, { token }: Tenant, path: string, body: unknown) {
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path}: ${response.status}`);
-  return (await response.json()) as Record<string, unknown>;
+function firstOf({ vaults: [first] }: Seeded): { vault: string; token: string; tenant: Tenant } {
+  if (first === undefined) throw new Error('a tenant has no vault');
+  return { vault: `/v1/vaults/${first.name}`, token: String(first.tokens[0]), tenant: first.tenant };
 }
 
 function pause(seconds: number): Promise<void> {

@@ -1,8 +1,9 @@
 import { type Settings, USUAL_CONNECTIONS } from './cases.ts';
 import { GROWTH_COLUMNS, growthRow, pairOf, pairTitle, readAnywhere, writeAnywhere } from './growth.ts';
-import { DATABASES, type Installation, type Installations, SERVER } from './installation.ts';
+import { type Installation, type Installations, SERVER } from './installation.ts';
 import { measureAnswered } from './load.ts';
 import type { Table } from './report.ts';
+import { secretsIn } from './spread.ts';
 import { median } from './statistics.ts';
 import { memoryMiB, startProcess, stopProcess } from './subject.ts';
 
@@ -15,7 +16,7 @@ const COLD = { NODE_DISABLE_COMPILE_CACHE: '1' };
 /** What an installation takes: time to start, memory, room on disk. */
 export async function footprint(installations: Installations, settings: Settings): Promise<Table[]> {
   const tables: Table[] = [];
-  for (const database of DATABASES) {
+  for (const database of settings.databases) {
     const pair = await pairOf(installations, database, settings.vaults);
     const small = await takenBy(installations, pair.small, settings.seconds);
     const large = await takenBy(installations, pair.large, settings.seconds);
@@ -46,7 +47,7 @@ async function takenBy(installations: Installations, one: Installation, seconds:
   taken.set('memory under load, at most, MiB', await underLoad(one, seconds));
   await rest();
   taken.set('memory after the load, MiB', memoryMiB(one.pid) ?? Number.NaN);
-  const secrets = one.vaults * one.perVault;
+  const secrets = secretsIn(one);
   taken.set('database, KiB', one.bytes / 1024);
   taken.set('database, bytes for each secret', one.bytes / secrets);
   taken.set('beyond an empty one, bytes for each secret', (one.bytes - one.emptyBytes) / secrets);

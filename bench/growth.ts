@@ -1,17 +1,11 @@
 import { type Settings, USUAL_CONNECTIONS } from './cases.ts';
-import { pathOf, RARE_TAG, RARE_TYPE, vaultOf } from './data-set.ts';
-import {
-  DATABASE_NAMES,
-  DATABASES,
-  type DatabaseKind,
-  type Installation,
-  type Installations,
-  PER_VAULT,
-} from './installation.ts';
-import { getRequest, type Load, type Measured, measureAnswered, writeRequest } from './load.ts';
+import { PER_VAULT, RARE_TAG, RARE_TYPE, vaultOf } from './data-set.ts';
+import { DATABASE_NAMES, type DatabaseKind, type Installation, type Installations } from './installation.ts';
+import { getRequest, type Load, type Measured, measureAnswered } from './load.ts';
 import { passwordLogins } from './password-logins.ts';
 import type { Column, Row, Table } from './report.ts';
-import { requestOf } from './requests.ts';
+import { readSecret, requestOf, writeSecret } from './requests.ts';
+import { secretsIn, spread } from './spread.ts';
 import { median } from './statistics.ts';
 import { memoryMiB } from './subject.ts';
 
@@ -38,14 +32,15 @@ export async function pairOf(installations: Installations, database: DatabaseKin
 }
 
 export function pairTitle(database: DatabaseKind, { small, large }: Pair): string {
-  const secrets = ({ vaults, perVault }: Installation) => (vaults * perVault).toLocaleString('en-GB');
-  return `${DATABASE_NAMES[database]}: ${secrets(small)} secrets in ${small.vaults} vault, ${secrets(large)} in ${large.vaults.toLocaleString('en-GB')}`;
+  const size = (one: Installation) => [secretsIn(one), one.vaults.length].map((count) => count.toLocaleString('en-GB'));
+  const [few, many] = [size(small), size(large)];
+  return `${DATABASE_NAMES[database]}: ${few[0]} secrets in ${few[1]} vaults, ${many[0]} in ${many[1]}`;
 }
 
 /** The same questions to a small and a large installation, in turn. */
 export async function growth(installations: Installations, settings: Settings): Promise<Table[]> {
   const tables: Table[] = [];
-  for (const database of DATABASES) {
+  for (const database of settings.databases) {
     const pair = await pairOf(installations, database, settings.vaults);
     const rows = await compared(pair, settings);
     const { ms, mib } = await aggregateThousand(pair.large);
@@ -79,10 +74,12 @@ async function compared({ small, large }: Pair, { seconds, rounds }: Settings): 
   await perSecond('write any secret', writeAnywhere);
   await micros('write any secret', writeAnywhere);
   await micros('first page of a list', list(''));
-  await micros('last page of a list', (installation) => list(`&cursor=${lastPage(installation)}`)(installation));
+  await micros('last page of a list', lastPage);
   await micros('list by a tag one secret has', list(`&tags=${RARE_TAG}`));
   await micros('list by a type one secret has', list(`&type=${RARE_TYPE}`));
-  await micros('list of vaults', ({ token }) => getRequest('/v1/vaults', token));
+  await micros('list of vaults', (installation) =>
+    spread(installation, ({ token }) => getRequest('/v1/vaults', token)),
+  );
   await micros('aggregate of 100', (installation) => requestOf('aggregate', installation));
   await micros('encrypt 64 B', (installation) => requestOf('encrypt', installation));
   await micros('login by password', passwordLogins);
@@ -94,31 +91,30 @@ async function once({ name, port }: Installation, request: Load['request'], conn
 }
 
 function list(query: string): Make {
-  return ({ token }) => getRequest(`/v1/vaults/${vaultOf(0)}/secrets?limit=100${query}`, token);
+  return (installation) =>
+    spread(installation, ({ vault, token }) => getRequest(`${vault}/secrets?limit=100${query}`, token));
 }
 
-function lastPage({ perVault }: Installation): string {
-  return Buffer.from(JSON.stringify(['at', pathOf(perVault - 101)])).toString('base64url');
+/** A cursor works only in the list that returned it, so this one belongs to one vault. */
+async function lastPage({ port, token, perVault }: Installation): Promise<Buffer> {
+  const path = `/v1/vaults/${vaultOf(0)}/secrets?limit=`;
+  let cursor = '';
+  for (let left = perVault - 100; left > 0; left -= 100) {
+    const url = `http://127.0.0.1:${port}${path}${Math.min(left, 100)}${cursor}`;
+    const page = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    if (!page.ok) throw new Error(`no page of a list: ${page.status}`);
+    cursor = `&cursor=${((await page.json()) as { next_cursor: string }).next_cursor}`;
+  }
+  return getRequest(`${path}100${cursor}`, token);
 }
 
-/** Spread over every secret there is: none is asked for often enough to be special. */
+/** To every secret there is: none is read often enough to be special. */
 export function readAnywhere(installation: Installation): () => Buffer {
-  const next = anywhere(installation);
-  return () => getRequest(next(), installation.token);
+  return spread(installation, readSecret, secretsIn(installation));
 }
 
 export function writeAnywhere(installation: Installation): () => Buffer {
-  const next = anywhere(installation);
-  return () => writeRequest('PUT', next(), installation.token, { value: 'x' });
-}
-
-function anywhere({ vaults, perVault }: Installation): () => string {
-  let n = 0;
-  return () => {
-    // A stride without a common factor visits all of them in an order no cache can guess.
-    n = (n + 611_953) % (vaults * perVault);
-    return `/v1/vaults/${vaultOf(Math.floor(n / perVault))}/secrets/${pathOf(n % perVault)}`;
-  };
+  return spread(installation, writeSecret, secretsIn(installation));
 }
 
 /** Time, and how much memory grows, for one answer with a thousand values. */

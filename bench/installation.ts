@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DATABASE_FILE } from '../server/src/open-kernel.ts';
 import { newPostgresDatabase, type PostgresServer, query, startPostgres } from '../test/support/postgres.ts';
+import { MORE_TENANTS, PER_VAULT, VAULTS } from './data-set.ts';
 import { type Started, startProcess, stopProcess } from './subject.ts';
+import { createTenants, type Tenant, type Vault, vaultsOf } from './tenants.ts';
 
 export const DATABASES = ['sqlite', 'postgres'] as const;
 export type DatabaseKind = (typeof DATABASES)[number];
 export const DATABASE_NAMES: Record<DatabaseKind, string> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
-export const PER_VAULT = 1000;
 export const SERVER = 'server/main.js';
 const ANY_PORTS = { CV_PORT: '0', CV_TLS_PORT: '0' };
 /** Callers say which address they have, so that what is limited by address does not get in the way. */
@@ -24,10 +25,12 @@ export interface Installation {
   tlsPort: number | null;
   pid: number;
   child: ChildProcess;
+  /** Of the first owner of the operator's tenant. */
   token: string;
+  tenants: Tenant[];
   dataDir: string;
   env: Record<string, string>;
-  vaults: number;
+  vaults: Vault[];
   perVault: number;
   seedSeconds: number;
   /** Of the database, before it was filled and after. */
@@ -41,8 +44,12 @@ export interface InstallationOptions {
   vaults?: number;
   perVault?: number;
   isTrusting?: boolean;
+  /** Further settings of the service. */
+  settings?: Record<string, string>;
   /** With a profiler inside, which listens to messages. */
   isProfiled?: boolean;
+  /** The folder of another checkout, whose service is started on data that this one seeds. */
+  checkout?: string;
 }
 
 /** Makes installations, and takes away everything it made: processes, folders, the PostgreSQL they share. */
@@ -63,7 +70,9 @@ export class Installations {
 
   /** Started once to make its data, filled while it stands still, started again. */
   async start(database: DatabaseKind, options: InstallationOptions = {}): Promise<Installation> {
-    const { vaults = 1, perVault = PER_VAULT, isTrusting = false, isProfiled = false } = options;
+    const { vaults = VAULTS, perVault = PER_VAULT, isTrusting = false, isProfiled = false } = options;
+    const { checkout = '', settings = {} } = options;
+    const server = join(checkout, SERVER);
     const dataDir = this.newFolder();
     const databaseUrl = database === 'postgres' ? await newPostgresDatabase(await this.#server()) : null;
     const env = {
@@ -71,12 +80,15 @@ export class Installations {
       CV_DATA_DIR: dataDir,
       ...(databaseUrl !== null && { CV_DATABASE_URL: databaseUrl }),
       ...(isTrusting && TRUSTING),
+      ...settings,
     };
-    const first = await startProcess(SERVER, [], env);
+    const first = await startProcess(server, [], env);
+    const token = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
+    const tenants = await createTenants(first.port, token);
     await stopProcess(first.child);
     const emptyBytes = await databaseBytes(dataDir, databaseUrl);
     const started = performance.now();
-    execFileSync(process.execPath, ['bench/seed-process.ts', String(vaults), String(perVault)], {
+    execFileSync(process.execPath, ['bench/seed-process.ts', String(vaults), String(perVault), ...MORE_TENANTS], {
       env: { PATH: process.env['PATH'] ?? '', ...env },
       stdio: ['ignore', 'ignore', 'inherit'],
     });
@@ -84,12 +96,12 @@ export class Installations {
     const bytes = await databaseBytes(dataDir, databaseUrl);
     const { child, port, tlsPort } = isProfiled
       ? await this.process('bench/profiled-process.ts', [], env, ['ipc'])
-      : await this.process(SERVER, [], env);
-    const token = readFileSync(join(dataDir, 'admin.token'), 'utf8').trim();
-    const name = `Coffer, ${DATABASE_NAMES[database]}`;
+      : await this.process(server, [], env);
+    const name = `Coffer, ${DATABASE_NAMES[database]}${checkout && `, ${checkout}`}`;
     const running = { port, tlsPort, pid: Number(child.pid), child };
-    const data = { dataDir, databaseUrl, vaults, perVault, seedSeconds, emptyBytes, bytes };
-    return { name, database, env, token, ...running, ...data, firstReadyMs: first.readyMs };
+    const data = { dataDir, databaseUrl, tenants, vaults: vaultsOf(tenants, vaults), perVault };
+    const taken = { seedSeconds, emptyBytes, bytes, firstReadyMs: first.readyMs };
+    return { name, database, env, token, ...running, ...data, ...taken };
   }
 
   /** The same for all who ask for the same. */

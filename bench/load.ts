@@ -6,10 +6,10 @@ import { quantile } from './statistics.ts';
 export interface Load {
   /** With several, connections are spread over them. */
   port: number | number[];
-  /** The request as it goes over the wire, keep-alive; or what makes the next one. */
-  request: Buffer | (() => Buffer);
-  /** Over TLS, with this certificate. */
-  tls?: ConnectionOptions;
+  /** The request as it goes over the wire, keep-alive; or what makes the next one for the connection of this number. */
+  request: Buffer | ((connection: number) => Buffer);
+  /** Over TLS, with the certificate of the connection of this number. */
+  tls?: (connection: number) => ConnectionOptions;
   connections: number;
   seconds: number;
   /** How long each connection rests after an answer. */
@@ -55,7 +55,9 @@ export async function measureAnswered(what: string, load: Load): Promise<Measure
  */
 export async function run(load: Load, observe: Observe): Promise<{ seconds: number; clientShare: number }> {
   const ports = [load.port].flat();
-  const open = Array.from({ length: load.connections }, (_, i) => connected(Number(ports[i % ports.length]), load.tls));
+  const open = Array.from({ length: load.connections }, (_, number) =>
+    connected({ number, port: Number(ports[number % ports.length]), tls: load.tls?.(number) }),
+  );
   const connections = await Promise.all(open);
   const started = performance.now();
   const used = process.cpuUsage();
@@ -68,7 +70,7 @@ export async function run(load: Load, observe: Observe): Promise<{ seconds: numb
 
 /** Sends one request and waits for its answer. */
 export async function probe(port: number, request: Buffer): Promise<{ status: number; bytes: number }> {
-  const connection = await connected(port, undefined);
+  const connection = await connected({ number: 0, port, tls: undefined });
   const reader = new AnswerReader();
   return new Promise((resolve, reject) => {
     connection.socket.once('error', reject);
@@ -82,14 +84,21 @@ export async function probe(port: number, request: Buffer): Promise<{ status: nu
 }
 
 interface Connection {
+  number: number;
   socket: Socket;
   receive: (chunk: Buffer) => void;
 }
 
+interface Wanted {
+  number: number;
+  port: number;
+  tls: ConnectionOptions | undefined;
+}
+
 const READ_BUFFER = Buffer.alloc(256 * 1024);
 
-function connected(port: number, tls: ConnectionOptions | undefined): Promise<Connection> {
-  const connection: Omit<Connection, 'socket'> = { receive: () => {} };
+function connected({ number, port, tls }: Wanted): Promise<Connection> {
+  const connection: Omit<Connection, 'socket'> = { number, receive: () => {} };
   const receive = (chunk: Buffer) => connection.receive(chunk);
   const at = { port, host: '127.0.0.1' };
   const onread = {
@@ -109,7 +118,7 @@ function connected(port: number, tls: ConnectionOptions | undefined): Promise<Co
 }
 
 function drive(connection: Connection, load: Load, until: number, observe: Observe): Promise<void> {
-  const { socket } = connection;
+  const { number, socket } = connection;
   const { request, pauseMs } = load;
   const reader = new AnswerReader();
   let sentAt = 0;
@@ -125,7 +134,7 @@ function drive(connection: Connection, load: Load, until: number, observe: Obser
         return;
       }
       sentAt = now;
-      socket.write(typeof request === 'function' ? request() : request);
+      socket.write(typeof request === 'function' ? request(number) : request);
     };
     connection.receive = (chunk) => {
       try {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { newIssuerKey, publicPem, signed } from '../test/support/external-issuer.ts';
+import { OUTSIDE_ENV } from '../test/support/external-logins.ts';
 import { OidcIssuer } from '../test/support/oidc-issuer.ts';
-import { newIssuerKey, publicPem, signed } from '../test/support/outside-issuer.ts';
-import { OUTSIDE_ENV } from '../test/support/outside-logins.ts';
 import { presigned, StsServer } from '../test/support/sts.ts';
 import { TokenReviewServer } from '../test/support/token-review.ts';
 import { CASE_COLUMNS, type Case, measureCases, type Settings } from './cases.ts';
-import { DATABASES, type Installations, SERVER } from './installation.ts';
+import { type Installations, SERVER } from './installation.ts';
 import { passwordLogins } from './password-logins.ts';
 import type { Row, Table } from './report.ts';
 
@@ -21,7 +21,7 @@ export async function logins(installations: Installations, settings: Settings): 
 
 async function byPassword(installations: Installations, settings: Settings): Promise<Table> {
   const cases: Case[] = [];
-  for (const database of DATABASES) {
+  for (const database of settings.databases) {
     const installation = await installations.shared(database, { isTrusting: true });
     const load = { port: installation.port, request: await passwordLogins(installation) };
     for (const connections of PASSWORD_CONNECTIONS) {

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ConnectionOptions } from 'node:tls';
 import { newDpopKey, proofBy } from '../test/support/machines.ts';
 import { CASE_COLUMNS, type Case, measureCases, type Settings, USUAL_CONNECTIONS } from './cases.ts';
-import { pathOf, vaultOf } from './data-set.ts';
-import { DATABASES, type Installation, type Installations } from './installation.ts';
-import { getRequest, type Load, requestWith } from './load.ts';
+import type { Installation, Installations } from './installation.ts';
+import { type Load, requestWith } from './load.ts';
 import type { Table } from './report.ts';
+import { readSecret } from './requests.ts';
+import { SPREAD, spread, type Target, targets } from './spread.ts';
+import { post, type Vault } from './tenants.ts';
 
 /** Proofs are used once, and made beforehand: what making one costs is the client's. More than are used in a second. */
 const PROOFS_PER_SECOND = 15_000;
@@ -15,10 +18,10 @@ interface MachineRead {
   load: Pick<Load, 'port' | 'request' | 'tls'>;
 }
 
-/** The same secret, read by a person's token and by a connection that proves itself in each of its ways. */
+/** Secrets read with a personal access token, and by app connections that authenticate in each of their ways. */
 export async function machines(installations: Installations, settings: Settings): Promise<Table[]> {
   const rows = [];
-  for (const database of DATABASES) {
+  for (const database of settings.databases) {
     const installation = await installations.shared(database);
     const cases: Case[] = [];
     for (const { what, load } of await machineReads(
@@ -36,41 +39,60 @@ export async function machines(installations: Installations, settings: Settings)
   return [{ name: 'machines', title: 'A secret read by machines', columns: CASE_COLUMNS, rows, notes }];
 }
 
-async function machineReads({ port, tlsPort, token, dataDir }: Installation, count: number): Promise<MachineRead[]> {
+/** An app connection with its credentials, and the secrets of its vault. */
+interface Machine {
+  headers: Record<string, string>;
+  tls: ConnectionOptions;
+  /** The next secret it reads. */
+  next(): Target;
+}
+
+async function machineReads(installation: Installation, count: number): Promise<MachineRead[]> {
+  const { port, tlsPort, vaults, dataDir } = installation;
   if (tlsPort === null) throw new Error('there is no TLS port to measure');
-  const path = `/v1/vaults/${vaultOf(0)}/secrets/${pathOf(7)}`;
-  const response = await fetch(`http://127.0.0.1:${port}/v1/app-connections`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'bench', vault: vaultOf(0), mtls_required: false }),
-  });
-  if (response.status !== 201) throw new Error(`no connection was made: ${response.status}`);
-  const made = (await response.json()) as Record<'client_id' | 'client_secret' | 'certificate' | 'private_key', string>;
-  const headers = { 'X-Client-Id': made.client_id, 'X-Client-Secret': made.client_secret };
-  const tls = {
-    ca: readFileSync(join(dataDir, 'ca.pem')),
-    cert: made.certificate,
-    key: made.private_key,
+  const ca = readFileSync(join(dataDir, 'ca.pem'));
+  const all = await Promise.all(vaults.map((vault) => newMachine(installation, vault, ca)));
+  const machineOf = (connection: number) => all[connection % all.length] as Machine;
+  const withHeaders = (connection: number) => {
+    const { headers, next } = machineOf(connection);
+    return requestWith(next().secret, headers);
   };
-  const key = await newDpopKey();
-  const claims = { htu: `https://127.0.0.1:${tlsPort}${path}` };
-  const proofs: string[] = [];
-  let next = 0;
-  const proven = () => {
-    const DPoP = proofs[next++];
-    if (DPoP === undefined) throw new Error('there are too few proofs for this round');
-    return requestWith(path, { ...headers, DPoP });
+  const proven = await Promise.all(all.map((machine) => provenReads(machine, tlsPort, Math.ceil(count / all.length))));
+  const withProof = (connection: number) => {
+    const request = proven[connection % proven.length]?.pop();
+    if (request === undefined) throw new Error('there are too few proofs for this round');
+    return request;
   };
-  const at = Date.now();
-  for (let i = 0; i < count; i++) proofs.push(await proofBy(key, { ...claims, at }));
+  const byToken = spread(installation, readSecret);
+  const tls = (connection: number) => machineOf(connection).tls;
   return [
-    { what: 'GET a secret, personal access token', load: { port, request: getRequest(path, token) } },
-    { what: 'GET a secret, client headers', load: { port, request: requestWith(path, headers) } },
-    {
-      what: 'GET a secret, token over TLS',
-      load: { port: tlsPort, tls: { ca: tls.ca }, request: getRequest(path, token) },
-    },
-    { what: 'GET a secret, headers and mTLS', load: { port: tlsPort, tls, request: requestWith(path, headers) } },
-    { what: 'GET a secret, headers, mTLS and DPoP', load: { port: tlsPort, tls, request: proven } },
+    { what: 'GET a secret, personal access token', load: { port, request: byToken } },
+    { what: 'GET a secret, client headers', load: { port, request: withHeaders } },
+    { what: 'GET a secret, token over TLS', load: { port: tlsPort, tls: () => ({ ca }), request: byToken } },
+    { what: 'GET a secret, headers and mTLS', load: { port: tlsPort, tls, request: withHeaders } },
+    { what: 'GET a secret, headers, mTLS and DPoP', load: { port: tlsPort, tls, request: withProof } },
   ];
+}
+
+/** A connection reads one vault, so the machines together read as many secrets as everybody else. */
+async function newMachine({ port, vaults, perVault }: Installation, vault: Vault, ca: Buffer): Promise<Machine> {
+  const body = { name: `bench-${vault.name}`, vault: vault.name, mtls_required: false };
+  const made = (await post(port, String(vault.tokens[0]), '/v1/app-connections', body)) as Record<string, string>;
+  return {
+    headers: { 'X-Client-Id': String(made['client_id']), 'X-Client-Secret': String(made['client_secret']) },
+    tls: { ca, cert: String(made['certificate']), key: String(made['private_key']) },
+    next: targets({ vaults: [vault], perVault }, Math.ceil(SPREAD / vaults.length)),
+  };
+}
+
+async function provenReads({ headers, next }: Machine, tlsPort: number, count: number): Promise<Buffer[]> {
+  const key = await newDpopKey();
+  const at = Date.now();
+  const requests: Buffer[] = [];
+  for (let i = 0; i < count; i++) {
+    const { secret } = next();
+    const DPoP = await proofBy(key, { htu: `https://127.0.0.1:${tlsPort}${secret}`, at });
+    requests.push(requestWith(secret, { ...headers, DPoP }));
+  }
+  return requests;
 }

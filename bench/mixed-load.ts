@@ -1,5 +1,4 @@
 import { pathOf, vaultOf } from './data-set.ts';
-import { readAnywhere, writeAnywhere } from './growth.ts';
 import type { Installation } from './installation.ts';
 import { getRequest, getRequestFrom, type Load, probe, run, writeRequest } from './load.ts';
 import { addressOf, passwordLogins } from './password-logins.ts';
@@ -63,8 +62,8 @@ export async function kindsOf(installation: Installation): Promise<Kind[]> {
   // Each stranger from somewhere else: from one place they would soon be refused unread.
   const stranger = () => getRequestFrom(addressOf(++strangers), '/auth/me', `unknown-${strangers}`);
   return [
-    { name: 'read', request: readAnywhere(installation), connections: 12, pauseMs: 10, expected: [200] },
-    { name: 'write', request: writeAnywhere(installation), connections: 2, pauseMs: 20, expected: [200] },
+    { name: 'read', request: await requestOf('secret', installation), connections: 12, pauseMs: 10, expected: [200] },
+    { name: 'write', request: await requestOf('write', installation), connections: 2, pauseMs: 20, expected: [200] },
     { name: 'list', request: await requestOf('list', installation), connections: 2, pauseMs: 100, expected: [200] },
     {
       name: 'encrypt',

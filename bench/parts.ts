@@ -1,13 +1,16 @@
 import { besideBare } from './beside-bare.ts';
 import type { Settings } from './cases.ts';
 import { encryption } from './encryption.ts';
+import { exporters } from './exporters.ts';
 import { fairness } from './fairness.ts';
+import { fleet } from './fleet.ts';
 import { footprint } from './footprint.ts';
 import { growth } from './growth.ts';
 import type { Installations } from './installation.ts';
 import { machines } from './machines.ts';
 import { nodes } from './nodes.ts';
 import type { Table } from './report.ts';
+import { scan } from './scan.ts';
 
 export interface Part {
   name: string;
@@ -41,7 +44,15 @@ export const PARTS: Part[] = [
   },
   { name: 'machines', about: 'a secret read with each way of proving who asks', minutes: 1, run: machines },
   { name: 'fairness', about: 'a quiet tenant alone, and beside each kind of noisy one', minutes: 2, run: fairness },
+  { name: 'fleet', about: 'reports of 1,000 hosts, and the desired state of 1,000 secrets', minutes: 3, run: fleet },
   { name: 'encryption', about: 'texts of several sizes, batches, post-quantum', minutes: 3.5, run: encryption },
-  { name: 'growth', about: 'the same questions to 1,000 and to 1,000,000 secrets', minutes: 8, run: growth },
+  { name: 'scan', about: 'a scan for anomalies over 1,000,000 reads of 10,000 secrets', minutes: 8, run: scan },
+  {
+    name: 'exporters',
+    about: 'what three exporters cost those who read, and how fast each type delivers 100,000 entries',
+    minutes: 4,
+    run: exporters,
+  },
+  { name: 'growth', about: 'the same requests to 8,000 and to 1,000,000 secrets', minutes: 8, run: growth },
   { name: 'footprint', about: 'start-up, memory, room on disk, small and large', minutes: 2, run: footprint },
 ];

@@ -16,7 +16,7 @@ export interface CpuProfile {
 /** A function as it was called from the one above it. */
 export interface Frame {
   name: string;
-  place: string;
+  location: string;
   group: string;
   self: number;
   /** With everything it called. */
@@ -46,7 +46,7 @@ export function frameTree({ nodes, samples, timeDeltas }: CpuProfile): Frame {
     const children = (node.children ?? []).map((child) => build(child, group));
     const self = selfOf.get(id) ?? 0;
     const total = children.reduce((sum, child) => sum + child.total, self);
-    return { name: functionName || '(anonymous)', place: placeOf(url, lineNumber), group, self, total, children };
+    return { name: functionName || '(anonymous)', location: locationOf(url, lineNumber), group, self, total, children };
   };
   return build(nodes[0]?.id ?? 0, '');
 }
@@ -65,7 +65,7 @@ export interface Times {
 
 /** By function, most time of its own first; a function counts once in its inclusive time however deep it calls itself. */
 export function timesByFunction(root: Frame): Times[] {
-  return timesBy(root, ({ name, place }) => (place === '' ? name : `${name} (${place})`));
+  return timesBy(root, ({ name, location }) => (location === '' ? name : `${name} (${location})`));
 }
 
 export function timesByGroup(root: Frame): Times[] {
@@ -119,7 +119,7 @@ function nodeGroup(url: string): string {
   return `node:${name.split('/')[0]}`;
 }
 
-function placeOf(url: string, line: number): string {
+function locationOf(url: string, line: number): string {
   if (url === '') return '';
   const short = url.replace(/^.*\/node_modules\//, '').replace(/^.*\/server\/src\//, '');
   return `${short}:${line + 1}`;

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { flameGraph } from './flame-graph.ts';
 import { DATABASES, type DatabaseKind, type Installation, Installations } from './installation.ts';
 import { type Measured, measureAnswered } from './load.ts';
 import { busyTree, type CpuProfile, type Frame, frameTree, timesByFunction, timesByGroup } from './profile-times.ts';
@@ -13,7 +12,7 @@ const HELP = `npm run profile -- [request] [--database sqlite|postgres] [--secon
 Shows where the main thread of the service spends its time while it answers one kind of request:
 ${REQUEST_NAMES.map((name) => `  ${name.padEnd(10)} ${SHOWN[name]}`).join('\n')}
 
-Leaves profile-<request>-<database>.cpuprofile in the folder, which browsers open, and a flame graph beside it as SVG.
+Writes profile-<request>-<database>.cpuprofile to the folder. Chrome's developer tools and https://www.speedscope.app show it as a flame graph.
 `;
 const FUNCTIONS_SHOWN = 40;
 /** Rooms with less than this share of the time, and less than ten times as much with what they call, are left out. */
@@ -80,9 +79,7 @@ function shown(name: string, measured: Measured, cpuMicros: number | null, root:
   const { requests, perSecond, p50Ms, p99Ms } = measured;
   const busy = busyTree(root);
   const per = (micros: number) => micros / requests;
-  const what = `${SHOWN[request]}; ${name}; ${connections} connections`;
-  const title = `${what}: ${per(busy.total).toFixed(1)} µs of the main thread a request`;
-  writeFileSync(`${file}.svg`, flameGraph(busy, { title, requests }));
+  const title = `${SHOWN[request]}; ${name}; ${connections} connections: ${per(busy.total).toFixed(1)} µs of the main thread a request`;
   const row = (label: string, self: number, inclusive: number) =>
     `${per(self).toFixed(2).padStart(9)} ${((self / busy.total) * 100).toFixed(1).padStart(6)} ${per(inclusive).toFixed(2).padStart(9)}  ${label}`;
   const head = ' µs self      % µs inclus.';
@@ -104,7 +101,7 @@ function shown(name: string, measured: Measured, cpuMicros: number | null, root:
       .slice(0, FUNCTIONS_SHOWN)
       .map(({ name, self, inclusive }) => row(name, self, inclusive)),
     '',
-    `${file}.cpuprofile and ${file}.svg`,
+    `${file}.cpuprofile`,
     '',
   ].join('\n');
 }

@@ -35,7 +35,8 @@ export function markdownReport(report: Report): string {
 }
 
 export function headOf(report: Report): string {
-  const chosen = Object.entries(report.settings).map(([name, value]) => `${name} ${value}`);
+  const given = Object.entries(report.settings).filter(([, value]) => value !== null);
+  const chosen = given.map(([name, value]) => `${name} ${value}`);
   return `${shownConditions(report)} Settings: ${chosen.join(', ')}.`;
 }
 

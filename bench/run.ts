@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Settings } from './cases.ts';
 import { conditions, stampOf } from './conditions.ts';
-import { Installations, PER_VAULT } from './installation.ts';
+import { PER_VAULT } from './data-set.ts';
+import { DATABASES, Installations } from './installation.ts';
 import { PARTS } from './parts.ts';
 import { headOf, markdownPart, markdownReport, type Report } from './report.ts';
 import { benchSummary, SUMMARY_PAGE, writeSummary } from './summary.ts';
@@ -12,7 +13,7 @@ import { benchSummary, SUMMARY_PAGE, writeSummary } from './summary.ts';
  * what is there so far is always in bench/results/.
  */
 const FOLDER = 'bench/results';
-const HELP = `npm run bench -- [part …] [--seconds N] [--rounds N] [--connections 1,32,256] [--vaults N]
+const HELP = `npm run bench -- [part …] [--seconds N] [--rounds N] [--connections 1,32,256] [--vaults N] [--database sqlite|postgres] [--beside FOLDER …]
 npm run bench -- --summary bench/results/<date>.json
 
 Measures all parts, or those named, and writes ${FOLDER}/<date>.md and .json. --summary puts a summary of such a file into ${SUMMARY_PAGE}.
@@ -24,6 +25,8 @@ ${PARTS.map(({ name, about, minutes }) => `  ${name.padEnd(12)} ${String(minutes
   --rounds       through all subjects of a part; medians are shown (3)
   --connections  at once (1,32,256)
   --vaults       of ${PER_VAULT} secrets in the large installation (1000)
+  --database     only this one; nodes need PostgreSQL anyway
+  --beside       also measures the service in another checkout with the same migrations, in reads and writes
 `;
 
 const { values, positionals } = parseArgs({
@@ -33,6 +36,8 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '1,32,256' },
     vaults: { type: 'string', default: '1000' },
+    database: { type: 'string' },
+    beside: { type: 'string', multiple: true, default: [] },
     summary: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -43,10 +48,11 @@ const settings: Settings = {
   rounds: Number(values.rounds),
   connections: values.connections.split(',').map(Number),
   vaults: Number(values.vaults),
+  databases: DATABASES.filter((kind) => values.database === undefined || values.database === kind),
+  beside: values.beside,
 };
-const isSensible = Object.values(settings)
-  .flat()
-  .every((value) => value > 0);
+const { seconds, rounds, connections, vaults, databases, beside } = settings;
+const isSensible = databases.length > 0 && [seconds, rounds, ...connections, vaults].every((value) => value > 0);
 if (values.help || unknown.length > 0 || !isSensible) {
   process.stdout.write(unknown.length > 0 ? `There is no part called ${unknown.join(', ')}.\n\n${HELP}` : HELP);
   process.exit(values.help ? 0 : 2);
@@ -56,7 +62,12 @@ else writeSummary('bench', benchSummary(JSON.parse(readFileSync(values.summary, 
 process.exit(0);
 
 async function measureParts(): Promise<void> {
-  const shown = { ...settings, connections: values.connections };
+  const shown = {
+    ...settings,
+    connections: values.connections,
+    databases: databases.join(),
+    beside: beside.join() || null,
+  };
   const report: Report = { ...conditions(), settings: shown, parts: [] };
   const file = `${FOLDER}/${stampOf(report)}`;
   mkdirSync(FOLDER, { recursive: true });

@@ -1,37 +1,48 @@
 import { sql } from 'kysely';
-import { sealerFor } from '../server/src/features/secrets/sealing.ts';
-import { SECRETS, type SecretRow, type SecretVersionRow, VERSIONS } from '../server/src/features/secrets/store.ts';
+import { newSecretRow, versionRow } from '../server/src/features/secrets/storage/secret-rows.ts';
+import { SECRETS, type SecretRow, VERSIONS } from '../server/src/features/secrets/storage/tables.ts';
+import { sealerFor } from '../server/src/features/secrets/value/sealing.ts';
 import { VAULTS, type VaultRow } from '../server/src/features/vaults/index.ts';
 import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
-import { systemClock } from '../server/src/kernel/clock.ts';
-import { loadConfig } from '../server/src/kernel/config.ts';
-import { newId } from '../server/src/kernel/ids.ts';
 import { createLogger } from '../server/src/kernel/observability/log.ts';
-import { findOperatorTenant } from '../server/src/kernel/storage/tenant-rows.ts';
+import { systemClock } from '../server/src/kernel/platform/clock.ts';
+import { loadConfig } from '../server/src/kernel/platform/config.ts';
+import { newId } from '../server/src/kernel/platform/ids.ts';
+import type { Reader } from '../server/src/kernel/storage/database.ts';
+import { findOperatorTenant, findTenantByName } from '../server/src/kernel/storage/tenant-rows.ts';
 import { systemTime } from '../server/src/kernel/time/sources.ts';
 import { openKernel, openStorage } from '../server/src/open-kernel.ts';
-import { pathOf, RARE_TAG, RARE_TYPE, vaultOf } from './data-set.ts';
+import { ownerOf, pathOf, RARE_TAG, RARE_TYPE, vaultOf } from './data-set.ts';
 
 /**
  * Fills an installation with vaults full of secrets, sealed as the service seals them, straight into its tables: by its API a million
  * would take an hour. The service must have been started once, and must not be running on the same data folder.
  *
- *     CV_DATA_DIR=./data node bench/seed-process.ts <vaults> <secrets in each>
+ *     CV_DATA_DIR=./data node bench/seed-process.ts <vaults> <secrets in each> [tenant …]
+ *
+ * The operator's tenant and those named get vaults in turn.
  */
-const [vaults, perVault] = process.argv.slice(2).map(Number);
+const [vaults, perVault] = process.argv.slice(2, 4).map(Number);
+const names = process.argv.slice(4);
 if (vaults === undefined || perVault === undefined)
   throw new Error('say how many vaults, and how many secrets in each');
 const ROWS_AT_ONCE = 500;
+const SEEDED = { operation: 'create', reason: 'seeded', author: { kind: 'system', id: 'seed', name: '' } } as const;
 
 const config = loadConfig(process.env);
 const storage = await openStorage(config);
 const log = createLogger({ level: 'warn', format: 'json', stream: process.stderr, ownErrors: [] });
-const { kernel } = await openKernel({ config, time: systemTime, log, database: storage.database });
-const tenant = await findOperatorTenant(storage.database.read);
-if (tenant === undefined) throw new Error('start the service once first');
-const tenantId = tenant.tenant_id;
+const opened = await openKernel({ config, time: systemTime, log, database: storage.database });
+const tenantIds: string[] = [];
+for (const find of [findOperatorTenant, ...names.map((name) => (db: Reader) => findTenantByName(db, name))]) {
+  const tenant = await find(storage.database.read);
+  if (tenant === undefined) throw new Error('start the service once first, and create the tenants');
+  tenantIds.push(tenant.tenant_id);
+}
+const kernel = { ...opened, operatorTenantId: String(tenantIds[0]) };
 
 for (let v = 0; v < vaults; v++) {
+  const tenantId = ownerOf(v, tenantIds);
   const now = systemClock.now();
   const vault: VaultRow = {
     tenant_id: tenantId,
@@ -54,31 +65,19 @@ for (let v = 0; v < vaults; v++) {
   };
   const sealer = await sealerFor(kernel, vault);
   const rows = Array.from({ length: perVault }, (_, i): SecretRow => {
-    const secret_id = newId('sec', now);
     const isRare = i === perVault - 1;
-    const value = `value ${v} ${i} ${secret_id}`;
-    return {
+    const row = newSecretRow({
       tenant_id: tenantId,
       vault_id: vault.vault_id,
-      deleted_no: 0,
       path: pathOf(i),
-      secret_id,
-      secret_no: v * perVault + i + 1,
       type: isRare ? RARE_TYPE : 'generic',
       environment: 'staging',
-      protection: 'standard',
-      version: 1,
-      metadata: '{}',
       tags: isRare ? JSON.stringify([RARE_TAG]) : '[]',
-      rotation: null,
-      rotation_id: null,
-      rotated_at: null,
-      next_rotation_at: null,
-      created_at: now,
-      updated_at: now,
-      deleted_at: null,
-      ...sealer.seal({ secret_id, protection: 'standard' }, 1, value),
-    };
+      value: `value ${v} ${i} ${newId('sec', now)}`,
+      sealer,
+      now,
+    });
+    return { ...row, secret_no: v * perVault + i + 1 };
   });
   const headKey = await kernel.audit.headKey(tenantId);
   await storage.database.transaction(async (tx) => {
@@ -86,7 +85,7 @@ for (let v = 0; v < vaults; v++) {
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       const some = rows.slice(at, at + ROWS_AT_ONCE);
       await SECRETS.insert(tx, ...some);
-      await VERSIONS.insert(tx, ...some.map(firstVersion));
+      await VERSIONS.insert(tx, ...some.map((row) => versionRow(row, SEEDED)));
     }
     const tagged = rows
       .filter((row) => row.tags !== '[]')
@@ -101,12 +100,3 @@ for (let v = 0; v < vaults; v++) {
 if (storage.database.kind === 'postgres') await storage.database.transaction((tx) => sql`analyze`.execute(tx));
 await storage.close();
 process.stdout.write(`${vaults * perVault} secrets in ${vaults} vaults\n`);
-
-function firstVersion(row: SecretRow): SecretVersionRow {
-  const { tenant_id, secret_id, version, type, metadata, tags, created_at } = row;
-  const { data_key, sealed_version, sealed } = row;
-  const author = { author_kind: 'system', author_id: 'seed', author_name: '' };
-  const how = { operation: 'create' as const, reason: 'seeded', restored_from: null };
-  const value = { data_key, sealed_version, sealed };
-  return { tenant_id, secret_id, version, ...how, ...author, type, metadata, tags, created_at, ...value };
-}

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { type Conditions, shownConditions, stampOf } from './conditions.ts';
 import { DATABASE_NAMES, type DatabaseKind } from './installation.ts';
-import { plot } from './plot.ts';
 import { markdownTable } from './report.ts';
 import { QUANTITIES, type Sample } from './sampling.ts';
 import { judge, shownVerdict, type Verdict } from './verdict.ts';
@@ -28,12 +27,10 @@ export function writeSoak(around: Conditions, minutes: number, soaked: Soaked[])
   const file = `${FOLDER}/soak-${stampOf(around)}`;
   mkdirSync(FOLDER, { recursive: true });
   writeFileSync(`${file}.csv`, csvOf(soaked));
-  const title = `Soak, ${minutes} min, ${around.date.slice(0, 16).replace('T', ' ')} UTC, commit ${around.commit}`;
-  writeFileSync(`${file}.svg`, plot(title, Object.fromEntries(soaked.map((one) => [one.database, one.samples]))));
   const verdicts = soaked.flatMap(({ database, samples }) => judge(database, samples));
   const report = { ...around, minutes, verdicts, soaked };
   writeFileSync(`${file}.json`, `${JSON.stringify(report, null, 2)}\n`);
-  process.stdout.write(`\n${shownSoak(report)}\n${file}.svg, .csv and .json\n`);
+  process.stdout.write(`\n${shownSoak(report)}\n${file}.csv and .json\n`);
   return report;
 }
 

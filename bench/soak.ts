@@ -14,7 +14,7 @@ import { SUMMARY_PAGE, writeSummary } from './summary.ts';
 const HELP = `npm run soak -- [--minutes N] [--database sqlite|postgres] [--every seconds]
 npm run soak -- --summary bench/results/soak-<date>.json
 
-Ten minutes on both databases at once unless told. Writes bench/results/soak-<date>.json, .csv and a plot as .svg. --summary puts what was judged into ${SUMMARY_PAGE}.
+Ten minutes on both databases at once unless told. Writes bench/results/soak-<date>.json, and the samples as .csv. --summary puts what was judged into ${SUMMARY_PAGE}.
 `;
 
 const { values } = parseArgs({

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plot, tickStep } from './plot.ts';
-import { QUANTITIES, type Quantity, type Sample } from './sampling.ts';
+import type { Quantity, Sample } from './sampling.ts';
 import { judge, shownVerdict } from './verdict.ts';
 
 const STEADY = {
@@ -111,25 +110,4 @@ test('a verdict says what grew, from where, and how much it might', () => {
     shownVerdict(memory),
     /^GROWS {3}SQLite, resident memory, MiB: 300\.0 → 700\.0, grew by 400\.0 of 25\.0 allowed$/,
   );
-});
-
-test('a plot has a chart for every quantity and a line for each database that has it', () => {
-  const svg = plot('A <title>', { sqlite: samples((at) => ({ journalMiB: at })), postgres: samples() });
-  for (const name of Object.values(QUANTITIES)) assert.ok(svg.includes(`>${name}</text>`), name);
-  // The journal is SQLite's alone.
-  assert.equal(svg.match(/<polyline/g)?.length, 2 * Object.keys(QUANTITIES).length - 1);
-  // Both databases are judged by three quantities, SQLite by its log too; one more dashed line is in the legend.
-  assert.equal(svg.match(/stroke-dasharray/g)?.length, 2 * 3 + 1 + 1);
-  assert.match(svg, /A &lt;title&gt;/);
-  assert.doesNotMatch(svg, /NaN|Infinity|undefined/);
-});
-
-test('a plot of nothing is still a plot', () => {
-  const svg = plot('Nothing', { postgres: [] });
-  assert.match(svg, /nothing seen/);
-  assert.doesNotMatch(svg, /NaN|Infinity|undefined/);
-});
-
-test('axes step by one, two or five', () => {
-  assert.deepEqual([0, 0.03, 0.7, 1, 1.2, 3, 7, 41, 230].map(tickStep), [1, 0.05, 1, 1, 2, 5, 10, 50, 500]);
 });

@@ -3,7 +3,7 @@ import { QUANTITIES, type Quantity, type Sample } from './sampling.ts';
 import { median, type Point, robustLine } from './statistics.ts';
 
 /** This much of the time is for caches to fill and code to be compiled; what grows then is not judged. */
-export const WARM_UP_SHARE = 1 / 3;
+const WARM_UP_SHARE = 1 / 3;
 
 interface Threshold {
   quantity: Quantity;
@@ -14,7 +14,7 @@ interface Threshold {
   only?: DatabaseKind;
 }
 
-export const THRESHOLDS: Threshold[] = [
+const THRESHOLDS: Threshold[] = [
   { quantity: 'rssMiB', absolute: 16, share: 0.05 },
   { quantity: 'handles', absolute: 2, share: 0 },
   { quantity: 'walMiB', absolute: 8, share: 0, only: 'sqlite' },
@@ -32,11 +32,11 @@ export interface Verdict {
   isGrowing: boolean;
 }
 
-export function pointsOf(samples: readonly Sample[], quantity: Quantity): Point[] {
+function pointsOf(samples: readonly Sample[], quantity: Quantity): Point[] {
   return samples.flatMap((one) => (one[quantity] === null ? [] : [{ at: one.seconds, value: one[quantity] }]));
 }
 
-export function afterWarmUp(samples: readonly Sample[]): Sample[] {
+function afterWarmUp(samples: readonly Sample[]): Sample[] {
   const end = samples.at(-1)?.seconds ?? 0;
   return samples.filter(({ seconds }) => seconds >= end * WARM_UP_SHARE);
 }
