@@ -78,7 +78,7 @@ export class DesiredStates {
       const { version } = ctx.database;
       const { planned, mark } = await planOf(ctx, loaded.policies, loaded.authors);
       // A workload belongs to a connection with limits of its own, which a cluster must not widen.
-      if (!isCluster) refuseUnreadable(ctx, planned);
+      if (!isCluster) refuseUnlessAllReadable(ctx, planned);
       const basis = basisOf(planned);
       loaded.last = mark === null ? null : { address: ctx.call.address, version, mark, basis };
       const state = await states.findState(ctx.database.read, key);
@@ -204,7 +204,7 @@ function notModified(ctx: Context, state: states.StateRow): NotModified {
 }
 
 /** Whoever gets what the cluster gets must be allowed to read all of it. */
-export function refuseUnreadable(ctx: Context, planned: readonly Planned[]): void {
+export function refuseUnlessAllReadable(ctx: Context, planned: readonly Planned[]): void {
   for (const { entries } of planned) {
     for (const { row } of entries) {
       if (ctx.access.may('secrets:read', secretResource(row.vault, row.path), attributesOf(row))) continue;

@@ -14,7 +14,7 @@ import { type Reader, type Tx, UniqueViolation } from '../../kernel/storage/data
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import type * as contract from './contract.ts';
 import { readCluster } from './contract.ts';
-import { type DesiredStates, refuseUnreadable } from './desired-state.ts';
+import { type DesiredStates, refuseUnlessAllReadable } from './desired-state.ts';
 import type { Cluster, ClusterWithToken } from './schemas.ts';
 import * as states from './state-store.ts';
 import * as store from './store.ts';
@@ -119,7 +119,7 @@ export async function rotateToken(
 ): Promise<ClusterWithToken> {
   ctx.access.requireUnrestricted();
   await existing(ctx, ctx.database.read, clusterId);
-  refuseUnreadable(ctx, await desired.plan(ctx, clusterId));
+  refuseUnlessAllReadable(ctx, await desired.plan(ctx, clusterId));
   const token = CLUSTER_TOKEN.create();
   const overlapMs = (body.overlap_seconds ?? 0) * SECOND_MS;
   return ctx.change(async (tx) => {
