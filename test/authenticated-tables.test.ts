@@ -32,6 +32,8 @@ const UNAUTHENTICATED: Record<string, string> = {
   dpop_proofs: 'remembers proofs that were used; a proof that is sent again still needs the credential, within minutes',
   certificate_announcements:
     'says which certificates were announced as expiring; a forged row announces some again, or leaves some out',
+  secret_expiry_announcements:
+    'says which ends of secrets were announced; a forged row leaves one out, a removed one announces it again',
   exporter_progress:
     'how far an exporter has come; entries that are left out or sent again are seen by their numbers, and where they go is decided by the exporter',
   exporter_losses: 'tells what a receiver did not take; decides nothing',

@@ -249,6 +249,29 @@ onBothDatabases('migrations', (kind) => {
     );
   });
 
+  test('certificates that are stored already are marked, so that their ends are read', async () => {
+    const db = await openDatabase(kind, { migrated: false });
+    const migrations = await loadMigrations();
+    const at = migrations.findIndex(({ name }) => name === 'secret-expiry');
+    await migrate(db, migrations.slice(0, at));
+    await db.transaction(async (tx) => {
+      for (const [i, type] of ['certificate', 'generic'].entries()) {
+        await sql`insert into secrets (tenant_id, vault_id, deleted_no, path, secret_id, secret_no, type, environment, protection, version, metadata,
+          tags, created_at, updated_at, sealed_version, sealed) values ('t', 'v', 0, ${type}, ${type}, ${i}, ${type}, 'staging', 'standard', 1, '{}',
+          '[]', 1, 1, 1, ${Buffer.from('sealed')})`.execute(tx);
+      }
+    });
+    await migrate(db, migrations);
+    const rows = await db.read.selectFrom('secrets').select(['type', 'expires_at']).orderBy('type').execute();
+    assert.deepEqual(
+      rows.map(({ type, expires_at }) => [type, expires_at]),
+      [
+        ['certificate', -1],
+        ['generic', null],
+      ],
+    );
+  });
+
   test('a schema newer than the code is refused', async () => {
     const db = await openDatabase(kind);
     const migrations = await loadMigrations();

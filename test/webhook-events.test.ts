@@ -8,7 +8,8 @@ import { addColleague, addTenant, approve, ok, type Tenant, uniqueName } from '.
 import { freePort } from './support/postgres.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { Receiver } from './support/siem-receivers.ts';
-import { addSecret, addVault, runJobs, secretUrl } from './support/vaults.ts';
+import { testAuthority } from './support/test-authority.ts';
+import { addSecret, addVault, runJobs, runPurges, secretUrl } from './support/vaults.ts';
 
 const BACKEND_ROTATION = { interval_days: 30, backend: { kind: 'postgres_role' } };
 
@@ -29,6 +30,7 @@ onBothDatabases('events', (database) => {
       'approval.decided',
       'exporter.failing',
       'certificate.expiring',
+      'secret.expiring',
     ];
     await ok(call('POST', '/webhooks', { url: receiver.url, events }), 201);
   });
@@ -104,6 +106,17 @@ onBothDatabases('events', (database) => {
     for (let day = 0; day < 3; day++) await runDaily();
     await sleep(1500);
     assert.equal(sent('certificate.expiring').length, 1);
+  });
+
+  test('secret.expiring: 30 days before the certificate in a secret ends', async () => {
+    const vault = await addVault(service, {}, tenant.owner.token);
+    const notAfter = service.clock.now() + 29 * DAY_MS;
+    const value = (await testAuthority({ notAfter })).pem;
+    const { id } = await addSecret(service, vault, 'tls/web', { type: 'certificate', value }, tenant.owner.token);
+    const told = await nextOf('secret.expiring', () => runPurges(service));
+    const expires_at = new X509Certificate(value).validToDate.toISOString();
+    const resource = `vault/${vault}/tls/web`;
+    assert.deepEqual(told.secret, { id, resource, vault, path: 'tls/web', version: 1, expires_at });
   });
 
   test('exporter.failing: at the fifth failure in a row, and again only after a success', async () => {

@@ -148,6 +148,10 @@ describe('tables', () => {
     ['rollups/store.ts: audit_heads', 'one query finds the tenants whose log is not counted to its end'],
     ['rollups/store.ts: secrets', 'one query tells names that exist from names that callers made up'],
     ['rollups/store.ts: vaults', 'one query tells names that exist from names that callers made up'],
+    [
+      'secrets/expiry-store.ts: vaults',
+      'the certificates that end soon are found in live vaults only, with their names',
+    ],
     ['secrets/fingerprint-store.ts: vaults', 'a page of fingerprints leaves out zero-knowledge vaults'],
     ['secrets/login-store.ts: vaults', 'the logins of servers are found in live vaults only, with the names of these'],
     ['secrets/read-store.ts: tenants', 'reading a secret is one query, which also reads the epoch of the tenant'],

@@ -20,6 +20,7 @@ const SETTLES_WITHIN_MS = 60_000;
 /** Jobs that remove nothing, and so run whatever the clock says. */
 const KEEPING = [
   'announce-expiring-certificates',
+  'announce-expiring-secrets',
   'cancel-ended-requests',
   'notify-endpoint-drift',
   'renew-fingerprints',

@@ -3,6 +3,7 @@ import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { perKernel, type Wiring } from '../../kernel/platform/wiring.ts';
 import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
+import { announceExpiringSecretsJob } from './expiry/expiry-job.ts';
 import * as secrets from './lifecycle/create-update-delete.ts';
 import { copy, move } from './lifecycle/move-and-copy.ts';
 import { purgeSecrets, purgeSecretsJob } from './lifecycle/retention.ts';
@@ -62,7 +63,12 @@ export function secretsFeature(kernel: Kernel, wiring: Wiring): Feature {
       moveSecret: (ctx, { params, body }) => move(ctx, params.vault, params.path, body),
       copySecret: (ctx, { params, body }) => copy(ctx, params.vault, params.path, body),
     }),
-    jobs: [rotateSecretsJob(kernel, backends), purgeSecretsJob(kernel, removed), renewFingerprintsJob(kernel)],
+    jobs: [
+      rotateSecretsJob(kernel, backends),
+      purgeSecretsJob(kernel, removed),
+      renewFingerprintsJob(kernel),
+      announceExpiringSecretsJob(kernel),
+    ],
     provides: { secretIdsInVault: secretIds },
     removals: {
       vaultContents: (tx, tenantId, vaultId, limit) => purgeSecrets(tx, tenantId, vaultId, limit, removed),

@@ -14,7 +14,7 @@ export const EVENTS = {
   'anomaly.detected': ['anomaly', 'A detector found something unusual.'],
   'secret.rotated': ['secret', 'A secret was rotated.'],
   'rotation.failed': ['rotation', 'A rotation failed or its outcome is unknown.'],
-  'secret.expiring': ['secret', 'A secret expires soon.'],
+  'secret.expiring': ['secret', 'The certificate in a secret expires soon.'],
   'approval.requested': ['approval', 'A change waits for approval.'],
   'approval.decided': ['approval', 'A change was approved or rejected.'],
   'certificate.expiring': ['certificate', 'A certificate expires soon.'],

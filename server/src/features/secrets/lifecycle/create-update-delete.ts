@@ -217,5 +217,5 @@ async function olderValue(ctx: Context, row: SecretRow, older: SecretVersionRow,
   const { sealed, sealed_version, data_key } = older;
   const at = { ...row, sealed, sealed_version, data_key };
   const value = await openValue(ctx.kernel, ctx.tenantId, row.vault_id, at);
-  return { sealed, sealed_version, data_key, ...sealer.fingerprint(row, value) };
+  return { sealed, sealed_version, data_key, ...sealer.clearColumns(row, value) };
 }

@@ -155,7 +155,7 @@ export class SecretLoader {
     if (found.secret_id === null) return;
     const { tenantId, path } = key;
     const macKey = rowKeys.cached(tenantId) ?? (await rowKeys.keyForCheck(tenantId));
-    const whole = { ...found, path, tenant_id: tenantId, deleted_no: 0, deleted_at: null, ...NO_FINGERPRINT };
+    const whole = { ...found, path, tenant_id: tenantId, deleted_no: 0, deleted_at: null, ...NOT_COVERED };
     if (macKey === null || !SECRETS.isAuthenticWith(macKey, whole)) {
       throw read.rowKeys.refuse(SECRETS.name, found.secret_id);
     }
@@ -197,8 +197,8 @@ interface Loaded {
   forged: ForgedRowError | null;
 }
 
-/** The row MAC does not cover the fingerprint, so it is not loaded. */
-const NO_FINGERPRINT = { fingerprint: null, fingerprint_version: null };
+/** The row MAC does not cover these columns, so they are not loaded. */
+const NOT_COVERED = { fingerprint: null, fingerprint_version: null, expires_at: null };
 
 type AuthenticVault = VaultRow & { row_mac: Uint8Array };
 

@@ -241,7 +241,7 @@ export class BackendRotations {
   ): Promise<void> {
     const schedule = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
     const { sealed, sealed_version, data_key } = pending;
-    const value: SealedValue = { sealed, sealed_version, data_key, ...sealer.fingerprint(row, next) };
+    const value: SealedValue = { sealed, sealed_version, data_key, ...sealer.clearColumns(row, next) };
     await appendVersion(tx, row, {
       operation: 'rotate',
       reason: rotation.reason,

@@ -9,16 +9,16 @@ import { SECRETS, type SecretRow, VERSIONS } from './tables.ts';
 
 const key = createSecretKey(randomBytes(32));
 const at = (row: string, version: number) => ({ tenantId: 'tenant_a', table: 'secret_versions', row, version });
+const NOTHING_KNOWN = { fingerprint: null, fingerprint_version: null, expires_at: null };
 /** Seals for real, under a key that no keyring holds. */
 const sealer: Sealer = {
   seal: ({ secret_id }, version, value) => ({
     sealed: seal(key, 1, at(secret_id, version), Buffer.from(value)),
     sealed_version: version,
     data_key: null,
-    fingerprint: null,
-    fingerprint_version: null,
+    ...NOTHING_KNOWN,
   }),
-  fingerprint: () => ({ fingerprint: null, fingerprint_version: null }),
+  clearColumns: () => NOTHING_KNOWN,
   wrapDataKey: (_, dataKey) => dataKey,
 };
 const opened = ({ secret_id, sealed_version, sealed }: Pick<SecretRow, 'secret_id' | 'sealed_version' | 'sealed'>) =>

@@ -20,7 +20,8 @@ export interface NewSecret extends Pick<SecretRow, 'tenant_id' | 'vault_id' | 'p
 
 /** The row of a secret at its first version. */
 export function newSecretRow({ rotation, value, sealer, now, ...given }: NewSecret): SecretRow {
-  const identity = { secret_id: newId('sec', now), protection: given.protection ?? ('standard' as const) };
+  const { type, protection = 'standard' } = given;
+  const identity = { secret_id: newId('sec', now), type, protection };
   return {
     metadata: '{}',
     tags: '[]',

@@ -26,6 +26,7 @@ const CONTENT = [
   'deleted_at',
   'fingerprint',
   'fingerprint_version',
+  'expires_at',
   'data_key',
   'sealed_version',
   'sealed',

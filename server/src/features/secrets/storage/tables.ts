@@ -3,7 +3,7 @@ import type { Authenticated } from '../../../kernel/storage/tables.ts';
 
 declare module '../../../kernel/storage/tables.ts' {
   interface Tables {
-    secrets: Authenticated<SecretRow, 'fingerprint' | 'fingerprint_version'>;
+    secrets: Authenticated<SecretRow, 'fingerprint' | 'fingerprint_version' | 'expires_at'>;
     secret_tags: SecretTagRow;
     secret_versions: Authenticated<SecretVersionRow>;
   }
@@ -39,6 +39,8 @@ export interface SecretRow {
   fingerprint: Uint8Array | null;
   /** Version of the key that made the fingerprint, since fingerprints under two keys cannot be compared; 0 if a release before 0.5.0 made it. */
   fingerprint_version: number | null;
+  /** When the newest value ends; null if it is no certificate. -1 if an earlier release stored it and its end was not read yet. */
+  expires_at: number | null;
   /** The data key of a fortress secret's newest value, wrapped by the vault's key. */
   data_key: Uint8Array | null;
   /** The version the value was sealed for: a change of metadata creates a version but does not reseal the value. */
@@ -141,6 +143,7 @@ export const SECRETS = new AuthenticatedTable<'secrets', SecretRow>('secrets', {
   uncovered: {
     fingerprint: 'used to find equal values; it decrypts nothing and is never returned',
     fingerprint_version: 'the version of the key that computed the fingerprint',
+    expires_at: 'used to announce certificates that end soon; nothing is decided by it',
   },
   isListedAtUpgrade: false,
 });

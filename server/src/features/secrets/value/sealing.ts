@@ -5,6 +5,7 @@ import { DAY_MS } from '../../../kernel/platform/clock.ts';
 import type { Kernel } from '../../../kernel/platform/kernel.ts';
 import { type VaultRow, vaultKeyPurpose } from '../../vaults/index.ts';
 import type { SecretRow } from '../storage/tables.ts';
+import { certificateEnd } from './certificate-end.ts';
 
 const DATA_KEY_BYTES = 32;
 export const FINGERPRINT_PURPOSE = 'fingerprints';
@@ -23,18 +24,17 @@ function dataKeyLocation(secretId: string) {
 
 /** The columns needed to open a value. */
 export type Sealed = Pick<SecretRow, 'secret_id' | 'sealed_version' | 'sealed' | 'data_key'>;
-/** A value as it is stored, with its fingerprint. */
-export type SealedValue = Pick<
-  SecretRow,
-  'sealed' | 'sealed_version' | 'data_key' | 'fingerprint' | 'fingerprint_version'
->;
-type Identity = Pick<SecretRow, 'secret_id' | 'protection'>;
+/** What is known in the clear about a value. */
+type ClearColumns = Pick<SecretRow, 'fingerprint' | 'fingerprint_version' | 'expires_at'>;
+/** A value as it is stored. */
+export type SealedValue = Pick<SecretRow, 'sealed' | 'sealed_version' | 'data_key'> & ClearColumns;
+type Identity = Pick<SecretRow, 'secret_id' | 'type' | 'protection'>;
 
 export interface Sealer {
   /** A fortress value is sealed under a data key made for this version alone, which is stored wrapped by the vault's key. */
   seal(secret: Identity, version: number, value: string): SealedValue;
-  /** Both columns are null for fortress secrets and zero-knowledge vaults, whose values are never compared. */
-  fingerprint(secret: Identity, value: string): Pick<SecretRow, 'fingerprint' | 'fingerprint_version'>;
+  /** Values of fortress secrets are never compared, so they have no fingerprint. In a zero-knowledge vault every column is null. */
+  clearColumns(secret: Identity, value: string): ClearColumns;
   wrapDataKey(secretId: string, dataKey: Uint8Array): Uint8Array;
 }
 
@@ -51,28 +51,40 @@ export function fingerprintOf({ mac, version }: MacKey, value: string) {
   return { fingerprint: mac(Buffer.from(value, 'utf8')), fingerprint_version: version };
 }
 
+/** When the value of a secret ends. The service cannot read that of a zero-knowledge vault. */
+export function endOf(
+  { is_zero_knowledge }: Pick<VaultRow, 'is_zero_knowledge'>,
+  { type }: Pick<SecretRow, 'type'>,
+  value: string,
+): number | null {
+  return is_zero_knowledge === 1 || type !== 'certificate' ? null : certificateEnd(value);
+}
+
 /** Call it before the transaction that seals, because a key may have to be created or rotated first. */
 export async function sealerFor(kernel: Kernel, vault: VaultRow): Promise<Sealer> {
   const maxAgeMs = vault.rotation_days * DAY_MS;
   const key = await kernel.keyring.sealingKey(vault.tenant_id, vaultKeyPurpose(vault.vault_id), maxAgeMs);
   const fingerprints = await fingerprintKey(kernel, vault.tenant_id);
   const wrapDataKey: Sealer['wrapDataKey'] = (secretId, dataKey) => key.seal(dataKeyLocation(secretId), dataKey);
-  const fingerprint: Sealer['fingerprint'] = ({ protection }, value) =>
-    vault.is_zero_knowledge === 1 || protection === 'fortress' ? NO_FINGERPRINT : fingerprintOf(fingerprints, value);
+  const clearColumns: Sealer['clearColumns'] = (secret, value) => {
+    const isCompared = vault.is_zero_knowledge !== 1 && secret.protection !== 'fortress';
+    const fingerprint = isCompared ? fingerprintOf(fingerprints, value) : NO_FINGERPRINT;
+    return { ...fingerprint, expires_at: endOf(vault, secret, value) };
+  };
   return {
     wrapDataKey,
-    fingerprint,
+    clearColumns,
     seal(secret, version, value) {
       const { secret_id, protection } = secret;
       const at = valueLocation(secret_id, version);
       const bytes = Buffer.from(value, 'utf8');
-      const compared = { sealed_version: version, ...fingerprint(secret, value) };
-      if (protection !== 'fortress') return { sealed: key.seal(at, bytes), data_key: null, ...compared };
+      const known = { sealed_version: version, ...clearColumns(secret, value) };
+      if (protection !== 'fortress') return { sealed: key.seal(at, bytes), data_key: null, ...known };
       const dataKey = randomBytes(DATA_KEY_BYTES);
       const sealed = seal(createSecretKey(dataKey), 0, { tenantId: vault.tenant_id, ...at }, bytes);
       const data_key = wrapDataKey(secret_id, dataKey);
       dataKey.fill(0);
-      return { sealed, data_key, ...compared };
+      return { sealed, data_key, ...known };
     },
   };
 }

@@ -1,0 +1,89 @@
+import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
+import { ForgedRowError } from '../../../kernel/integrity/row-keys.ts';
+import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
+import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/platform/clock.ts';
+import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import { everyTenant } from '../../../kernel/storage/tenant-rows.ts';
+import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
+import { emitAll } from '../../webhooks/index.ts';
+import { secretResource } from '../authorization.ts';
+import * as store from './expiry-store.ts';
+import { readStoredEnds } from './stored-ends.ts';
+
+/** How long before its end a certificate is announced. */
+const AHEAD_MS = 30 * DAY_MS;
+const AT_ONCE = 100;
+
+/** Emits `secret.expiring` once for each secret and end. */
+export function announceExpiringSecretsJob(kernel: Kernel): KeepingJob {
+  return {
+    name: 'announce-expiring-secrets',
+    intervalMs: HOUR_MS,
+    removes: 'nothing',
+    async run(signal) {
+      const window = await nearEnds(kernel);
+      for (const { tenant_id } of await everyTenant(kernel.database.read)) {
+        if (signal.aborted) return;
+        await readStoredEnds(kernel, tenant_id, signal);
+        if (window !== null) await announceAll(kernel, tenant_id, window, signal);
+      }
+    },
+  };
+}
+
+/** An end is announced once, so it must be near at two checks of the clock: one that is ahead would announce it too early. */
+async function nearEnds({ clock, clockGuard }: Kernel): Promise<store.Window | null> {
+  const checked = await clockGuard.cutoff(SECOND_CHECK_MS);
+  if (checked === null) return null;
+  return { after: { expires_at: clock.now(), secret_id: '' }, until: checked + AHEAD_MS };
+}
+
+async function announceAll(
+  kernel: Kernel,
+  tenantId: string,
+  { after, until }: store.Window,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for (let last = after; !signal.aborted; await nextTurn(tenantId)) {
+      const rows = await announcePage(kernel, tenantId, { after: last, until });
+      if (rows.length < AT_ONCE) return;
+      last = rows.at(-1) ?? last;
+    }
+  } catch (error) {
+    // It is reported where it is found. Other tenants must not wait until this one is repaired.
+    if (!(error instanceof ForgedRowError)) throw error;
+  }
+}
+
+/** The note of an announcement commits with its event, so a kill neither loses nor repeats one. */
+function announcePage(
+  { database, clock }: Kernel,
+  tenantId: string,
+  window: store.Window,
+): Promise<store.ExpiringRow[]> {
+  return database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
+    const now = clock.now();
+    const rows = await store.lockExpiring(tx, tenantId, window, AT_ONCE);
+    const notes = rows.map(({ secret_id, expires_at }) => ({
+      tenant_id: tenantId,
+      secret_id,
+      expires_at,
+      announced_at: now,
+    }));
+    const isNew = await store.storeAnnounced(tx, notes);
+    const events = rows.filter(({ secret_id }) => isNew.has(secret_id)).map(eventOf);
+    await emitAll(tx, tenantId, events, now);
+    return rows;
+  });
+}
+
+function eventOf({ secret_id: id, vault, path, version, expires_at: end }: store.ExpiringRow) {
+  const expires_at = timestamp(end);
+  return {
+    event: 'secret.expiring' as const,
+    object: { id, resource: secretResource(vault, path), vault, path, version, expires_at },
+    summary: `The certificate in the secret ${path} in the vault ${vault} expires at ${expires_at}.`,
+    dedupKey: `${id}/${expires_at}`,
+  };
+}
