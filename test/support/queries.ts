@@ -16,8 +16,16 @@ let heard: Heard | null = null;
 /** The service's own account of its work, and what it does beside requests. */
 const BESIDE = /audit_|rate_windows|job_leases|^(?:begin|commit|rollback)/;
 
+/** Every statement with its parameters, while somebody records them. */
+export interface Statement {
+  sql: string;
+  parameters: unknown[];
+}
+let recorded: Statement[] | null = null;
+
 /** Who listens to this statement, if anybody does. */
-function listenerFor(sql: string): Heard | null {
+function listenerFor(sql: string, parameters: readonly unknown[]): Heard | null {
+  recorded?.push({ sql, parameters: [...parameters] });
   if (BESIDE.test(sql)) return null;
   heard?.queries.push(sql);
   return heard;
@@ -25,23 +33,36 @@ function listenerFor(sql: string): Heard | null {
 
 const { all, run } = Connection.prototype;
 Connection.prototype.all = function (sql, parameters) {
-  const listener = listenerFor(sql);
+  const listener = listenerFor(sql, parameters);
   const rows = all.call(this, sql, parameters);
   if (listener !== null) listener.rows += rows.length;
   return rows;
 };
 Connection.prototype.run = function (sql, parameters) {
-  listenerFor(sql);
+  listenerFor(sql, parameters);
   return run.call(this, sql, parameters);
 };
 const query = pg.Client.prototype.query as (...args: unknown[]) => Promise<pg.QueryResult>;
 pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
-  const [first] = args;
-  const listener = listenerFor(typeof first === 'string' ? first : String((first as { text?: string }).text));
+  const [first, second] = args;
+  const { text, values } = typeof first === 'string' ? { text: first, values: second } : (first as pg.QueryConfig);
+  const listener = listenerFor(text, (values as unknown[] | undefined) ?? []);
   const result = await query.apply(this, args);
   if (listener !== null) listener.rows += result.rows.length;
   return result;
 } as never;
+
+/** Runs the work and answers with every statement of the process meanwhile, also of background work. */
+export async function statementsDuring(work: () => Promise<unknown>): Promise<Statement[]> {
+  const own: Statement[] = [];
+  recorded = own;
+  try {
+    await work();
+  } finally {
+    recorded = null;
+  }
+  return own;
+}
 
 /** Runs the work and answers with what was asked meanwhile; one at a time. */
 export async function queriesDuring<T>(work: () => Promise<T>): Promise<Heard & { result: T }> {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { StartError } from './data-folder.ts';
 import type { Database, DatabaseKind } from './database.ts';
+import { fixStatistics } from './sqlite-statistics.ts';
 
 export type SchemaBuilder = Kysely<unknown>['schema'];
 type ColumnType = 'text' | 'integer' | 'bigint' | 'blob' | 'bytea' | RawBuilder<unknown>;
@@ -78,6 +79,7 @@ export async function migrate(database: Database, migrations: Migration[]): Prom
       applied.push(migration.name);
     });
   }
+  if (database.kind === 'sqlite') await fixStatistics(database);
   return { applied };
 }
 
