@@ -44,11 +44,12 @@ async function announceAll(
   { after, until }: store.Window,
   signal: AbortSignal,
 ): Promise<void> {
+  const { read } = kernel.database.forTenant(tenantId, 'bulk');
   try {
     for (let last = after; !signal.aborted; await nextTurn(tenantId)) {
-      const rows = await announcePage(kernel, tenantId, { after: last, until });
-      if (rows.length < AT_ONCE) return;
-      last = rows.at(-1) ?? last;
+      const window = { after: last, until };
+      if (!(await store.hasExpiring(read, tenantId, window))) return;
+      last = (await announcePage(kernel, tenantId, window)).at(-1) ?? last;
     }
   } catch (error) {
     // It is reported where it is found. Other tenants must not wait until this one is repaired.

@@ -23,22 +23,13 @@ export interface Window {
   until: number;
 }
 
-/**
- * Secrets that end within the window and were not announced, ordered by their end. They are locked, so that none is destroyed before its announcement
- * is stored.
- */
-export function lockExpiring(
-  tx: Tx,
-  tenantId: string,
-  { after, until }: Window,
-  limit: number,
-): Promise<ExpiringRow[]> {
-  return tx
+/** Secrets that end within the window and were not announced. */
+function expiring(db: Reader, tenantId: string, { after, until }: Window) {
+  return db
     .selectFrom('secrets as s')
     .innerJoin('vaults as v', (join) =>
       join.onRef('v.tenant_id', '=', 's.tenant_id').onRef('v.vault_id', '=', 's.vault_id'),
     )
-    .select(['s.secret_id', 's.path', 's.version', 's.expires_at', 'v.name as vault'])
     .where('s.tenant_id', '=', tenantId)
     .where(({ eb, refTuple, tuple }) =>
       eb(refTuple('s.expires_at', 's.secret_id'), '>', tuple<number | null, string>(after.expires_at, after.secret_id)),
@@ -57,7 +48,18 @@ export function lockExpiring(
             .whereRef('a.expires_at', '=', 's.expires_at'),
         ),
       ),
-    )
+    );
+}
+
+/** Most tenants have none at most times, and need no transaction then. */
+export async function hasExpiring(db: Reader, tenantId: string, window: Window): Promise<boolean> {
+  return (await expiring(db, tenantId, window).select('s.secret_id').limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** Ordered by their end, and locked, so that none is destroyed before its announcement is stored. */
+export function lockExpiring(tx: Tx, tenantId: string, window: Window, limit: number): Promise<ExpiringRow[]> {
+  return expiring(tx, tenantId, window)
+    .select(['s.secret_id', 's.path', 's.version', 's.expires_at', 'v.name as vault'])
     .orderBy('s.expires_at')
     .orderBy('s.secret_id')
     .limit(limit)
