@@ -1,11 +1,12 @@
 import { type Kysely, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Rows of an index with equal values in its first column, which is usually the tenant; each further column divides them. */
 const ROWS = 10_000_000;
-const ROWS_PER_TENANT = 100_000;
+/** Rows with the same value in the first column, which is a tenant, or a time that many rows do not have. */
+const ROWS_PER_FIRST = 100_000;
+/** Each further column divides them. */
 const NARROWED_BY = 100;
-const ROWS_PER_KEY = 10;
+const ROWS_PER_KEY_MIN = 10;
 /** A partial index has the few rows that wait for something. */
 const PARTIAL_SHARE = 1000;
 
@@ -42,8 +43,7 @@ function statisticsOf({ isUnique, isPartial, columns }: IndexShape): string {
   const share = isPartial === 1 ? PARTIAL_SHARE : 1;
   const rows = names.map((_, i) => {
     if (isUnique === 1 && i === names.length - 1) return 1;
-    const first = names[0] === 'tenant_id' ? ROWS_PER_TENANT / share : ROWS_PER_KEY;
-    return Math.max(ROWS_PER_KEY, first / NARROWED_BY ** i);
+    return Math.max(ROWS_PER_KEY_MIN, ROWS_PER_FIRST / share / NARROWED_BY ** i);
   });
   return [ROWS / share, ...rows].join(' ');
 }
