@@ -43,8 +43,10 @@ const INSERT_WITH_CHANGE = new PreparedQuery<Unlinked, never>((db, parameter) =>
     .$castTo<never>(),
 );
 const INSERT_ONE = `insert into audit_segments (${COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)`;
+/** It names the ids twice, because PostgreSQL may otherwise read the whole log of the tenant to join it with them. */
 const UPDATE_LINKS = `update audit_segments s set first_seq = v.first_seq, hashes = decode(v.hashes, 'hex')
-  from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes) where s.tenant_id = $1 and s.id = v.id`;
+  from unnest($2::text[], $3::bigint[], $4::text[]) as v(id, first_seq, hashes)
+  where s.tenant_id = $1 and s.id = any ($2::text[]) and s.id = v.id`;
 /** As large as a few entries and not compressible, so that it needs as much disk space as real entries. */
 const PROBE_BYTES = 1350;
 const LINK_BATCH = 500;
