@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { prepareTenant } from '../server/src/features/tenants/index.ts';
 import { systemEntry } from '../server/src/kernel/audit/system-entry.ts';
+import { unlocked } from './support/attacker.ts';
 import { failWrites } from './support/disk.ts';
 import { ok } from './support/people.ts';
 import { newPostgresDatabase, query } from './support/postgres.ts';
@@ -25,8 +26,8 @@ interface Fault {
 async function auditFault(service: Service, databaseUrl: string | undefined): Promise<Fault> {
   if (databaseUrl === undefined) {
     const run = async (sql: string) => {
-      const database = new DatabaseSync(join(service.dataDir, 'coffer.db'), { timeout: 5000 });
-      database.exec(sql);
+      const database = new DatabaseSync(join(service.dataDir, 'coffer.db'));
+      await unlocked(() => database.exec(sql));
       database.close();
     };
     let writes = { end() {} };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { DATABASE_FILE } from '../../server/src/open-kernel.ts';
 import type { DatabaseKind, Service } from './service.ts';
@@ -56,11 +57,25 @@ interface Run {
 }
 
 function overSqlite({ dataDir }: Service): Run {
-  const database = new DatabaseSync(join(dataDir, DATABASE_FILE), { timeout: 5000 });
+  const database = new DatabaseSync(join(dataDir, DATABASE_FILE));
   return {
-    all: async (sql, values) => database.prepare(sql).all(...(values as SQLInputValue[])) as Row[],
+    all: (sql, values) => unlocked(() => database.prepare(sql).all(...(values as SQLInputValue[])) as Row[]),
     close: async () => database.close(),
   };
+}
+
+/** Waits for a transaction of the service. It is in this process, so it ends only while nothing here waits synchronously. */
+export async function unlocked<T>(act: () => T): Promise<T> {
+  const deadline = performance.now() + 30_000;
+  for (;;) {
+    try {
+      return act();
+    } catch (error) {
+      const isLocked = error instanceof Error && error.message === 'database is locked';
+      if (!isLocked || performance.now() > deadline) throw error;
+    }
+    await sleep(20);
+  }
 }
 
 async function overPostgres(url: string): Promise<Run> {
