@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { addColleague, addTenant, ok, refused, type Tenant, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { Receiver, SyslogReceiver } from './support/siem-receivers.ts';
 import { testAuthority } from './support/test-authority.ts';
+import { until } from './support/until.ts';
 import { auditOf } from './support/vaults.ts';
 
 const EXPORTERS = '/v1/audit/exporters';
@@ -29,14 +29,6 @@ onBothDatabases('exporters', (database) => {
   const record = async (count: number, by = tenant) => {
     for (let i = 0; i < count; i++) await ok(service.call('GET', '/v1/groups', as(by.owner.token)));
   };
-
-  async function until(what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
-    const deadline = performance.now() + 30_000;
-    while (!(await isSo())) {
-      assert.ok(performance.now() < deadline, what);
-      await sleep(50);
-    }
-  }
 
   /** Resolves when everything recorded before is sent. */
   async function untilSent(id: string, by = tenant): Promise<void> {

@@ -8,6 +8,7 @@ import { type HalfSent, halfSend } from '../support/half-sent.ts';
 import { addTenant, ok, refused, type Tenant } from '../support/people.ts';
 import { pause } from '../support/process.ts';
 import { onBothDatabases, type Service, startService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const MIB = 1024 * 1024;
 const MEMORY_MIB = 64;
@@ -49,15 +50,20 @@ onBothDatabases('who sends as much as they can', (database) => {
       token: tenant.owner.token,
       body: { name: `g-${Math.random()}`.slice(0, 20) },
     });
+  const held = async () => {
+    const { text } = await service.call('GET', '/metrics');
+    return Number(/^cv_http_body_bytes (\d+)$/m.exec(text)?.[1]);
+  };
+  const untilHeld = (bytes: number) => until('the bytes do not arrive', async () => (await held()) >= bytes);
   const closeAll = async (open: HalfSent[]) => {
     for (const half of open) half.close();
-    await pause(200);
+    await until('the bytes are not released', async () => (await held()) === 0);
   };
 
   test('does not hold more than a tenant’s share, and the next body is 503 with Retry-After', async () => {
     const first = await importing(hoarder);
     first.send(Buffer.alloc(11 * MIB, ' '));
-    await pause(500);
+    await untilHeld(11 * MIB);
     const second = await importing(hoarder);
     second.send(Buffer.alloc(11 * MIB, ' '));
     assert.equal(await second.answered(), 503, second.text());
@@ -79,11 +85,11 @@ onBothDatabases('who sends as much as they can', (database) => {
       return half;
     };
     const open = await Promise.all(Array.from({ length: ADDRESS_BODIES }, () => login()));
-    await pause(300);
+    await untilHeld(ADDRESS_BODIES * 64 * 1024);
     const beyond = await login();
     assert.equal(await beyond.answered(), 503, beyond.text());
     const elsewhere = await login(OTHER_ADDRESS);
-    await pause(300);
+    await untilHeld((ADDRESS_BODIES + 1) * 64 * 1024);
     assert.equal(elsewhere.status(), 0, 'another address has its own share');
     assert.deepEqual(new Set(open.map((half) => half.status())), new Set([0]));
     await ok(write(other), 201);
@@ -96,9 +102,10 @@ onBothDatabases('who sends as much as they can', (database) => {
         halfSend(service.url, { path: '/auth/login', length: 10, from: OTHER_ADDRESS }),
       ),
     );
+    const isOpen = ({ socket }: HalfSent) => !socket.destroyed;
+    await until('too many stay open', () => open.filter(isOpen).length <= CONNECTIONS_PER_ADDRESS);
     await pause(300);
-    const left = open.filter(({ socket }) => !socket.destroyed);
-    assert.equal(left.length, CONNECTIONS_PER_ADDRESS);
+    assert.equal(open.filter(isOpen).length, CONNECTIONS_PER_ADDRESS);
     await ok(service.call('GET', '/health', { token: null }));
     await closeAll(open);
     const again = await halfSend(service.url, { path: '/nothing', length: 0, from: OTHER_ADDRESS });

@@ -125,7 +125,10 @@ describe('who is revoked by one node', () => {
     const refusals = answers.map(({ status }) => status).filter((status) => status !== 201);
     assert.ok(refusals.includes(401), 'some were still under way');
     // On a slow machine some wait too long for a hash, and are refused for that.
-    assert.deepEqual([...new Set(refusals)].filter((status) => status !== 401 && status !== 503), []);
+    assert.deepEqual(
+      [...new Set(refusals)].filter((status) => status !== 401 && status !== 503),
+      [],
+    );
   });
 
   test('writes no secret through the other once that is answered', async () => {

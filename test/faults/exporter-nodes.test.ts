@@ -7,6 +7,7 @@ import { newPostgresDatabase, query } from '../support/postgres.ts';
 import { killService, newDataDir, type ServiceProcess, spawnService, stopService } from '../support/process.ts';
 import { type Answer, call } from '../support/service.ts';
 import { Receiver } from '../support/siem-receivers.ts';
+import { until } from '../support/until.ts';
 
 /** What leaves the service while its process is killed: entries of the audit log, and events. */
 
@@ -15,14 +16,6 @@ const ENV = { CV_OUTBOUND_ALLOW: '127.0.0.1/32' };
 /** Longer than a lease, so that a process that starts finds none of the one before. */
 const CLOCK_STEP_MS = 2 * 60_000;
 const TAKEN_OVER_WITHIN_MS = 120_000;
-
-async function until(what: string, isSo: () => Promise<boolean> | boolean, withinMs = 60_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, what);
-    await sleep(100);
-  }
-}
 
 async function ok(answer: Promise<Answer>, status = 200): Promise<Answer['body']> {
   const { status: actual, body, text } = await answer;

@@ -5,6 +5,7 @@ import { systemEntry } from '../../server/src/kernel/audit/system-entry.ts';
 import { SECOND_CHECK_MS } from '../../server/src/kernel/time/clock-guard.ts';
 import { ok } from './people.ts';
 import type { Answer, Service } from './service.ts';
+import { until } from './until.ts';
 import { auditOf, runJobs } from './vaults.ts';
 
 export type Entry = Answer['body'];
@@ -54,7 +55,7 @@ export async function makePurgeDue(service: Service): Promise<void> {
   await audit.link();
   service.clock.advance(SECOND_CHECK_MS);
   // A run that began before the clock went on purges too little, and says at its end when the next one is due.
-  await until(async () => {
+  await until('a job does not end', async () => {
     const lease = database.read.selectFrom('job_leases').select('lease_until').where('job', '=', 'purge-audit');
     return (await lease.execute()).every(({ lease_until }) => Number(lease_until ?? 0) <= service.clock.now());
   });
@@ -70,12 +71,4 @@ export const readsOf = (service: Service, vault: string) => auditOf(service, `ac
 export async function verdictOf(service: Service): Promise<[boolean, number]> {
   const { valid, purged } = await verified(service);
   return [valid, purged];
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000;
-  while (!(await isSo())) {
-    assert.ok(performance.now() < deadline, 'a job does not end');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }

@@ -11,6 +11,7 @@ import { readSettings } from '../../agent/src/settings.ts';
 import type { OpenCluster } from './cluster-api.ts';
 import { base64, CLUSTER, DesiredStates, stateOf, TOKEN, type Wanted } from './desired-states.ts';
 import { newFolder } from './host-root.ts';
+import { until } from './until.ts';
 
 const DATABASE: Wanted = { name: 'database', data: { user: 'ada', password: 'hunter2' } };
 const OTHER: Wanted = { name: 'x', data: { a: 'b' } };
@@ -310,19 +311,13 @@ export function testOperator(where: string, open: OpenCluster): void {
     });
 
     test('one of two replicas works; when it stops, the other one takes over at once', async () => {
-      const { kube, coffer, make, logs } = await newCluster();
+      const { kube, coffer, make } = await newCluster();
       coffer.state = stateOf(1, [DATABASE]);
-      const until = async (isSo: () => Promise<boolean>) => {
-        for (let tries = 0; !(await isSo()); tries++) {
-          assert.ok(tries < 400, logs.join(''));
-          await new Promise((done) => setTimeout(done, 25));
-        }
-      };
       const holder = async () => (await kube.find('leases', 'coffer', 'coffer-operator'))?.spec?.['holderIdentity'];
       const stops = [new AbortController(), new AbortController()] as const;
       closing.push(...stops.map((stop) => () => stop.abort()));
       const first = make('pod-1', [], stops[0].signal).operator.run();
-      await until(async () => coffer.reports.length === 1);
+      await until('the operator does not report', async () => coffer.reports.length === 1);
       assert.equal(await holder(), 'pod-1');
       const second = make('pod-2', [], stops[1].signal).operator.run();
       await new Promise((done) => setTimeout(done, 3000));
@@ -330,7 +325,10 @@ export function testOperator(where: string, open: OpenCluster): void {
       assert.equal(coffer.reports.length, 1);
       stops[0].abort();
       assert.equal(await first, true);
-      await until(async () => (await holder()) === 'pod-2' && coffer.reports.length === 2);
+      await until(
+        'the operator does not report',
+        async () => (await holder()) === 'pod-2' && coffer.reports.length === 2,
+      );
       stops[1].abort();
       await second;
       assert.equal((await holder()) ?? '', '', 'the Lease was given back');
@@ -342,13 +340,7 @@ export function testOperator(where: string, open: OpenCluster): void {
       const stop = new AbortController();
       closing.push(() => stop.abort());
       const running = make('pod-1', [], stop.signal).operator.run();
-      const until = async (isSo: () => boolean) => {
-        for (let tries = 0; !isSo(); tries++) {
-          assert.ok(tries < 2400, logs.join(''));
-          await new Promise((done) => setTimeout(done, 25));
-        }
-      };
-      await until(() => coffer.reports.length === 1);
+      await until('the operator does not report', () => coffer.reports.length === 1);
       const before = await secret('shop', 'database');
       await kube.stop();
       coffer.state = stateOf(2, [DATABASE, OTHER]);
@@ -356,7 +348,7 @@ export function testOperator(where: string, open: OpenCluster): void {
       assert.equal(coffer.reports.length, 1, 'nothing was reported that could not be done');
       await kube.start();
       // A real one may refuse for a moment after its start, until it has read its Roles.
-      await until(() => coffer.states().includes('shop/x applied'));
+      await until('the operator does not report', () => coffer.states().includes('shop/x applied'));
       stop.abort();
       await running;
       assert.deepEqual(await secret('shop', 'database'), before);

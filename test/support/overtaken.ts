@@ -5,8 +5,9 @@ import pg from 'pg';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { query } from './postgres.ts';
 import type { Answer, Service } from './service.ts';
+import { until } from './until.ts';
 
-const WAITING_MAX_MS = 10_000;
+const WAITING_MAX_MS = 60_000;
 
 /** A row that the change needs, and what overtakes it does not. */
 export interface NeededRow {
@@ -105,10 +106,7 @@ const BLOCKED_SQL = `select 1 from pg_stat_activity where datname = current_data
 const BLOCKED = sql.raw(BLOCKED_SQL);
 
 async function untilWaiting(blocked: () => Promise<readonly unknown[]>): Promise<void> {
-  for (const deadline = Date.now() + WAITING_MAX_MS; Date.now() < deadline; await pause(10)) {
-    if ((await blocked()).length > 0) return;
-  }
-  assert.fail('the request does not wait for the lock');
+  await until('the request does not wait for the lock', async () => (await blocked()).length > 0);
 }
 
 function assertDone({ status, text }: Answer): void {

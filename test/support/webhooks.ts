@@ -1,11 +1,10 @@
-import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { type Emitted, emit } from '../../server/src/features/webhooks/index.ts';
 import { SECOND_MS } from '../../server/src/kernel/platform/clock.ts';
 import { ok, type Tenant } from './people.ts';
 import type { Answer, Service } from './service.ts';
 import type { Received, Receiver } from './siem-receivers.ts';
+import { until } from './until.ts';
 
 export const WEBHOOKS = '/webhooks';
 export const DRIFT: Emitted = {
@@ -39,13 +38,6 @@ export function webhookCalls(service: Service, tenant: Tenant) {
     (await ok(service.call('GET', urlOf(webhook, '/deliveries'), as(tenant)))).deliveries as Answer['body'][];
   const newestOf = async (webhook: { id: string }) => (await deliveriesOf(webhook))[0];
 
-  async function until(what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
-    const deadline = performance.now() + 30_000;
-    while (!(await isSo())) {
-      assert.ok(performance.now() < deadline, what);
-      await sleep(50);
-    }
-  }
   const untilReceived = (receiver: Receiver, count: number) =>
     until(`${count} requests do not arrive`, () => receiver.requests.length >= count);
   const untilAttempts = (webhook: { id: string }, attempts: number) =>

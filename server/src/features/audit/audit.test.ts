@@ -284,6 +284,8 @@ onBothDatabases('tampering with the audit log', (database) => {
   async function verifyAfter(tamper: (tx: Tx, tenantId: string, last: number) => Promise<unknown>): Promise<Entry> {
     const service = await startService(database);
     const { kernel } = service.app;
+    // Whatever reads the log in the background may meet what was changed.
+    service.expectErrorLogs(/work on due audit logs/);
     for (let i = 0; i < 6; i++) {
       await ok(service.call('GET', '/auth/me'));
       await kernel.audit.settle();

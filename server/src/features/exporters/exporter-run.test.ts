@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { addTenant, ok, type Tenant, uniqueName } from '../../../../test/support/people.ts';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { Receiver, SyslogReceiver } from '../../../../test/support/siem-receivers.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
+import { until } from '../../../../test/support/until.ts';
 import { DAY_MS } from '../../kernel/platform/clock.ts';
 import { ExporterRun } from './exporter-run.ts';
 import * as store from './store.ts';
@@ -31,12 +31,6 @@ onBothDatabases('the run of an exporter', (database) => {
     assert.ok(row !== undefined);
     return row;
   };
-
-  async function until(what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
-    for (const deadline = performance.now() + 30_000; !(await isSo()); await sleep(50)) {
-      assert.ok(performance.now() < deadline, what);
-    }
-  }
 
   test('ends after its turn, although there is always more to send', async () => {
     const receiver = await Receiver.start();

@@ -30,11 +30,14 @@ const ADDRESS_PART = 1 / 64;
 
 export function bodyReading({ config, metrics }: Pick<Kernel, 'config' | 'metrics'>): BodyReading {
   const bytes = config.bodyMemoryMib * MIB;
+  const budgets = {
+    strangers: new BodyBudget({ totalBytes: bytes * STRANGERS_PART, shareBytes: bytes * ADDRESS_PART }),
+    tenants: new BodyBudget({ totalBytes: bytes, shareBytes: bytes * TENANT_PART }),
+  };
+  const help = 'Bytes of memory that the request bodies in flight hold.';
+  metrics.collect('cv_http_body_bytes', help, async () => budgets.strangers.held + budgets.tenants.held);
   return {
-    budgets: {
-      strangers: new BodyBudget({ totalBytes: bytes * STRANGERS_PART, shareBytes: bytes * ADDRESS_PART }),
-      tenants: new BodyBudget({ totalBytes: bytes, shareBytes: bytes * TENANT_PART }),
-    },
+    budgets,
     json: new JsonThread(),
     onRefused: (reason) => metrics.bodiesRefused.labels(reason).inc(),
   };

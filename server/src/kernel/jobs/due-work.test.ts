@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
+import { until } from '../../../../test/support/until.ts';
 import { DueWorker } from './due-work.ts';
 
 interface Row {
@@ -31,11 +32,6 @@ test('tenants whose work hangs leave slots to others, however many each of them 
     },
     { atOnce: AT_ONCE, log: pino({ level: 'silent' }) },
   );
-  const until = async (what: string, isSo: () => boolean) => {
-    for (const deadline = performance.now() + 10_000; !isSo(); await sleep(10)) {
-      assert.ok(performance.now() < deadline, what);
-    }
-  };
   worker.start();
   await until('not every tenant has a slot', () => new Set(started.map(({ tenant }) => tenant)).size === 8);
   await sleep(1500);

@@ -6,6 +6,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import pg from 'pg';
 import { freePort, type PostgresServer, query, startPostgres } from '../../../../../test/support/postgres.ts';
 import { LOCALHOST_CERTIFICATE, LOCALHOST_KEY, TEST_CA } from '../../../../../test/support/test-keys.ts';
+import { until } from '../../../../../test/support/until.ts';
 import { AddressGuard } from '../../../kernel/outbound/address-guard.ts';
 import { BackendFailure, type BackendFailureCode } from './backends/backend.ts';
 import { PostgresRole } from './backends/postgres-role.ts';
@@ -97,10 +98,6 @@ async function fails(
     assert.doesNotMatch(error.message, /SCRAM|ALTER|FATAL|role_|127\.0\.0\.1|ECONN/);
     return true;
   });
-}
-
-async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 interface Hooks {
@@ -266,14 +263,14 @@ describe('refusals before anything changes', () => {
     writeFileSync(file, `host all ${role.name} 127.0.0.1/32 trust\n${rules}`);
     await query(server.url, 'select pg_reload_conf()');
     try {
-      await eventually(() => logsIn(role, role.next));
+      await until('the backend does not get there', () => logsIn(role, role.next));
       await fails(backend.apply(role.current, role.next, signal), 'verification_failed');
       assert.equal(await backend.probe(role.current, role.next, signal), 'unreachable');
     } finally {
       writeFileSync(file, rules);
       await query(server.url, 'select pg_reload_conf()');
     }
-    await eventually(async () => !(await logsIn(role, role.next)));
+    await until('the backend does not get there', async () => !(await logsIn(role, role.next)));
     await assertPasswords(role, 'current');
   });
 });
@@ -328,7 +325,7 @@ describe('failures half-way', () => {
       await holder.query('select 1 from pg_authid where rolname = $1 for update', [role.name]);
       const attempt = fails(backend.apply(role.current, role.next, signal), 'unreachable', { isUncertain: true });
       const end = `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and wait_event_type = 'Lock'`;
-      await eventually(async () => (await query(server.url, end, [role.name])).length > 0);
+      await until('the backend does not get there', async () => (await query(server.url, end, [role.name])).length > 0);
       await attempt;
     } finally {
       await holder.end();
@@ -377,7 +374,7 @@ describe('TLS', () => {
     await local.apply(role.current, role.next, signal);
     await assertPasswords(role, 'next');
     assert.equal(await local.probe(role.current, role.next, signal), 'next');
-    await eventually(async () => new RegExp(`user=${role.name} .*SSL enabled`).test(log));
+    await until('the backend does not get there', async () => new RegExp(`user=${role.name} .*SSL enabled`).test(log));
   });
 
   test('a certificate for another name is refused, for an address too', async () => {

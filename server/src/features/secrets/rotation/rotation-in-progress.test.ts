@@ -9,8 +9,9 @@ import {
   query,
   startPostgres,
 } from '../../../../../test/support/postgres.ts';
-import { killService, pause, spawnService } from '../../../../../test/support/process.ts';
+import { killService, spawnService } from '../../../../../test/support/process.ts';
 import { type Answer, call, onBothDatabases, type Service, startService } from '../../../../../test/support/service.ts';
+import { until } from '../../../../../test/support/until.ts';
 import { addSecret, addVault, auditOf, pathsIn, runJobs, secretUrl } from '../../../../../test/support/vaults.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../kernel/platform/clock.ts';
 
@@ -66,20 +67,27 @@ interface Gate {
   port: number;
   /** Connections so far. */
   count: number;
+  /** Held now, and at most at one time. */
+  held: number;
+  mostHeld: number;
   /** What becomes of the nth connection from now on; passed unless told. */
   fate: (nth: number) => Fate;
 }
 
 /** Stands before the server. The second connection of a rotation comes after the password was changed, to try it. */
 async function newGate(fate: Gate['fate'] = () => 'pass'): Promise<Gate> {
-  const gate: Gate = { port: 0, count: 0, fate };
+  const gate: Gate = { port: 0, count: 0, held: 0, mostHeld: 0, fate };
   const sockets: Socket[] = [];
   const listener = createServer((client) => {
     open.push(client);
     sockets.push(client);
     client.on('error', () => {});
     const what = gate.fate(++gate.count);
-    if (what === 'hold') return;
+    if (what === 'hold') {
+      gate.mostHeld = Math.max(gate.mostHeld, ++gate.held);
+      client.resume().once('close', () => gate.held--);
+      return;
+    }
     if (what === 'drop all') {
       for (const socket of sockets) socket.destroy();
       return;
@@ -97,14 +105,6 @@ async function newGate(fate: Gate['fate'] = () => 'pass'): Promise<Gate> {
   assert.ok(address !== null && typeof address === 'object');
   gate.port = address.port;
   return gate;
-}
-
-async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + 30_000;
-  while (!(await isSo())) {
-    assert.ok(Date.now() < end, 'it never became so');
-    await pause(20);
-  }
 }
 
 onBothDatabases('rotation through a backend', (database) => {
@@ -127,7 +127,7 @@ onBothDatabases('rotation through a backend', (database) => {
   const rotate = (path: string) => ok(send('POST', secretUrl(vault, path, 'rotate'), { reason: 'asked' }));
   const ended = async (path: string): Promise<Answer['body']> => {
     let secret: Answer['body'];
-    await eventually(async () => {
+    await until('the rotation does not get there', async () => {
       secret = await read(path);
       return secret.rotation_status.status !== 'in_progress';
     });
@@ -192,7 +192,7 @@ onBothDatabases('rotation through a backend', (database) => {
     const path = await make((await newRole(gate.port)).value);
     const other = await addVault(service);
     const { rotation_id } = await rotate(path);
-    await eventually(() => gate.count === 1);
+    await until('the rotation does not get there', () => gate.count === 1);
     const url = secretUrl(vault, path);
     const tries: [string, string, object?][] = [
       ['PUT', url, { value: '{}' }],
@@ -269,7 +269,7 @@ onBothDatabases('rotation through a backend', (database) => {
     const role = await newRole(gate.port);
     const path = await make(role.value);
     await rotate(path);
-    await eventually(async () => (await read(path)).rotation_status.failure !== '');
+    await until('the rotation does not get there', async () => (await read(path)).rotation_status.failure !== '');
     const unsure = await read(path);
     assert.deepEqual([unsure.rotation_status.status, unsure.version], ['in_progress', 1]);
     const [entry] = await entriesOf(path);
@@ -293,7 +293,7 @@ onBothDatabases('rotation through a backend', (database) => {
     const role = await newRole(gate.port);
     const path = await make(role.value);
     await rotate(path);
-    await eventually(async () => (await read(path)).rotation_status.failure !== '');
+    await until('the rotation does not get there', async () => (await read(path)).rotation_status.failure !== '');
     await query(target.url, `alter role ${role.name} password 'by somebody else'`);
     service.clock.advance(6 * MINUTE_MS);
     await runJobs(service);
@@ -327,19 +327,13 @@ onBothDatabases('rotation through a backend', (database) => {
     for (let i = 0; i < 3; i++) {
       const path = await make((await newRole(gate.port)).value);
       await rotate(path);
-      await eventually(async () => (await read(path)).rotation_status.failure !== '');
+      await until('the rotation does not get there', async () => (await read(path)).rotation_status.failure !== '');
       paths.push(path);
     }
-    let held = 0;
-    let most = 0;
-    gate.fate = () => {
-      most = Math.max(most, ++held);
-      setTimeout(() => held--, 2000);
-      return 'hold';
-    };
+    gate.fate = () => 'hold';
     service.clock.advance(6 * MINUTE_MS);
     await runJobs(service);
-    assert.equal(most, 3);
+    assert.equal(gate.mostHeld, 3);
     gate.fate = () => 'pass';
     service.clock.advance(6 * MINUTE_MS);
     await runJobs(service);
@@ -390,7 +384,7 @@ onBothDatabases('a rotation whose service is killed', (database) => {
     await ok(send('POST', '/v1/vaults/v/secrets', body), 201);
     const started = await ok(send('POST', '/v1/vaults/v/secrets/db/rotate'));
     assert.equal(started.status, 'in_progress');
-    await eventually(() => gate.count === nth);
+    await until('the rotation does not get there', () => gate.count === nth);
     await killService(child);
     const stored = databaseUrl === undefined ? {} : { databaseUrl };
     const service = await startService(database, { ...stored, dataDir: child.dataDir, env: ALLOW });
