@@ -539,25 +539,26 @@ describe('the operator’s certificate', () => {
 });
 
 describe('starting and stopping', () => {
-  test('`off` listens on none; a port that is in use is an error if it was chosen, and a warning if not', async () => {
+  test('`off` listens on none; a port that is in use is an error if it was chosen, and a warning if not', async (t) => {
     const off = await spawnService({ env: { CV_TLS_PORT: 'off' } });
     assert.doesNotMatch(off.stdout(), /Client certificates/);
     assert.equal(existsSync(join(off.dataDir, 'ca.pem')), false);
     await stopService(off);
 
     const blocker = createServer();
+    t.after(() => blocker.close());
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
     const { port } = blocker.address() as { port: number };
     const exit = await runService({ env: { CV_TLS_PORT: String(port) } });
     assert.equal(exit.code, 1);
     assert.match(exit.stderr, /Port \d+ \(CV_TLS_PORT\) is in use/);
-    blocker.close();
   });
 
-  test('the usual port that is in use keeps nobody from starting', async () => {
+  test('the usual port that is in use keeps nobody from starting', async (t) => {
     const config = loadConfig({ CV_PORT: '1234' });
     assert.deepEqual(config.tlsPort, { port: 7443, isChosen: false });
     const blocker = createServer();
+    t.after(() => blocker.close());
     const service = await startService('sqlite');
     await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve));
     const { port } = blocker.address() as { port: number };
@@ -569,7 +570,6 @@ describe('starting and stopping', () => {
     assert.ok(service.logs.some((line) => line.includes('the default port for TLS is in use')));
     await server.close();
     await identity.close();
-    blocker.close();
     await service.close();
   });
 

@@ -19,6 +19,8 @@ export interface BodyReading {
   /** Unauthenticated callers have a budget by address, the others by tenant, so that strangers cannot use up the tenants' memory. */
   readonly budgets: { readonly strangers: BodyBudget; readonly tenants: BodyBudget };
   readonly json: JsonThread;
+  /** Bytes that are held from now on; negative if they are released. */
+  onHeld(bytes: number): void;
   onRefused(reason: BodyRefusal): void;
 }
 
@@ -34,11 +36,10 @@ export function bodyReading({ config, metrics }: Pick<Kernel, 'config' | 'metric
     strangers: new BodyBudget({ totalBytes: bytes * STRANGERS_PART, shareBytes: bytes * ADDRESS_PART }),
     tenants: new BodyBudget({ totalBytes: bytes, shareBytes: bytes * TENANT_PART }),
   };
-  const help = 'Bytes of memory that the request bodies in flight hold.';
-  metrics.collect('cv_http_body_bytes', help, async () => budgets.strangers.held + budgets.tenants.held);
   return {
     budgets,
     json: new JsonThread(),
+    onHeld: (bytes) => metrics.bodyBytes.inc(bytes),
     onRefused: (reason) => metrics.bodiesRefused.labels(reason).inc(),
   };
 }
@@ -114,7 +115,7 @@ export class RequestBody implements UnreadBody {
   }
 
   #take(holder: BodyHolder, bytes: number): void {
-    const { budgets, onRefused } = this.#reading;
+    const { budgets, onHeld, onRefused } = this.#reading;
     const [budget, name] =
       'tenantId' in holder ? [budgets.tenants, holder.tenantId] : [budgets.strangers, holder.address];
     const refusal = budget.take(name, bytes);
@@ -122,10 +123,12 @@ export class RequestBody implements UnreadBody {
       onRefused(refusal);
       throw unavailable('Too many bytes of request bodies are in flight: try again shortly, or send less at a time.');
     }
+    onHeld(bytes);
     const before = this.#release;
     this.#release = () => {
       before();
       budget.release(name, bytes);
+      onHeld(-bytes);
     };
   }
 }

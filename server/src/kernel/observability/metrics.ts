@@ -67,6 +67,11 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly bodyBytes = new Gauge({
+    name: 'cv_http_body_bytes',
+    help: 'Bytes of memory that the request bodies in flight hold.',
+    registers: [this.registry],
+  });
   readonly bodiesRefused = new Counter({
     name: 'cv_http_bodies_refused_total',
     help: 'Request bodies refused with 503 because too many bytes are in flight: `share`, limit of one tenant or address; `total`, limit of the process.',
