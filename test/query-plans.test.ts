@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { DECLARATIONS } from '../server/src/declarations.ts';
 import { INPUTS, nameOf, pathOf } from './support/endpoint-inputs.ts';
@@ -18,6 +18,9 @@ import { addSecret, addVault } from './support/vaults.ts';
  * called once; then each row is multiplied, and the plan of every statement that was sent is looked at again.
  */
 const ROWS = 2000;
+/** An index of small keys has fewer levels than one of large keys now, and so looks cheaper. */
+const MANY_ROWS = 12_000;
+const MULTIPLIED_MORE = ['secrets', 'vaults', 'secret_versions'];
 
 onBothDatabases('the plan of every statement', (kind) => {
   let service: Service;
@@ -40,7 +43,7 @@ onBothDatabases('the plan of every statement', (kind) => {
         const rows = database.prepare(`explain query plan ${sql}`).all(...(parameters as SQLInputValue[]));
         return rows
           .map(({ detail }) => String(detail))
-          .filter((detail) => isWide(detail, sql) && !partial.has(/ INDEX (\w+)/.exec(detail)?.[1] ?? ''))
+          .filter((detail) => isWideScan(detail, sql) && !partial.has(/ INDEX (\w+)/.exec(detail)?.[1] ?? ''))
           .map((detail) => `${detail}: ${sql}`);
       });
       database.close();
@@ -49,10 +52,29 @@ onBothDatabases('the plan of every statement', (kind) => {
     return;
   }
 
-  test('searches an index by more than the tenant, before there are statistics', async () => {
-    assert.ok(databaseUrl !== undefined);
-    await multiplyRows(databaseUrl);
-    assert.deepEqual(await wideStatements(databaseUrl, statements), []);
+  describe('searches an index by more than the tenant, and a secret by its vault and path', () => {
+    const problems = async () => {
+      assert.ok(databaseUrl !== undefined);
+      const plans = await plansOf(databaseUrl, statements);
+      const lookups = await plansOf(databaseUrl, statements.filter(isLookup), 'generic_plan');
+      assert.ok(lookups.length >= 3, 'one secret, many secrets, one to be changed');
+      return { wide: plans.filter(isWide), lookups: [...plans, ...lookups].filter(isWrongLookup) };
+    };
+
+    test('before there are statistics', async () => {
+      await multiplyRows(String(databaseUrl), ROWS);
+      assert.deepEqual(await problems(), { wide: [], lookups: [] });
+    });
+
+    test('with many more rows, and still no statistics', async () => {
+      await multiplyRows(String(databaseUrl), MANY_ROWS, MULTIPLIED_MORE);
+      assert.deepEqual(await problems(), { wide: [], lookups: [] });
+    });
+
+    test('a secret also with statistics', async () => {
+      await query(String(databaseUrl), 'analyze');
+      assert.deepEqual((await problems()).lookups, []);
+    });
   });
 });
 
@@ -66,7 +88,17 @@ async function turnOffStatistics(databaseUrl: string): Promise<void> {
   for (const { name } of tables) await query(databaseUrl, `alter table ${name} set (autovacuum_enabled = off)`);
 }
 
-async function wideStatements(databaseUrl: string, statements: readonly Statement[]): Promise<string[]> {
+interface Plan {
+  sql: string;
+  scans: { index: string; detail: string }[];
+}
+
+/** What PostgreSQL would do now. A statement that is prepared may get a generic plan, which is made without its parameters. */
+async function plansOf(
+  databaseUrl: string,
+  statements: readonly Statement[],
+  kind: 'custom_plan' | 'generic_plan' = 'custom_plan',
+): Promise<Plan[]> {
   const client = new pg.Client(databaseUrl);
   await client.connect();
   try {
@@ -74,17 +106,37 @@ async function wideStatements(databaseUrl: string, statements: readonly Statemen
       `select indexrelid::regclass::text as name from pg_index where indpred is not null`,
     );
     const names = new Set(partial.rows.map(({ name }) => name));
-    const problems: string[] = [];
+    const plans: Plan[] = [];
     for (const { sql, parameters } of statements) {
-      const { rows } = await client.query(`explain (format json) ${sql}`, parameters);
-      const details = scansIn(rows[0]['QUERY PLAN'][0].Plan).filter(({ index }) => !names.has(index));
-      const wide = details.filter(({ detail }) => isWide(detail, sql));
-      problems.push(...wide.map(({ detail }) => `${detail}: ${sql}`));
+      const { rows } =
+        kind === 'custom_plan'
+          ? await client.query(`explain (format json) ${sql}`, parameters)
+          : await client.query(`explain (generic_plan, format json) ${sql}`);
+      const scans = scansIn(rows[0]['QUERY PLAN'][0].Plan).filter(({ index }) => !names.has(index));
+      plans.push({ sql, scans });
     }
-    return problems;
+    return plans;
   } finally {
     await client.end();
   }
+}
+
+function isWide({ sql, scans }: Plan): boolean {
+  return scans.some(({ detail }) => isWideScan(detail, sql));
+}
+
+function isLookup({ sql }: Pick<Plan, 'sql'>): boolean {
+  return LOOKUP.test(sql);
+}
+
+const LOOKUP = /from "secrets" .*where .*"vault_id" = .*"path" = |from unnest.* "secrets" /s;
+
+/** Looks for a secret by its vault and path in another way than by the primary key. */
+function isWrongLookup(plan: Plan): boolean {
+  const ofSecrets = plan.scans.filter(({ detail }) => / secrets\b/.test(detail));
+  return (
+    isLookup(plan) && !ofSecrets.every(({ index, detail }) => index === 'secrets_key' && detail.includes('path=?'))
+  );
 }
 
 /** Each scan in a plan, in the words of SQLite. */
@@ -130,7 +182,7 @@ function partialIndexes(database: DatabaseSync): Set<unknown> {
 }
 
 /** Reads a table whole, or all of a tenant's rows in it, although the statement wants only some of them. */
-function isWide(detail: string, sql: string): boolean {
+function isWideScan(detail: string, sql: string): boolean {
   if (EXCEPTIONS.some((exception) => exception.test(sql))) return false;
   if (/^SCAN (?:CONSTANT ROW|json_each|\d+-ROW VALUES|line|below|unused)/.test(detail)) return false;
   if (detail.startsWith('SCAN ')) return true;
@@ -196,7 +248,7 @@ interface TableShape {
 }
 
 /** Copies each row with other values in the columns that a unique index has, so that everything else is the same many times. */
-async function multiplyRows(databaseUrl: string): Promise<void> {
+async function multiplyRows(databaseUrl: string, rows: number, only?: readonly string[]): Promise<void> {
   const tables = await query(
     databaseUrl,
     `select c.table_name, array_agg(c.column_name::text) as columns, array_agg(c.data_type::text) as types,
@@ -208,6 +260,7 @@ async function multiplyRows(databaseUrl: string): Promise<void> {
      where c.table_schema = 'public' and t.table_type = 'BASE TABLE' group by c.table_name`,
   );
   for (const { table_name, columns, types, unique } of tables as unknown as TableShape[]) {
+    if (only?.includes(table_name) === false) continue;
     const values = columns.map((column, i) =>
       unique[i] && column !== 'tenant_id' ? copied(`"${column}"`, String(types[i])) : `"${column}"`,
     );
@@ -215,7 +268,7 @@ async function multiplyRows(databaseUrl: string): Promise<void> {
       databaseUrl,
       `insert into "${table_name}" (${columns.map((column) => `"${column}"`).join(', ')})
        select ${values.join(', ')} from (select * from "${table_name}" limit 20) as own,
-         generate_series(1, (select ${ROWS} / greatest(1, least(20, count(*))) from "${table_name}")) as copy
+         generate_series(1, (select ${rows} / greatest(1, least(20, count(*))) from "${table_name}")) as copy
        on conflict do nothing`,
     );
   }

@@ -11,7 +11,7 @@ import type * as contract from './contract.ts';
 
 const READABLE = ['secrets:aggregate', 'secrets:read'];
 
-/** The secrets are chosen and recorded first. Their values are then decrypted and written one by one, so that they are never all in memory. */
+/** The secrets are chosen and recorded first. Their values are then decrypted and written a few at a time, so that they are never all in memory. */
 export async function aggregate(
   ctx: Context,
   vaultName: string,
@@ -46,9 +46,12 @@ export async function aggregate(
   async function* pieces(): AsyncGenerator<string> {
     yield `{"vault":${JSON.stringify(vaultName)},"prefix":${JSON.stringify(query.prefix ?? '')},"secrets":[`;
     let separator = '';
-    for await (const { row, value } of bulkDecrypt.inVault(ctx, vault, page.rows, isReadable)) {
-      const { path, type, version } = row;
-      yield separator + JSON.stringify({ path, type, value, version });
+    for await (const opened of bulkDecrypt.inVault(ctx, vault, page.rows, isReadable)) {
+      if (opened.length === 0) continue;
+      const secrets = opened.map(({ row: { path, type, version }, value }) =>
+        JSON.stringify({ path, type, value, version }),
+      );
+      yield separator + secrets.join(',');
       separator = ',';
     }
     yield `],"next_cursor":${JSON.stringify(next_cursor)}}`;

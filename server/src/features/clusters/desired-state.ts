@@ -228,8 +228,8 @@ async function decrypted(ctx: Context, planned: readonly Planned[]): Promise<Des
   ];
   const values = new Map<string, string>();
   try {
-    for await (const { row, value } of bulkDecrypt.acrossVaults(ctx, rows, refuseMoved)) {
-      values.set(row.secret_id, Buffer.from(value, 'utf8').toString('base64'));
+    for await (const opened of bulkDecrypt.acrossVaults(ctx, rows, refuseMoved)) {
+      for (const { row, value } of opened) values.set(row.secret_id, Buffer.from(value, 'utf8').toString('base64'));
     }
   } catch (error) {
     if (error instanceof RightsMoved) return null;

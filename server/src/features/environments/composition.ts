@@ -73,30 +73,35 @@ function mayBeGiven(ctx: Context, entry: Effective): boolean {
   return ctx.access.may('secrets:read', secretResource(entry.vault, entry.path), attributesOf(entry));
 }
 
-/** Yields every entry in order, with its value where one is returned. An entry whose version was deleted meanwhile has no value. */
+/** Yields every entry in order, some at a time, with its value where one is returned. An entry whose version was deleted meanwhile has no value. */
 async function* withValues(
   ctx: Context,
   entries: readonly Effective[],
   given: readonly Effective[],
-): AsyncGenerator<ComposeEntry> {
+): AsyncGenerator<ComposeEntry[]> {
   const rest = entries.values();
-  for await (const { row, value } of bulkDecrypt.acrossVaults(ctx, given, (entry) => mayBeGiven(ctx, entry))) {
-    for (const entry of rest) {
-      if (entry !== row) yield toWire(entry);
-      else {
-        yield { ...toWire(entry), value };
-        break;
+  for await (const opened of bulkDecrypt.acrossVaults(ctx, given, (entry) => mayBeGiven(ctx, entry))) {
+    const ready: ComposeEntry[] = [];
+    for (const { row, value } of opened) {
+      for (const entry of rest) {
+        if (entry !== row) ready.push(toWire(entry));
+        else {
+          ready.push({ ...toWire(entry), value });
+          break;
+        }
       }
     }
+    yield ready;
   }
-  for (const entry of rest) yield toWire(entry);
+  yield [...rest].map(toWire);
 }
 
-async function* pieces(leaf: store.ComposedRow, entries: AsyncGenerator<ComposeEntry>): AsyncGenerator<string> {
+async function* pieces(leaf: store.ComposedRow, entries: AsyncGenerator<ComposeEntry[]>): AsyncGenerator<string> {
   yield `{"environment_id":${leaf.environment_id},"name":${JSON.stringify(leaf.name)},"effective":{`;
   let separator = '';
-  for await (const entry of entries) {
-    yield `${separator}${JSON.stringify(entry.key_name)}:${JSON.stringify(entry)}`;
+  for await (const some of entries) {
+    if (some.length === 0) continue;
+    yield separator + some.map((entry) => `${JSON.stringify(entry.key_name)}:${JSON.stringify(entry)}`).join(',');
     separator = ',';
   }
   yield '}}';

@@ -24,9 +24,11 @@ export async function search(ctx: Context, vaultName: string, body: Body<typeof 
     isShown: isSearchable,
   });
   const matches = [];
-  for await (const { row, value } of bulkDecrypt.inVault(ctx, vault, page.rows, isSearchable)) {
-    if (!value.includes(body.query)) continue;
-    matches.push({ id: row.secret_id, path: row.path, type: row.type, version: row.version });
+  for await (const opened of bulkDecrypt.inVault(ctx, vault, page.rows, isSearchable)) {
+    for (const { row, value } of opened) {
+      if (!value.includes(body.query)) continue;
+      matches.push({ id: row.secret_id, path: row.path, type: row.type, version: row.version });
+    }
   }
   ctx.record.describe({ searched: page.rows.length, matches: matches.length });
   return { matches, next_cursor: page.next_cursor };

@@ -19,7 +19,7 @@ export { attributesOf, pathIn, secretNotFound, secretOfResource, secretResource 
 export { pathText, readSecret, VALUE_BODY_BYTES_MAX, VALUE_BYTES_MAX, VERSION_MAX } from './contract.ts';
 export { lockLive } from './lifecycle/create-update-delete.ts';
 export { type ImportEntry, type ImportTarget, type PlannedChange, secretImport } from './lifecycle/import.ts';
-export { bulkDecrypt, type DecidedRow } from './reading/bulk-decrypt.ts';
+export { bulkDecrypt, type DecidedRow, type Opened } from './reading/bulk-decrypt.ts';
 export { decryptSample } from './reading/decrypt-sample.ts';
 export { visibleSecrets } from './reading/listing.ts';
 export { type MarkedRow, markAt, markBelow, markOf, secretsAt, secretsBelow } from './reading/located-store.ts';

@@ -6,6 +6,7 @@ import type { Query } from '../../kernel/request/declaration.ts';
 import {
   bulkDecrypt,
   type DecidedRow,
+  type Opened,
   refuseInZeroKnowledge,
   secretResource,
   visibleSecrets,
@@ -16,7 +17,7 @@ import { ENV_FILE_TYPE } from './contract.ts';
 import { type EnvFileFormat, envFileLine, envFileRefusal, pathRefusal, variableName } from './env-file.ts';
 
 const EXPORTABLE = ['secrets:export', 'secrets:read'];
-type Opened = AsyncGenerator<{ row: DecidedRow; value: string }>;
+type Values = AsyncGenerator<Opened<DecidedRow>[]>;
 const EXPORT_MAX = 10_000;
 const PAGE = 1000;
 /** Refused values that one response lists; with more of them, the caller exports as JSON. */
@@ -86,17 +87,19 @@ async function everyRow(
  * Checks every value before the first one is sent, because a file that lacks one would be mistaken for complete. Versions are immutable, so the
  * values written afterwards are those that were checked.
  */
-async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow[], opened: Opened): Promise<void> {
+async function refuseUnwritable(format: EnvFileFormat, rows: readonly DecidedRow[], opened: Values): Promise<void> {
   refuseSameNames(format, rows);
   const problems: FieldProblem[] = [];
-  for await (const { row, value } of opened) {
-    const refusal = pathRefusal(row.path) ?? envFileRefusal(format, variableName(row.path), value);
-    if (refusal === null) continue;
-    const reason = `cannot be ${format}: ${row.path} ${refusal}; use a narrower prefix, or request ${format === 'dotenv' ? 'shell or json' : 'json'}`;
-    problems.push({ pointer: '/query/format', reason });
-    if (problems.length === REFUSED_SHOWN_MAX) break;
+  for await (const some of opened) {
+    for (const { row, value } of some) {
+      const refusal = pathRefusal(row.path) ?? envFileRefusal(format, variableName(row.path), value);
+      if (refusal === null) continue;
+      const reason = `cannot be ${format}: ${row.path} ${refusal}; use a narrower prefix, or request ${format === 'dotenv' ? 'shell or json' : 'json'}`;
+      problems.push({ pointer: '/query/format', reason });
+    }
+    if (problems.length >= REFUSED_SHOWN_MAX) break;
   }
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalid(problems.slice(0, REFUSED_SHOWN_MAX));
 }
 
 /** If two paths became the same name, one of the values would be lost. */
@@ -112,16 +115,20 @@ function refuseSameNames(format: EnvFileFormat, rows: readonly DecidedRow[]): vo
   }
 }
 
-async function* asJson(opened: Opened): AsyncGenerator<string> {
+async function* asJson(opened: Values): AsyncGenerator<string> {
   yield '{';
   let separator = '\n';
-  for await (const { row, value } of opened) {
-    yield `${separator}  ${JSON.stringify(row.path)}: ${JSON.stringify(value)}`;
+  for await (const some of opened) {
+    if (some.length === 0) continue;
+    const lines = some.map(({ row, value }) => `  ${JSON.stringify(row.path)}: ${JSON.stringify(value)}`);
+    yield separator + lines.join(',\n');
     separator = ',\n';
   }
   yield '\n}\n';
 }
 
-async function* asEnvFile(format: EnvFileFormat, opened: Opened): AsyncGenerator<string> {
-  for await (const { row, value } of opened) yield envFileLine(format, variableName(row.path), value);
+async function* asEnvFile(format: EnvFileFormat, opened: Values): AsyncGenerator<string> {
+  for await (const some of opened) {
+    yield some.map(({ row, value }) => envFileLine(format, variableName(row.path), value)).join('');
+  }
 }

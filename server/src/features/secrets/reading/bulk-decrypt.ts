@@ -1,14 +1,15 @@
+import type { MacKey } from '../../../kernel/crypto/mac-key.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
 import { CofferError } from '../../../kernel/platform/errors.ts';
 import { recheck } from '../../../kernel/request/acceptance.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import { type ListedRow, SECRETS, type SecretRow } from '../storage/tables.ts';
 import { findVersion } from '../storage/version-store.ts';
-import { openValue } from '../value/sealing.ts';
-import { readWhole, WHOLE_AT_ONCE } from './read-store.ts';
+import { openNow, openValue } from '../value/sealing.ts';
+import { readWhole } from './read-store.ts';
 
 /** Bounds of the values decrypted at once during a bulk read. A stalled reader holds at most this much in memory, or one larger value. */
-const HELD_MAX = WHOLE_AT_ONCE;
+const HELD_MAX = 32;
 const HELD_BYTES_MAX = 256 * 1024;
 
 /** A secret as the policy decided on it. It comes from a list, whose rows are not authenticated one by one. */
@@ -17,17 +18,22 @@ export type DecidedRow = Pick<
   'secret_id' | 'version' | 'protection' | 'path' | 'environment' | 'tags' | 'sealed_bytes'
 >;
 
+export interface Opened<R> {
+  row: R;
+  value: string;
+}
+
 /**
- * Decrypts the values of ordinary secrets in the versions that were authorized: the policy decision stays valid even if the secret changes meanwhile.
- * A version that was deleted or moved meanwhile is left out. A caller revoked meanwhile is refused; if their rights may have changed, `mayRead`
- * decides again.
+ * Decrypts the values of ordinary secrets, some at a time, in the versions that were authorized: the policy decision stays valid even if the secret
+ * changes meanwhile. A version that was deleted or moved meanwhile is left out. A caller revoked meanwhile is refused; if their rights may have
+ * changed, `mayRead` decides again.
  */
 function inVault<R extends DecidedRow>(
   ctx: Context,
   vault: { vault_id: string },
   rows: readonly R[],
   mayRead: (row: R) => boolean,
-): AsyncGenerator<{ row: R; value: string }> {
+): AsyncGenerator<Opened<R>[]> {
   return decryptedIn(ctx, rows, { vaultIdOf: () => vault.vault_id, mayRead });
 }
 
@@ -36,7 +42,7 @@ function acrossVaults<R extends DecidedRow & { vault_id: string }>(
   ctx: Context,
   rows: readonly R[],
   mayRead: (row: R) => boolean,
-): AsyncGenerator<{ row: R; value: string }> {
+): AsyncGenerator<Opened<R>[]> {
   return decryptedIn(ctx, rows, { vaultIdOf: (row) => row.vault_id, mayRead });
 }
 
@@ -44,7 +50,7 @@ async function* decryptedIn<R extends DecidedRow>(
   ctx: Context,
   rows: readonly R[],
   { vaultIdOf, mayRead }: { vaultIdOf(row: R): string; mayRead(row: R): boolean },
-): AsyncGenerator<{ row: R; value: string }> {
+): AsyncGenerator<Opened<R>[]> {
   let hasMoved = false;
   for (let at = 0; at < rows.length; ) {
     const held = rows.slice(at, at + heldFrom(rows, at));
@@ -58,13 +64,15 @@ async function* decryptedIn<R extends DecidedRow>(
       ctx.tenantId,
       held.map(({ secret_id }) => secret_id),
     );
-    const opened = await Promise.all(
-      held.map((row) => openVersion(ctx, vaultIdOf(row), row, found.get(row.secret_id))),
-    );
-    for (const [i, value] of opened.entries()) {
-      const row = held[i];
-      if (row !== undefined && value !== null) yield { row, value };
+    const key = await ctx.database.read.rowKeys.keyForCheck(ctx.tenantId);
+    const opened: Opened<R>[] = [];
+    for (const row of held) {
+      const stored = checkedWith(ctx, key, found.get(row.secret_id));
+      const value =
+        openedNow(ctx, vaultIdOf(row), row, stored) ?? (await openVersion(ctx, vaultIdOf(row), row, stored));
+      if (value !== null) opened.push({ row, value });
     }
+    yield opened;
   }
 }
 
@@ -89,26 +97,51 @@ function heldFrom(rows: readonly DecidedRow[], at: number): number {
   return count;
 }
 
-/** The attributes that were authorized are compared with the authenticated row before its value is decrypted. */
+type StoredRow = SecretRow & { row_mac: Uint8Array | null };
+
+function checkedWith(ctx: Context, key: MacKey | null, row: StoredRow | undefined): SecretRow | undefined {
+  if (row === undefined || (key !== null && SECRETS.isAuthenticWith(key, row))) return row;
+  throw ctx.database.read.rowKeys.refuse(SECRETS.name, SECRETS.keyText(row));
+}
+
+/** Opens the value without waiting, in the usual case: the version is the newest, and the key of its vault is cached. */
+function openedNow(ctx: Context, vaultId: string, decided: DecidedRow, row: SecretRow | undefined): string | null {
+  if (row === undefined || row.version !== decided.version || !isWhereDecided(row, vaultId, decided)) return null;
+  refuseUnlessAsDecided(ctx, decided, row, row);
+  return openNow(ctx.kernel, ctx.tenantId, vaultId, row);
+}
+
 async function openVersion(
   ctx: Context,
   vaultId: string,
   decided: DecidedRow,
-  found: (SecretRow & { row_mac: Uint8Array | null }) | undefined,
+  row: SecretRow | undefined,
 ): Promise<string | null> {
-  if (decided.protection === 'fortress') throw new Error('fortress secrets cannot be decrypted in bulk');
+  if (row === undefined || !isWhereDecided(row, vaultId, decided)) return null;
   const { secret_id: secretId, version } = decided;
-  const { read } = ctx.database;
-  const row = await SECRETS.checked(read, found);
-  // The value of a secret that was moved to another vault is under that vault's key.
-  if (row?.vault_id !== vaultId || row.path !== decided.path || row.protection === 'fortress') return null;
-  const shown = row.version === version ? row : await findVersion(read, ctx.tenantId, row, version);
+  const shown = row.version === version ? row : await findVersion(ctx.database.read, ctx.tenantId, row, version);
   if (shown === undefined) return null;
-  const isAsDecided =
-    shown.tags === decided.tags && (row.version !== version || row.environment === decided.environment);
-  if (!isAsDecided) throw read.rowKeys.refuse(SECRETS.name, secretId);
+  refuseUnlessAsDecided(ctx, decided, row, shown);
   const { sealed, sealed_version } = shown;
   return openValue(ctx.kernel, ctx.tenantId, vaultId, { secret_id: secretId, sealed, sealed_version, data_key: null });
+}
+
+/** The value of a secret that was moved to another vault is under that vault's key. */
+function isWhereDecided(row: SecretRow, vaultId: string, { path, protection }: DecidedRow): boolean {
+  if (protection === 'fortress') throw new Error('fortress secrets cannot be decrypted in bulk');
+  return row.vault_id === vaultId && row.path === path && row.protection !== 'fortress';
+}
+
+/** The attributes that were authorized are compared with the authenticated row before its value is decrypted. */
+function refuseUnlessAsDecided(
+  ctx: Context,
+  decided: DecidedRow,
+  row: SecretRow,
+  shown: Pick<SecretRow, 'tags'>,
+): void {
+  const isAsDecided =
+    shown.tags === decided.tags && (row.version !== decided.version || row.environment === decided.environment);
+  if (!isAsDecided) throw ctx.database.read.rowKeys.refuse(SECRETS.name, decided.secret_id);
 }
 
 export const bulkDecrypt = { inVault, acrossVaults };

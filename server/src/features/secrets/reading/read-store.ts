@@ -1,5 +1,6 @@
 import { type AliasedRawBuilder, sql } from 'kysely';
 import type { Database } from '../../../kernel/storage/database.ts';
+import { kindOf } from '../../../kernel/storage/dialect.ts';
 import { PreparedQuery } from '../../../kernel/storage/prepared-query.ts';
 import type { VaultRow } from '../../vaults/index.ts';
 import { SECRETS, type SecretRow, type SummaryRow } from '../storage/tables.ts';
@@ -71,6 +72,9 @@ type Requested = { tenants: string[]; vaults: string[]; paths: string[] };
 /** A larger value is loaded by its own query, so that the other requests of a batch do not wait for all its bytes. */
 const SHARED_BYTES_MAX = 64 * 1024;
 
+/** A subquery with a limit stays a look-up for each requested secret, whatever the statistics say: the database cannot turn it into another join. */
+const ONE = sql.lit(1);
+
 /** Loads many secrets in one query, on PostgreSQL, each with its tenant's epoch. `position` is that of the requested secret, counted from 1. */
 export const READ_SECRETS = batchQuery(FOUND);
 
@@ -88,41 +92,65 @@ function batchQuery(columns: readonly ((typeof FOUND)[number] | AliasedRawBuilde
         ${parameter('tenants')}::text[], ${parameter('vaults')}::text[], ${parameter('paths')}::text[]
       ) with ordinality`.as<'requested'>(sql`requested(tenant_id, vault, path, position)`),
       )
-      .innerJoin('tenants as t', (join) => join.onRef('t.tenant_id', '=', 'requested.tenant_id'))
-      .leftJoin('vaults as v', (join) =>
-        join.onRef('v.tenant_id', '=', 'requested.tenant_id').onRef('v.name', '=', 'requested.vault'),
+      .innerJoinLateral(
+        (eb) =>
+          eb.selectFrom('tenants').select('epoch').whereRef('tenant_id', '=', 'requested.tenant_id').limit(ONE).as('t'),
+        (join) => join.onTrue(),
       )
-      .leftJoin('secrets as s', (join) =>
-        join
-          .onRef('s.tenant_id', '=', 'v.tenant_id')
-          .onRef('s.vault_id', '=', 'v.vault_id')
-          .on('s.deleted_no', '=', 0)
-          .onRef('s.path', '=', 'requested.path'),
+      .leftJoinLateral(
+        (eb) =>
+          eb
+            .selectFrom('vaults')
+            .selectAll()
+            .whereRef('tenant_id', '=', 'requested.tenant_id')
+            .whereRef('name', '=', 'requested.vault')
+            .limit(ONE)
+            .as('v'),
+        (join) => join.onTrue(),
+      )
+      .leftJoinLateral(
+        (eb) =>
+          eb
+            .selectFrom('secrets')
+            .selectAll()
+            .whereRef('tenant_id', '=', 'requested.tenant_id')
+            .whereRef('vault_id', '=', 'v.vault_id')
+            .where('deleted_no', '=', 0)
+            .whereRef('path', '=', 'requested.path')
+            .limit(ONE)
+            .as('s'),
+        (join) => join.onTrue(),
       )
       .select([...columns, 't.epoch', 'requested.position'])
       .$castTo<RequestedSecret>(),
   );
 }
 
-/** Secrets that one statement of a bulk read loads. */
-export const WHOLE_AT_ONCE = 16;
-const ID_PARAMETERS = Array.from({ length: WHOLE_AT_ONCE }, (_, i) => `secretId${i}`);
+type WholeRow = SecretRow & { row_mac: Uint8Array | null };
+/** An array for PostgreSQL, and its JSON for SQLite, so that the statement is the same for any number of secrets. */
+type ById = { tenantId: string; ids: readonly string[] | string };
 
-/** Loads all columns of some secrets, for bulk reads. It has one shape for any number of them, so that it is prepared once. */
-const READ_WHOLE = new PreparedQuery<Record<string, string>, SecretRow & { row_mac: Uint8Array | null }>(
-  (db, parameter) =>
-    db
-      .selectFrom('secrets')
-      .select([...SECRETS.columns, 'row_mac'])
-      .where('tenant_id', '=', parameter('tenantId'))
-      .where('secret_id', 'in', ID_PARAMETERS.map(parameter))
-      .where('deleted_no', '=', 0),
-);
+/** Loads all columns of some secrets, for bulk reads. */
+const READ_WHOLE = new PreparedQuery<ById, WholeRow>((db, parameter) => {
+  const ids = parameter('ids');
+  const rows = db
+    .selectFrom('secrets')
+    .select([...SECRETS.columns, 'row_mac'])
+    .where('tenant_id', '=', parameter('tenantId'))
+    .where('deleted_no', '=', 0);
+  if (kindOf(db) === 'sqlite') return rows.where(sql<boolean>`secret_id in (select value from json_each(${ids}))`);
+  return db
+    .selectFrom(sql<{ id: string }>`unnest(${ids}::text[])`.as<'requested'>(sql`requested(id)`))
+    .innerJoinLateral(rows.where('secret_id', '=', sql<string>`requested.id`).limit(ONE).as('s'), (join) =>
+      join.onTrue(),
+    )
+    .select([...SECRETS.columns.map((column) => `s.${column}` as const), 's.row_mac'])
+    .$castTo<WholeRow>();
+});
 
-/** Rows by the ids of their secrets, of at most `WHOLE_AT_ONCE`. Their MACs are not checked yet. */
+/** Rows by the ids of their secrets. Their MACs are not checked yet. */
 export async function readWhole(database: Database, tenantId: string, secretIds: readonly string[]) {
-  const [first = ''] = secretIds;
-  const ids = ID_PARAMETERS.map((name, i) => [name, secretIds[i] ?? first] as const);
-  const rows = await database.query(READ_WHOLE, { tenantId, ...Object.fromEntries(ids) });
+  const ids = database.kind === 'sqlite' ? JSON.stringify(secretIds) : secretIds;
+  const rows = await database.query(READ_WHOLE, { tenantId, ids });
   return new Map(rows.map((row) => [row.secret_id, row]));
 }

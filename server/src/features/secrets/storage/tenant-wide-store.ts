@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Reader } from '../../../kernel/storage/database.ts';
 import type { SecretRow } from './tables.ts';
 
@@ -5,9 +6,12 @@ import type { SecretRow } from './tables.ts';
 const LOCATED = ['secret_id', 'vault_id', 'path', 'environment', 'tags'] as const;
 export type LocatedRow = Pick<SecretRow, (typeof LOCATED)[number]>;
 
+/** The expression of the index `secrets_path`. */
+const PATH = sql<string>`path || ''`;
+
 /** Secrets of the whole tenant, ordered by path. */
 export function secretsByPath(db: Reader, tenantId: string, after: string, limit: number): Promise<LocatedRow[]> {
-  return everywhere(db, tenantId).where('path', '>', after).orderBy('path').limit(limit).execute();
+  return everywhere(db, tenantId).where(PATH, '>', after).orderBy(PATH).limit(limit).execute();
 }
 
 export function everywhere(db: Reader, tenantId: string) {
