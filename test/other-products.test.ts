@@ -162,10 +162,12 @@ onBothDatabases('faults of other products', (database) => {
     await hashInFull(service, withPassword);
     const body = { email: 'no-password@example.com' };
     await ok(service.call('POST', '/v1/users', { body }), 201);
+    // Processor time, of the service in this process: what else the machine does has no part in it.
     const timed = async (email: string, tenant?: string) => {
-      const started = performance.now();
+      const before = process.cpuUsage();
       await refused(attempt({ email, password: 'a wrong guess', tenant }), 401, 'LOGIN_DENIED');
-      return performance.now() - started;
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
     };
     const times: Record<string, number[]> = { known: [], unknown: [], passwordless: [], 'unknown tenant': [] };
     for (let round = 0; round < 4; round++) {
@@ -174,10 +176,10 @@ onBothDatabases('faults of other products', (database) => {
       times['passwordless']?.push(await timed(body.email));
       times['unknown tenant']?.push(await timed(withPassword.email, `unknown-${round}`));
     }
-    // The quickest of each: what else the machine does can only add. The hash takes nearly all of it, or none.
-    const quickest = Object.entries(times).map(([kind, values]) => [kind, Math.min(...values)] as const);
-    const [, known] = quickest[0] ?? ['', 0];
-    for (const [kind, time] of quickest) assert.ok(time > known / 2 && time < known * 2, `${kind}: ${quickest}`);
+    // The least of each, since background jobs can only add. The hash takes nearly all of it, or none.
+    const least = Object.entries(times).map(([kind, values]) => [kind, Math.min(...values)] as const);
+    const [, known] = least[0] ?? ['', 0];
+    for (const [kind, time] of least) assert.ok(time > known / 3 && time < known * 3, `${kind}: ${least}`);
   });
 
   test('depth, size, number of keys and length of texts and tokens are bounded before work is done', async () => {
