@@ -33,6 +33,14 @@ function tenant(name: string): TenantsTable {
 
 const insert = (tx: Tx, row: TenantsTable) => (tx as unknown as Unguarded).insertInto('tenants').values(row).execute();
 
+const RENAME = new PreparedQuery<{ name: string; tenantId: string }, never>((db, parameter) =>
+  (db as unknown as Unguarded)
+    .updateTable('tenants')
+    .set({ name: parameter('name') })
+    .where('tenant_id', '=', parameter('tenantId'))
+    .$castTo<never>(),
+);
+
 onBothDatabases('storage', (kind) => {
   let db: Database;
   before(async () => {
@@ -75,6 +83,43 @@ onBothDatabases('storage', (kind) => {
       db.transaction((tx) => insert(tx, tenant('once'))),
       UniqueViolation,
     );
+  });
+
+  test('a change that nobody waits for is part of the transaction, and its failure is the failure of all', async () => {
+    const row = tenant('sent');
+    const rename = (tx: Tx, name: string) => RENAME.send(tx, { name, tenantId: row.tenant_id });
+    await db.transaction(async (tx) => {
+      await insert(tx, row);
+      rename(tx, 'sent and renamed');
+      const seen = tx.selectFrom('tenants').select('name').where('tenant_id', '=', row.tenant_id);
+      assert.equal((await seen.executeTakeFirst())?.name, 'sent and renamed', 'the next statement sees it');
+      rename(tx, 'sent last');
+    });
+    assert.ok((await names()).includes('sent last'));
+
+    await db.transaction((tx) => insert(tx, tenant('taken')).then(() => undefined));
+    const lost = tenant('lost with what was sent');
+    const rolledBack: string[] = [];
+    const failing = (after: (tx: Tx) => Promise<unknown>) =>
+      db.transaction(async (tx) => {
+        tx.onRollback.push(() => rolledBack.push(lost.name));
+        await insert(tx, lost);
+        rename(tx, 'taken');
+        await after(tx);
+      });
+    await assert.rejects(
+      failing(async () => {}),
+      UniqueViolation,
+      'at the commit',
+    );
+    await assert.rejects(
+      failing((tx) => tx.selectFrom('tenants').select('name').execute()),
+      UniqueViolation,
+      'at the next statement',
+    );
+    assert.deepEqual(rolledBack, [lost.name, lost.name]);
+    const all = await names();
+    assert.ok(all.includes('sent last') && !all.includes(lost.name));
   });
 
   test('a transaction inside a transaction is a defect that shows at once', async () => {

@@ -18,6 +18,8 @@ test('it refuses another body, id, time or secret', () => {
   const receiver = new Webhook(secret);
   assert.throws(() => receiver.verify(`${body} `, headers));
   assert.throws(() => receiver.verify(body, { ...headers, 'webhook-id': 'whd_2' }));
-  assert.throws(() => receiver.verify(body, { ...headers, 'webhook-timestamp': String(Number(headers['webhook-timestamp']) - 1) }));
+  assert.throws(() =>
+    receiver.verify(body, { ...headers, 'webhook-timestamp': String(Number(headers['webhook-timestamp']) - 1) }),
+  );
   assert.throws(() => new Webhook(newSigningSecret()).verify(body, headers));
 });

@@ -164,7 +164,7 @@ export class PostgresAuditStore implements AuditStore {
     const { id, texts } = newSegment(entries);
     const { markVoid, ...row } = this.#signed(tenantOf(entries), id, segmentText(texts), headKey);
     tx.onRollback.push(markVoid);
-    await INSERT_WITH_CHANGE.run(tx, row);
+    INSERT_WITH_CHANGE.send(tx, row);
   }
 
   /** Writes and commits a row like real entries, and deletes it in the same transaction so that nobody can see it. */

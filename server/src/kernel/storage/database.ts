@@ -3,14 +3,14 @@ import type { Kysely } from 'kysely';
 import { RowChanges } from '../integrity/row-changes.ts';
 import type { RowKeys } from '../integrity/row-keys.ts';
 import { CofferError, unavailable } from '../platform/errors.ts';
-import type { DatabaseKind } from './dialect.ts';
+import { type DatabaseKind, type Execute, kyselyOver } from './dialect.ts';
 import type { PreparedQuery } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
 export type { DatabaseKind } from './dialect.ts';
 
-/** Queries, with the keys that verify whether the service wrote a row. */
-export type Reader = Kysely<Tables> & { readonly rowKeys: RowKeys };
+/** Queries, with the keys that verify whether the service wrote a row. `execute` runs SQL that is built already. */
+export type Reader = Kysely<Tables> & { readonly rowKeys: RowKeys; readonly execute: Execute };
 
 declare const inTransaction: unique symbol;
 /** A transaction. Stores that change rows require one, so that code without one does not compile. */
@@ -18,6 +18,8 @@ export type Tx = Reader & {
   readonly changes: RowChanges;
   /** Called if the transaction is not committed, or if the outcome is unknown. */
   readonly onRollback: (() => void)[];
+  /** Statements that nobody waited for. The transaction is committed only if all of them succeed. */
+  readonly sent: Promise<unknown>[];
   readonly [inTransaction]: true;
 };
 
@@ -100,14 +102,25 @@ export async function runTransaction<T>(
 }
 
 /** A transaction's handle, with what must be checked before its commit. */
-export function transactionOver(db: Kysely<Tables>, rowKeys: RowKeys): Tx {
-  return Object.assign(db, { rowKeys, changes: new RowChanges(), onRollback: [] }) as unknown as Tx;
+export function transactionOver(kind: DatabaseKind, execute: Execute, rowKeys: RowKeys): Tx {
+  const parts = { changes: new RowChanges(), onRollback: [], sent: [] };
+  return Object.assign(readerOver(kind, execute, rowKeys), parts) as unknown as Tx;
+}
+
+export function readerOver(kind: DatabaseKind, execute: Execute, rowKeys: RowKeys): Reader {
+  return Object.assign(kyselyOver(kind, execute), { rowKeys, execute });
 }
 
 export async function runInside<T>(tx: Tx, fn: (tx: Tx) => Promise<T>): Promise<T> {
-  const result = await fn(tx);
-  tx.changes.requireRecorded();
-  return result;
+  try {
+    const result = await fn(tx);
+    tx.changes.requireRecorded();
+    return result;
+  } catch (error) {
+    // PostgreSQL refuses every statement after one that failed, so the first failure is the reason.
+    const failed = (await Promise.allSettled(tx.sent)).find(({ status }) => status === 'rejected');
+    throw failed?.status === 'rejected' ? failed.reason : error;
+  }
 }
 
 export function translate(error: unknown, kind: FailureKind): unknown {

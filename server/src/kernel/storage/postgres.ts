@@ -6,6 +6,7 @@ import {
   type Database,
   type FailureKind,
   type Reader,
+  readerOver,
   runInside,
   runTransaction,
   type Tx,
@@ -13,10 +14,10 @@ import {
   translate,
   type Work,
 } from './database.ts';
-import { type Execute, kyselyOver } from './dialect.ts';
+import type { Execute } from './dialect.ts';
 import { isSilence, PipelinedConnection, SILENCE } from './pipelined-connection.ts';
 import { PipelinedConnections } from './pipelined-connections.ts';
-import { nameOf, type PreparedQuery } from './prepared-query.ts';
+import { nameOf, type PreparedQuery, unawaited } from './prepared-query.ts';
 import { ScramClient, UNSAFE_LOGIN } from './scram-client.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
@@ -97,7 +98,7 @@ export class PostgresDatabase implements Database {
       queryPrepared: (sql, parameters) => reads.queryPrepared(tenantId, sql, parameters),
     };
     const { rowKeys } = this;
-    return Object.assign(kyselyOver('postgres', executeOn(queryable, { isRetried: false })), { rowKeys });
+    return readerOver('postgres', executeOn(queryable, { isRetried: false }), rowKeys);
   }
 
   async #query<P extends object, R>(
@@ -127,16 +128,20 @@ export class PostgresDatabase implements Database {
     client.on('error', noteBreak);
     let isOpen = true;
     const execute = executeOn(queryableClient(client), { isRetried: true });
-    const handle = kyselyOver('postgres', async (sql, parameters) => {
+    const whileOpen: Execute = async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
-    });
-    const tx = transactionOver(handle, this.rowKeys);
+    };
+    const tx = transactionOver('postgres', whileOpen, this.rowKeys);
     try {
-      await client.query('begin');
+      // Nobody waits for the answer: the first statement is sent right behind it.
+      tx.sent.push(unawaited(client.query('begin')));
       const result = await runInside(tx, fn);
       isOpen = false;
-      await client.query('commit');
+      // Sent behind the last statements without waiting for them: if one of them failed, the server rolls back instead.
+      const committing = unawaited(client.query('commit'));
+      await Promise.all(tx.sent);
+      if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
       return result;
     } catch (error) {
       isOpen = false;
@@ -184,7 +189,13 @@ export class PostgresDatabase implements Database {
 }
 
 function transactionPool(settings: pg.ClientConfig, max: number): pg.Pool {
-  const pool = new pg.Pool({ ...settings, Client: ScramClient, max, idleTimeoutMillis: 0 });
+  const pool = new pg.Pool({
+    ...settings,
+    pipeline: true,
+    Client: ScramClient,
+    max,
+    idleTimeoutMillis: 0,
+  } as pg.PoolConfig);
   // A broken idle connection is replaced when one is next needed. Without a listener, its error would end the process.
   pool.on('error', () => {});
   // A connection can also break while it is handed over, when the pool no longer listens and our code does not listen yet.

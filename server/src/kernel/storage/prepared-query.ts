@@ -1,4 +1,5 @@
-import { type Compilable, CompiledQuery, type Kysely } from 'kysely';
+import type { Compilable, Kysely } from 'kysely';
+import type { Reader, Tx } from './database.ts';
 import { type DatabaseKind, kindOf } from './dialect.ts';
 import type { Tables } from './tables.ts';
 
@@ -53,11 +54,23 @@ export class PreparedQuery<P extends object, R> {
     return compiled;
   }
 
-  /** Runs on any Kysely handle, including a transaction, because building a query takes longer than SQLite takes to run it. */
-  async run(db: Kysely<Tables>, parameters: P): Promise<R[]> {
+  /** Runs in a transaction too. Kysely is not asked, because its part takes longer than SQLite takes to run a query. */
+  async run(db: Reader, parameters: P): Promise<R[]> {
     const { sql, bind } = this.compile(kindOf(db), db);
-    return (await db.executeQuery<R>(CompiledQuery.raw(sql, bind(parameters)))).rows;
+    return (await db.execute(sql, bind(parameters))).rows as R[];
   }
+
+  /** For a change whose result nobody needs. On PostgreSQL the next statement is sent right behind it. If it fails, the transaction fails. */
+  send(tx: Tx, parameters: P): void {
+    const { sql, bind } = this.compile(kindOf(tx), tx);
+    tx.sent.push(unawaited(tx.execute(sql, bind(parameters))));
+  }
+}
+
+/** Marks a promise that somebody looks at later, so that its failure meanwhile does not end the process. */
+export function unawaited<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
 export interface CompiledText<P> {

@@ -10,6 +10,7 @@ import {
   type Database,
   type FailureKind,
   type Reader,
+  readerOver,
   runInside,
   runTransaction,
   type Tx,
@@ -17,7 +18,7 @@ import {
   translate,
   type Work,
 } from './database.ts';
-import { type Execute, kyselyOver } from './dialect.ts';
+import type { Execute } from './dialect.ts';
 import { Mutex } from './mutex.ts';
 import { PreparedQuery } from './prepared-query.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
@@ -71,9 +72,7 @@ export class SqliteDatabase implements Database {
     this.#mark.begin(this.#number(LAST_COMMIT));
     this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
     this.#reader.database.exec(SET_UP);
-    this.read = Object.assign(kyselyOver('sqlite', executeOn(this.#reader, { isRetried: false })), {
-      rowKeys: this.rowKeys,
-    });
+    this.read = readerOver('sqlite', executeOn(this.#reader, { isRetried: false }), this.rowKeys);
   }
 
   #number(sql: string): number {
@@ -200,15 +199,16 @@ export class SqliteDatabase implements Database {
   async #runInside({ fn, resolve, reject }: Queued): Promise<() => void> {
     let isOpen = true;
     const execute = executeOn(this.#writer, { isRetried: true });
-    const handle = kyselyOver('sqlite', async (sql, parameters) => {
+    const whileOpen: Execute = async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
       return execute(sql, parameters);
-    });
-    const tx = transactionOver(handle, this.rowKeys);
+    };
+    const tx = transactionOver('sqlite', whileOpen, this.rowKeys);
     this.#writer.run('savepoint one', []);
     try {
       const result = await runInside(tx, fn);
       isOpen = false;
+      await Promise.all(tx.sent);
       this.#writer.run('release one', []);
       return () => resolve(result);
     } catch (error) {

@@ -80,7 +80,7 @@ export async function lockSecret(
 
 /** Writes every column that can change with a version. */
 export async function replaceSecret(tx: Tx, before: SecretRow, row: SecretRow): Promise<void> {
-  await REPLACE_SECRET.run(tx, await SECRETS.signed(tx, row, before));
+  REPLACE_SECRET.send(tx, await SECRETS.signed(tx, row, before));
 }
 
 export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {

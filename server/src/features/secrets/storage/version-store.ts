@@ -17,7 +17,7 @@ const INSERT_VERSION = new PreparedQuery<Signed<SecretVersionRow>, never>((db, p
 );
 
 export async function insertVersion(tx: Tx, row: SecretVersionRow): Promise<void> {
-  await INSERT_VERSION.run(tx, await VERSIONS.signed(tx, row));
+  INSERT_VERSION.send(tx, await VERSIONS.signed(tx, row));
 }
 
 /** Finds nothing if the secret was moved to another vault meanwhile, because its values are then under another key. */
