@@ -52,7 +52,7 @@ onBothDatabases('the plan of every statement', (kind) => {
     return;
   }
 
-  describe('searches an index by more than the tenant, and a secret by its vault and path', () => {
+  describe('searches an index by more than the tenant, and a secret by its whole key', () => {
     const problems = async () => {
       assert.ok(databaseUrl !== undefined);
       const plans = await plansOf(databaseUrl, statements);
@@ -131,12 +131,12 @@ function isLookup({ sql }: Pick<Plan, 'sql'>): boolean {
 
 const LOOKUP = /from "secrets" .*where .*"vault_id" = .*"path" = |from unnest.* "secrets" /s;
 
-/** Looks for a secret by its vault and path in another way than by the primary key. */
+/** Looks for a secret in another way than by its vault and path, or by its id. */
 function isWrongLookup(plan: Plan): boolean {
-  const ofSecrets = plan.scans.filter(({ detail }) => / secrets\b/.test(detail));
-  return (
-    isLookup(plan) && !ofSecrets.every(({ index, detail }) => index === 'secrets_key' && detail.includes('path=?'))
-  );
+  const isRight = ({ index, detail }: Plan['scans'][number]) =>
+    (index === 'secrets_key' && detail.includes('path=?')) ||
+    (index === 'secrets_id' && detail.includes('secret_id=?'));
+  return isLookup(plan) && !plan.scans.filter(({ detail }) => / secrets\b/.test(detail)).every(isRight);
 }
 
 /** Each scan in a plan, in the words of SQLite. */

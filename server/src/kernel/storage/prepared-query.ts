@@ -1,7 +1,11 @@
 import type { Compilable, Kysely } from 'kysely';
-import type { Reader, Tx } from './database.ts';
-import { type DatabaseKind, kindOf } from './dialect.ts';
+import { type DatabaseKind, type Execute, kindOf } from './dialect.ts';
 import type { Tables } from './tables.ts';
+
+/** Where a query runs: outside a transaction, or in one. */
+type Executor = Kysely<Tables> & { readonly execute: Execute };
+/** A transaction, with the statements that nobody waited for. */
+type Sender = Executor & { readonly sent: Promise<unknown>[] };
 
 /** Marks the position of a parameter in the built query. */
 class Placeholder {
@@ -55,13 +59,13 @@ export class PreparedQuery<P extends object, R> {
   }
 
   /** Runs in a transaction too. Kysely is not asked, because its part takes longer than SQLite takes to run a query. */
-  async run(db: Reader, parameters: P): Promise<R[]> {
+  async run(db: Executor, parameters: P): Promise<R[]> {
     const { sql, bind } = this.compile(kindOf(db), db);
     return (await db.execute(sql, bind(parameters))).rows as R[];
   }
 
   /** For a change whose result nobody needs. On PostgreSQL the next statement is sent right behind it. If it fails, the transaction fails. */
-  send(tx: Tx, parameters: P): void {
+  send(tx: Sender, parameters: P): void {
     const { sql, bind } = this.compile(kindOf(tx), tx);
     tx.sent.push(unawaited(tx.execute(sql, bind(parameters))));
   }
