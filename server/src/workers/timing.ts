@@ -20,6 +20,6 @@ export function restartDelayMs(failures: number, random: number): number {
 }
 
 /** How long the supervisor waits for the metrics of its workers. One that is busy for longer is left out. */
-export const METRICS_WAIT_MS = 2 * SECOND_MS;
-/** How long a worker waits for the supervisor to return the metrics of all. */
+export const METRICS_WAIT_MS = 4 * SECOND_MS;
+/** How long a worker waits for the supervisor to return the metrics of all: less than the ten seconds that Prometheus waits by default. */
 export const SUPERVISOR_WAIT_MS = 2 * METRICS_WAIT_MS;

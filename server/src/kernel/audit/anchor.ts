@@ -6,15 +6,14 @@ import { equalBytes, hmacSha256 } from '../crypto/digest.ts';
 import type { RootKey } from '../crypto/root-key.ts';
 import { fieldText } from '../integrity/row-text.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { MINUTE_MS } from '../platform/clock.ts';
 import type { Tables } from '../storage/tables.ts';
 import type { ChainHead } from './chain.ts';
 
 export const ANCHOR_FILE = 'audit.anchor';
 /** The end of the name of an unfinished file. Several processes may write at once, each to a file of its own. */
 const UNFINISHED = /^(?:\.[0-9a-f]{12})?\.new$/;
-/** A file is written in an instant. One that is older was left by a process that was killed. */
-const UNFINISHED_MS_MAX = MINUTE_MS;
+/** A process that starts removes unfinished files, and may take one from a process that is writing. That one writes it again. */
+const WRITE_ATTEMPTS = 5;
 const KEY_INFO = 'coffer audit anchor';
 const KEY_BYTES = 32;
 const CUT_BACK =
@@ -150,11 +149,7 @@ export class Anchor {
     const macs = [...this.#keys].map(([rootId, key]) => [rootId, hmacSha256(key, text).toString('base64')]);
     const stored: Stored = { heads, macs: Object.fromEntries(macs) };
     try {
-      const unfinished = `${this.#file}.${randomBytes(6).toString('hex')}.new`;
-      writeFileSync(unfinished, JSON.stringify(stored), { mode: 0o600 });
-      const mark = markOf(unfinished);
-      renameSync(unfinished, this.#file);
-      this.#fileMark = mark;
+      this.#fileMark = replaceFile(this.#file, JSON.stringify(stored));
     } catch (error) {
       this.#isSaved = false;
       throw error;
@@ -175,12 +170,25 @@ function isGenuine({ heads, macs }: Stored, rootId: string, key: KeyObject): boo
 }
 
 function removeUnfinished(file: string): void {
-  const folder = dirname(file);
-  for (const name of readdirSync(folder)) {
-    if (!name.startsWith(basename(file)) || !UNFINISHED.test(name.slice(basename(file).length))) continue;
-    const stats = statSync(join(folder, name), { throwIfNoEntry: false });
-    if (stats !== undefined && Date.now() - stats.mtimeMs > UNFINISHED_MS_MAX)
-      rmSync(join(folder, name), { force: true });
+  const [folder, name] = [dirname(file), basename(file)];
+  for (const found of readdirSync(folder)) {
+    if (found.startsWith(name) && UNFINISHED.test(found.slice(name.length)))
+      rmSync(join(folder, found), { force: true });
+  }
+}
+
+/** Returns the mark of the new file. */
+function replaceFile(file: string, text: string): string | null {
+  for (let attempt = 1; ; attempt++) {
+    const unfinished = `${file}.${randomBytes(6).toString('hex')}.new`;
+    writeFileSync(unfinished, text, { mode: 0o600 });
+    const mark = markOf(unfinished);
+    try {
+      renameSync(unfinished, file);
+      return mark;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === WRITE_ATTEMPTS) throw error;
+    }
   }
 }
 
