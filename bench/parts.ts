@@ -11,6 +11,7 @@ import { machines } from './machines.ts';
 import { nodes } from './nodes.ts';
 import type { Table } from './report.ts';
 import { scan } from './scan.ts';
+import { workers } from './workers.ts';
 
 export interface Part {
   name: string;
@@ -35,6 +36,7 @@ export const PARTS: Part[] = [
     run: (...given) => besideBare('Writes and encryption', ['write', 'encrypt'], ...given),
   },
   { name: 'nodes', about: 'one and two processes on one PostgreSQL', minutes: 2, run: nodes },
+  { name: 'workers', about: 'one, two and four workers of one command on one PostgreSQL', minutes: 3, run: workers },
   {
     name: 'logins',
     about: 'by password, and of workloads',

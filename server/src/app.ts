@@ -1,19 +1,22 @@
 import type { Logger } from 'pino';
-import { bootstrap } from './bootstrap.ts';
+import { alreadyBootstrapped, bootstrap } from './bootstrap.ts';
 import { approvalQueue } from './features/approvals/index.ts';
 import { certificatesOf, OwnIdentity } from './features/certificates/index.ts';
 import { FEATURES } from './features.ts';
 import { Authentication } from './kernel/auth/authentication.ts';
 import { PROOF_LIFE_MS } from './kernel/auth/dpop-guard.ts';
+import { setPasswordSlots } from './kernel/crypto/passwords.ts';
 import { createHttpServer } from './kernel/http/server.ts';
 import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import { deleteRateWindows, RateSharing, WINDOWS_KEPT_MS } from './kernel/limits/rate-sharing.ts';
+import type { OtherWorkers } from './kernel/observability/merged-metrics.ts';
 import { HOUR_MS, MINUTE_MS } from './kernel/platform/clock.ts';
 import type { Config } from './kernel/platform/config.ts';
 import type { Feature } from './kernel/platform/feature.ts';
 import type { Kernel } from './kernel/platform/kernel.ts';
 import { Wiring } from './kernel/platform/wiring.ts';
+import { workerShares } from './kernel/platform/worker-shares.ts';
 import { Pipeline } from './kernel/request/pipeline.ts';
 import { refuseWrongStart, SECOND_CHECK_MS } from './kernel/time/clock-guard.ts';
 import { systemTime, type TimeSources } from './kernel/time/sources.ts';
@@ -41,14 +44,33 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** How a process stands among the workers of one command. */
+export interface WorkerPosition {
+  /** Whether it is the first one to start, which migrates the database and creates what a first start creates. */
+  isFirst: boolean;
+  /** How it gets the metrics of the others; null if there are none. */
+  others: OtherWorkers | null;
+}
+
+const ALONE: WorkerPosition = { isFirst: true, others: null };
+
 /** Opens everything in order, then listens. Closing undoes it in the opposite order, after requests in flight have ended. */
-export async function startApp(config: Config, log: Logger, time: TimeSources = systemTime): Promise<App> {
-  const storage = await openStorage(config);
+export async function startApp(
+  config: Config,
+  log: Logger,
+  time: TimeSources = systemTime,
+  { isFirst, others }: WorkerPosition = ALONE,
+): Promise<App> {
+  setPasswordSlots(workerShares(config).passwordSlots);
+  const storage = await openStorage(config, !isFirst);
   try {
     await refuseWrongStart(time, storage.database);
     const opened = await openKernel({ config, time, log, database: storage.database });
-    const { operatorTenantId, isFirstStart, tokenFile } = await bootstrap(opened);
+    const { operatorTenantId, isFirstStart, tokenFile } = await (isFirst
+      ? bootstrap(opened)
+      : alreadyBootstrapped(opened));
     const kernel: Kernel = { ...opened, operatorTenantId };
+    if (others !== null) kernel.metrics.joinWorkers(others);
     await numberConnections(kernel);
     const { features, wiring } = assemble(kernel);
     const authentication = new Authentication(
@@ -63,7 +85,7 @@ export async function startApp(config: Config, log: Logger, time: TimeSources = 
       jobs: [...features.flatMap((feature) => feature.jobs ?? []), ...kernelJobs(kernel)],
     });
     await kernel.clockGuard.firstCheck();
-    for (const { code, message } of kernel.warnings) log.warn({ warning: code }, message);
+    if (isFirst) for (const { code, message } of kernel.warnings) log.warn({ warning: code }, message);
     kernel.addresses.listening(await server.listen());
     const background = startBackground(kernel, jobs);
     for (const feature of features) feature.started?.();

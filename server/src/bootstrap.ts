@@ -41,6 +41,17 @@ export async function bootstrap(kernel: KernelWithoutOperator): Promise<Bootstra
   return { operatorTenantId: operator?.tenant_id ?? '', isFirstStart, tokenFile };
 }
 
+/** For a worker that is started later than the first one of its command, which leaves the files of the data folder alone. */
+export async function alreadyBootstrapped(kernel: KernelWithoutOperator): Promise<Bootstrapped> {
+  const operator = await findOperatorTenant(kernel.database.read);
+  if (operator === undefined) throw new StartError('The operator tenant is gone from the database: restore a backup.');
+  return {
+    operatorTenantId: operator.tenant_id,
+    isFirstStart: false,
+    tokenFile: join(kernel.config.dataDir, ADMIN_TOKEN_FILE),
+  };
+}
+
 /** That file is the only way into its installation, since a token is shown once. */
 function refuseOtherToken(tokenFile: string): void {
   if (!existsSync(tokenFile)) return;

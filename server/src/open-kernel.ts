@@ -42,7 +42,7 @@ import { startWarnings } from './kernel/platform/start-warnings.ts';
 import { lockDataFolder, makeDataFolder, StartError } from './kernel/storage/data-folder.ts';
 import { type Database, UniqueViolation } from './kernel/storage/database.ts';
 import { Epochs } from './kernel/storage/epochs.ts';
-import { loadMigrations, migrate } from './kernel/storage/migrate.ts';
+import { loadMigrations, migrate, requireMigrated } from './kernel/storage/migrate.ts';
 import { PostgresDatabase } from './kernel/storage/postgres.ts';
 import { SqliteDatabase } from './kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
@@ -62,8 +62,8 @@ export interface OpenedStorage {
   close(): Promise<void>;
 }
 
-/** Opens the data folder and the database, and brings its schema up to date. */
-export async function openStorage(config: Config): Promise<OpenedStorage> {
+/** Opens the data folder and the database, and brings its schema up to date, unless another worker has done so. */
+export async function openStorage(config: Config, isMigrated = false): Promise<OpenedStorage> {
   makeDataFolder(config.dataDir);
   const lock = config.databaseUrl === null ? lockDataFolder(config.dataDir) : null;
   let database: Database | undefined;
@@ -77,7 +77,9 @@ export async function openStorage(config: Config): Promise<OpenedStorage> {
         ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))
         : new PostgresDatabase(config.databaseUrl, config.databasePool);
     if (database instanceof PostgresDatabase) await refuseEmptyBesideUsed(config, database);
-    const { applied } = await migrate(database, await loadMigrations());
+    const migrations = await loadMigrations();
+    if (isMigrated) await requireMigrated(database, migrations);
+    const { applied } = isMigrated ? { applied: [] } : await migrate(database, migrations);
     return { database, applied, close };
   } catch (error) {
     await close();

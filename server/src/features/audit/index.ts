@@ -31,6 +31,7 @@ export function auditFeature(kernel: Kernel): Feature {
   const failing = kernel.metrics.gauge(
     'cv_checkpoint_files_failing',
     '1 if this node’s last attempt to write audit checkpoints to CV_CHECKPOINT_DIR failed; it keeps retrying.',
+    'max',
   );
   const files = checkpointDir === null ? null : new CheckpointFiles(kernel, keys, checkpointDir, failing);
   const checkpoints = new Checkpoints(kernel, keys, files);

@@ -54,7 +54,8 @@ export class OwnIdentity implements TlsIdentitySource {
         );
         return;
       }
-      replaceDurably(file, pem);
+      // Workers share the folder. An unchanged file is left alone, so that they do not all write it at once.
+      if (!existsSync(file) || readFileSync(file, 'utf8') !== pem) replaceDurably(file, pem);
       chmodSync(file, READABLE_BY_ALL);
     } catch (error) {
       this.#kernel.log.warn(

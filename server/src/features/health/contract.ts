@@ -62,7 +62,8 @@ export const metrics = endpoint({
   method: 'GET',
   path: '/metrics',
   summary: 'Metrics in the Prometheus text format',
-  description: 'Only for the operator tenant, which runs the installation, with any token that permits metrics:read.',
+  description:
+    'Only for the operator tenant, which runs the installation, with any token that permits metrics:read. With several workers, the metrics of all of them.',
   credentials: ANY_TOKEN,
   tenant: 'operator',
   permission: 'metrics:read',

@@ -18,7 +18,7 @@ export function healthFeature(kernel: Kernel): Feature {
         const warnings = kernel.warnings.filter(({ isPublic }) => isPublic).map(({ code }) => code);
         return { status: 'ready' as const, details: { warnings } };
       },
-      metrics: () => kernel.metrics.registry.metrics(),
+      metrics: () => kernel.metrics.text(),
     }),
   };
 }

@@ -1,5 +1,6 @@
-import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { equalBytes, hmacSha256 } from '../crypto/digest.ts';
 import type { RootKey } from '../crypto/root-key.ts';
@@ -9,7 +10,10 @@ import type { Tables } from '../storage/tables.ts';
 import type { ChainHead } from './chain.ts';
 
 export const ANCHOR_FILE = 'audit.anchor';
-const UNFINISHED_SUFFIX = '.new';
+/** The end of the name of an unfinished file. Several processes may write at once, each to a file of its own. */
+const UNFINISHED = /^(?:\.[0-9a-f]{12})?\.new$/;
+/** A process that starts removes unfinished files, and may take one from a process that is writing. That one writes it again. */
+const WRITE_ATTEMPTS = 5;
 const KEY_INFO = 'coffer audit anchor';
 const KEY_BYTES = 32;
 const CUT_BACK =
@@ -30,20 +34,23 @@ interface Stored {
  * The latest head of each tenant's log that this node has seen, stored outside the database: in memory, and in a file of the data folder for the
  * next start. Anyone who restores an older state of the database cannot restore this file with it. Its MAC key is derived from the root key,
  * because the keys in an older database differ.
+ *
+ * The workers of one command share the file. Each takes over what the others noted, and writes the file again if one of them replaced it by a
+ * state without its own heads.
  */
 export class Anchor {
   readonly #file: string;
-  readonly #rootId: string;
   #keys: Map<string, KeyObject>;
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #heads = new Map<string, { seq: number; hash: string }>();
   readonly #behind = new Set<string>();
   #isSaved = true;
+  /** Which file was read or written last; another process may have replaced it since. */
+  #fileMark: string | null = null;
 
   private constructor(parts: { file: string; root: RootKey; log: Logger; metrics: Metrics }) {
     this.#file = parts.file;
-    this.#rootId = parts.root.id;
     this.#keys = keysOf([parts.root]);
     this.#log = parts.log;
     this.#metrics = parts.metrics;
@@ -51,25 +58,42 @@ export class Anchor {
 
   static open(parts: { file: string; root: RootKey; log: Logger; metrics: Metrics }): Anchor {
     const anchor = new Anchor(parts);
-    rmSync(`${parts.file}${UNFINISHED_SUFFIX}`, { force: true });
-    const stored = readStored(parts.file);
-    if (stored !== null) anchor.#load(stored);
+    removeUnfinished(parts.file);
+    anchor.#takeOver();
+    // What this process just read need not be written again.
+    anchor.#isSaved = true;
     return anchor;
+  }
+
+  /** Loads what another process, or an earlier one, wrote to the file. */
+  #takeOver(): void {
+    const mark = markOf(this.#file);
+    if (mark === null || mark === this.#fileMark) return;
+    this.#fileMark = mark;
+    const stored = readStored(this.#file);
+    if (stored !== null) this.#load(stored);
   }
 
   #load(stored: Stored | 'unreadable'): void {
     const file = this.#file;
-    const mac = stored === 'unreadable' ? undefined : stored.macs[this.#rootId];
-    if (stored !== 'unreadable' && mac === undefined) {
+    const written =
+      stored === 'unreadable' ? [] : [...this.#keys].filter(([rootId]) => stored.macs[rootId] !== undefined);
+    if (stored !== 'unreadable' && written.length === 0) {
       this.#log.warn({ file, what_to_do: OTHER_ROOT }, 'the audit anchor was written under another root key');
-    } else if (stored !== 'unreadable' && this.#isGenuine(stored, String(mac))) {
-      for (const [tenantId, seq, hash] of stored.heads) this.#heads.set(tenantId, { seq, hash });
+    } else if (stored !== 'unreadable' && written.some(([rootId, key]) => isGenuine(stored, rootId, key))) {
+      this.#raise(stored.heads);
+      return;
     } else this.#log.error({ file, what_to_do: UNREADABLE }, 'the audit anchor is ignored');
+    this.#isSaved = false;
   }
 
-  #isGenuine({ heads }: Stored, mac: string): boolean {
-    const key = this.#keys.get(this.#rootId) as KeyObject;
-    return equalBytes(Buffer.from(mac, 'base64'), hmacSha256(key, textOf(heads)));
+  #raise(stored: Stored['heads']): void {
+    const seqs = new Map(stored.map(([tenantId, seq]) => [tenantId, seq]));
+    // Another process wrote the file without having seen these.
+    if ([...this.#heads].some(([tenantId, { seq }]) => seq > (seqs.get(tenantId) ?? -1))) this.#isSaved = false;
+    for (const [tenantId, seq, hash] of stored) {
+      if (seq > (this.#heads.get(tenantId)?.seq ?? -1)) this.#heads.set(tenantId, { seq, hash });
+    }
   }
 
   /** Sets the root keys the file is authenticated for: both before one replaces the other, then the new one alone. */
@@ -117,6 +141,7 @@ export class Anchor {
    * damaged.
    */
   save(): void {
+    this.#takeOver();
     if (this.#isSaved) return;
     this.#isSaved = true;
     const heads: Stored['heads'] = [...this.#heads].map(([tenantId, { seq, hash }]) => [tenantId, seq, hash]);
@@ -124,9 +149,7 @@ export class Anchor {
     const macs = [...this.#keys].map(([rootId, key]) => [rootId, hmacSha256(key, text).toString('base64')]);
     const stored: Stored = { heads, macs: Object.fromEntries(macs) };
     try {
-      const unfinished = `${this.#file}${UNFINISHED_SUFFIX}`;
-      writeFileSync(unfinished, JSON.stringify(stored), { mode: 0o600 });
-      renameSync(unfinished, this.#file);
+      this.#fileMark = replaceFile(this.#file, JSON.stringify(stored));
     } catch (error) {
       this.#isSaved = false;
       throw error;
@@ -140,6 +163,39 @@ export class Anchor {
       'the latest position of the audit log could not be stored; retrying',
     );
   }
+}
+
+function isGenuine({ heads, macs }: Stored, rootId: string, key: KeyObject): boolean {
+  return equalBytes(Buffer.from(String(macs[rootId]), 'base64'), hmacSha256(key, textOf(heads)));
+}
+
+function removeUnfinished(file: string): void {
+  const [folder, name] = [dirname(file), basename(file)];
+  for (const found of readdirSync(folder)) {
+    if (found.startsWith(name) && UNFINISHED.test(found.slice(name.length)))
+      rmSync(join(folder, found), { force: true });
+  }
+}
+
+/** Returns the mark of the new file. */
+function replaceFile(file: string, text: string): string | null {
+  for (let attempt = 1; ; attempt++) {
+    const unfinished = `${file}.${randomBytes(6).toString('hex')}.new`;
+    writeFileSync(unfinished, text, { mode: 0o600 });
+    const mark = markOf(unfinished);
+    try {
+      renameSync(unfinished, file);
+      return mark;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempt === WRITE_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Identifies a state of the file: each one is a new file with its own inode and time. */
+function markOf(file: string): string | null {
+  const stats = statSync(file, { throwIfNoEntry: false, bigint: true });
+  return stats === undefined ? null : `${stats.ino}:${stats.size}:${stats.mtimeNs}`;
 }
 
 function keysOf(roots: readonly RootKey[]): Map<string, KeyObject> {

@@ -2,19 +2,29 @@ import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'nod
 import { FairQueue } from '../fairness/fair-queue.ts';
 import { SECOND_MS } from '../platform/clock.ts';
 import { unavailable } from '../platform/errors.ts';
+import { PASSWORD_SLOTS } from '../platform/worker-shares.ts';
 import { type Argon2Cost, COST_DEFAULT, isLower, isWithinBounds } from './argon2-cost.ts';
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /** Each running hash holds 64 MiB, and each waiting one holds a request. Both are limited, so logins cannot exhaust the process. */
-const hashing = new FairQueue({
-  of: 'passwords',
-  slots: 2,
-  perTenant: 2,
-  waitingPerTenant: 64,
-  waitingMax: 256,
-  waitMs: 30 * SECOND_MS,
-});
+let hashing = hashingQueue(PASSWORD_SLOTS);
+
+function hashingQueue(slots: number): FairQueue {
+  return new FairQueue({
+    of: 'passwords',
+    slots,
+    perTenant: slots,
+    waitingPerTenant: 64,
+    waitingMax: 256,
+    waitMs: 30 * SECOND_MS,
+  });
+}
+
+/** Sets how many hashes this process computes at a time. Called before it hashes anything. */
+export function setPasswordSlots(slots: number): void {
+  hashing = hashingQueue(slots);
+}
 
 let currentCost = COST_DEFAULT;
 
@@ -61,8 +71,9 @@ function parse(stored: string): { cost: Argon2Cost; salt: Buffer; hash: Buffer }
 }
 
 async function derive(password: string, salt: Buffer, cost: Argon2Cost, queueKey: string): Promise<Buffer> {
+  const queue = hashing;
   // All callers get the same error: naming the tenant whose share is used up would reveal which tenants exist.
-  await hashing.enter(queueKey)?.catch((error: unknown) => {
+  await queue.enter(queueKey)?.catch((error: unknown) => {
     throw unavailable('Too many logins at the same time: try again shortly.', error);
   });
   const parameters: Argon2Parameters = { message: password, nonce: salt, tagLength: HASH_BYTES, ...cost };
@@ -71,6 +82,6 @@ async function derive(password: string, salt: Buffer, cost: Argon2Cost, queueKey
       argon2('argon2id', parameters, (error, key) => (error === null ? resolve(key) : reject(error)));
     });
   } finally {
-    hashing.leave(queueKey);
+    queue.leave(queueKey);
   }
 }

@@ -2,11 +2,10 @@ import type { Server as NetServer, Socket } from 'node:net';
 import { addressGroup } from '../limits/address-group.ts';
 import { clientAddress, isTrustedPeer, type TrustedProxies } from './address.ts';
 
-/** The total on each listener. */
-const CONNECTIONS_MAX = 20_000;
-
 export interface ConnectionLimitOptions {
   perAddress: number;
+  /** On each listener. */
+  total: number;
   /** The connections of all clients come from these proxies, so they have no limit per address. */
   trusted: TrustedProxies;
   onRefused(reason: 'address' | 'total'): void;
@@ -22,7 +21,9 @@ export class ConnectionLimit {
   }
 
   guard(listener: NetServer): void {
-    listener.maxConnections = CONNECTIONS_MAX;
+    listener.maxConnections = this.#options.total;
+    // Otherwise a worker would hand the connection back to the supervisor, which would offer it to the workers again and again.
+    (listener as NetServer & { dropMaxConnection: boolean }).dropMaxConnection = true;
     listener.on('drop', () => this.#options.onRefused('total'));
     listener.on('connection', (socket: Socket) => this.#count(socket));
   }

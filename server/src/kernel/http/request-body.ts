@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CofferError, unavailable } from '../platform/errors.ts';
 import type { Kernel } from '../platform/kernel.ts';
+import { workerShares } from '../platform/worker-shares.ts';
 import type { BodyHolder, UnreadBody } from '../request/pipeline.ts';
 import { BodyBudget, type BodyRefusal } from './body-budget.ts';
 import { JsonError } from './json.ts';
@@ -31,7 +32,7 @@ const STRANGERS_PART = 1 / 8;
 const ADDRESS_PART = 1 / 64;
 
 export function bodyReading({ config, metrics }: Pick<Kernel, 'config' | 'metrics'>): BodyReading {
-  const bytes = config.bodyMemoryMib * MIB;
+  const bytes = workerShares(config).bodyMemoryMib * MIB;
   const budgets = {
     strangers: new BodyBudget({ totalBytes: bytes * STRANGERS_PART, shareBytes: bytes * ADDRESS_PART }),
     tenants: new BodyBudget({ totalBytes: bytes, shareBytes: bytes * TENANT_PART }),

@@ -16,6 +16,7 @@ import { SECOND_MS } from '../platform/clock.ts';
 import { CofferError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Kernel } from '../platform/kernel.ts';
+import { workerShares } from '../platform/worker-shares.ts';
 import type { Call } from '../request/call.ts';
 import { errorReply, isRefusal, isStream, type Pipeline, type ReadyEndpoint, type Reply } from '../request/pipeline.ts';
 import { StartError } from '../storage/data-folder.ts';
@@ -70,8 +71,10 @@ export function createHttpServer(
     listeners.push(tlsListener);
   }
   const trusted = trustProxies(config.trustedProxies);
+  const shares = workerShares(config);
   const connections = new ConnectionLimit({
-    perAddress: config.connectionsPerAddress,
+    perAddress: shares.connectionsPerAddress,
+    total: shares.connectionsMax,
     trusted,
     onRefused: (reason) => kernel.metrics.connectionsRefused.labels(reason).inc(),
   });

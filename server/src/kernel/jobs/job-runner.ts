@@ -8,7 +8,7 @@ import { SYSTEM_TENANT, type Tables } from '../storage/tables.ts';
 import type { ClockGuard } from '../time/clock-guard.ts';
 import type { Cutoff } from '../time/cutoff.ts';
 import { takePermission } from '../time/operator-permissions.ts';
-import type { Outcome } from './leases.ts';
+import { type Outcome, REFUSED } from './leases.ts';
 import { excessOf, type Share } from './share.ts';
 
 /** Background work. It must be idempotent: if a node dies in the middle, another one runs it again from the start. */
@@ -124,7 +124,7 @@ export class JobRunner {
     const cutoff = await this.#clockGuard.cutoff(job.removes.secondCheckMs);
     if (cutoff === null) return null;
     return async (signal) => {
-      if (!(await this.#mayRemove(job, cutoff))) return 'refused';
+      if (!(await this.#mayRemove(job, cutoff))) return REFUSED;
       await job.run(signal, cutoff);
       return 'success';
     };
@@ -151,11 +151,13 @@ export class JobRunner {
     const now = this.#clock.now();
     const row = await this.#database.read
       .selectFrom('job_leases')
-      .select(['next_run_at', 'lease_until'])
+      .select(['next_run_at', 'lease_until', 'last_outcome'])
       .where('tenant_id', '=', SYSTEM_TENANT)
       .where('job', '=', job.name)
       .executeTakeFirst();
     if (row === undefined) return true;
+    // The last run may have been on another node.
+    if (job.removes !== 'nothing') this.#metrics.jobRefusals.labels(job.name).set(row.last_outcome === REFUSED ? 1 : 0);
     const isOver = (at: number, setAhead: number) => at <= now || at > now + setAhead + DISBELIEF_MS;
     return isOver(row.next_run_at, job.intervalMs) && isOver(row.lease_until, LEASE_MS);
   }

@@ -4,7 +4,7 @@ import { SYSTEM_TENANT } from '../storage/tables.ts';
 /** How a run of a job ended. A refused one would have removed more than its share, and removed nothing. */
 export type Outcome = 'success' | 'failure' | 'refused';
 
-const REFUSED: Outcome = 'refused';
+export const REFUSED: Outcome = 'refused';
 
 export async function refusedJobs(db: Reader): Promise<string[]> {
   const rows = await db

@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type MetricData, mergedText, type OtherWorkers, type WorkerMetrics } from './merged-metrics.ts';
 import { RequestMetrics } from './request-metrics.ts';
 
 const PREFIX = 'cv_';
@@ -6,7 +7,16 @@ const PREFIX = 'cv_';
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 const JOB_SECONDS = [0.01, 0.1, 1, 10, 60, 600];
 
-/** The metrics for Prometheus: those of the kernel, and what features register. No label names a tenant, a person or a secret. */
+/** A registered metric. Its values are not part of the library's type for all kinds of them. */
+interface Readable {
+  get(): Promise<MetricData>;
+}
+
+/**
+ * The metrics for Prometheus: those of the kernel, and what features register. No label names a tenant, a person or a secret. With several workers,
+ * any of them returns the metrics of all: counters and histograms are added, and each gauge names its aggregator. The metrics of the Node process
+ * get a label `worker` instead, and what describes the whole installation is read by the one that was asked.
+ */
 export class Metrics {
   readonly registry = new Registry();
   readonly jobRuns = new Counter({
@@ -26,6 +36,7 @@ export class Metrics {
     name: 'cv_job_last_success_timestamp_seconds',
     help: 'When a background job last succeeded on this node.',
     labelNames: ['job'],
+    aggregator: 'max',
     registers: [this.registry],
   });
 
@@ -37,11 +48,13 @@ export class Metrics {
   readonly logsCutBack = new Gauge({
     name: 'cv_audit_logs_cut_back',
     help: 'Audit logs that are shorter in the database than this node has seen.',
+    aggregator: 'max',
     registers: [this.registry],
   });
   readonly logsStuck = new Gauge({
     name: 'cv_audit_logs_stuck',
     help: 'Audit logs to which no entry could be linked for a minute.',
+    aggregator: 'max',
     registers: [this.registry],
   });
   readonly forgedRows = new Counter({
@@ -52,18 +65,21 @@ export class Metrics {
   });
   readonly jobRefusals = new Gauge({
     name: 'cv_job_removal_refused',
-    help: '1 if the last run of a job on this node would have deleted more than its limit, and so deleted nothing.',
+    help: '1 if the last run of a job, on whichever node, would have deleted more than its limit, and so deleted nothing.',
     labelNames: ['job'],
+    aggregator: 'max',
     registers: [this.registry],
   });
   readonly clockOffset = new Gauge({
     name: 'cv_clock_offset_seconds',
     help: 'Seconds by which the clock of this node is ahead of the database’s; 0 on SQLite.',
+    aggregator: 'max',
     registers: [this.registry],
   });
   readonly clockTrusted = new Gauge({
     name: 'cv_clock_trusted',
     help: '0 while the clock disagrees with the database’s or with earlier records; nothing is deleted then.',
+    aggregator: 'min',
     registers: [this.registry],
   });
 
@@ -86,11 +102,48 @@ export class Metrics {
   });
 
   readonly #requests = new RequestMetrics();
+  /** The names of metrics that describe the Node process. */
+  readonly #ofProcess: ReadonlySet<string>;
+  /** The names of metrics that every process of the installation would report alike. */
+  readonly #ofInstallation = new Set<string>();
+  #others: OtherWorkers | null = null;
 
   constructor() {
     for (const metric of this.#requests.metrics()) this.registry.registerMetric(metric);
+    const own = new Set(this.#names());
     collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
     for (const name of MISNAMED) this.registry.removeSingleMetric(`${PREFIX}${name}`);
+    this.#ofProcess = new Set(this.#names().filter((name) => !own.has(name)));
+  }
+
+  /** From now on, `text` contains the metrics of all workers. */
+  joinWorkers(others: OtherWorkers): void {
+    this.#others = others;
+  }
+
+  async text(): Promise<string> {
+    if (this.#others === null) return this.registry.metrics();
+    const [collected, installation] = await Promise.all([
+      this.#others.collect(),
+      this.#data((name) => this.#ofInstallation.has(name)),
+    ]);
+    return mergedText(collected, installation);
+  }
+
+  /** What this worker contributes to the metrics of all. */
+  async ofWorker(): Promise<WorkerMetrics> {
+    const isOwn = (name: string) => !this.#ofProcess.has(name) && !this.#ofInstallation.has(name);
+    const [process, own] = await Promise.all([this.#data((name) => this.#ofProcess.has(name)), this.#data(isOwn)]);
+    return { process, own };
+  }
+
+  #names(): string[] {
+    return this.registry.getMetricsAsArray().map(({ name }) => name);
+  }
+
+  #data(isWanted: (name: string) => boolean): Promise<MetricData[]> {
+    const metrics = this.registry.getMetricsAsArray().filter(({ name }) => isWanted(name));
+    return Promise.all(metrics.map((metric) => (metric as unknown as Readable).get()));
   }
 
   /** Registers what a feature counts. */
@@ -98,9 +151,9 @@ export class Metrics {
     return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
   }
 
-  /** Registers a number that a feature sets. */
-  gauge(name: string, help: string): Gauge {
-    return new Gauge({ name, help, registers: [this.registry] });
+  /** Registers a number that a feature sets. The aggregator makes one number of those of all workers. */
+  gauge(name: string, help: string, aggregator: Aggregator): Gauge {
+    return new Gauge({ name, help, aggregator, registers: [this.registry] });
   }
 
   /** Registers durations that a feature measures. */
@@ -108,19 +161,21 @@ export class Metrics {
     return new Histogram({ name, help, buckets: [...buckets], registers: [this.registry] });
   }
 
-  /** Registers a number that is computed whenever the metrics are read. */
+  /** Registers a number of the whole installation, which is computed whenever the metrics are read. */
   collect(name: string, help: string, count: () => Promise<number>): void {
+    this.#ofInstallation.add(name);
     const collect = async function (this: Gauge) {
       this.set(await count());
     };
     new Gauge({ name, help, collect, registers: [this.registry] });
   }
 
-  /** Registers numbers by label that are computed whenever the metrics are read. Those of what was deleted are gone then. */
+  /** Registers numbers of the whole installation by label, computed whenever the metrics are read. Those of what was deleted are gone then. */
   collectBy<L extends string>(
     { name, help, labels }: { name: string; help: string; labels: readonly L[] },
     find: () => Promise<readonly (Record<L, string> & { value: number })[]>,
   ): void {
+    this.#ofInstallation.add(name);
     const options = { name, help, labelNames: [...labels], registers: [this.registry] };
     // Totals that are stored are counters, although they are set here: they only grow.
     if (name.endsWith('_total')) {

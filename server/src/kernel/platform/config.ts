@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import type { CertificateHeader } from '../http/forwarded-certificate.ts';
-import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values } from './settings.ts';
+import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
 
 /** The configuration is invalid and the service cannot start. Each line names a variable and says what to set; values never appear. */
 export class ConfigError extends Error {
@@ -28,6 +29,10 @@ export interface Config {
   readonly dataDir: string;
   readonly databaseUrl: string | null;
   readonly databasePool: number;
+  /** How many processes serve requests; 1 on SQLite, whatever was configured. */
+  readonly workers: number;
+  /** How many were configured. */
+  readonly workersWanted: number;
   /** `port` is the port listened on, which differs from the setting if the setting is 0. */
   baseUrl(port: number): string;
   /** Whether the base URL was configured, rather than derived from the listening address. */
@@ -133,6 +138,8 @@ function build(values: Values): Config {
   const derived = (port: number) => originOf(tls === null ? 'http' : 'https', values.CV_HOST, port);
   const newRootKey = newRootKeyOf(values);
   const base = (port: number) => values.CV_BASE_URL ?? derived(port);
+  const workersWanted =
+    values.CV_WORKERS === 'auto' ? Math.min(availableParallelism(), WORKERS_MAX) : values.CV_WORKERS;
   return Object.freeze(
     hideSecrets({
       host: values.CV_HOST,
@@ -140,6 +147,8 @@ function build(values: Values): Config {
       dataDir,
       databaseUrl: values.CV_DATABASE_URL,
       databasePool: values.CV_DATABASE_POOL,
+      workers: values.CV_DATABASE_URL === null ? 1 : workersWanted,
+      workersWanted,
       baseUrl: base,
       hasBaseUrl: values.CV_BASE_URL !== null,
       audience: (port: number) => values.CV_AUDIENCE ?? base(port),

@@ -26,6 +26,8 @@ export interface Setting {
 const ROOT_KEY_BYTES = 32;
 const MIN_PASSPHRASE_LENGTH = 16;
 const MAX_LIST_ENTRIES = 256;
+/** With less, the share of one tenant could not hold the largest body. */
+export const BODY_MEMORY_MIB_MIN = 64;
 
 const text: Kind<string> = {
   expects: 'a text of at most 1,024 characters without control characters',
@@ -39,6 +41,12 @@ const baseUrl: Kind<string> = {
 const portOrOff: Kind<number | 'off'> = {
   expects: 'a whole number from 0 to 65,535, or `off`',
   parse: (written) => (written === 'off' ? 'off' : whole(0, 65_535).parse(written)),
+};
+/** More workers than this would open more connections to PostgreSQL than a server usually accepts. */
+export const WORKERS_MAX = 64;
+const workers: Kind<number | 'auto'> = {
+  expects: `a whole number from 1 to ${WORKERS_MAX}, or \`auto\``,
+  parse: (written) => (written === 'auto' ? 'auto' : whole(1, WORKERS_MAX).parse(written)),
 };
 const databaseUrl: Kind<string> = {
   expects: 'a URL that starts with postgres:// or postgresql://',
@@ -93,7 +101,14 @@ export const SETTINGS = [
     name: 'CV_DATABASE_POOL',
     kind: whole(1, 100),
     default: '12',
-    doc: `Connections to PostgreSQL per process, opened when needed; fewer than ${CONNECTIONS_MIN} count as ${CONNECTIONS_MIN}. Only with \`CV_DATABASE_URL\`.`,
+    doc: `Connections to PostgreSQL of each worker, opened when needed; fewer than ${CONNECTIONS_MIN} count as ${CONNECTIONS_MIN}. Only with \`CV_DATABASE_URL\`.`,
+    secret: false,
+  },
+  {
+    name: 'CV_WORKERS',
+    kind: workers,
+    default: '1',
+    doc: `Processes that serve requests behind the same ports, 1 to ${WORKERS_MAX}, or \`auto\`: one for each processor core. More than one need \`CV_DATABASE_URL\`; on SQLite there is always one.`,
     secret: false,
   },
   {
@@ -146,14 +161,14 @@ export const SETTINGS = [
     name: 'CV_CONNECTIONS_PER_ADDRESS',
     kind: whole(1, 20_000),
     default: '1000',
-    doc: 'Connections that one address (of IPv6, one /64 network) may have open at a time; proxies in `CV_TRUSTED_PROXIES` may have more.',
+    doc: 'Connections that one address (of IPv6, one /64 network) may have open at a time; proxies in `CV_TRUSTED_PROXIES` may have more. Workers share this number in equal parts.',
     secret: false,
   },
   {
     name: 'CV_BODY_MEMORY_MIB',
-    kind: whole(64, 65_536),
+    kind: whole(BODY_MEMORY_MIB_MIN, 65_536),
     default: '128',
-    doc: 'MiB of request bodies in memory at a time, over all requests; one tenant gets a quarter of it. Beyond that, requests get status 503.',
+    doc: `MiB of request bodies in memory at a time, over all requests; one tenant gets a quarter of it. Beyond that, requests get status 503. Workers share this number in equal parts of at least ${BODY_MEMORY_MIB_MIN} MiB.`,
     secret: false,
   },
   {

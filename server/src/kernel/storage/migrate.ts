@@ -83,6 +83,16 @@ export async function migrate(database: Database, migrations: Migration[]): Prom
   return { applied };
 }
 
+/** For a worker that is started later than the first one of its command: the schema is not its to change. */
+export async function requireMigrated(database: Database, migrations: readonly Migration[]): Promise<void> {
+  const db = database.read as unknown as Kysely<{ schema_version: { id: number; version: number } }>;
+  const { version } = await db.selectFrom('schema_version').select('version').executeTakeFirstOrThrow();
+  if (version === migrations.length) return;
+  throw new StartError(
+    `The database has schema version ${version}, and the files of this release expect ${migrations.length}: they were replaced while the service was running. Stop the service and start it again.`,
+  );
+}
+
 async function lockedVersion(db: Kysely<{ schema_version: { id: number; version: number } }>): Promise<number> {
   const row = await db.selectFrom('schema_version').select('version').forUpdate().executeTakeFirstOrThrow();
   return row.version;

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { loadConfig } from './config.ts';
+import { BODY_MEMORY_MIB_MIN, WORKERS_MAX } from './settings.ts';
+import { CONNECTIONS_MAX, PASSWORD_SLOTS, workerShares } from './worker-shares.ts';
+
+const withWorkers = (workers: number, more: Record<string, string> = {}) =>
+  loadConfig({ CV_DATABASE_URL: 'postgres://u:p@localhost/coffer', CV_WORKERS: String(workers), ...more });
+
+test('one process has all of it', () => {
+  const config = withWorkers(1);
+  assert.deepEqual(workerShares(config), {
+    connectionsMax: CONNECTIONS_MAX,
+    connectionsPerAddress: config.connectionsPerAddress,
+    bodyMemoryMib: config.bodyMemoryMib,
+    passwordSlots: PASSWORD_SLOTS,
+  });
+});
+
+test('several have equal parts, which together are the whole or a little more', () => {
+  const whole = fc.record({
+    workers: fc.integer({ min: 1, max: WORKERS_MAX }),
+    perAddress: fc.integer({ min: 1, max: 20_000 }),
+    bodyMib: fc.integer({ min: BODY_MEMORY_MIB_MIN, max: 65_536 }),
+  });
+  fc.assert(
+    fc.property(whole, ({ workers, perAddress, bodyMib }) => {
+      const shares = workerShares(
+        withWorkers(workers, {
+          CV_CONNECTIONS_PER_ADDRESS: String(perAddress),
+          CV_BODY_MEMORY_MIB: String(bodyMib),
+        }),
+      );
+      const isPart = (share: number, of: number) => share * workers >= of && share * workers < of + workers;
+      assert.ok(isPart(shares.connectionsPerAddress, perAddress));
+      assert.ok(isPart(shares.connectionsMax, CONNECTIONS_MAX));
+      assert.ok(isPart(shares.passwordSlots, PASSWORD_SLOTS));
+      assert.ok(shares.bodyMemoryMib === BODY_MEMORY_MIB_MIN || isPart(shares.bodyMemoryMib, bodyMib));
+      assert.ok(shares.bodyMemoryMib >= BODY_MEMORY_MIB_MIN, 'the largest body fits into the share of one tenant');
+    }),
+  );
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { assertChainValid, assertNothingLost, Load } from '../support/load.ts';
+import { type ServiceProcess, stopService } from '../support/process.ts';
+import { until } from '../support/until.ts';
+import {
+  beginRequest,
+  freshCall,
+  isRefused,
+  isRunning,
+  logLines,
+  metricsOf,
+  metricsOfAll,
+  replacedIn,
+  spawnWorkers,
+  sumOf,
+  WORKERS,
+  workerPids,
+} from '../support/workers.ts';
+
+const KILLS = 4;
+/** Longer than the service waits for a worker that does not report its metrics. */
+const ANSWER_MS = 20_000;
+
+describe('workers that are killed under load', () => {
+  test('lose no acknowledged write, and are replaced one after the other', async (t) => {
+    const service = await spawnWorkers();
+    const token = service.adminToken();
+    const load = new Load();
+    load.start(service.url, token);
+    const requests = async () => sumOf(await metricsOf(service), 'cv_http_requests_total');
+    let counted = 0;
+    for (let kill = 1; kill <= KILLS; kill++) {
+      const { length } = load.acknowledged;
+      await until('the load goes on', () => load.acknowledged.length > length + 50);
+      const number = 1 + (kill % WORKERS);
+      const pid = Number(workerPids(service).get(number));
+      process.kill(pid, 'SIGKILL');
+      await until('the end of the worker is logged', () => replacedIn(service).length === kill);
+      const during = load.acknowledged.length;
+      await until('the others go on', () => load.acknowledged.length > during + 20);
+      await until('it is replaced', () => workerPids(service).get(number) !== pid);
+      const now = await requests();
+      assert.ok(now >= counted, 'the number of requests fell');
+      counted = now;
+    }
+    await load.stop();
+    assert.equal(load.refused.filter(({ status }) => status >= 500 && status !== 503).length, 0);
+    await assertNothingLost(service.url, token, load.acknowledged);
+    await assertChainValid(service.url, token);
+    assert.equal(sumOf(await metricsOf(service), 'cv_worker_restarts_total'), KILLS);
+    t.diagnostic(`${load.acknowledged.length} acknowledged, ${load.broken} without an answer`);
+    await stopService(service);
+  });
+});
+
+describe('workers and signals', () => {
+  test('npm start passes the signal on to all', async () => {
+    const service = await spawnWorkers({ isByNpm: true });
+    const begun = await beginRequest(service, '/v1/users', { email: 'late@example.com' });
+    process.kill(-service.pid, 'SIGINT');
+    await until('no connection is accepted any more', () => isRefused(service.url));
+    assert.equal(await begun.finish(), 201);
+    assert.equal((await service.exited).code, 0);
+    for (const pid of workerPids(service).values()) assert.equal(isRunning(pid), false);
+  });
+
+  test('one worker that is ended by hand finishes its requests and is replaced', async () => {
+    const service = await spawnWorkers();
+    const begun = await Promise.all(
+      [1, 2, 3].map((n) => beginRequest(service, '/v1/users', { email: `late-${n}@example.com` })),
+    );
+    const pid = Number(workerPids(service).get(1));
+    process.kill(pid, 'SIGTERM');
+    assert.deepEqual(await Promise.all(begun.map(({ finish }) => finish())), [201, 201, 201]);
+    await until('it is replaced', () => workerPids(service).get(1) !== pid);
+    assert.deepEqual(
+      replacedIn(service).map(({ worker, exit_code, level }) => ({ worker, exit_code, level })),
+      [{ worker: 1, exit_code: 0, level: 'warn' }],
+    );
+    await stopService(service);
+  });
+
+  test('one that does not respond is left out of the metrics, and killed at the end', async () => {
+    const service = await spawnWorkers();
+    const series = 'cv_http_requests_total{endpoint="listVaults",status="200"}';
+    const token = service.adminToken();
+    for (let i = 0; i < 2 * WORKERS; i++) await freshCall(service.url, 'GET', '/v1/vaults', { token });
+    assert.equal(sumOf(await metricsOfAll(service), series), 2 * WORKERS);
+    const pid = Number(workerPids(service).get(2));
+    process.kill(pid, 'SIGSTOP');
+    const lines = await metricsWithout(service);
+    assert.equal(sumOf(lines, 'cv_workers'), WORKERS);
+    assert.equal(sumOf(lines, 'cv_workers_reporting'), WORKERS - 1);
+    assert.equal(sumOf(lines, series), 2 * WORKERS, 'its last known totals are missing');
+    assert.equal(lines.filter((line) => line.startsWith('cv_process_resident_memory_bytes{')).length, WORKERS - 1);
+
+    service.kill('SIGTERM');
+    const { code } = await service.exited;
+    assert.equal(code, 1);
+    const killed = logLines(service).filter(({ msg }) => msg === 'a worker did not end in time and is killed');
+    assert.deepEqual(
+      killed.map(({ worker, level }) => [worker, level]),
+      [[2, 'error']],
+    );
+    assert.equal(isRunning(pid), false);
+  });
+
+  /** One connection may be handed to the worker that does not respond; the next ones are not. */
+  async function metricsWithout(service: ServiceProcess): Promise<string[]> {
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const lines = await Promise.race([metricsOf(service).catch(() => null), sleep(ANSWER_MS, null, { ref: false })]);
+      if (lines !== null) return lines;
+    }
+    return assert.fail('no worker responds');
+  }
+});
