@@ -1,5 +1,5 @@
 import { compareStamps, compareText } from './hybrid-clock.ts';
-import { type CellKind, isSetKind, stampOf, type UnsignedOperation, valueOf } from './operation.ts';
+import { type CellKind, isSetKind, parsedValue, stampOf, type UnsignedOperation } from './operation.ts';
 
 /** Identifies a cell. Operations of the same cell compete; operations of different cells never do. */
 export function cellId({ kind, key, tag }: Pick<UnsignedOperation, 'kind' | 'key' | 'tag'>): string {
@@ -41,7 +41,7 @@ export function isConflict(a: UnsignedOperation, b: UnsignedOperation): boolean 
 }
 
 export function epochOf(operation: UnsignedOperation): number {
-  return valueOf(operation as UnsignedOperation & { kind: 'primary' }).epoch;
+  return parsedValue(operation as UnsignedOperation & { kind: 'primary' }).epoch;
 }
 
 /** When a cell means nothing any more; null if it always does. */
@@ -50,7 +50,7 @@ export function expiryOfCell(operation: UnsignedOperation): number | null {
 }
 
 function expiryOf(operation: UnsignedOperation): number {
-  return valueOf(operation as UnsignedOperation & { kind: 'revoked_token' }).expires_at;
+  return parsedValue(operation as UnsignedOperation & { kind: 'revoked_token' }).expires_at;
 }
 
 /** The elements of a set: those with an addition that nobody removed. */

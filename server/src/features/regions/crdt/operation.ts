@@ -54,7 +54,7 @@ export function signedText(operation: UnsignedOperation): string {
   return JSON.stringify([FORMAT, origin, seq, ms, counter, kind, key, tag, isRemoved, value]);
 }
 
-export function valueOf<K extends CellKind>(operation: UnsignedOperation & { kind: K }): CellValues[K] {
+export function parsedValue<K extends CellKind>(operation: UnsignedOperation & { kind: K }): CellValues[K] {
   return JSON.parse(operation.value) as CellValues[K];
 }
 
