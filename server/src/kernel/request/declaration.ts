@@ -78,7 +78,7 @@ export interface EndpointDeclaration {
   rate: RateClass;
   /** The lowest plan whose tenants may use it. */
   tier: 'professional' | 'enterprise' | None;
-  /** `forward`: the tenant's own region must respond. `local`: any region can. An installation has one region so far, which handles both. */
+  /** `forward`: if another region is the tenant's primary region, the response is 307 with its location. `local`: every region responds itself. */
   region: 'forward' | 'local';
   /** The kind of approval it may need. While it waits, the response is 202 with a `PendingApproval`. */
   approval: ApprovalKind | None;
@@ -161,7 +161,8 @@ export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   if (e.params !== NONE || e.query !== NONE || e.body !== NONE || e.effect === 'change') codes.add('VALIDATION_FAILED');
   if (e.query === NONE) codes.add('VALIDATION_FAILED');
   if (e.method !== 'GET') codes.add('PAYLOAD_TOO_LARGE');
-  if (e.effect === 'change') codes.add('IN_USE');
+  if (e.effect === 'change') codes.add('IN_USE').add('REGION_FENCED');
+  if (e.region === 'forward') codes.add('REGION_LOOP');
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code));
 }
 
@@ -235,6 +236,7 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (isPublic !== (e.tenant === NONE)) return 'an endpoint has no tenant if and only if it is public';
   if (isPublic && e.bodyBytesMax > PUBLIC_BODY_BYTES_MAX)
     return `a public body has at most ${PUBLIC_BODY_BYTES_MAX} bytes`;
+  if (isPublic && e.region !== 'local') return 'a public endpoint is local, because its caller’s tenant is unknown';
   if (isPublic && e.permission !== NONE) return 'a public endpoint cannot require a permission';
   if (isPublic && e.tier !== NONE) return 'a public endpoint cannot require a plan, because its caller is unknown';
   if (e.plaintext !== false && e.permission === NONE)

@@ -1,4 +1,11 @@
-import { type Authenticated, type Authentication, RefusedCredential, UnacceptedKind } from '../auth/authentication.ts';
+import type { AuditEntry } from '../audit/entry.ts';
+import {
+  type Authenticated,
+  type Authentication,
+  invalidToken,
+  RefusedCredential,
+  UnacceptedKind,
+} from '../auth/authentication.ts';
 import { UnsealError } from '../crypto/sealing.ts';
 import type { BulkRequest } from '../fairness/bulk-requests.ts';
 import { type InputValidator, inputValidator } from '../http/validation.ts';
@@ -29,6 +36,7 @@ import {
 } from './declaration.ts';
 import { type CursorPlace, placeOfCursor, withBoundCursor, withPlainCursor } from './list-cursor.ts';
 import type { Principal } from './principal.ts';
+import { FORWARD_STATUS, ForeignCaller, ForwardedRequest } from './region-gate.ts';
 
 export interface Reply {
   status: number;
@@ -94,6 +102,8 @@ export class Pipeline {
       if (declaration.credentials !== 'public') {
         const authenticating = this.#authenticate(endpoint, ctx, declaration.credentials);
         if (authenticating !== undefined) await authenticating;
+        const admitting = this.#kernel.regionGate.admit(call, declaration, ctx.tenantId, ctx.caller.epoch);
+        if (admitting !== undefined) await admitting;
         rate = limitByTenant(ctx);
         requireTier(ctx);
       }
@@ -122,7 +132,9 @@ export class Pipeline {
           : reply.body || null;
       return { status: reply.status, body, headers: replyHeaders(ctx, rate, isReplay) };
     } catch (error) {
-      return this.#refuse(endpoint, ctx, error, rate);
+      return error instanceof ForwardedRequest
+        ? await this.#forward(endpoint, ctx, error)
+        : await this.#refuse(endpoint, ctx, error, rate);
     } finally {
       bulk?.handled();
     }
@@ -146,11 +158,19 @@ export class Pipeline {
   async #recordRead(ctx: Context, status: number): Promise<void> {
     const { audit } = this.#kernel;
     const entries = ctx.record.takeEntries(status);
+    if (this.#kernel.regionGate.isOn) await this.#toLogOfRegion(ctx, entries);
     const [own] = entries;
     if (entries.length === 1 && own !== undefined) return audit.record(own);
     while (entries.length > 0) {
       await Promise.all(entries.splice(0, RECORDED_AT_ONCE).map((entry) => audit.record(entry)));
     }
+  }
+
+  /** The log of a tenant grows in its primary region only; elsewhere the operator's log has what was requested. */
+  async #toLogOfRegion({ caller: { tenantIdOrNull, epoch } }: Context, entries: AuditEntry[]): Promise<void> {
+    const { regionGate, operatorTenantId } = this.#kernel;
+    if (tenantIdOrNull === null || (await regionGate.hasLogHere(tenantIdOrNull, epoch))) return;
+    for (const entry of entries) entry.tenant_id = operatorTenantId;
   }
 
   /** Returns a promise only if there is something to wait for. */
@@ -167,11 +187,19 @@ export class Pipeline {
     try {
       const authenticated = this.#authentication.authenticate(ctx, accepted, gate);
       if (authenticated instanceof Promise)
-        return authenticated.then(become).catch((error) => refuseCaller(ctx, error));
+        return authenticated.then(become).catch((error) => this.#refuseCaller(ctx, error));
       become(authenticated);
     } catch (error) {
       refuseCaller(ctx, error);
     }
+  }
+
+  /** A caller whom only another region knows is forwarded, unless this endpoint never is. */
+  async #refuseCaller(ctx: Context, error: unknown): Promise<never> {
+    if (!(error instanceof ForeignCaller)) refuseCaller(ctx, error);
+    ctx.caller.identify(error.token.tenantId, error.actor);
+    await this.#kernel.regionGate.forwardForeign(ctx.call, ctx.declaration, error);
+    refuseCaller(ctx, invalidToken('the tenant has no data in this region'));
   }
 
   async #receive(ctx: Context, unread: UnreadBody): Promise<void> {
@@ -198,6 +226,18 @@ export class Pipeline {
     return this.#kernel.idempotency.request(String(key), tenantId, credentialId, asked);
   }
 
+  /** Recorded in the log of the operator, because the tenant's own log is in its primary region. */
+  async #forward(endpoint: ReadyEndpoint, ctx: Context, { region, headers }: ForwardedRequest): Promise<Reply> {
+    ctx.record.describe({ forwarded_to: region, tenant: ctx.caller.tenantIdOrNull });
+    const entry = ctx.record.entry('allow', FORWARD_STATUS, 'forwarded to the primary region');
+    try {
+      await this.#kernel.audit.record({ ...entry, tenant_id: this.#kernel.operatorTenantId });
+    } catch (failure) {
+      return this.#refuse(endpoint, ctx, failure, null);
+    }
+    return { status: FORWARD_STATUS, headers: { ...headers }, body: null };
+  }
+
   /** A refusal is recorded before the caller gets it. If it cannot be recorded, the response is 503 instead. */
   async #refuse(endpoint: ReadyEndpoint, ctx: Context, thrown: unknown, rate: RateState | null): Promise<Reply> {
     let error = this.#known(endpoint, ctx, thrown);
@@ -205,6 +245,7 @@ export class Pipeline {
       const isDenied = [401, 403, 429].includes(error.status);
       const entry = ctx.record.entry(isDenied ? 'deny' : 'error', error.status, error.auditReason ?? error.code);
       try {
+        await this.#toLogOfRegion(ctx, [entry]);
         await this.#kernel.refusals.record(entry, ctx.caller.principalOrNull !== null && error.status !== 429);
       } catch (failure) {
         error = this.#known(endpoint, ctx, failure);
