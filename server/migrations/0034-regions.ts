@@ -21,11 +21,7 @@ export async function up(schema: SchemaBuilder, { text, bigint, blob, byPrimaryK
     .addPrimaryKeyConstraint('region_cells_key', ['tenant_id', 'kind', 'cell_key', 'tag'])
     .modifyEnd(byPrimaryKey)
     .execute();
-  await schema
-    .createIndex('region_cells_origin')
-    .on('region_cells')
-    .columns(['tenant_id', 'origin', 'seq'])
-    .execute();
+  await schema.createIndex('region_cells_origin').on('region_cells').columns(['tenant_id', 'origin', 'seq']).execute();
   await schema
     .createIndex('region_cells_expiry')
     .on('region_cells')
@@ -68,6 +64,7 @@ export async function up(schema: SchemaBuilder, { text, bigint, blob, byPrimaryK
     .addColumn('epoch', bigint, (c) => c.notNull())
     .addColumn('previous', text)
     .addColumn('reason', text, (c) => c.notNull())
+    .addColumn('replica', text)
     .addColumn('begun_at', bigint, (c) => c.notNull())
     .addColumn('noted_by', text, (c) => c.notNull())
     .addColumn('noted_at', bigint)

@@ -36,7 +36,7 @@ export class Contacts {
 
   /** The clock that contacts are measured with. */
   async now(): Promise<number> {
-    return (await this.#time.ofDatabase(this.#database)) ?? this.#time.now();
+    return Math.floor((await this.#time.ofDatabase(this.#database)) ?? this.#time.now());
   }
 
   /** Loads what any node of this region noted. Called every second, so that the lease of each node is known without a query. */

@@ -45,7 +45,10 @@ export const TenantRegion = named(
       ['active', 'starting'],
       '`starting`: this region waits until the former one has certainly stopped, and handles no request of the tenant yet.',
     ),
-    replica: nullable(Replica, 'Null if this region has no data of the tenant.'),
+    replica: nullable(
+      Replica,
+      'In the primary region: as it was when that region took over. Null if this region has no data of the tenant.',
+    ),
   }),
 );
 export type TenantRegion = Static<typeof TenantRegion>;
@@ -131,7 +134,7 @@ export const promoteTenantRegion = endpoint({
   path: '/admin/tenant-region/{tenant_id}/promote',
   summary: 'Make this region the primary region of a tenant',
   description:
-    'Sent to the region that takes over, which must have a copy of the tenant’s data. Needs approval. The former region refuses changes as soon as it knows; if it cannot be reached, this region waits for `CV_REGION_LEASE_SECONDS` before it handles requests. `replica` says what is missing here. Only for the operator tenant.',
+    'Sent to the region that takes over, which must have a copy of the tenant’s data. Needs approval. The former region refuses changes as soon as it knows; if it cannot be reached, this region waits for `CV_REGION_LEASE_SECONDS` before it handles requests. `replica` says what is missing here, also afterwards. Only for the operator tenant.',
   permission: 'tenant_regions:promote',
   resource: 'tenant-region/{tenant_id}',
   rate: 'write',

@@ -50,6 +50,8 @@ export class Directory {
   readonly #clock: Clock;
   readonly #identity: RegionIdentity;
   readonly #onConflict: (tenantId: string, regions: readonly string[]) => void;
+  /** Called after a merge with the tenants that it is about. */
+  onMerged: (tenantIds: readonly string[]) => void = () => {};
 
   constructor(parts: {
     region: string;
@@ -160,6 +162,7 @@ export class Directory {
       const ownSeq = Math.max(clock.seq, reached.get(this.region) ?? 0);
       await store.putClock(tx, this.region, { ms: clock.ms, counter: clock.counter, seq: ownSeq });
     });
+    this.onMerged(tenantsAffected(changing));
   }
 
   async #apply(tx: Tx, operations: readonly Operation[]): Promise<void> {

@@ -43,6 +43,9 @@ export class Homes implements Regions {
     this.#kernel = kernel;
     this.#directory = directory;
     this.#contacts = contacts;
+    directory.onMerged = (tenantIds) => {
+      for (const tenantId of tenantIds) this.#lookups.delete(tenantId);
+    };
   }
 
   homeOf(tenantId: string, epoch: number | null): Home | Promise<Home> {

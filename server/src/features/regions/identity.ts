@@ -122,7 +122,9 @@ function knownRegion(pem: string, file: string, setting: string): KnownRegion {
   const found = pem.match(PEM) ?? [];
   try {
     if (found.length === 0 || found.length > CERTIFICATES_MAX) throw new Error('no certificates, or too many');
-    const keys = found.map((one) => new X509Certificate(one).publicKey);
+    const certificates = found.map((one) => new X509Certificate(one));
+    // An authority after the first certificate only vouches for servers. Regions may share one, and it is nobody's identity.
+    const keys = certificates.filter(({ ca }, index) => index === 0 || !ca).map(({ publicKey }) => publicKey);
     return { keys, thumbprints: new Set(keys.map(thumbprintOf)), pem: found.join('\n') };
   } catch {
     throw new StartError(`${file} (${setting}) must contain 1 to ${CERTIFICATES_MAX} certificates in PEM.`);

@@ -36,14 +36,21 @@ export class Promotions {
 
   /** For a tenant that is created here: no other region can know it. */
   async assignNew(tx: Tx, tenant: { tenant_id: string; name: string }, now: number): Promise<void> {
-    await this.#take(tx, tenant, { epoch: 1, previous: null, reason: 'created', begun_at: now, active_at: now });
+    await this.#take(tx, tenant, {
+      epoch: 1,
+      previous: null,
+      reason: 'created',
+      replica: null,
+      begun_at: now,
+      active_at: now,
+    });
   }
 
   /** Takes the next epoch. Other regions learn of it after the commit, and until enough of them have, nothing of the tenant is handled here. */
   async begin(
     tx: Tx,
     tenant: { tenant_id: string; name: string },
-    next: Pick<PromotionRow, 'epoch' | 'previous' | 'reason' | 'begun_at'>,
+    next: Pick<PromotionRow, 'epoch' | 'previous' | 'reason' | 'replica' | 'begun_at'>,
   ): Promise<void> {
     await raiseEpoch(tx, tenant.tenant_id);
     await this.#take(tx, tenant, { ...next, active_at: null });
@@ -52,7 +59,7 @@ export class Promotions {
   async #take(
     tx: Tx,
     { tenant_id, name }: { tenant_id: string; name: string },
-    next: Pick<PromotionRow, 'epoch' | 'previous' | 'reason' | 'begun_at' | 'active_at'>,
+    next: Pick<PromotionRow, 'epoch' | 'previous' | 'reason' | 'replica' | 'begun_at' | 'active_at'>,
   ): Promise<void> {
     const { epoch, previous } = next;
     await this.#directory.write(tx, { kind: 'tenant', key: tenant_id, value: { name } });

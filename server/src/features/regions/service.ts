@@ -13,7 +13,7 @@ import type { TenantRegion } from './contract.ts';
 import { type MergeResult, RefusedBatch } from './directory.ts';
 import type { OpenRegions } from './open-regions.ts';
 import { replicaOf } from './replica.ts';
-import { listCells } from './store.ts';
+import { findPromotion, listCells } from './store.ts';
 import { OPERATIONS_MAX, parseVector } from './wire.ts';
 
 /** Absent if the installation is not part of a group of regions. */
@@ -64,7 +64,13 @@ export async function assign(
         `The tenant belongs to the region ${current.origin}: promote this region instead.`,
       );
     if (current === null)
-      await regions.promotions.begin(tx, tenant, { epoch: 1, previous: null, reason: '', begun_at: ctx.now });
+      await regions.promotions.begin(tx, tenant, {
+        epoch: 1,
+        previous: null,
+        reason: '',
+        replica: null,
+        begun_at: ctx.now,
+      });
     return described(regions, tx, tenantId);
   });
   return changed;
@@ -88,9 +94,15 @@ export async function promote(
     const replica = (await described(regions, tx, tenantId)).replica;
     const epoch = current.value.epoch + 1;
     ctx.record.describe({ epoch, previous: current.origin, ...replica });
-    await regions.promotions.begin(tx, tenant, { epoch, previous: current.origin, reason, begun_at: ctx.now });
+    await regions.promotions.begin(tx, tenant, {
+      epoch,
+      previous: current.origin,
+      reason,
+      replica: JSON.stringify(replica),
+      begun_at: ctx.now,
+    });
     await ctx.needsApproval(tx, { basis: { epoch, primary: current.origin } });
-    return { ...(await described(regions, tx, tenantId)), replica };
+    return described(regions, tx, tenantId);
   });
 }
 
@@ -163,6 +175,9 @@ async function describe(regions: OpenRegions, db: Reader, tenantId: string): Pro
   if (row === undefined && primary === null) return null;
   const home = await homes.homeIn(db, tenantId);
   const head = await directory.cell(db, 'head', tenantId);
+  // Once this region is the primary one, what counts is how far it was behind when it took over.
+  const promotion = primary?.origin === regions.config.name ? await findPromotion(db, tenantId) : undefined;
+  const atPromotion = promotion?.replica ? (JSON.parse(promotion.replica) as TenantRegion['replica']) : null;
   return {
     tenant_id: tenantId,
     name: named?.value.name ?? row?.name ?? null,
@@ -172,6 +187,6 @@ async function describe(regions: OpenRegions, db: Reader, tenantId: string): Pro
     previous: primary?.value.previous ?? null,
     since: primary === null ? null : timestamp(primary.ms),
     state: home.kind === 'starting' ? 'starting' : 'active',
-    replica: row === undefined ? null : await replicaOf(db, tenantId, head?.value ?? null),
+    replica: row === undefined ? null : (atPromotion ?? (await replicaOf(db, tenantId, head?.value ?? null))),
   };
 }

@@ -65,6 +65,8 @@ export interface PromotionRow {
   epoch: number;
   previous: string | null;
   reason: string;
+  /** JSON: how far the data here was behind when the promotion began; null for a tenant that had no other region. */
+  replica: string | null;
   begun_at: number;
   /** JSON: the regions that have noted the epoch. */
   noted_by: string;
@@ -82,7 +84,7 @@ export const REGION_CELLS = new AuthenticatedTable<'region_cells', CellRow>('reg
 
 export const REGION_PROMOTIONS = new AuthenticatedTable<'region_promotions', PromotionRow>('region_promotions', {
   key: ['promoted_id'],
-  covered: ['epoch', 'previous', 'reason', 'begun_at', 'noted_by', 'noted_at', 'active_at'],
+  covered: ['epoch', 'previous', 'reason', 'replica', 'begun_at', 'noted_by', 'noted_at', 'active_at'],
   isListedAtUpgrade: false,
 });
 
