@@ -2,7 +2,7 @@ import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig } from '../../kernel/platform/config.ts';
 import type { Database } from '../../kernel/storage/database.ts';
 import type { TimeSources } from '../../kernel/time/sources.ts';
-import { type ContactRow, putContact, readContacts } from './store.ts';
+import { type ContactRow, putContact, readContacts } from './directory-store.ts';
 
 /** A region that was not reached for this long counts as unreachable. */
 export const UNREACHABLE_MS = MINUTE_MS;

@@ -16,8 +16,8 @@ import {
   valueText,
 } from './crdt/operation.ts';
 import { byOriginAndSeq, type Delta, deltaOf, type Vector } from './crdt/vector.ts';
+import * as store from './directory-store.ts';
 import type { RegionIdentity } from './identity.ts';
-import * as store from './store.ts';
 
 /** Numbers follow the time, so that a region whose database was restored does not repeat those of operations that it lost. */
 const SEQS_PER_MS = 1000;

@@ -7,7 +7,8 @@ import type { Operation } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
 import { type MergeResult, RefusedBatch } from './directory.ts';
 import type { RegionIdentity } from './identity.ts';
-import { OPERATIONS_MAX, PUSHED_MAX, readPage, type SyncPage, vectorText } from './wire.ts';
+import { OPERATIONS_MAX, PUSHED_MAX } from './schemas.ts';
+import { readPage, type SyncPage, vectorText } from './sync-page.ts';
 
 const TIMEOUT_MS = 10 * SECOND_MS;
 /** The largest page: each operation has a bounded value and signature. */

@@ -11,7 +11,7 @@ import type { Contacts } from './contacts.ts';
 import { isElement } from './crdt/merge.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
-import { findCells, findPromotion, listCells, operationOf } from './store.ts';
+import { findCells, findPromotion, listCells, operationOf } from './directory-store.ts';
 
 /** How long a look-up is used. A change of the tenant's epoch ends it earlier. */
 const LOOKUP_MS = MINUTE_MS;

@@ -74,10 +74,10 @@ export class RegionIdentity {
   }
 
   /** The other region that presented this certificate, or null. Only its public key counts, so that it can be renewed. */
-  peerOf(certificate: PeerCertificate | null, own: string): string | null {
+  peerOf(certificate: PeerCertificate | null, own: string, now: number): string | null {
     if (certificate === null) return null;
     const leaf = certificateOf(certificate.der);
-    if (leaf === null || !isValidNow(leaf)) return null;
+    if (leaf === null || !isValidAt(leaf, now)) return null;
     const print = thumbprintOf(leaf.publicKey);
     for (const [name, { thumbprints }] of this.#regions) if (name !== own && thumbprints.has(print)) return name;
     return null;
@@ -88,8 +88,7 @@ export class RegionIdentity {
   }
 }
 
-function isValidNow({ validFromDate, validToDate }: X509Certificate): boolean {
-  const now = Date.now();
+function isValidAt({ validFromDate, validToDate }: X509Certificate, now: number): boolean {
   return validFromDate.getTime() <= now && now <= validToDate.getTime();
 }
 

@@ -5,11 +5,11 @@ import { bindContract } from '../../kernel/request/binding.ts';
 import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { earlier } from '../../kernel/time/cutoff.ts';
 import * as contract from './contract.ts';
+import { deleteExpiredCells } from './directory-store.ts';
 import { type OpenRegions, openRegions } from './open-regions.ts';
 import * as service from './service.ts';
-import { deleteExpiredCells } from './store.ts';
 
-export { REGION_CELLS, REGION_PROMOTIONS } from './store.ts';
+export { REGION_CELLS, REGION_PROMOTIONS } from './directory-store.ts';
 
 /** Revoked ids are kept a little longer than their tokens, because the clocks of regions differ. */
 const EXPIRED_KEPT_MS = DAY_MS;

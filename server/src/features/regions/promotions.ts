@@ -4,8 +4,15 @@ import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { type Contacts, quorums } from './contacts.ts';
 import type { Directory } from './directory.ts';
+import {
+  findCells,
+  findPromotion,
+  operationOf,
+  type PromotionRow,
+  pendingPromotions,
+  putPromotion,
+} from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
-import { findCells, findPromotion, operationOf, type PromotionRow, pendingPromotions, putPromotion } from './store.ts';
 
 const PROMOTIONS_AT_ONCE = 50;
 

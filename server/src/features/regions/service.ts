@@ -11,10 +11,11 @@ import { findTenant, type TenantRow, tenantIdsAfter } from '../../kernel/storage
 import type * as contract from './contract.ts';
 import type { TenantRegion } from './contract.ts';
 import { type MergeResult, RefusedBatch } from './directory.ts';
+import { findPromotion, listCells } from './directory-store.ts';
 import type { OpenRegions } from './open-regions.ts';
 import { replicaOf } from './replica.ts';
-import { findPromotion, listCells } from './store.ts';
-import { OPERATIONS_MAX, parseVector } from './wire.ts';
+import { OPERATIONS_MAX } from './schemas.ts';
+import { parseVector } from './sync-page.ts';
 
 /** Absent if the installation is not part of a group of regions. */
 function required(regions: OpenRegions | null): OpenRegions {
@@ -134,7 +135,7 @@ export async function push(
 
 /** Whoever has no certificate of another region learns nothing, not even whether there are regions. */
 function requirePeer(ctx: Context, opened: OpenRegions | null): { regions: OpenRegions; peer: string } {
-  const peer = opened?.identity.peerOf(ctx.call.certificate, opened.config.name) ?? null;
+  const peer = opened?.identity.peerOf(ctx.call.certificate, opened.config.name, ctx.now) ?? null;
   if (opened !== null && peer !== null) return { regions: opened, peer };
   opened?.refused.labels('', 'certificate').inc();
   throw new CofferError('CERTIFICATE_REQUIRED', 'Only the other regions may do this, with their client certificates.');

@@ -9,9 +9,9 @@ import { isElement } from './crdt/merge.ts';
 
 import type { Vector } from './crdt/vector.ts';
 import type { Directory } from './directory.ts';
+import { listCells, operationOf } from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
 import type { Promotions } from './promotions.ts';
-import { listCells, operationOf } from './store.ts';
 
 export const ROUND_MS = 2 * SECOND_MS;
 const DIGEST_MS = MINUTE_MS;

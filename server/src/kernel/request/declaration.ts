@@ -162,7 +162,7 @@ export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   if (e.query === NONE) codes.add('VALIDATION_FAILED');
   if (e.method !== 'GET') codes.add('PAYLOAD_TOO_LARGE');
   if (e.effect === 'change') codes.add('IN_USE').add('REGION_FENCED');
-  if (e.region === 'forward') codes.add('REGION_LOOP');
+  if (e.region === 'forward' && e.credentials !== 'public') codes.add('REGION_LOOP');
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code));
 }
 
@@ -236,7 +236,6 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (isPublic !== (e.tenant === NONE)) return 'an endpoint has no tenant if and only if it is public';
   if (isPublic && e.bodyBytesMax > PUBLIC_BODY_BYTES_MAX)
     return `a public body has at most ${PUBLIC_BODY_BYTES_MAX} bytes`;
-  if (isPublic && e.region !== 'local') return 'a public endpoint is local, because its caller’s tenant is unknown';
   if (isPublic && e.permission !== NONE) return 'a public endpoint cannot require a permission';
   if (isPublic && e.tier !== NONE) return 'a public endpoint cannot require a plan, because its caller is unknown';
   if (e.plaintext !== false && e.permission === NONE)

@@ -12,7 +12,6 @@ import { type InputValidator, inputValidator } from '../http/validation.ts';
 import { ForgedRowError } from '../integrity/row-keys.ts';
 import { addressGroup } from '../limits/address-group.ts';
 import type { IdempotentRequest, SavedAnswer } from '../limits/idempotency.ts';
-import { PLANS } from '../limits/rate-classes.ts';
 import type { RateState } from '../limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from '../limits/request-limits.ts';
 import { CofferError, type ErrorCode } from '../platform/errors.ts';
@@ -20,6 +19,7 @@ import type { Kernel } from '../platform/kernel.ts';
 import { adviceFor } from '../storage/advice.ts';
 import type { Tx } from '../storage/database.ts';
 import { recheck } from './acceptance.ts';
+import { requireEnrolment, requireOwnTenant, requireTier } from './admission.ts';
 import { PENDING_STATUS } from './approval.ts';
 import type { ApprovalQueue } from './approval-queue.ts';
 import { type BoundEndpoint, NotModified, Preserialized, Streamed } from './binding.ts';
@@ -337,35 +337,6 @@ function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): 
   if (ctx.declaration.raw !== NONE) headers['Content-Type'] = ctx.declaration.raw;
   for (const name in ctx.replyHeaders) headers[name] = ctx.replyHeaders[name] as string;
   return headers;
-}
-
-/** Some rows belong to the installation instead of a tenant. No policy of a tenant can grant access to them. */
-export function requireOwnTenant(ctx: Context): void {
-  if (ctx.declaration.tenant !== 'operator' || ctx.principal.isOperator) return;
-  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the operator tenant of this installation may do this.', {
-    auditReason: 'not the operator tenant',
-  });
-}
-
-/** Checked before the input is validated, so that a caller without the plan does not fix their input first. */
-export function requireTier({ declaration, principal }: Context): void {
-  const { tier } = declaration;
-  if (tier === NONE || PLANS.indexOf(principal.plan) >= PLANS.indexOf(tier)) return;
-  throw new CofferError(
-    'TIER_REQUIRED',
-    `This requires the ${tier} plan, and your organization has ${principal.plan}: ask the operator of this installation to change the plan.`,
-    { auditReason: `the plan is ${principal.plan}` },
-  );
-}
-
-/** If the tenant requires a second factor, a caller without one can only enrol one. */
-function requireEnrolment({ declaration, caller }: Context): void {
-  if (caller.principalOrNull?.mustEnrol !== true || declaration.beforeEnrolment === true) return;
-  throw new CofferError(
-    'MFA_REQUIRED',
-    'Your organization requires a second factor: enrol one with POST /auth/mfa/totp, confirm it with POST /auth/mfa/totp/confirm, and log in with a code.',
-    { auditReason: 'the tenant requires a second factor' },
-  );
 }
 
 export function authorizeDeclared(ctx: Context): void {

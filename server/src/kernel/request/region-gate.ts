@@ -149,13 +149,16 @@ export class RegionGate {
     return (await this.#regions.homeOf(tenantId, epoch)).kind !== 'elsewhere';
   }
 
+  /** Whether the background work of a tenant is done here. */
+  async isServedHere(tenantId: string): Promise<boolean> {
+    return this.#regions === null || (await this.#regions.homeOf(tenantId, null)).kind === 'here';
+  }
+
   /** Those of the tenants whose background work is done here. */
   async servedHere<T extends { tenant_id: string }>(tenants: readonly T[]): Promise<readonly T[]> {
     if (this.#regions === null) return tenants;
     const served: T[] = [];
-    for (const tenant of tenants) {
-      if ((await this.#regions.homeOf(tenant.tenant_id, null)).kind === 'here') served.push(tenant);
-    }
+    for (const tenant of tenants) if (await this.isServedHere(tenant.tenant_id)) served.push(tenant);
     return served;
   }
 

@@ -1,7 +1,5 @@
+import { REGION_NAME, VALUE_LENGTH_MAX } from '../schemas.ts';
 import { COUNTER_MAX, type Stamp } from './hybrid-clock.ts';
-
-/** Names of regions are part of URLs, headers and settings. */
-export const REGION_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
 /** What each kind of cell holds. None of them is secret: names, numbers, public keys, and the ids of tokens. */
 export interface CellValues {
@@ -37,8 +35,6 @@ export interface Operation {
 }
 export type UnsignedOperation = Omit<Operation, 'signature'>;
 
-export const VALUE_LENGTH_MAX = 2048;
-export const SIGNATURE_LENGTH_MAX = 1024;
 const KEY_FORM = /^[A-Za-z0-9_.:-]{1,128}$/;
 const TAG_FORM = /^[a-z][a-z0-9-]{0,31}:\d{1,16}$/;
 const HASH_FORM = /^[0-9a-f]{64}$/;
