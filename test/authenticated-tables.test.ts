@@ -23,6 +23,11 @@ const UNAUTHENTICATED: Record<string, string> = {
   connection_sessions:
     'limits how many use a credential at once; a forged one keeps its own connection out, or lets in one more who has the credential',
   login_failures: 'slows down guessing; the password is still asked for',
+  region_vectors:
+    'says what to ask other regions for; with a wrong number too much is asked for, or too little until the digests are compared',
+  region_clocks: 'the time and number of the next operation; a wrong one is signed by nobody but this region',
+  region_contacts:
+    'when other regions were reached; whoever writes here can keep a region from changing anything, or make it rely on an old contact, but not move a tenant',
   rate_windows: 'counts requests',
   job_leases: 'says when a job runs, not what it does',
   operator_words:

@@ -1,3 +1,11 @@
+export {
+  type AuthorizedRequest,
+  type RegionFetch,
+  type RegionFetchOptions,
+  RegionRedirectError,
+  type RegionRequest,
+  regionFetch,
+} from './region-fetch.ts';
 export { type ResealOptions, type ResealReport, resealVault, type VaultRequests } from './reseal-vault.ts';
 export { InProcessVersionStore, type SecretLocation, type VersionStore } from './version-store.ts';
 export {

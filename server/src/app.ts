@@ -78,6 +78,7 @@ export async function startApp(
       kernel,
     );
     const pipeline = new Pipeline(kernel, authentication, approvalQueue(kernel, wiring));
+    for (const feature of features) await feature.open?.();
     const identity = await openIdentity(kernel);
     const server = createHttpServer(kernel, wiring.endpoints, pipeline, identity);
     const jobs = new JobRunner({

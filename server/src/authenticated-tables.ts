@@ -9,6 +9,7 @@ import { FEDERATIONS } from './features/federations/index.ts';
 import { GROUP_MEMBERS, GROUPS } from './features/groups/index.ts';
 import { RECOVERY_CODES, TOTP } from './features/mfa/index.ts';
 import { ATTACHMENTS, POLICIES } from './features/policies/index.ts';
+import { REGION_CELLS, REGION_PROMOTIONS } from './features/regions/index.ts';
 import { ROTATIONS, SECRETS, VERSIONS } from './features/secrets/index.ts';
 import { TOKENS } from './features/tokens/index.ts';
 import { INVITATIONS, USERS } from './features/users/index.ts';
@@ -51,4 +52,6 @@ export const AUTHENTICATED_TABLES = [
   WEBHOOKS,
   CLUSTERS,
   CLUSTER_POLICIES,
+  REGION_CELLS,
+  REGION_PROMOTIONS,
 ] as unknown as readonly AnyAuthenticatedTable[];

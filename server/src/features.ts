@@ -19,6 +19,7 @@ import { mfaFeature } from './features/mfa/index.ts';
 import { policiesFeature } from './features/policies/index.ts';
 import { pqcFeature } from './features/pqc/index.ts';
 import { referenceFeature } from './features/reference/index.ts';
+import { regionsFeature } from './features/regions/index.ts';
 import { riskFeature } from './features/risk/index.ts';
 import { rollupsFeature } from './features/rollups/index.ts';
 import { searchFeature } from './features/search/index.ts';
@@ -62,6 +63,7 @@ export const FEATURES: readonly FeatureFactory[] = [
   attestationFeature,
   pqcFeature,
   tenantsFeature,
+  regionsFeature,
   auditFeature,
   exportersFeature,
   webhooksFeature,

@@ -39,6 +39,7 @@ import type { Config } from './kernel/platform/config.ts';
 import { newId } from './kernel/platform/ids.ts';
 import type { KernelWithoutOperator } from './kernel/platform/kernel.ts';
 import { startWarnings } from './kernel/platform/start-warnings.ts';
+import { RegionGate } from './kernel/request/region-gate.ts';
 import { lockDataFolder, makeDataFolder, StartError } from './kernel/storage/data-folder.ts';
 import { type Database, UniqueViolation } from './kernel/storage/database.ts';
 import { Epochs } from './kernel/storage/epochs.ts';
@@ -189,7 +190,8 @@ export async function openKernel(parts: {
     database instanceof SqliteDatabase
       ? await openJournaled({ config, clock, log, database, heads, keyring })
       : new PostgresAuditStore({ database: database as PostgresDatabase, heads, keyring, clock, log, metrics, nodeId });
-  const audit = new AuditLog(store, heads, log);
+  const regionGate = new RegionGate();
+  const audit = new AuditLog(store, heads, log, regionGate);
   const { acceptRowsOf } = parts;
   await authenticateRows({ database, root, keyring, heads, audit, clock, log, acceptRowsOf }, unauthenticated);
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
@@ -200,6 +202,7 @@ export async function openKernel(parts: {
   return {
     config,
     clock,
+    time,
     clockGuard: new ClockGuard({ time, database, log, metrics }),
     log,
     database,
@@ -214,6 +217,7 @@ export async function openKernel(parts: {
     rates: new RateLimiter(),
     bulkRequests: new BulkRequests(),
     idempotency: new Idempotency(database, keyring, clock),
+    regionGate,
     addresses,
     dpop: new DpopGuard({ database, keyring, addresses, isNonceRequired: config.isDpopNonceRequired }),
     outbound,

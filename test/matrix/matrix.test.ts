@@ -171,6 +171,12 @@ const EXPECTED: Record<string, number[]> = {
   'GET /v1/tenants': [401, 401, 401, 401, 403, 403, 200, 200, 200],
   'GET /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
   'PATCH /v1/tenants/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
+  'GET /admin/tenant-region': [401, 401, 401, 401, 403, 403, 404, 404, 404],
+  'GET /admin/tenant-region/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 404, 404],
+  'PUT /admin/tenant-region/{tenant_id}': [401, 401, 401, 401, 403, 403, 403, 404, 404],
+  'POST /admin/tenant-region/{tenant_id}/promote': [401, 401, 401, 401, 403, 403, 403, 404, 404],
+  'GET /crdt/sync': [403, 403, 403, 403, 403, 403, 403, 403, 403],
+  'POST /crdt/sync': [403, 403, 403, 403, 403, 403, 403, 403, 403],
   'GET /v1/tenant/settings': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'PATCH /v1/tenant/settings': [401, 401, 401, 401, 200, 403, 403, 200, 200],
 
@@ -250,6 +256,9 @@ const PUBLIC = [
   'POST /auth/login',
   'POST /auth/accept-invite',
   'GET /.well-known/jwks.json',
+  // Their handlers refuse whoever presents no certificate of another region.
+  'GET /crdt/sync',
+  'POST /crdt/sync',
   'GET /pki/root.pem',
   'GET /pki/{tenant_id}/ca.pem',
   'GET /pki/{tenant_id}/crl.pem',
@@ -273,6 +282,10 @@ const OPERATOR_ONLY = [
   'GET /v1/tenants',
   'GET /v1/tenants/{tenant_id}',
   'PATCH /v1/tenants/{tenant_id}',
+  'GET /admin/tenant-region',
+  'GET /admin/tenant-region/{tenant_id}',
+  'PUT /admin/tenant-region/{tenant_id}',
+  'POST /admin/tenant-region/{tenant_id}/promote',
   'GET /metrics',
 ];
 
@@ -317,6 +330,7 @@ const APPROVED = [
   'DELETE /v1/users/{user_id}/mfa',
   'POST /v1/users/{user_id}/mfa/trust',
   'PATCH /v1/tenant/settings',
+  'POST /admin/tenant-region/{tenant_id}/promote',
   'POST /v1/app-connections',
   'PATCH /v1/app-connections/{connection}',
   'POST /v1/vaults/{vault}/members',

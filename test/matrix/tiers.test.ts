@@ -9,10 +9,17 @@ import { onBothDatabases, type Service, startService } from '../support/service.
 const GATED = DECLARATIONS.filter(({ tier }) => tier !== NONE);
 const URL = (path: string) => path.replace(/\{[a-z_]+\*?\}/g, 'none');
 
-test('federation is for the professional plan, and nothing else for a plan so far', () => {
+test('federation is for the professional plan, regions for the enterprise plan, and nothing else for a plan so far', () => {
   assert.deepEqual(
     GATED.map(({ name, tier }) => `${name} ${tier}`),
-    ['createFederation professional', 'updateFederation professional'],
+    [
+      'createFederation professional',
+      'updateFederation professional',
+      'listTenantRegions enterprise',
+      'readTenantRegion enterprise',
+      'assignTenantRegion enterprise',
+      'promoteTenantRegion enterprise',
+    ],
   );
 });
 
@@ -23,15 +30,17 @@ onBothDatabases('the plan of a tenant', (database) => {
   });
   after(() => service.close());
 
-  for (const { name, method, path, tier } of GATED) {
+  for (const { name, method, path, tier, tenant: whose } of GATED) {
     test(`${name} is refused below its plan, before input and rights are looked at`, async () => {
       for (const plan of PLANS) {
         const tenant = await addTenant(service, { plan });
         const member = await addPerson(service, { tenant, role: 'member' });
-        const ask = (token: string) => service.call(method, URL(path), { token, body: { nonsense: true } });
+        const body = method === 'GET' ? {} : { body: { nonsense: true } };
+        const ask = (token: string) => service.call(method, URL(path), { token, ...body });
         const isEnough = PLANS.indexOf(plan) >= PLANS.indexOf(tier as 'professional');
         for (const { token } of [tenant.owner, member]) {
-          if (isEnough) await refused(ask(token), 422, 'VALIDATION_FAILED');
+          if (isEnough && whose === 'operator') await refused(ask(token), 403, 'INSUFFICIENT_PRIVILEGE');
+          else if (isEnough) await refused(ask(token), 422, 'VALIDATION_FAILED');
           else
             assert.match(
               (await refused(ask(token), 403, 'TIER_REQUIRED')).message,

@@ -274,11 +274,34 @@ export const INPUTS: Record<string, MakeInput> = {
   'GET /docs/{page}': async () => ({ params: { page: 'vaults' } }),
   'GET /docs/guide/{page}': async () => ({ params: { page: 'first-hour' } }),
   'PATCH /v1/tenant/settings': async () => ({ body: {} }),
+  'GET /admin/tenant-region/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
+  'PUT /admin/tenant-region/{tenant_id}': async ({ tenant }) => ({
+    params: { tenant_id: tenant.id },
+    body: { region: 'eu' },
+  }),
+  'POST /admin/tenant-region/{tenant_id}/promote': async ({ tenant }) => ({
+    params: { tenant_id: tenant.id },
+    body: { region: 'eu', reason: 'the other region is lost' },
+  }),
+  'POST /crdt/sync': async () => ({ body: { operations: [REGION_OPERATION] } }),
   'GET /v1/tenants/{tenant_id}': async ({ tenant }) => ({ params: { tenant_id: tenant.id } }),
   'PATCH /v1/tenants/{tenant_id}': async ({ tenant }) => ({
     params: { tenant_id: tenant.id },
     body: { plan: 'enterprise' },
   }),
+};
+
+const REGION_OPERATION = {
+  origin: 'eu',
+  seq: 1,
+  ms: 1,
+  counter: 0,
+  kind: 'tenant',
+  key: 'tenant_1',
+  tag: '',
+  isRemoved: false,
+  value: '{"name":"acme"}',
+  signature: 'AAAA',
 };
 
 /** The same once more, where an endpoint takes something in another way or names something else: each must be as well guarded. */

@@ -168,6 +168,12 @@ export async function newMigratedDatabase(): Promise<string> {
   return url === undefined ? newPostgresDatabase() : createDatabase(url, `template ${MIGRATED} strategy file_copy`);
 }
 
+/** A copy of a database that nobody uses at the moment. */
+export async function copyPostgresDatabase(url: string): Promise<string> {
+  const { pathname } = new URL(url);
+  return createDatabase(url.replace(pathname, '/postgres'), `template ${pathname.slice(1)} strategy file_copy`);
+}
+
 async function createDatabase(url: string, how: string): Promise<string> {
   const name = `test_${process.pid}_${Math.random().toString(36).slice(2)}`;
   await query(url, `create database ${name} ${how}`);

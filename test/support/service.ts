@@ -21,6 +21,7 @@ import {
   NONE,
   NOT_MODIFIED_STATUS,
 } from '../../server/src/kernel/request/declaration.ts';
+import { FORWARD_STATUS } from '../../server/src/kernel/request/region-gate.ts';
 import type { Database } from '../../server/src/kernel/storage/database.ts';
 import { databaseNow, type TimeSources } from '../../server/src/kernel/time/sources.ts';
 import { newMigratedDatabase, stopOwnServer } from './postgres.ts';
@@ -209,6 +210,11 @@ export async function call(baseUrl: string, method: string, path: string, option
 function checkAgainstDeclaration(method: string, path: string, answer: Answer): void {
   assert.match(answer.headers.get('x-request-id') ?? '', /^req_[0-9a-z]{26}$/, `${method} ${path}: request id`);
   const declaration = declarationOf(method, path);
+  if (answer.status === FORWARD_STATUS) {
+    assert.equal(declaration?.region, 'forward', `${method} ${path} was forwarded but is declared local`);
+    assert.equal(answer.text, '', `${method} ${path}: a redirect with a body`);
+    return;
+  }
   if (declaration !== undefined) checkRateHeaders(declaration, answer);
   if (answer.status >= 400) {
     const { error } = answer.body ?? {};
@@ -238,8 +244,14 @@ function checkAgainstDeclaration(method: string, path: string, answer: Answer): 
 }
 
 /** What is answered before it is known who asks, or whether all they must show is there. */
-const BEFORE_KNOWN: readonly number[] = [400, 401, 413, 429, 431, 500, 503];
-const NOT_PROVEN: readonly ErrorCode[] = ['CERTIFICATE_REQUIRED', 'DPOP_REQUIRED', 'SESSION_LIMIT', 'IP_NOT_ALLOWED'];
+const BEFORE_KNOWN: readonly number[] = [400, 401, 413, 429, 431, 500, 503, 508];
+const NOT_PROVEN: readonly ErrorCode[] = [
+  'REGION_FENCED',
+  'CERTIFICATE_REQUIRED',
+  'DPOP_REQUIRED',
+  'SESSION_LIMIT',
+  'IP_NOT_ALLOWED',
+];
 
 function checkRateHeaders({ name, credentials }: EndpointDeclaration, { status, body, headers }: Answer): void {
   if (credentials === 'public' || BEFORE_KNOWN.includes(status) || NOT_PROVEN.includes(body?.error?.code)) return;

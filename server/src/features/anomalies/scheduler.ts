@@ -33,6 +33,7 @@ export function scanWorker(kernel: Kernel): DueWorker<scans.ScanRow> {
   const { database, clock, clockGuard, config, log, nodeId } = kernel;
   return new DueWorker<scans.ScanRow>(
     {
+      isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
       name: 'anomaly scans',
       find: (limit) => {
         const now = clock.now();

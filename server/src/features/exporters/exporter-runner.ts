@@ -17,6 +17,7 @@ export function exporterRunner(kernel: Kernel, parts: ReceiverParts): DueWorker<
   const { database, clock, nodeId, log } = kernel;
   return new DueWorker<store.ProgressRow>(
     {
+      isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
       name: 'exporters',
       find: (limit, full) =>
         store.dueExporters(database.read, clock.now(), {

@@ -152,6 +152,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'Administration',
     guide: ['quotas', 'second-factors'],
   },
+  regions: {
+    title: 'Regions',
+    group: 'Administration',
+    guide: ['regions'],
+  },
   operations: {
     title: 'Health and metrics',
     group: 'Administration',

@@ -15,6 +15,7 @@ import {
   NOT_MODIFIED_STATUS,
 } from '../../kernel/request/declaration.ts';
 import { ErrorResponse } from '../../kernel/request/error-response.ts';
+import { FORWARD_STATUS } from '../../kernel/request/region-gate.ts';
 import { ComponentSchemas, type Json } from './openapi-schemas.ts';
 
 /** The parts of JSON Schema that the docs use. */
@@ -306,6 +307,13 @@ function responses(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   });
   return {
     [e.status]: success,
+    ...(e.region === 'forward' &&
+      e.credentials !== 'public' && {
+        [FORWARD_STATUS]: {
+          description: 'Another region is the primary region of the tenant: repeat the request at `Location`.',
+          headers,
+        },
+      }),
     ...(e.ifNoneMatch === true && { [NOT_MODIFIED_STATUS]: { description: 'Not modified.', headers } }),
     ...(e.approval !== NONE && { [PENDING_STATUS]: pendingResponse(e.approval, headers, schemas) }),
     ...Object.fromEntries(errors),

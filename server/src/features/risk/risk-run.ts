@@ -40,6 +40,7 @@ export function riskWorker(kernel: Kernel, parts: RunParts): DueWorker<runs.Risk
   const { database, clock, nodeId, log } = kernel;
   return new DueWorker<runs.RiskRunRow>(
     {
+      isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
       name: 'risks to compute',
       find: (limit) => runs.dueRuns(database.read, clock.now(), INTERVAL_MS + DAY_MS, limit),
       take: async (row) => {

@@ -17,6 +17,7 @@ export function rollupWorker(kernel: Kernel, counting: Counting): DueWorker<stor
   const { database, clock, nodeId, log } = kernel;
   return new DueWorker<store.ProgressRow>(
     {
+      isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
       name: 'audit logs to count',
       find: (limit) => store.dueTenants(database.read, clock.now(), LEASE_MS + DAY_MS, limit),
       take: async (row) => {

@@ -49,7 +49,7 @@ const common = {
   credentials: ANY_TOKEN,
   tenant: 'operator',
   tier: NONE,
-  region: 'local',
+  region: 'forward',
   approval: NONE,
   plaintext: false,
   raw: NONE,
@@ -174,7 +174,6 @@ export type TenantSettings = Static<typeof TenantSettings>;
 const own = {
   ...common,
   tenant: 'own',
-  region: 'forward',
   path: '/v1/tenant/settings',
   resource: 'tenant-settings',
   params: NONE,

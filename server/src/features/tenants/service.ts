@@ -7,6 +7,7 @@ import { CofferError, invalidField, notFound } from '../../kernel/platform/error
 import { idForm, newId } from '../../kernel/platform/ids.ts';
 import type { KernelWithoutOperator } from '../../kernel/platform/kernel.ts';
 import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { type Items, plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
@@ -21,6 +22,13 @@ import { insertNew, newUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { listTenants, readTenant, type Tenant, type TenantSettings } from './contract.ts';
 import * as store from './store.ts';
+
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** Makes this region the primary region of a tenant that is created here. */
+    assignNewTenant(tx: Tx, tenant: TenantRow, now: number): Promise<void>;
+  }
+}
 
 const OWNER_TOKEN_TTL_MS = 365 * DAY_MS;
 
@@ -72,7 +80,11 @@ export async function prepareTenant(
   return { row, owner, ownerToken: issued.token, insert };
 }
 
-export async function create(ctx: Context, body: Body<typeof contract.createTenant>) {
+export async function create(
+  ctx: Context,
+  ports: Pick<Ports, 'assignNewTenant'>,
+  body: Body<typeof contract.createTenant>,
+) {
   if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
   const made = await prepareTenant(ctx.kernel, {
     name: body.name,
@@ -85,6 +97,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createTena
   return ctx.change(async (tx) => {
     try {
       const { headKey } = await made.insert(tx);
+      await ports.assignNewTenant(tx, made.row, ctx.now);
       // The tenant's own log starts with its initial rows. Which operator created it is withheld from the tenant.
       const entry = { ...ctx.record.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
       await ctx.kernel.audit.recordIn(tx, [entry], headKey);

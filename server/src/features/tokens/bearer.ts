@@ -16,6 +16,7 @@ import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Call, RoutedCall } from '../../kernel/request/call.ts';
 import type { CredentialKind } from '../../kernel/request/declaration.ts';
 import type { Principal } from '../../kernel/request/principal.ts';
+import { ForeignCaller } from '../../kernel/request/region-gate.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import { factorTrustedFrom } from '../mfa/index.ts';
@@ -81,14 +82,22 @@ export class BearerScheme implements CredentialScheme {
     return { ...resolved, prove };
   }
 
+  /** A token that another region signed proves who sends it, but its row is there. */
+  async #forwardForeign(jwt: string): Promise<void> {
+    const foreign = await this.#kernel.regionGate.foreignToken(jwt);
+    if (foreign !== null) throw new ForeignCaller(foreign);
+  }
+
   async #resolveText(credential: string, view: View): Promise<ResolvedToken> {
     if (!TOKEN_FORM.test(credential)) throw invalidToken('the token is malformed');
     const isPat = credential.startsWith(PAT_PREFIX);
     const verified = await this.#kernel.signingKeys.verify(isPat ? credential.slice(PAT_PREFIX.length) : credential);
     const { jti, sub, tid, kind } = verified?.claims ?? {};
     if (typeof jti !== 'string' || typeof sub !== 'string' || typeof tid !== 'string') {
+      await this.#forwardForeign(isPat ? credential.slice(PAT_PREFIX.length) : credential);
       throw invalidToken('not a valid token of this installation');
     }
+    if (await this.#kernel.regionGate.isRevoked(jti)) throw invalidToken('the token was revoked in another region');
     const other = isPat ? undefined : this.#ports.machineTokenResolvers().find((resolver) => resolver.kind === kind);
     if (other !== undefined) return other.resolve(credential, { tenantId: tid, tokenId: jti, subject: sub }, view);
     if (kind !== (isPat ? 'pat' : 'session')) throw invalidToken('the kind of the token does not match its prefix');
@@ -100,7 +109,10 @@ export class BearerScheme implements CredentialScheme {
       findToken(db, tid, jti),
       findUser(db, tid, sub),
     ]);
-    if (epoch === null || tenant === undefined) throw invalidToken('the tenant does not exist');
+    if (epoch === null || tenant === undefined) {
+      await this.#forwardForeign(isPat ? credential.slice(PAT_PREFIX.length) : credential);
+      throw invalidToken('the tenant does not exist');
+    }
     if (token === undefined || !equalBytes(token.token_hash, sha256(credential)))
       throw invalidToken('the token is not known');
     const owner = { tenantId: tid, kind: 'user', id: sub, name: user?.email ?? '', key: jti };

@@ -115,11 +115,12 @@ export async function listTokens(
 
 export async function revoke(tx: Tx, tenantId: string, tokenIds: string[], now: number): Promise<void> {
   if (tokenIds.length === 0) return;
-  await TOKENS.updateWhere(
+  const revoked = await TOKENS.updateWhere(
     tx,
     (eb) => eb.and([eb('tenant_id', '=', tenantId), eb('token_id', 'in', tokenIds), eb('revoked_at', 'is', null)]),
     { revoked_at: now },
   );
+  tx.changes.noteRevoked(...revoked);
 }
 
 /** Locks the rows. This waits for transactions that are creating a token with one of them, so that the next round finds the new token. */
@@ -163,6 +164,7 @@ export async function revokeTokensOfUser(
   const exempt = except === '' ? undefined : await lockToken(tx, tenantId, except);
   if (exempt !== undefined) await TOKENS.update(tx, exempt, { generation: owner[GENERATION_COLUMN[exempt.kind]] });
   const live = rows.filter(({ expires_at }) => expires_at > now);
+  tx.changes.noteRevoked(...live);
   const sessions = live.filter(({ kind }) => kind === 'session').length;
   return { sessions_ended: sessions, tokens_ended: live.length - sessions };
 }

@@ -91,6 +91,7 @@ export function deliveryWorker(kernel: Kernel, http: HttpClient): DueWorker<stor
   const slow = new Set<string>();
   return new DueWorker<store.DeliveryRow>(
     {
+      isServed: (row) => kernel.regionGate.isServedHere(row.tenant_id),
       name: 'webhook deliveries',
       find: (limit, full) => {
         const except = full.includes(SLOW) ? [...full, ...slow] : full;

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { MacKey } from '../crypto/keyring.ts';
 import { unavailable } from '../platform/errors.ts';
+import type { RegionGate } from '../request/region-gate.ts';
 import type { Tx } from '../storage/database.ts';
 import { Mutex } from '../storage/mutex.ts';
 import { SharedRun } from '../storage/shared-run.ts';
@@ -23,6 +24,7 @@ export class AuditLog {
   readonly #store: AuditStore;
   readonly #heads: Heads;
   readonly #log: Logger;
+  readonly #regionGate: RegionGate;
   readonly #commits: GroupCommit<AuditEntry>;
   readonly #writing = new Mutex();
   readonly #recovery = new SharedRun(() => this.#recover());
@@ -30,10 +32,11 @@ export class AuditLog {
   #linking: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(store: AuditStore, heads: Heads, log: Logger) {
+  constructor(store: AuditStore, heads: Heads, log: Logger, regionGate: RegionGate) {
     this.#store = store;
     this.#heads = heads;
     this.#log = log;
+    this.#regionGate = regionGate;
     this.#commits = new GroupCommit((entries) => this.#write(() => store.append(entries)), {
       batchMax: BATCH_MAX,
       waitingMax: WAITING_MAX,
@@ -79,7 +82,11 @@ export class AuditLog {
   }
 
   /** All entries belong to one tenant. They list the tenant's authenticated rows that the transaction has changed so far. */
-  recordIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
+  async recordIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
+    if (this.#regionGate.isOn) {
+      await this.#regionGate.requireHereInJob(tx, tenantOf(entries));
+      await this.#regionGate.publishRevoked(tx, tx.changes.takeRevoked());
+    }
     return this.#store.appendIn(tx, withRows(entries, tx.changes.take(tenantOf(entries))), headKey);
   }
 

@@ -21,10 +21,18 @@ export async function removeRecorded<T extends keyof Tables & string>(
   { job, action, table, which }: Removal<T>,
   signal: AbortSignal,
 ): Promise<void> {
+  // Tenants of other regions, whose rows here are a copy.
+  const elsewhere: string[] = [];
+  const served: RowFilter<T> = (eb) =>
+    elsewhere.length === 0 ? which(eb) : eb.and([eb('tenant_id' as never, 'not in', elsewhere as never), which(eb)]);
   while (!signal.aborted) {
-    const tenantIds = await table.tenantsWith(kernel.database.read, which, TENANTS_AT_ONCE);
+    const tenantIds = await table.tenantsWith(kernel.database.read, served, TENANTS_AT_ONCE);
     if (tenantIds.length === 0) return;
     for (const tenantId of tenantIds) {
+      if (!(await kernel.regionGate.isServedHere(tenantId))) {
+        elsewhere.push(tenantId);
+        continue;
+      }
       const headKey = await kernel.audit.headKey(tenantId);
       await kernel.database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
         const isOfTenant: RowFilter<T> = (eb) => eb.and([eb('tenant_id' as never, '=', tenantId as never), which(eb)]);

@@ -93,6 +93,18 @@ export class SigningKeys {
     return { keys: this.#keys.filter((key) => key.verifiesUntil > this.#clock.now()).map((key) => key.jwk) };
   }
 
+  /** The keys that verify tokens, for other regions. */
+  async publicKeys(): Promise<{ kid: string; issuer: string; jwk: string; verifiesUntil: number }[]> {
+    await this.#load();
+    const usable = this.#keys.filter((key) => key.verifiesUntil > this.#clock.now());
+    return usable.map(({ kid, jwk, verifiesUntil }) => ({
+      kid,
+      issuer: this.#issuer,
+      jwk: JSON.stringify(jwk),
+      verifiesUntil,
+    }));
+  }
+
   /** Creates the next key when the newest one nears the end of its signing period. */
   async rotate(): Promise<{ created: number }> {
     const now = this.#clock.now();

@@ -7,6 +7,13 @@ import { SYSTEM_TENANT } from '../storage/tables.ts';
  */
 export type RowRecord = readonly [table: string, key: string, digest: string | null, before: string | null];
 
+/** A token that a transaction revokes. */
+export interface RevokedToken {
+  readonly tenantId: string;
+  readonly tokenId: string;
+  readonly expiresAt: number;
+}
+
 /**
  * The authenticated rows that one transaction has changed. The same transaction must record them in the audit log: a commit with unrecorded changes
  * fails.
@@ -14,6 +21,7 @@ export type RowRecord = readonly [table: string, key: string, digest: string | n
 export class RowChanges {
   readonly #records = new Map<string, Map<string, RowRecord>>();
   readonly #keys = new Map<string, MacKey>();
+  #revoked: RevokedToken[] = [];
 
   /** Rows of the installation, its signing keys, belong to no tenant's log: an old one that is restored has expired anyway. */
   note(tenantId: string, table: string, key: string, digest: string | null, before: string | null): void {
@@ -38,6 +46,18 @@ export class RowChanges {
   /** The key of a tenant that this transaction creates is not visible to others yet. */
   useKey(tenantId: string, key: MacKey): void {
     this.#keys.set(tenantId, key);
+  }
+
+  /** Other regions learn of revoked tokens, which the audit log publishes in the same transaction. */
+  noteRevoked(...tokens: readonly { tenant_id: string; token_id: string; expires_at: number }[]): void {
+    for (const { tenant_id, token_id, expires_at } of tokens)
+      this.#revoked.push({ tenantId: tenant_id, tokenId: token_id, expiresAt: expires_at });
+  }
+
+  takeRevoked(): RevokedToken[] {
+    const revoked = this.#revoked;
+    this.#revoked = [];
+    return revoked;
   }
 
   keyOf(tenantId: string): MacKey | undefined {

@@ -18,6 +18,7 @@ test('tenants whose work hangs leave slots to others, however many each of them 
   const end = Promise.withResolvers<void>();
   const worker = new DueWorker<Row>(
     {
+      isServed: async () => true,
       name: 'rows',
       find: async (limit, full) => waiting.filter(({ tenant }) => !full.includes(tenant)).slice(0, limit),
       groups: ({ tenant }) => [{ name: tenant, slots: AT_ONCE / 8, isShare: true }],

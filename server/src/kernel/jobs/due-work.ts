@@ -11,6 +11,8 @@ export interface DueRows<R> {
   find(limit: number, full: readonly string[]): Promise<R[]>;
   /** What a row shares its slots with, such as its webhook and its tenant, so that one that hangs uses up no more than these. */
   groups?(row: R): readonly Group[];
+  /** Whether its tenant is handled in this region. Rows of others stay as they are. */
+  isServed(row: R): Promise<boolean>;
   /** Takes a row for this node and returns it as it is then; null if another node was faster. */
   take(row: R): Promise<R | null>;
   /** Must store how it ended. A row whose work throws stays taken until its lease ends, and is then due again. */
@@ -95,6 +97,7 @@ export class DueWorker<R> {
   }
 
   async #takeAndStart(row: R, groups: readonly Group[]): Promise<void> {
+    if (!(await this.#rows.isServed(row))) return;
     const taken = await this.#rows.take(row);
     if (taken === null) return;
     for (const { name } of groups) this.#used.set(name, (this.#used.get(name) ?? 0) + 1);

@@ -18,6 +18,8 @@ export interface OutgoingRequest {
   readonly body?: string | Buffer;
   /** The only certificate authorities trusted for this call, instead of the system's. */
   readonly caPem?: string | undefined;
+  /** The client certificate and its key, for a host that requests one. */
+  readonly identity?: { readonly certPem: string; readonly keyPem: string };
   readonly bodyBytesMax: number;
   /** For the whole call: resolving the name, connecting, waiting, reading. */
   readonly timeoutMs?: number;
@@ -169,6 +171,7 @@ function responseTo(
       rejectUnauthorized: true,
       // The certificate must be for the name in the URL, although the connection goes to an address.
       ...(isIP(host) === 0 && { servername: host }),
+      ...(outgoing.identity && { cert: outgoing.identity.certPem, key: outgoing.identity.keyPem }),
       // `caPem` may be the server's own certificate instead of that of the authority that signed it.
       ...(outgoing.caPem !== undefined && { ca: outgoing.caPem, allowPartialTrustChain: true }),
     }),

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import type { CertificateHeader } from '../http/forwarded-certificate.ts';
+import { SECOND_MS } from './clock.ts';
 import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
 
 /** The configuration is invalid and the service cannot start. Each line names a variable and says what to set; values never appear. */
@@ -22,6 +23,25 @@ export type RootKeyConfig =
   | { readonly provider: 'file'; readonly file: string }
   | { readonly provider: 'env'; readonly key: Buffer }
   | { readonly provider: 'passphrase'; readonly passphrase: string | { readonly file: string } };
+
+/** The region of this installation and the others. */
+export interface RegionConfig {
+  readonly name: string;
+  /** The URLs for clients of all regions, this one included. */
+  readonly urls: Readonly<Record<string, string>>;
+  readonly peers: readonly RegionPeer[];
+  /** What this region presents to the others. */
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** 0 if changes are accepted without reaching other regions. */
+  readonly leaseMs: number;
+}
+
+export interface RegionPeer {
+  readonly name: string;
+  readonly certFile: string;
+  readonly syncUrl: string;
+}
 
 export interface Config {
   readonly host: string;
@@ -58,6 +78,8 @@ export interface Config {
   readonly checkpointDir: string | null;
   /** Replaces the countries of addresses that come with the service. */
   readonly geoipFile: string | null;
+  /** Null if the installation is not part of a group of regions. */
+  readonly region: RegionConfig | null;
   readonly anomalyScanIntervalHours: number;
   readonly anomalyModel: Values['CV_ANOMALY_ML_VERSION'];
   /** Whether drift of hosts is sent to webhooks. */
@@ -121,6 +143,7 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
     given.has('CV_NEW_ROOT_PASSPHRASE') && given.has('CV_NEW_ROOT_PASSPHRASE_FILE'),
     'CV_NEW_ROOT_PASSPHRASE and CV_NEW_ROOT_PASSPHRASE_FILE exclude each other: set one.',
   );
+  problems.push(...regionConflicts(given, values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
@@ -128,6 +151,55 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
     'CV_ROOT_KEY_PROVIDER=passphrase requires CV_ROOT_PASSPHRASE or CV_ROOT_PASSPHRASE_FILE: set exactly one.',
   );
   return problems;
+}
+
+const REGION_SETTINGS = [
+  'CV_REGIONS',
+  'CV_REGION_PEERS',
+  'CV_REGION_CERT_FILE',
+  'CV_REGION_KEY_FILE',
+  'CV_REGION_LEASE_SECONDS',
+] as const satisfies readonly SettingName[];
+
+function regionConflicts(given: ReadonlySet<SettingName>, values: Partial<Record<SettingName, unknown>>): string[] {
+  if (!given.has('CV_REGION')) {
+    const idle = REGION_SETTINGS.filter((name) => given.has(name));
+    return idle.map((name) => `${name} has no effect here: remove it, or set CV_REGION.`);
+  }
+  const problems: string[] = [];
+  const { CV_REGION: own, CV_REGIONS: urls, CV_REGION_PEERS: peers } = values as Partial<Values>;
+  if (!given.has('CV_REGIONS')) problems.push('CV_REGIONS must be set too, or remove CV_REGION.');
+  const names = [...(urls?.keys() ?? [])];
+  const others = names.filter((name) => name !== own);
+  const missing = others.filter((name) => peers?.has(name) !== true);
+  const unknown = [...(peers?.keys() ?? [])].filter((name) => !others.includes(name));
+  if (urls && own && !names.includes(own)) problems.push('CV_REGIONS must list the region in CV_REGION too.');
+  if (urls && peers !== undefined && missing.length > 0)
+    problems.push(`CV_REGION_PEERS must list every other region in CV_REGIONS: ${missing.join(', ')} is missing.`);
+  if (urls && unknown.length > 0)
+    problems.push(`CV_REGION_PEERS must list only other regions in CV_REGIONS: remove ${unknown.join(', ')}.`);
+  if (given.has('CV_REGION_CERT_FILE') !== given.has('CV_REGION_KEY_FILE'))
+    problems.push('CV_REGION_CERT_FILE and CV_REGION_KEY_FILE belong together: set both.');
+  if (others.length > 0 && !given.has('CV_REGION_CERT_FILE') && !given.has('CV_TLS_CERT_FILE'))
+    problems.push('CV_REGION_CERT_FILE and CV_REGION_KEY_FILE must be set, so that other regions know this one.');
+  return problems;
+}
+
+function regionOf(values: Values): RegionConfig | null {
+  const { CV_REGION: name, CV_REGIONS: urls, CV_REGION_PEERS: peers } = values;
+  if (name === null || urls === null) return null;
+  return Object.freeze({
+    name,
+    urls: Object.freeze(Object.fromEntries(urls)),
+    peers: Object.freeze(
+      [...(peers ?? [])].map(([peer, { certFile, syncUrl }]) =>
+        Object.freeze({ name: peer, certFile: resolve(certFile), syncUrl: syncUrl ?? urls.get(peer) ?? '' }),
+      ),
+    ),
+    certFile: resolve(values.CV_REGION_CERT_FILE ?? values.CV_TLS_CERT_FILE ?? ''),
+    keyFile: resolve(values.CV_REGION_KEY_FILE ?? values.CV_TLS_KEY_FILE ?? ''),
+    leaseMs: values.CV_REGION_LEASE_SECONDS * SECOND_MS,
+  });
 }
 
 function build(values: Values): Config {
@@ -168,6 +240,7 @@ function build(values: Values): Config {
       outboundAllow: Object.freeze(values.CV_OUTBOUND_ALLOW ?? []),
       checkpointDir: values.CV_CHECKPOINT_DIR === null ? null : resolve(values.CV_CHECKPOINT_DIR),
       geoipFile: values.CV_GEOIP_FILE === null ? null : resolve(values.CV_GEOIP_FILE),
+      region: regionOf(values),
       anomalyScanIntervalHours: values.ANOMALY_SCHEDULER_INTERVAL_HOURS,
       anomalyModel: values.CV_ANOMALY_ML_VERSION,
       isEndpointDriftNotified: values.CV_ENDPOINT_DRIFT_NOTIFY === 'true',

@@ -46,6 +46,10 @@ export const ERROR_CODES = {
     409,
     'The operation requires plaintext, which the service never sees in a zero-knowledge vault.',
   ],
+  REGION_FENCED: [
+    409,
+    "Another region is the tenant's primary region, and only that one changes its data; `details` has its name and URL.",
+  ],
   PAYLOAD_TOO_LARGE: [413, 'The body is larger than this endpoint accepts.'],
   VALIDATION_FAILED: [422, 'The request was understood but is not valid; `details.fields` says where and why.'],
   ROTATION_NOT_CONFIGURED: [
@@ -61,6 +65,10 @@ export const ERROR_CODES = {
   UNAVAILABLE: [
     503,
     'The database or the audit log is unavailable: repeat the request after the number of seconds in `Retry-After`.',
+  ],
+  REGION_LOOP: [
+    508,
+    'The regions refer to each other for this tenant, because their directories differ: try again shortly.',
   ],
 } as const satisfies Record<string, readonly [number, string]>;
 

@@ -14,9 +14,11 @@ import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { HttpClient } from '../outbound/http-client.ts';
+import type { RegionGate } from '../request/region-gate.ts';
 import type { Database } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
 import type { ClockGuard } from '../time/clock-guard.ts';
+import type { TimeSources } from '../time/sources.ts';
 import type { Addresses } from './addresses.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -26,6 +28,8 @@ import type { StartWarning } from './start-warnings.ts';
 export interface Kernel {
   config: Config;
   clock: Clock;
+  /** The clock with the sources that it is compared with. */
+  time: TimeSources;
   clockGuard: ClockGuard;
   log: Logger;
   metrics: Metrics;
@@ -42,6 +46,8 @@ export interface Kernel {
   bulkRequests: BulkRequests;
   idempotency: Idempotency;
   dpop: DpopGuard;
+  /** Decides whether this region may handle a request, or change a tenant. */
+  regionGate: RegionGate;
   /** The URLs of this service. */
   addresses: Addresses;
   /** Decides which addresses outgoing calls may connect to. */

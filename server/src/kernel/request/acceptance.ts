@@ -20,9 +20,10 @@ export async function whileAccepted<T>(ctx: Context, tx: Tx, act: () => Promise<
   return outcome;
 }
 
-async function acceptIfMoved({ caller, access }: Context, tx: Tx, db: View['db']): Promise<void> {
+async function acceptIfMoved({ caller, access, kernel }: Context, tx: Tx, db: View['db']): Promise<void> {
   const epoch = await heldEpoch(tx, caller.tenantId);
   if (epoch !== caller.epoch) await access.acceptAgain({ db, epochOf: () => epoch });
+  if (kernel.regionGate.isOn) await kernel.regionGate.requireHere(tx, db, caller.tenantId, epoch === caller.epoch);
 }
 
 /**

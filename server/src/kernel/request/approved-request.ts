@@ -2,11 +2,12 @@ import { type Authenticated, NO_PROOFS, type View } from '../auth/authentication
 import { CofferError } from '../platform/errors.ts';
 import type { Kernel } from '../platform/kernel.ts';
 import type { Reader, Tx } from '../storage/database.ts';
+import { requireOwnTenant, requireTier } from './admission.ts';
 import type { ApprovalKind, Proposal } from './approval.ts';
 import type { Call, RoutedCall } from './call.ts';
 import { recorded } from './change.ts';
 import { type ChangeStrategy, Context, type Outcome } from './context.ts';
-import { authorizeDeclared, type ReadyEndpoint, requireOwnTenant, requireTier } from './pipeline.ts';
+import { authorizeDeclared, type ReadyEndpoint } from './pipeline.ts';
 import type { Actor, Principal } from './principal.ts';
 
 export interface Grant {

@@ -26,7 +26,9 @@ export class OwnTransaction implements ChangeStrategy {
   async commit<T>(ctx: Context, act: (tx: Tx) => Promise<T>): Promise<Outcome<T>> {
     const headKey = await ctx.kernel.audit.headKey(ctx.tenantId);
     try {
+      await requireLease(ctx);
       const result = await this.#transaction(ctx, { headKey, status: ctx.declaration.status }, act);
+      await requireLease(ctx);
       return { kind: 'committed', result };
     } catch (error) {
       if (!(error instanceof ApprovalRequired)) throw error;
@@ -62,6 +64,11 @@ export class OwnTransaction implements ChangeStrategy {
   fortressVaults(tenantId: string): Promise<readonly string[]> {
     return this.#parts.approvals.fortressVaults(tenantId);
   }
+}
+
+/** A change that commits after the lease of this region has ended is not acknowledged: another region may serve the tenant by then. */
+async function requireLease({ kernel: { regionGate }, caller }: Context): Promise<void> {
+  if (regionGate.isOn && caller.principalOrNull !== null) await regionGate.requireLease(caller.tenantId, caller.epoch);
 }
 
 /** How a change is recorded. `headKey` is loaded before the transaction, because loading it may take a query of its own. */

@@ -91,5 +91,6 @@ test('the codes an endpoint can answer with follow from its declaration', () => 
     'RATE_LIMIT_EXCEEDED',
     'INTERNAL_ERROR',
     'UNAVAILABLE',
+    'REGION_LOOP',
   ]);
 });

@@ -78,7 +78,7 @@ export interface EndpointDeclaration {
   rate: RateClass;
   /** The lowest plan whose tenants may use it. */
   tier: 'professional' | 'enterprise' | None;
-  /** `forward`: the tenant's own region must respond. `local`: any region can. An installation has one region so far, which handles both. */
+  /** `forward`: if another region is the tenant's primary region, the response is 307 with its location. `local`: every region responds itself. */
   region: 'forward' | 'local';
   /** The kind of approval it may need. While it waits, the response is 202 with a `PendingApproval`. */
   approval: ApprovalKind | None;
@@ -161,7 +161,8 @@ export function errorCodes(e: EndpointDeclaration): ErrorCode[] {
   if (e.params !== NONE || e.query !== NONE || e.body !== NONE || e.effect === 'change') codes.add('VALIDATION_FAILED');
   if (e.query === NONE) codes.add('VALIDATION_FAILED');
   if (e.method !== 'GET') codes.add('PAYLOAD_TOO_LARGE');
-  if (e.effect === 'change') codes.add('IN_USE');
+  if (e.effect === 'change') codes.add('IN_USE').add('REGION_FENCED');
+  if (e.region === 'forward' && e.credentials !== 'public') codes.add('REGION_LOOP');
   return (Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => codes.has(code));
 }
 

@@ -1,11 +1,17 @@
-import { type Authenticated, type Authentication, RefusedCredential, UnacceptedKind } from '../auth/authentication.ts';
+import type { AuditEntry } from '../audit/entry.ts';
+import {
+  type Authenticated,
+  type Authentication,
+  invalidToken,
+  RefusedCredential,
+  UnacceptedKind,
+} from '../auth/authentication.ts';
 import { UnsealError } from '../crypto/sealing.ts';
 import type { BulkRequest } from '../fairness/bulk-requests.ts';
 import { type InputValidator, inputValidator } from '../http/validation.ts';
 import { ForgedRowError } from '../integrity/row-keys.ts';
 import { addressGroup } from '../limits/address-group.ts';
 import type { IdempotentRequest, SavedAnswer } from '../limits/idempotency.ts';
-import { PLANS } from '../limits/rate-classes.ts';
 import type { RateState } from '../limits/rate-limiter.ts';
 import { limitByAddress, limitByTenant, limitFailures, rateHeaders } from '../limits/request-limits.ts';
 import { CofferError, type ErrorCode } from '../platform/errors.ts';
@@ -13,6 +19,7 @@ import type { Kernel } from '../platform/kernel.ts';
 import { adviceFor } from '../storage/advice.ts';
 import type { Tx } from '../storage/database.ts';
 import { recheck } from './acceptance.ts';
+import { requireEnrolment, requireOwnTenant, requireTier } from './admission.ts';
 import { PENDING_STATUS } from './approval.ts';
 import type { ApprovalQueue } from './approval-queue.ts';
 import { type BoundEndpoint, NotModified, Preserialized, Streamed } from './binding.ts';
@@ -29,6 +36,7 @@ import {
 } from './declaration.ts';
 import { type CursorPlace, placeOfCursor, withBoundCursor, withPlainCursor } from './list-cursor.ts';
 import type { Principal } from './principal.ts';
+import { FORWARD_STATUS, ForeignCaller, ForwardedRequest } from './region-gate.ts';
 
 export interface Reply {
   status: number;
@@ -94,6 +102,8 @@ export class Pipeline {
       if (declaration.credentials !== 'public') {
         const authenticating = this.#authenticate(endpoint, ctx, declaration.credentials);
         if (authenticating !== undefined) await authenticating;
+        const admitting = this.#kernel.regionGate.admit(call, declaration, ctx.tenantId, ctx.caller.epoch);
+        if (admitting !== undefined) await admitting;
         rate = limitByTenant(ctx);
         requireTier(ctx);
       }
@@ -122,7 +132,9 @@ export class Pipeline {
           : reply.body || null;
       return { status: reply.status, body, headers: replyHeaders(ctx, rate, isReplay) };
     } catch (error) {
-      return this.#refuse(endpoint, ctx, error, rate);
+      return error instanceof ForwardedRequest
+        ? await this.#forward(endpoint, ctx, error)
+        : await this.#refuse(endpoint, ctx, error, rate);
     } finally {
       bulk?.handled();
     }
@@ -146,11 +158,19 @@ export class Pipeline {
   async #recordRead(ctx: Context, status: number): Promise<void> {
     const { audit } = this.#kernel;
     const entries = ctx.record.takeEntries(status);
+    if (this.#kernel.regionGate.isOn) await this.#toLogOfRegion(ctx, entries);
     const [own] = entries;
     if (entries.length === 1 && own !== undefined) return audit.record(own);
     while (entries.length > 0) {
       await Promise.all(entries.splice(0, RECORDED_AT_ONCE).map((entry) => audit.record(entry)));
     }
+  }
+
+  /** The log of a tenant grows in its primary region only; elsewhere the operator's log has what was requested. */
+  async #toLogOfRegion({ caller: { tenantIdOrNull, epoch } }: Context, entries: AuditEntry[]): Promise<void> {
+    const { regionGate, operatorTenantId } = this.#kernel;
+    if (tenantIdOrNull === null || (await regionGate.hasLogHere(tenantIdOrNull, epoch))) return;
+    for (const entry of entries) entry.tenant_id = operatorTenantId;
   }
 
   /** Returns a promise only if there is something to wait for. */
@@ -167,11 +187,19 @@ export class Pipeline {
     try {
       const authenticated = this.#authentication.authenticate(ctx, accepted, gate);
       if (authenticated instanceof Promise)
-        return authenticated.then(become).catch((error) => refuseCaller(ctx, error));
+        return authenticated.then(become).catch((error) => this.#refuseCaller(ctx, error));
       become(authenticated);
     } catch (error) {
       refuseCaller(ctx, error);
     }
+  }
+
+  /** A caller whom only another region knows is forwarded, unless this endpoint never is. */
+  async #refuseCaller(ctx: Context, error: unknown): Promise<never> {
+    if (!(error instanceof ForeignCaller)) refuseCaller(ctx, error);
+    ctx.caller.identify(error.token.tenantId, error.actor);
+    await this.#kernel.regionGate.forwardForeign(ctx.call, ctx.declaration, error);
+    refuseCaller(ctx, invalidToken('the tenant has no data in this region'));
   }
 
   async #receive(ctx: Context, unread: UnreadBody): Promise<void> {
@@ -198,6 +226,18 @@ export class Pipeline {
     return this.#kernel.idempotency.request(String(key), tenantId, credentialId, asked);
   }
 
+  /** Recorded in the log of the operator, because the tenant's own log is in its primary region. */
+  async #forward(endpoint: ReadyEndpoint, ctx: Context, { region, headers }: ForwardedRequest): Promise<Reply> {
+    ctx.record.describe({ forwarded_to: region, tenant: ctx.caller.tenantIdOrNull });
+    const entry = ctx.record.entry('allow', FORWARD_STATUS, 'forwarded to the primary region');
+    try {
+      await this.#kernel.audit.record({ ...entry, tenant_id: this.#kernel.operatorTenantId });
+    } catch (failure) {
+      return this.#refuse(endpoint, ctx, failure, null);
+    }
+    return { status: FORWARD_STATUS, headers: { ...headers }, body: null };
+  }
+
   /** A refusal is recorded before the caller gets it. If it cannot be recorded, the response is 503 instead. */
   async #refuse(endpoint: ReadyEndpoint, ctx: Context, thrown: unknown, rate: RateState | null): Promise<Reply> {
     let error = this.#known(endpoint, ctx, thrown);
@@ -205,6 +245,7 @@ export class Pipeline {
       const isDenied = [401, 403, 429].includes(error.status);
       const entry = ctx.record.entry(isDenied ? 'deny' : 'error', error.status, error.auditReason ?? error.code);
       try {
+        await this.#toLogOfRegion(ctx, [entry]);
         await this.#kernel.refusals.record(entry, ctx.caller.principalOrNull !== null && error.status !== 429);
       } catch (failure) {
         error = this.#known(endpoint, ctx, failure);
@@ -296,35 +337,6 @@ function replyHeaders(ctx: Context, rate: RateState | null, isReplay: boolean): 
   if (ctx.declaration.raw !== NONE) headers['Content-Type'] = ctx.declaration.raw;
   for (const name in ctx.replyHeaders) headers[name] = ctx.replyHeaders[name] as string;
   return headers;
-}
-
-/** Some rows belong to the installation instead of a tenant. No policy of a tenant can grant access to them. */
-export function requireOwnTenant(ctx: Context): void {
-  if (ctx.declaration.tenant !== 'operator' || ctx.principal.isOperator) return;
-  throw new CofferError('INSUFFICIENT_PRIVILEGE', 'Only the operator tenant of this installation may do this.', {
-    auditReason: 'not the operator tenant',
-  });
-}
-
-/** Checked before the input is validated, so that a caller without the plan does not fix their input first. */
-export function requireTier({ declaration, principal }: Context): void {
-  const { tier } = declaration;
-  if (tier === NONE || PLANS.indexOf(principal.plan) >= PLANS.indexOf(tier)) return;
-  throw new CofferError(
-    'TIER_REQUIRED',
-    `This requires the ${tier} plan, and your organization has ${principal.plan}: ask the operator of this installation to change the plan.`,
-    { auditReason: `the plan is ${principal.plan}` },
-  );
-}
-
-/** If the tenant requires a second factor, a caller without one can only enrol one. */
-function requireEnrolment({ declaration, caller }: Context): void {
-  if (caller.principalOrNull?.mustEnrol !== true || declaration.beforeEnrolment === true) return;
-  throw new CofferError(
-    'MFA_REQUIRED',
-    'Your organization requires a second factor: enrol one with POST /auth/mfa/totp, confirm it with POST /auth/mfa/totp/confirm, and log in with a code.',
-    { auditReason: 'the tenant requires a second factor' },
-  );
 }
 
 export function authorizeDeclared(ctx: Context): void {

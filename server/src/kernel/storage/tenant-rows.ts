@@ -35,6 +35,12 @@ export async function lockTenantRow(tx: Tx, tenantId: string): Promise<void> {
   await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId).forUpdate().execute();
 }
 
+/** The ids of tenants after one, in order. */
+export async function tenantIdsAfter(db: Reader, after: string, limit: number): Promise<string[]> {
+  const query = db.selectFrom('tenants').select('tenant_id').where('tenant_id', '>', after).orderBy('tenant_id');
+  return (await query.limit(limit).execute()).map(({ tenant_id }) => tenant_id);
+}
+
 export function everyTenant(db: Reader): Promise<Pick<TenantRow, 'tenant_id' | 'plan'>[]> {
   return db.selectFrom('tenants').select(['tenant_id', 'plan']).orderBy('tenant_id').execute();
 }

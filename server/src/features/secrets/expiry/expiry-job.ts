@@ -22,7 +22,7 @@ export function announceExpiringSecretsJob(kernel: Kernel): KeepingJob {
     removes: 'nothing',
     async run(signal) {
       const window = await nearEnds(kernel);
-      for (const { tenant_id } of await everyTenant(kernel.database.read)) {
+      for (const { tenant_id } of await kernel.regionGate.servedHere(await everyTenant(kernel.database.read))) {
         if (signal.aborted) return;
         await readStoredEnds(kernel, tenant_id, signal);
         if (window !== null) await announceAll(kernel, tenant_id, window, signal);

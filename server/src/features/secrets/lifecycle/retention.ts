@@ -69,7 +69,7 @@ export function purgeSecretsJob(kernel: Kernel, removed: Removal<'secrets'>): Re
     intervalMs: 6 * HOUR_MS,
     removes: { secondCheckMs: SECOND_CHECK_MS, share: (cutoff) => sharesOf(kernel, cutoff) },
     async run(signal, cutoff) {
-      for (const { tenant_id, plan } of await everyTenant(kernel.database.read)) {
+      for (const { tenant_id, plan } of await kernel.regionGate.servedHere(await everyTenant(kernel.database.read))) {
         const before = earlier(cutoff, keptMs(plan));
         const purge = { tenantId: tenant_id, before, signal };
         await purgeDeleted(kernel, removed, purge);
@@ -83,7 +83,7 @@ async function sharesOf(kernel: Kernel, cutoff: Cutoff): Promise<Share[]> {
   const { read } = kernel.database;
   let secrets = 0;
   let versions = 0;
-  for (const { tenant_id, plan } of await everyTenant(read)) {
+  for (const { tenant_id, plan } of await kernel.regionGate.servedHere(await everyTenant(read))) {
     const before = earlier(cutoff, keptMs(plan));
     secrets += await store.countDeletedBefore(read, tenant_id, before);
     for await (const old of replacedBefore(kernel, tenant_id, before)) versions += old.newest_then - old.oldest;

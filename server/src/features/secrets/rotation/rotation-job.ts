@@ -40,13 +40,15 @@ export function rotateSecretsJob(kernel: Kernel, backends: BackendRotations): Ke
       await backends.resume(signal);
       for (;;) {
         const due = await rotations.dueSecrets(kernel.database.read, kernel.clock.now(), AT_ONCE);
-        for (const at of due) {
+        const served = await kernel.regionGate.servedHere(due);
+        for (const at of served) {
           if (signal.aborted) return;
           await rotateOrPostpone(kernel, backends, at);
         }
         // Bounds how many backend rotations run at once.
         await backends.settled();
-        if (due.length < AT_ONCE) return;
+        // Secrets of tenants that another region handles stay due here.
+        if (due.length < AT_ONCE || served.length === 0) return;
       }
     },
   };

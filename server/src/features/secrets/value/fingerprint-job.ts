@@ -21,7 +21,7 @@ export function renewFingerprintsJob(kernel: Kernel): Job {
     intervalMs: 10 * MINUTE_MS,
     removes: 'nothing',
     async run(signal) {
-      for (const { tenant_id } of await everyTenant(kernel.database.read)) {
+      for (const { tenant_id } of await kernel.regionGate.servedHere(await everyTenant(kernel.database.read))) {
         if (signal.aborted) return;
         await renewAll(kernel, tenant_id, signal);
       }

@@ -1,0 +1,59 @@
+import { compareStamps, compareText } from './hybrid-clock.ts';
+import { type CellKind, isSetKind, parsedValue, stampOf, type UnsignedOperation } from './operation.ts';
+
+/** Identifies a cell. Operations of the same cell compete; operations of different cells never do. */
+export function cellId({ kind, key, tag }: Pick<UnsignedOperation, 'kind' | 'key' | 'tag'>): string {
+  return `${kind} ${key} ${tag}`;
+}
+
+/**
+ * Compares two operations of one cell; the greater one is the state. This is a total order in which only an operation equals itself, so taking the
+ * maximum is idempotent, commutative and associative, and regions that have seen the same operations have the same state.
+ */
+export function compareOperations<O extends UnsignedOperation>(a: O, b: O): number {
+  return BY_MEANING[a.kind](a, b) || compareStamps(stampOf(a), stampOf(b)) || compareText(a.value, b.value);
+}
+
+type Compare = (a: UnsignedOperation, b: UnsignedOperation) => number;
+const lastWriterWins: Compare = () => 0;
+
+const BY_MEANING: { readonly [K in CellKind]: Compare } = {
+  tenant: lastWriterWins,
+  head: lastWriterWins,
+  // A removal names the addition that it removes, so it wins whenever it was made.
+  public_key: (a, b) => Number(a.isRemoved) - Number(b.isRemoved),
+  // Whoever has an id need not know it twice; the later expiry keeps it for as long as anyone needs it.
+  revoked_token: (a, b) => expiryOf(a) - expiryOf(b),
+  // The clock decides nothing here. The epoch is followed by the region's name, so two regions never write the same one.
+  primary: (a, b) => epochOf(a) - epochOf(b) || compareText(a.origin, b.origin),
+};
+
+export function winner<O extends UnsignedOperation>(a: O | undefined, b: O): O {
+  return a === undefined || compareOperations(a, b) < 0 ? b : a;
+}
+
+/**
+ * Two regions that took the same epoch for a tenant. An epoch is taken only after enough regions have noted it, which prevents this with an odd
+ * number of regions; with an even number, operators on both sides of a cut network can still cause it.
+ */
+export function isConflict(a: UnsignedOperation, b: UnsignedOperation): boolean {
+  return a.kind === 'primary' && b.kind === 'primary' && epochOf(a) === epochOf(b) && a.origin !== b.origin;
+}
+
+export function epochOf(operation: UnsignedOperation): number {
+  return parsedValue(operation as UnsignedOperation & { kind: 'primary' }).epoch;
+}
+
+/** When a cell means nothing any more; null if it always does. */
+export function expiryOfCell(operation: UnsignedOperation): number | null {
+  return operation.kind === 'revoked_token' ? expiryOf(operation) : null;
+}
+
+function expiryOf(operation: UnsignedOperation): number {
+  return parsedValue(operation as UnsignedOperation & { kind: 'revoked_token' }).expires_at;
+}
+
+/** The elements of a set: those with an addition that nobody removed. */
+export function isElement(operation: UnsignedOperation): boolean {
+  return isSetKind(operation.kind) && !operation.isRemoved;
+}

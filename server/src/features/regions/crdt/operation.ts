@@ -1,0 +1,131 @@
+import { REGION_NAME, VALUE_LENGTH_MAX } from '../schemas.ts';
+import { COUNTER_MAX, type Stamp } from './hybrid-clock.ts';
+
+/** What each kind of cell holds. None of them is secret: names, numbers, public keys, and the ids of tokens. */
+export interface CellValues {
+  /** Last writer wins: the name of a tenant. */
+  tenant: { name: string };
+  /** A register with an epoch: the region that writes it is the tenant's primary region from then on. */
+  primary: { epoch: number; previous: string | null };
+  /** Last writer wins: how far the audit log of a tenant had come in its primary region. */
+  head: { seq: number; hash: string; at: number };
+  /** An observed-remove set: the public keys that verify the tokens of a region. */
+  public_key: { issuer: string; jwk: string; verifies_until: number };
+  /** A grow-only set: tokens that were revoked before they expired. */
+  revoked_token: { tenant_id: string; expires_at: number };
+}
+export type CellKind = keyof CellValues;
+
+/** One write of one cell, signed by the region that made it. */
+export interface Operation {
+  readonly origin: string;
+  /** Grows with each operation of its origin; it may skip numbers. */
+  readonly seq: number;
+  readonly ms: number;
+  readonly counter: number;
+  readonly kind: CellKind;
+  readonly key: string;
+  /** For a set: identifies one addition, so that a removal only removes what it has seen. Empty elsewhere. */
+  readonly tag: string;
+  readonly isRemoved: boolean;
+  /** JSON. */
+  readonly value: string;
+  /** Base64. */
+  readonly signature: string;
+}
+export type UnsignedOperation = Omit<Operation, 'signature'>;
+
+const KEY_FORM = /^[A-Za-z0-9_.:-]{1,128}$/;
+const TAG_FORM = /^[a-z][a-z0-9-]{0,31}:\d{1,16}$/;
+const HASH_FORM = /^[0-9a-f]{64}$/;
+const FORMAT = 'coffer-region-operation-v1';
+
+export function stampOf({ ms, counter, origin }: UnsignedOperation): Stamp {
+  return { ms, counter, region: origin };
+}
+
+/** The bytes that the origin signs. A JSON array of plain values has exactly one spelling. */
+export function signedText(operation: UnsignedOperation): string {
+  const { origin, seq, ms, counter, kind, key, tag, isRemoved, value } = operation;
+  return JSON.stringify([FORMAT, origin, seq, ms, counter, kind, key, tag, isRemoved, value]);
+}
+
+export function parsedValue<K extends CellKind>(operation: UnsignedOperation & { kind: K }): CellValues[K] {
+  return JSON.parse(operation.value) as CellValues[K];
+}
+
+const KINDS: { readonly [K in CellKind]: { isSet: boolean; isValid(value: Record<string, unknown>): boolean } } = {
+  tenant: { isSet: false, isValid: ({ name }) => isText(name, 128) },
+  primary: {
+    isSet: false,
+    isValid: ({ epoch, previous }) =>
+      isWhole(epoch) && epoch > 0 && (previous === null || (isText(previous, 32) && REGION_NAME.test(previous))),
+  },
+  head: {
+    isSet: false,
+    isValid: ({ seq, hash, at }) => isWhole(seq) && isText(hash, 64) && HASH_FORM.test(hash) && isWhole(at),
+  },
+  public_key: {
+    isSet: true,
+    isValid: ({ issuer, jwk, verifies_until }) => isText(issuer, 256) && isText(jwk, 1024) && isWhole(verifies_until),
+  },
+  revoked_token: {
+    isSet: false,
+    isValid: ({ tenant_id, expires_at }) => isText(tenant_id, 128) && isWhole(expires_at),
+  },
+};
+const FIELDS: { readonly [K in CellKind]: readonly string[] } = {
+  tenant: ['name'],
+  primary: ['epoch', 'previous'],
+  head: ['seq', 'hash', 'at'],
+  public_key: ['issuer', 'jwk', 'verifies_until'],
+  revoked_token: ['tenant_id', 'expires_at'],
+};
+
+export function isSetKind(kind: CellKind): boolean {
+  return KINDS[kind].isSet;
+}
+
+/** What is wrong with an operation that another region sent; null if nothing is. The signature is not checked here. */
+export function malformation(operation: Operation): string | null {
+  const { origin, seq, ms, counter, kind, key, tag, isRemoved, value } = operation;
+  if (!REGION_NAME.test(origin)) return 'the origin is not the name of a region';
+  if (!isWhole(seq) || seq === 0 || !isWhole(ms) || !isWhole(counter) || counter > COUNTER_MAX)
+    return 'a number is out of range';
+  if (!Object.hasOwn(KINDS, kind)) return 'the kind is unknown';
+  if (!KEY_FORM.test(key)) return 'the key is malformed';
+  if (KINDS[kind].isSet ? !TAG_FORM.test(tag) : tag !== '') return 'the tag is malformed';
+  if (isRemoved) return KINDS[kind].isSet && value === '' ? null : 'only an element of a set can be removed';
+  if (KINDS[kind].isSet && tag !== tagOf(operation)) return 'the tag of an addition names another operation';
+  return isValidValue(kind, value) ? null : 'the value is malformed';
+}
+
+/** The tag of an addition to a set: no other operation has this origin and number. */
+export function tagOf({ origin, seq }: Pick<Operation, 'origin' | 'seq'>): string {
+  return `${origin}:${seq}`;
+}
+
+/** A value has exactly one spelling, so that equal states have equal digests. */
+export function valueText<K extends CellKind>(kind: K, value: CellValues[K]): string {
+  const fields = value as unknown as Record<string, unknown>;
+  return JSON.stringify(Object.fromEntries(FIELDS[kind].map((field) => [field, fields[field]])));
+}
+
+function isValidValue(kind: CellKind, text: string): boolean {
+  if (text.length > VALUE_LENGTH_MAX) return false;
+  try {
+    const value = JSON.parse(text) as CellValues[CellKind];
+    if (typeof value !== 'object' || value === null) return false;
+    return valueText(kind, value as never) === text && KINDS[kind].isValid(value as unknown as Record<string, unknown>);
+  } catch {
+    return false;
+  }
+}
+
+function isText(value: unknown, lengthMax: number): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= lengthMax;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

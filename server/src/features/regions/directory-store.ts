@@ -1,0 +1,257 @@
+import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import { type Authenticated, SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
+import { expiryOfCell } from './crdt/merge.ts';
+import type { CellKind, Operation } from './crdt/operation.ts';
+
+declare module '../../kernel/storage/tables.ts' {
+  interface Tables {
+    region_cells: Authenticated<CellRow, 'expires_at'>;
+    region_vectors: VectorRow;
+    region_clocks: ClockRow;
+    region_contacts: ContactRow;
+    region_promotions: Authenticated<PromotionRow>;
+  }
+}
+
+/** The last write of each cell of the directory. */
+export interface CellRow {
+  tenant_id: string;
+  kind: CellKind;
+  cell_key: string;
+  tag: string;
+  origin: string;
+  seq: number;
+  ms: number;
+  counter: number;
+  is_removed: number;
+  value: string;
+  signature: string;
+  /** A copy of the expiry in the value, to find what can be deleted. */
+  expires_at: number | null;
+}
+
+interface VectorRow {
+  tenant_id: string;
+  origin: string;
+  seq: number;
+}
+
+/** The latest time that this region wrote or saw, and the number of its last operation. */
+interface ClockRow {
+  tenant_id: string;
+  region: string;
+  ms: number;
+  counter: number;
+  seq: number;
+}
+
+/** When another region was last reached, by the clock of the database. */
+export interface ContactRow {
+  tenant_id: string;
+  region: string;
+  contacted_at: number;
+  failed_since: number | null;
+  last_error: string | null;
+  /** How often in a row its directory had another digest. */
+  differences: number;
+}
+
+/** A tenant that this region was made the primary region of, until and after it serves it. */
+export interface PromotionRow {
+  tenant_id: string;
+  promoted_id: string;
+  epoch: number;
+  previous: string | null;
+  reason: string;
+  /** JSON: how far the data here was behind when the promotion began; null for a tenant that had no other region. */
+  replica: string | null;
+  begun_at: number;
+  /** JSON: the regions that have noted the epoch. */
+  noted_by: string;
+  /** When enough regions had noted it, by the clock of the database. */
+  noted_at: number | null;
+  active_at: number | null;
+}
+
+export const REGION_CELLS = new AuthenticatedTable<'region_cells', CellRow>('region_cells', {
+  key: ['kind', 'cell_key', 'tag'],
+  covered: ['origin', 'seq', 'ms', 'counter', 'is_removed', 'value', 'signature'],
+  uncovered: { expires_at: 'a copy of what the value says, to find it by' },
+  isListedAtUpgrade: false,
+});
+
+export const REGION_PROMOTIONS = new AuthenticatedTable<'region_promotions', PromotionRow>('region_promotions', {
+  key: ['promoted_id'],
+  covered: ['epoch', 'previous', 'reason', 'replica', 'begun_at', 'noted_by', 'noted_at', 'active_at'],
+  isListedAtUpgrade: false,
+});
+
+export function operationOf(row: CellRow): Operation {
+  const { origin, seq, ms, counter, kind, cell_key, tag, is_removed, value, signature } = row;
+  return { origin, seq, ms, counter, kind, key: cell_key, tag, isRemoved: is_removed === 1, value, signature };
+}
+
+function rowOf(operation: Operation): CellRow {
+  const { key, isRemoved, ...same } = operation;
+  return {
+    ...same,
+    tenant_id: SYSTEM_TENANT,
+    cell_key: key,
+    is_removed: isRemoved ? 1 : 0,
+    expires_at: expiryOfCell(operation),
+  };
+}
+
+/** Replaces a cell. A row that was forged counts as missing, and what the regions signed takes its place. */
+export async function putCell(tx: Tx, operation: Operation, before: CellRow | undefined): Promise<void> {
+  const row = rowOf(operation);
+  if (before !== undefined) {
+    await REGION_CELLS.update(tx, before, row);
+    return;
+  }
+  const { kind, cell_key, tag } = row;
+  await REGION_CELLS.deleteWhere(tx, (eb) => eb.and({ tenant_id: SYSTEM_TENANT, kind, cell_key, tag }));
+  await REGION_CELLS.insert(tx, row);
+}
+
+/** The authentic cells among those with these keys. */
+export async function findCells(db: Reader, kind: CellKind, keys: readonly string[]): Promise<CellRow[]> {
+  if (keys.length === 0) return [];
+  const rows = await db
+    .selectFrom('region_cells')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('kind', '=', kind)
+    .where('cell_key', 'in', [...keys])
+    .execute();
+  return REGION_CELLS.authenticOf(db, rows);
+}
+
+export async function listCells(db: Reader, kind: CellKind, after: string, limit: number): Promise<CellRow[]> {
+  const rows = await db
+    .selectFrom('region_cells')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('kind', '=', kind)
+    .where('cell_key', '>', after)
+    .orderBy('cell_key')
+    .orderBy('tag')
+    .limit(limit)
+    .execute();
+  return REGION_CELLS.authenticOf(db, rows);
+}
+
+/** The cells that an origin wrote last, after a number, in their order. They are not verified: whoever gets them checks the signatures. */
+export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: number): Promise<CellRow[]> {
+  return db
+    .selectFrom('region_cells')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('origin', '=', origin)
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit)
+    .execute();
+}
+
+export function countExpiredCells(db: Reader, cutoff: Cutoff): Promise<{ count: number }[]> {
+  return db
+    .selectFrom('region_cells')
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('expires_at', '<', cutoff)
+    .execute();
+}
+
+export async function deleteExpiredCells(tx: Tx, cutoff: Cutoff, limit: number): Promise<number> {
+  const which = (eb: Parameters<Parameters<typeof REGION_CELLS.deleteWhere>[1]>[0]) =>
+    eb.and([eb('tenant_id', '=', SYSTEM_TENANT), eb('expires_at', '<', cutoff)]);
+  return (await REGION_CELLS.deleteWhere(tx, which, limit)).length;
+}
+
+export async function readVector(db: Reader): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('region_vectors')
+    .select(['origin', 'seq'])
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .execute();
+  return new Map(rows.map(({ origin, seq }) => [origin, seq]));
+}
+
+export async function putVector(tx: Tx, origin: string, seq: number): Promise<void> {
+  await tx
+    .insertInto('region_vectors')
+    .values({ tenant_id: SYSTEM_TENANT, origin, seq })
+    .onConflict((c) => c.columns(['tenant_id', 'origin']).doUpdateSet({ seq }))
+    .execute();
+}
+
+/** Everything that changes the directory locks this row, so that numbers are committed in their order and readers miss none. */
+export async function lockClock(tx: Tx, region: string): Promise<Pick<ClockRow, 'ms' | 'counter' | 'seq'>> {
+  await tx
+    .insertInto('region_clocks')
+    .values({ tenant_id: SYSTEM_TENANT, region, ms: 0, counter: 0, seq: 0 })
+    .onConflict((c) => c.columns(['tenant_id', 'region']).doNothing())
+    .execute();
+  return tx
+    .selectFrom('region_clocks')
+    .select(['ms', 'counter', 'seq'])
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('region', '=', region)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+export async function putClock(
+  tx: Tx,
+  region: string,
+  change: Partial<Pick<ClockRow, 'ms' | 'counter' | 'seq'>>,
+): Promise<void> {
+  await tx
+    .updateTable('region_clocks')
+    .set(change)
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('region', '=', region)
+    .execute();
+}
+
+export function readContacts(db: Reader): Promise<ContactRow[]> {
+  return db.selectFrom('region_contacts').selectAll().where('tenant_id', '=', SYSTEM_TENANT).execute();
+}
+
+export async function putContact(tx: Tx, contact: Omit<ContactRow, 'tenant_id'>): Promise<void> {
+  const { region, ...change } = contact;
+  await tx
+    .insertInto('region_contacts')
+    .values({ tenant_id: SYSTEM_TENANT, ...contact })
+    .onConflict((c) => c.columns(['tenant_id', 'region']).doUpdateSet(change))
+    .execute();
+}
+
+export async function findPromotion(db: Reader, tenantId: string): Promise<PromotionRow | undefined> {
+  const query = db
+    .selectFrom('region_promotions')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('promoted_id', '=', tenantId);
+  return REGION_PROMOTIONS.checked(db, await query.executeTakeFirst());
+}
+
+export async function pendingPromotions(db: Reader, limit: number): Promise<PromotionRow[]> {
+  const rows = await db
+    .selectFrom('region_promotions')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('active_at', 'is', null)
+    .limit(limit)
+    .execute();
+  return REGION_PROMOTIONS.authenticOf(db, rows);
+}
+
+export async function putPromotion(tx: Tx, row: Omit<PromotionRow, 'tenant_id'>): Promise<void> {
+  const { promoted_id } = row;
+  await REGION_PROMOTIONS.deleteWhere(tx, (eb) => eb.and({ tenant_id: SYSTEM_TENANT, promoted_id }));
+  await REGION_PROMOTIONS.insert(tx, { tenant_id: SYSTEM_TENANT, ...row });
+}

@@ -1,0 +1,142 @@
+import { createPublicKey } from 'node:crypto';
+import { jwtVerify } from 'jose';
+import type { RevokedToken } from '../../kernel/integrity/row-changes.ts';
+import { BoundedCache } from '../../kernel/platform/bounded-cache.ts';
+import { MINUTE_MS } from '../../kernel/platform/clock.ts';
+import type { RegionConfig } from '../../kernel/platform/config.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import type { ForeignToken, Home, Regions } from '../../kernel/request/region-gate.ts';
+import type { Reader, Tx } from '../../kernel/storage/database.ts';
+import type { Contacts } from './contacts.ts';
+import { isElement } from './crdt/merge.ts';
+import { type Operation, parsedValue } from './crdt/operation.ts';
+import type { Directory } from './directory.ts';
+import { findCells, findPromotion, listCells, operationOf } from './directory-store.ts';
+
+/** How long a look-up is used. A change of the tenant's epoch ends it earlier. */
+const LOOKUP_MS = MINUTE_MS;
+const LOOKUPS_BYTES_MAX = 4 * 1024 * 1024;
+const LOOKUP_BYTES = 256;
+/** Public keys of all regions: a few for each. */
+const KEYS_MAX = 1000;
+const HERE: Home = { kind: 'here', isAssigned: true };
+const UNASSIGNED: Home = { kind: 'here', isAssigned: false };
+
+interface Lookup {
+  home: Home;
+  epoch: number | null;
+  at: number;
+}
+
+/** Where tenants are handled, as the directory says. */
+export class Homes implements Regions {
+  readonly name: string;
+  readonly #config: RegionConfig;
+  readonly #kernel: Kernel;
+  readonly #directory: Directory;
+  readonly #contacts: Contacts;
+  readonly #lookups = new BoundedCache<string, Lookup>({ bytesMax: LOOKUPS_BYTES_MAX, bytesOf: () => LOOKUP_BYTES });
+
+  constructor(config: RegionConfig, kernel: Kernel, directory: Directory, contacts: Contacts) {
+    this.name = config.name;
+    this.#config = config;
+    this.#kernel = kernel;
+    this.#directory = directory;
+    this.#contacts = contacts;
+    directory.onMerged = (tenantIds) => {
+      for (const tenantId of tenantIds) this.#lookups.delete(tenantId);
+    };
+  }
+
+  homeOf(tenantId: string, epoch: number | null): Home | Promise<Home> {
+    // The operator's tenant is the operator of this region, and administers it while others are gone.
+    if (tenantId === this.#kernel.operatorTenantId) return UNASSIGNED;
+    const known = this.#lookups.get(tenantId);
+    const isCurrent = known !== undefined && performance.now() - known.at < LOOKUP_MS;
+    if (isCurrent && (epoch === null || Number.isNaN(epoch) || known.epoch === epoch)) return known.home;
+    return this.#lookUp(tenantId, epoch);
+  }
+
+  async #lookUp(tenantId: string, epoch: number | null): Promise<Home> {
+    const at = performance.now();
+    const home = await this.homeIn(this.#kernel.database.read, tenantId);
+    this.#lookups.set(tenantId, { home, epoch, at });
+    return home;
+  }
+
+  async homeIn(db: Reader, tenantId: string): Promise<Home> {
+    if (tenantId === this.#kernel.operatorTenantId) return UNASSIGNED;
+    const primary = await this.#directory.cell(db, 'primary', tenantId);
+    if (primary === null) return UNASSIGNED;
+    if (primary.origin !== this.name) return { kind: 'elsewhere', region: primary.origin };
+    const promotion = await findPromotion(db, tenantId);
+    const isActive = promotion !== undefined && promotion.epoch === primary.value.epoch && promotion.active_at !== null;
+    return isActive ? HERE : { kind: 'starting' };
+  }
+
+  urlOf(region: string): string | null {
+    return Object.hasOwn(this.#config.urls, region) ? (this.#config.urls[region] ?? null) : null;
+  }
+
+  isReachable(region: string): boolean {
+    return this.#contacts.isReachable(region);
+  }
+
+  hasLease(): boolean {
+    return this.#contacts.hasLease();
+  }
+
+  /** The claims of a token that another region's key signed, unless it was revoked. */
+  async foreignToken(jwt: string): Promise<ForeignToken | null> {
+    const keys = await this.#publicKeys();
+    try {
+      const { payload, protectedHeader } = await jwtVerify(
+        jwt,
+        ({ kid }) => {
+          const key = keys.get(kid ?? '');
+          if (key === undefined) throw new UnknownKey();
+          return createPublicKey({ key: JSON.parse(key.jwk), format: 'jwk' });
+        },
+        {
+          algorithms: ['EdDSA'],
+          typ: 'JWT',
+          currentDate: new Date(this.#kernel.clock.now()),
+          requiredClaims: ['jti', 'sub', 'exp', 'iat'],
+        },
+      );
+      const { jti, sub, tid, iss } = payload;
+      if (iss !== keys.get(protectedHeader.kid ?? '')?.issuer || typeof tid !== 'string') return null;
+      if (await this.isRevoked(String(jti))) return null;
+      return { tenantId: tid, tokenId: String(jti), subject: String(sub) };
+    } catch (error) {
+      // An invalid token is nobody's. Its problem is told by the check that this one follows.
+      if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) return null;
+      throw error;
+    }
+  }
+
+  async #publicKeys(): Promise<Map<string, { issuer: string; jwk: string }>> {
+    const rows = await listCells(this.#kernel.database.read, 'public_key', '', KEYS_MAX);
+    const operations = rows.map(operationOf).filter(isElement) as (Operation & { kind: 'public_key' })[];
+    const now = this.#kernel.clock.now();
+    const values = operations.map((operation) => [operation.key, parsedValue(operation)] as const);
+    return new Map(values.filter(([, { verifies_until }]) => verifies_until > now));
+  }
+
+  async isRevoked(tokenId: string): Promise<boolean> {
+    return (await findCells(this.#kernel.database.read, 'revoked_token', [tokenId])).length > 0;
+  }
+
+  async publishRevoked(tx: Tx, tokens: readonly RevokedToken[]): Promise<void> {
+    const writes = tokens.map(({ tenantId, tokenId, expiresAt }) => ({
+      kind: 'revoked_token' as const,
+      key: tokenId,
+      value: { tenant_id: tenantId, expires_at: expiresAt },
+    }));
+    await this.#directory.write(tx, ...writes);
+  }
+}
+
+class UnknownKey extends Error {
+  readonly code = 'ERR_JWKS_NO_MATCHING_KEY';
+}

@@ -1,0 +1,61 @@
+import type { Counter } from 'prom-client';
+import type { RegionConfig } from '../../kernel/platform/config.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { Contacts } from './contacts.ts';
+import { Directory } from './directory.ts';
+import { Exchange } from './exchange.ts';
+import { Homes } from './homes.ts';
+import { RegionIdentity } from './identity.ts';
+import { Promotions } from './promotions.ts';
+import { Synchronization } from './synchronization.ts';
+
+/** Everything that a region needs, once its certificates are loaded. */
+export interface OpenRegions {
+  config: RegionConfig;
+  identity: RegionIdentity;
+  directory: Directory;
+  contacts: Contacts;
+  homes: Homes;
+  promotions: Promotions;
+  synchronization: Synchronization;
+  /** What was not accepted from other regions. */
+  refused: Counter<'peer' | 'reason'>;
+}
+
+export async function openRegions(kernel: Kernel, config: RegionConfig): Promise<OpenRegions> {
+  const { database, clock, log, metrics, time } = kernel;
+  const identity = new RegionIdentity(config);
+  const conflicts = metrics.counter('cv_region_conflicts_total', CONFLICTS, []);
+  const onConflict = (tenant: string, regions: readonly string[]) => {
+    conflicts.inc();
+    log.error({ tenant, regions, what_to_do: CONFLICT_ADVICE }, 'two regions took the same epoch of a tenant');
+  };
+  const directory = new Directory({ region: config.name, database, clock, identity, onConflict });
+  const contacts = new Contacts(config, database, time);
+  const exchange = new Exchange(config, identity);
+  const homes = new Homes(config, kernel, directory, contacts);
+  const promotions = new Promotions({ config, database, directory, contacts, exchange, log });
+  const parts = { kernel, config, directory, contacts, exchange, promotions };
+  const refused = metrics.counter('cv_region_refused_total', REFUSED, ['peer', 'reason']);
+  metrics.collectBy({ name: 'cv_region_lag_seconds', help: LAG, labels: ['peer'] }, async () => contacts.lags());
+  metrics.collect('cv_region_lease', LEASE, async () => (contacts.hasLease() ? 1 : 0));
+  await contacts.refresh();
+  kernel.regionGate.use(homes);
+  return {
+    config,
+    identity,
+    directory,
+    contacts,
+    homes,
+    promotions,
+    synchronization: new Synchronization(parts),
+    refused,
+  };
+}
+
+const CONFLICTS = 'Tenants of which two regions took the same epoch; the directory keeps one of them.';
+const REFUSED = 'Requests of other regions that were refused, by region and reason.';
+const LAG = 'Seconds since the directory of another region was last merged.';
+const LEASE = '1 while enough other regions were reached to accept changes.';
+const CONFLICT_ADVICE =
+  'Operators promoted two regions while the regions could not reach each other. The directory keeps the one named last in alphabetical order; compare the data of the other one before it is replaced.';

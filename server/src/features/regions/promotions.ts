@@ -1,0 +1,128 @@
+import type { Logger } from 'pino';
+import type { RegionConfig } from '../../kernel/platform/config.ts';
+import type { Database, Tx } from '../../kernel/storage/database.ts';
+import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { type Contacts, quorums } from './contacts.ts';
+import type { Directory } from './directory.ts';
+import {
+  findCells,
+  findPromotion,
+  operationOf,
+  type PromotionRow,
+  pendingPromotions,
+  putPromotion,
+} from './directory-store.ts';
+import type { Exchange } from './exchange.ts';
+
+const PROMOTIONS_AT_ONCE = 50;
+
+/** Makes this region the primary region of tenants, and starts to handle them once no other region can. */
+export class Promotions {
+  readonly #config: RegionConfig;
+  readonly #database: Database;
+  readonly #directory: Directory;
+  readonly #contacts: Contacts;
+  readonly #exchange: Exchange;
+  readonly #log: Logger;
+
+  constructor(parts: {
+    config: RegionConfig;
+    database: Database;
+    directory: Directory;
+    contacts: Contacts;
+    exchange: Exchange;
+    log: Logger;
+  }) {
+    this.#config = parts.config;
+    this.#database = parts.database;
+    this.#directory = parts.directory;
+    this.#contacts = parts.contacts;
+    this.#exchange = parts.exchange;
+    this.#log = parts.log;
+  }
+
+  /** For a tenant that is created here: no other region can know it. */
+  async assignNew(tx: Tx, tenant: { tenant_id: string; name: string }, now: number): Promise<void> {
+    await this.#take(tx, tenant, {
+      epoch: 1,
+      previous: null,
+      reason: 'created',
+      replica: null,
+      begun_at: now,
+      active_at: now,
+    });
+  }
+
+  /** Takes the next epoch. Other regions learn of it after the commit, and until enough of them have, nothing of the tenant is handled here. */
+  async begin(
+    tx: Tx,
+    tenant: { tenant_id: string; name: string },
+    next: Pick<PromotionRow, 'epoch' | 'previous' | 'reason' | 'replica' | 'begun_at'>,
+  ): Promise<void> {
+    await raiseEpoch(tx, tenant.tenant_id);
+    await this.#take(tx, tenant, { ...next, active_at: null });
+  }
+
+  async #take(
+    tx: Tx,
+    { tenant_id, name }: { tenant_id: string; name: string },
+    next: Pick<PromotionRow, 'epoch' | 'previous' | 'reason' | 'replica' | 'begun_at' | 'active_at'>,
+  ): Promise<void> {
+    const { epoch, previous } = next;
+    await this.#directory.write(tx, { kind: 'tenant', key: tenant_id, value: { name } });
+    await this.#directory.write(tx, { kind: 'primary', key: tenant_id, value: { epoch, previous } });
+    const noted_by = JSON.stringify([this.#config.name]);
+    await putPromotion(tx, { promoted_id: tenant_id, ...next, noted_by, noted_at: null });
+  }
+
+  /** Continues the promotions that are not active yet. Any node may do it, at any time. */
+  async advance(): Promise<void> {
+    for (const pending of await pendingPromotions(this.#database.read, PROMOTIONS_AT_ONCE))
+      await this.#advance(pending);
+  }
+
+  async #advance(pending: PromotionRow): Promise<void> {
+    const [cell] = await findCells(this.#database.read, 'primary', [pending.promoted_id]);
+    // Another region has taken a later epoch meanwhile.
+    if (cell === undefined || cell.origin !== this.#config.name) return;
+    const noted = new Set(JSON.parse(pending.noted_by) as string[]);
+    await Promise.all(
+      this.#config.peers
+        .filter(({ name }) => !noted.has(name))
+        .map(async (peer) => {
+          try {
+            const [result] = await this.#exchange.push(peer, [operationOf(cell)]);
+            if (result !== 'superseded') noted.add(peer.name);
+          } catch (error) {
+            this.#log.warn(
+              { region: peer.name, problem: (error as Error).message },
+              'a region could not be told of a promotion; retrying',
+            );
+          }
+        }),
+    );
+    const now = await this.#contacts.now();
+    const isEnough = noted.size >= quorums(this.#config.peers.length + 1).toPromote;
+    const noted_at = isEnough ? (pending.noted_at ?? now) : null;
+    const hasStopped = pending.previous === null || noted.has(pending.previous);
+    const isOver = noted_at !== null && now >= noted_at + this.#contacts.waitMs;
+    await this.#store(pending, noted, noted_at, isEnough && (hasStopped || isOver) ? now : null);
+  }
+
+  async #store(
+    pending: PromotionRow,
+    noted: ReadonlySet<string>,
+    noted_at: number | null,
+    active_at: number | null,
+  ): Promise<void> {
+    const { tenant_id: _, ...row } = pending;
+    await this.#database.transaction(async (tx) => {
+      if (active_at !== null) await raiseEpoch(tx, pending.promoted_id);
+      const current = await findPromotion(tx, pending.promoted_id);
+      if (current?.epoch !== pending.epoch || current.active_at !== null) return;
+      await putPromotion(tx, { ...row, noted_by: JSON.stringify([...noted]), noted_at, active_at });
+    });
+    if (active_at !== null)
+      this.#log.info({ tenant: pending.promoted_id, epoch: pending.epoch }, 'this region is now the primary region');
+  }
+}

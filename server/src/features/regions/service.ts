@@ -1,0 +1,193 @@
+import { timestamp } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField, notFound, unavailable } from '../../kernel/platform/errors.ts';
+import { idForm } from '../../kernel/platform/ids.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body, Query } from '../../kernel/request/declaration.ts';
+import { plainCursor } from '../../kernel/request/visible-page.ts';
+import { LIST_LIMIT_DEFAULT } from '../../kernel/request/wire.ts';
+import { decodeCursor, pageOf } from '../../kernel/storage/cursor.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { findTenant, type TenantRow, tenantIdsAfter } from '../../kernel/storage/tenant-rows.ts';
+import type * as contract from './contract.ts';
+import type { TenantRegion } from './contract.ts';
+import { type MergeResult, RefusedBatch } from './directory.ts';
+import { findPromotion, listCells } from './directory-store.ts';
+import type { OpenRegions } from './open-regions.ts';
+import { replicaOf } from './replica.ts';
+import { OPERATIONS_MAX } from './schemas.ts';
+import { parseVector } from './sync-page.ts';
+
+/** Absent if the installation is not part of a group of regions. */
+function required(regions: OpenRegions | null): OpenRegions {
+  if (regions !== null) return regions;
+  throw new CofferError('NOT_FOUND', 'This installation has no regions: its operator can set CV_REGION.');
+}
+
+export async function list(ctx: Context, opened: OpenRegions | null, query: Query<typeof contract.listTenantRegions>) {
+  const regions = required(opened);
+  const [after = ''] = decodeCursor(await plainCursor(ctx, query.cursor), idForm('tenant')) ?? [];
+  const limit = query.limit ?? LIST_LIMIT_DEFAULT;
+  const { read } = ctx.database;
+  const here = await tenantIdsAfter(read, after, limit + 1);
+  const known = (await listCells(read, 'tenant', after, limit + 1)).map(({ cell_key }) => cell_key);
+  const ids = [...new Set([...here, ...known])].sort().slice(0, limit + 1);
+  const page = pageOf(ids, limit, (id) => [id]);
+  const tenant_regions: TenantRegion[] = [];
+  for (const id of page.rows) {
+    const found = await describe(regions, read, id);
+    if (found !== null) tenant_regions.push(found);
+  }
+  return { tenant_regions, next_cursor: page.next_cursor };
+}
+
+export async function read(ctx: Context, opened: OpenRegions | null, tenantId: string): Promise<TenantRegion> {
+  const found = await describe(required(opened), ctx.database.read, tenantId);
+  if (found === null) throw notFound('tenant');
+  return found;
+}
+
+export async function assign(
+  ctx: Context,
+  opened: OpenRegions | null,
+  tenantId: string,
+  { region }: Body<typeof contract.assignTenantRegion>,
+): Promise<TenantRegion> {
+  const regions = required(opened);
+  requireThis(regions, region);
+  await requireMovable(ctx, tenantId);
+  requireContact(regions);
+  const changed = await ctx.change(async (tx) => {
+    const tenant = await requireMovable(ctx, tenantId, tx);
+    const current = await regions.directory.cell(tx, 'primary', tenantId);
+    if (current !== null && current.origin !== region)
+      throw new CofferError(
+        'IN_USE',
+        `The tenant belongs to the region ${current.origin}: promote this region instead.`,
+      );
+    if (current === null)
+      await regions.promotions.begin(tx, tenant, {
+        epoch: 1,
+        previous: null,
+        reason: '',
+        replica: null,
+        begun_at: ctx.now,
+      });
+    return described(regions, tx, tenantId);
+  });
+  return changed;
+}
+
+export async function promote(
+  ctx: Context,
+  opened: OpenRegions | null,
+  tenantId: string,
+  { region, reason }: Body<typeof contract.promoteTenantRegion>,
+): Promise<TenantRegion> {
+  const regions = required(opened);
+  requireThis(regions, region);
+  await requireMovable(ctx, tenantId);
+  ctx.record.describe({ region, reason });
+  return ctx.change(async (tx) => {
+    const tenant = await requireMovable(ctx, tenantId, tx);
+    const current = await regions.directory.cell(tx, 'primary', tenantId);
+    if (current === null) throw new CofferError('IN_USE', 'The tenant has no region: assign one with PUT.');
+    if (current.origin === region) throw new CofferError('IN_USE', 'This is the primary region of the tenant already.');
+    const replica = (await described(regions, tx, tenantId)).replica;
+    const epoch = current.value.epoch + 1;
+    ctx.record.describe({ epoch, previous: current.origin, ...replica });
+    await regions.promotions.begin(tx, tenant, {
+      epoch,
+      previous: current.origin,
+      reason,
+      replica: JSON.stringify(replica),
+      begun_at: ctx.now,
+    });
+    await ctx.needsApproval(tx, { basis: { epoch, primary: current.origin } });
+    return described(regions, tx, tenantId);
+  });
+}
+
+export async function pull(ctx: Context, opened: OpenRegions | null, query: Query<typeof contract.pullDirectory>) {
+  const regions = requirePeer(ctx, opened).regions;
+  const known = parseVector(query.vector ?? '');
+  if (known === null) throw invalidField('/query/vector', 'must be `origin:number` pairs, separated by commas');
+  const digest = query.digest_at === undefined ? null : await regions.directory.digest(query.digest_at);
+  const { operations, vector, isComplete } = await regions.directory.delta(known, OPERATIONS_MAX);
+  const entries = [...vector].map(([origin, seq]) => ({ origin, seq }));
+  return { region: regions.config.name, operations, vector: entries, complete: isComplete, digest };
+}
+
+export async function push(
+  ctx: Context,
+  opened: OpenRegions | null,
+  { operations }: Body<typeof contract.pushDirectory>,
+): Promise<{ results: MergeResult[] }> {
+  const { regions, peer } = requirePeer(ctx, opened);
+  ctx.record.describe({ region: peer, operations: operations.map(({ kind, key }) => `${kind} ${key}`) });
+  try {
+    return { results: await regions.directory.merge(operations) };
+  } catch (error) {
+    if (!(error instanceof RefusedBatch)) throw error;
+    regions.refused.labels(peer, error.problem).inc();
+    throw invalidField('/body/operations', error.message);
+  }
+}
+
+/** Whoever has no certificate of another region learns nothing, not even whether there are regions. */
+function requirePeer(ctx: Context, opened: OpenRegions | null): { regions: OpenRegions; peer: string } {
+  const peer = opened?.identity.peerOf(ctx.call.certificate, opened.config.name, ctx.now) ?? null;
+  if (opened !== null && peer !== null) return { regions: opened, peer };
+  opened?.refused.labels('', 'certificate').inc();
+  throw new CofferError('CERTIFICATE_REQUIRED', 'Only the other regions may do this, with their client certificates.');
+}
+
+function requireThis({ config: { name, urls } }: OpenRegions, region: string): void {
+  if (region === name) return;
+  const url = Object.hasOwn(urls, region) ? `: send the request to ${urls[region]}` : '';
+  throw invalidField('/body/region', `must be this region, ${name}${url}`);
+}
+
+/** A region that cannot tell the others would leave the tenant without one until it can. */
+function requireContact({ contacts }: OpenRegions): void {
+  if (!contacts.hasLease()) throw unavailable('Too few other regions can be reached to assign a tenant: try again.');
+}
+
+async function requireMovable(ctx: Context, tenantId: string, db: Reader = ctx.database.read): Promise<TenantRow> {
+  const tenant = await findTenant(db, tenantId);
+  if (tenant === undefined) throw notFound('tenant in this region: its data must be copied here first');
+  if (tenant.is_operator === 1)
+    throw new CofferError('IN_USE', 'The operator tenant belongs to each region by itself, and has no primary region.');
+  return tenant;
+}
+
+async function described(regions: OpenRegions, db: Reader, tenantId: string): Promise<TenantRegion> {
+  const found = await describe(regions, db, tenantId);
+  if (found === null) throw notFound('tenant');
+  return found;
+}
+
+async function describe(regions: OpenRegions, db: Reader, tenantId: string): Promise<TenantRegion | null> {
+  const { directory, homes } = regions;
+  const [row, named, primary] = [
+    await findTenant(db, tenantId),
+    await directory.cell(db, 'tenant', tenantId),
+    await directory.cell(db, 'primary', tenantId),
+  ];
+  if (row === undefined && primary === null) return null;
+  const home = await homes.homeIn(db, tenantId);
+  const head = await directory.cell(db, 'head', tenantId);
+  // Once this region is the primary one, what counts is how far it was behind when it took over.
+  const promotion = primary?.origin === regions.config.name ? await findPromotion(db, tenantId) : undefined;
+  const atPromotion = promotion?.replica ? (JSON.parse(promotion.replica) as TenantRegion['replica']) : null;
+  return {
+    tenant_id: tenantId,
+    name: named?.value.name ?? row?.name ?? null,
+    region: primary?.origin ?? null,
+    url: primary === null ? null : homes.urlOf(primary.origin),
+    epoch: primary?.value.epoch ?? 0,
+    previous: primary?.value.previous ?? null,
+    since: primary === null ? null : timestamp(primary.ms),
+    state: home.kind === 'starting' ? 'starting' : 'active',
+    replica: row === undefined ? null : (atPromotion ?? (await replicaOf(db, tenantId, head?.value ?? null))),
+  };
+}

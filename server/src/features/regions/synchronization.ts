@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import type { RegionConfig, RegionPeer } from '../../kernel/platform/config.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+
+import type { Contacts } from './contacts.ts';
+import { isElement } from './crdt/merge.ts';
+
+import type { Vector } from './crdt/vector.ts';
+import type { Directory } from './directory.ts';
+import { listCells, operationOf } from './directory-store.ts';
+import type { Exchange } from './exchange.ts';
+import type { Promotions } from './promotions.ts';
+
+export const ROUND_MS = 2 * SECOND_MS;
+const DIGEST_MS = MINUTE_MS;
+const PUBLISH_MS = 10 * SECOND_MS;
+/** Digests may differ while something is on its way. */
+const DIFFERENCES_MAX = 3;
+/** Pages of one pull; the rest follows in the next round. */
+const PAGES_MAX = 100;
+const KEYS_MAX = 1000;
+const HEADS_AT_ONCE = 200;
+
+interface Parts {
+  kernel: Kernel;
+  config: RegionConfig;
+  directory: Directory;
+  contacts: Contacts;
+  exchange: Exchange;
+  promotions: Promotions;
+}
+
+/**
+ * Pulls from every other region, all the time. Each node does it by itself and not as a leased job: a node must know that it is still connected, and
+ * a long job must never delay that. Merging twice changes nothing.
+ */
+export class Synchronization {
+  readonly #parts: Parts;
+  readonly #log: Logger;
+  readonly #stopping = new AbortController();
+  readonly #failing = new Map<string, string>();
+  readonly #published = new Map<string, number>();
+  readonly #comparedAt = new Map<string, number>();
+  #publishedAt = Number.NEGATIVE_INFINITY;
+  #loop: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#log = parts.kernel.log;
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        await this.round();
+      } catch (error) {
+        this.#log.warn({ err: error }, 'synchronizing with other regions failed; retrying');
+      }
+      await sleep(ROUND_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Publishes what changed here, pulls from every other region at the same time, and continues promotions. */
+  async round(): Promise<void> {
+    const { config, contacts, promotions, kernel } = this.#parts;
+    if (kernel.time.elapsed() - this.#publishedAt >= PUBLISH_MS) {
+      this.#publishedAt = kernel.time.elapsed();
+      await this.#publishKeys();
+      await this.#publishHeads();
+    }
+    await Promise.all(config.peers.map((peer) => this.#contact(peer)));
+    await contacts.refresh();
+    await promotions.advance();
+  }
+
+  async #contact(peer: RegionPeer): Promise<void> {
+    const { contacts, kernel } = this.#parts;
+    try {
+      const contacted_at = await contacts.now();
+      const differences = await this.#pull(peer);
+      await contacts.note(peer.name, { contacted_at, differences });
+      if (this.#failing.delete(peer.name)) this.#log.info({ region: peer.name }, 'a region can be reached again');
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      const problem = (error as Error).message;
+      if (this.#failing.get(peer.name) !== problem)
+        this.#log.warn(
+          { region: peer.name, problem, err: kernel.config.logLevel === 'debug' ? error : undefined },
+          FAILED,
+        );
+      this.#failing.set(peer.name, problem);
+      await contacts.noteFailure(peer.name, problem);
+    }
+  }
+
+  /** Returns how often in a row the digests differed. */
+  async #pull(peer: RegionPeer): Promise<number> {
+    const { directory, contacts, kernel, exchange } = this.#parts;
+    await this.#pullAfter(peer, await directory.vector());
+    const before = contacts.get(peer.name)?.differences ?? 0;
+    const comparedAt = this.#comparedAt.get(peer.name) ?? Number.NEGATIVE_INFINITY;
+    if (kernel.time.elapsed() - comparedAt < DIGEST_MS) return before;
+    this.#comparedAt.set(peer.name, kernel.time.elapsed());
+    const digestAt = kernel.clock.now() + HOUR_MS;
+    const { digest } = await exchange.pull(peer, await directory.vector(), digestAt);
+    if (digest === (await directory.digest(digestAt))) return 0;
+    if (before + 1 < DIFFERENCES_MAX) return before + 1;
+    this.#log.warn({ region: peer.name }, 'the directory of a region differs; all of it is merged again');
+    await this.#pullAfter(peer, new Map());
+    return 0;
+  }
+
+  async #pullAfter(peer: RegionPeer, known: Vector): Promise<void> {
+    const { directory, exchange } = this.#parts;
+    for (let page = 0; page < PAGES_MAX && !this.#stopping.signal.aborted; page++) {
+      const { operations, vector, complete } = await exchange.pull(peer, known, null);
+      // A region vouches for its own numbers. What it says about those of others counts only as far as they signed it.
+      const own = vector.get(peer.name);
+      await directory.merge(operations, own === undefined ? new Map() : new Map([[peer.name, own]]));
+      if (complete) return;
+      known = vector;
+    }
+  }
+
+  /** The keys that verify the tokens of this region. */
+  async #publishKeys(): Promise<void> {
+    const { directory, kernel, config } = this.#parts;
+    const keys = await kernel.signingKeys.publicKeys();
+    const cells = (await listCells(kernel.database.read, 'public_key', '', KEYS_MAX))
+      .map(operationOf)
+      .filter(isElement);
+    const own = cells.filter(({ origin }) => origin === config.name);
+    const known = new Set(own.map(({ key }) => key));
+    const added = keys.filter(({ kid }) => !known.has(kid));
+    const removed = own.filter(({ key }) => !keys.some(({ kid }) => kid === key));
+    if (added.length + removed.length === 0) return;
+    await kernel.database.transaction(async (tx) => {
+      const writes = added.map(({ kid, issuer, jwk, verifiesUntil }) => ({
+        kind: 'public_key' as const,
+        key: kid,
+        value: { issuer, jwk, verifies_until: verifiesUntil },
+      }));
+      await directory.write(tx, ...writes);
+      await directory.remove(tx, 'public_key', removed);
+    });
+  }
+
+  /** How far the audit logs of this region's tenants have come, so that a promotion elsewhere can say what is missing there. */
+  async #publishHeads(): Promise<void> {
+    const { directory, kernel, config } = this.#parts;
+    const { read } = kernel.database;
+    const moved: { key: string; seq: number; hash: string }[] = [];
+    for (let after = ''; moved.length < HEADS_AT_ONCE; ) {
+      const rows = await listCells(read, 'primary', after, HEADS_AT_ONCE);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      after = last.cell_key;
+      for (const { cell_key, origin } of rows) {
+        if (origin !== config.name) continue;
+        const head = await kernel.heads.row(read, cell_key);
+        if (head !== undefined && head.seq !== this.#published.get(cell_key))
+          moved.push({ key: cell_key, seq: head.seq, hash: Buffer.from(head.hash).toString('hex') });
+      }
+    }
+    if (moved.length === 0) return;
+    const at = kernel.clock.now();
+    await kernel.database.transaction(async (tx) => {
+      for (const { key, seq, hash } of moved)
+        await directory.write(tx, { kind: 'head', key, value: { seq, hash, at } });
+    });
+    for (const { key, seq } of moved) this.#published.set(key, seq);
+  }
+}
+
+const FAILED = 'a region cannot be reached or refused; retrying';

@@ -1,0 +1,230 @@
+import type { RevokedToken } from '../integrity/row-changes.ts';
+import { CofferError, unavailable } from '../platform/errors.ts';
+import type { Reader, Tx } from '../storage/database.ts';
+import { heldEpoch } from '../storage/epochs.ts';
+import type { Call } from './call.ts';
+import type { EndpointDeclaration } from './declaration.ts';
+import type { Actor } from './principal.ts';
+
+/** Lists the regions that a request has been forwarded by. */
+export const REGION_ORIGIN_HEADER = 'X-Svc-Region-Origin';
+export const FORWARD_STATUS = 307;
+const REGION_LIST = /^[a-z][a-z0-9-]{0,31}(?:, ?[a-z][a-z0-9-]{0,31}){0,15}$/;
+
+/**
+ * Where the requests of a tenant are handled. `starting`: here, once the former region has certainly stopped. A tenant that belongs to no region
+ * is handled wherever its rows are.
+ */
+export type Home =
+  | { readonly kind: 'here'; readonly isAssigned: boolean }
+  | { readonly kind: 'starting' }
+  | { readonly kind: 'elsewhere'; readonly region: string };
+
+/** A token that another region signed. Its tenant may have no rows here. */
+export interface ForeignToken {
+  readonly tenantId: string;
+  readonly tokenId: string;
+  readonly subject: string;
+}
+
+/** What the feature of regions knows. */
+export interface Regions {
+  readonly name: string;
+  /** `epoch` is the tenant's; null if the tenant has no row here. */
+  homeOf(tenantId: string, epoch: number | null): Home | Promise<Home>;
+  /** The same without a cache, as the transaction sees it. */
+  homeIn(db: Reader, tenantId: string): Promise<Home>;
+  /** The URL of a region for clients; null if the region is not configured. */
+  urlOf(region: string): string | null;
+  isReachable(region: string): boolean;
+  /** Whether enough other regions were reached recently to accept changes. */
+  hasLease(): boolean;
+  foreignToken(jwt: string): Promise<ForeignToken | null>;
+  isRevoked(tokenId: string): Promise<boolean>;
+  /** Tells the other regions, in the transaction of the revocation. */
+  publishRevoked(tx: Tx, tokens: readonly RevokedToken[]): Promise<void>;
+}
+
+/** The request belongs to another region, to which the response refers the caller. */
+export class ForwardedRequest extends Error {
+  readonly region: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(region: string, headers: Readonly<Record<string, string>>) {
+    super('the request belongs to another region');
+    this.region = region;
+    this.headers = headers;
+  }
+}
+
+/** The caller is authentic, but only another region knows them. */
+export class ForeignCaller extends Error {
+  readonly token: ForeignToken;
+
+  constructor(token: ForeignToken) {
+    super('the caller is known in another region only');
+    this.token = token;
+  }
+
+  get actor(): Actor {
+    return { kind: 'user', id: this.token.subject, name: '', key: this.token.tokenId };
+  }
+}
+
+/** Decides whether this region may handle a request, or change anything of a tenant. Without regions it lets everything pass, at no cost. */
+export class RegionGate {
+  #regions: Regions | null = null;
+  /** Transactions in which a tenant was already checked. */
+  readonly #checked = new WeakMap<Tx, Set<string>>();
+
+  /** Called once, before the service listens. */
+  use(regions: Regions): void {
+    this.#regions = regions;
+  }
+
+  get isOn(): boolean {
+    return this.#regions !== null;
+  }
+
+  /** Throws unless this region may handle the request of this tenant. Returns a promise only if there is something to wait for. */
+  admit(
+    call: Call,
+    declaration: EndpointDeclaration,
+    tenantId: string,
+    epoch: number | null,
+  ): Promise<void> | undefined {
+    const regions = this.#regions;
+    if (regions === null) return undefined;
+    const home = regions.homeOf(tenantId, epoch);
+    if (home instanceof Promise) return home.then((found) => admitTo(regions, call, declaration, found));
+    admitTo(regions, call, declaration, home);
+    return undefined;
+  }
+
+  /** For a caller without rows here: any other endpoint than one that is forwarded could only fail. */
+  async forwardForeign(call: Call, declaration: EndpointDeclaration, { token }: ForeignCaller): Promise<void> {
+    const regions = this.#regions;
+    if (regions === null || declaration.region !== 'forward') return;
+    const home = await regions.homeOf(token.tenantId, null);
+    if (home.kind === 'elsewhere') forward(regions, call, home.region);
+  }
+
+  /** Called in the transaction of a change, once the tenant's epoch is held: if the primary region changed, the epoch did. */
+  async requireHere(tx: Tx, db: Reader, tenantId: string, isSameEpoch: boolean): Promise<void> {
+    if (this.#regions === null) return;
+    if (!isSameEpoch) requireHome(this.#regions, await this.#regions.homeIn(db, tenantId));
+    this.#noteChecked(tx, tenantId);
+  }
+
+  /** The same for a change that no request of the tenant makes, such as that of a job. It holds the epoch itself. */
+  async requireHereInJob(tx: Tx, tenantId: string): Promise<void> {
+    if (this.#regions === null || this.#checked.get(tx)?.has(tenantId) === true) return;
+    await heldEpoch(tx, tenantId);
+    requireHome(this.#regions, await this.#regions.homeIn(tx, tenantId));
+    this.#noteChecked(tx, tenantId);
+  }
+
+  #noteChecked(tx: Tx, tenantId: string): void {
+    const tenants = this.#checked.get(tx) ?? new Set();
+    this.#checked.set(tx, tenants.add(tenantId));
+  }
+
+  /**
+   * Called before a change and again after its commit, before it is acknowledged: a region that was cut off for longer than its lease may have been
+   * replaced meanwhile.
+   */
+  async requireLease(tenantId: string, epoch: number | null): Promise<void> {
+    const regions = this.#regions;
+    if (regions === null || regions.hasLease()) return;
+    const home = await regions.homeOf(tenantId, epoch);
+    if (home.kind === 'here' && !home.isAssigned) return;
+    throw unavailable(
+      'This region cannot reach enough other regions to be sure that it is still the primary region of your tenant, so it changes nothing: try again shortly.',
+    );
+  }
+
+  /** Whether entries about this tenant belong into its log here. The log of a tenant grows in its primary region only. */
+  async hasLogHere(tenantId: string, epoch: number | null): Promise<boolean> {
+    if (this.#regions === null) return true;
+    return (await this.#regions.homeOf(tenantId, epoch)).kind !== 'elsewhere';
+  }
+
+  /** Whether the background work of a tenant is done here. */
+  async isServedHere(tenantId: string): Promise<boolean> {
+    return this.#regions === null || (await this.#regions.homeOf(tenantId, null)).kind === 'here';
+  }
+
+  /** Those of the tenants whose background work is done here. */
+  async servedHere<T extends { tenant_id: string }>(tenants: readonly T[]): Promise<readonly T[]> {
+    if (this.#regions === null) return tenants;
+    const served: T[] = [];
+    for (const tenant of tenants) if (await this.isServedHere(tenant.tenant_id)) served.push(tenant);
+    return served;
+  }
+
+  async foreignToken(jwt: string): Promise<ForeignToken | null> {
+    return this.#regions === null ? null : this.#regions.foreignToken(jwt);
+  }
+
+  async isRevoked(tokenId: string): Promise<boolean> {
+    return this.#regions === null ? false : this.#regions.isRevoked(tokenId);
+  }
+
+  async publishRevoked(tx: Tx, tokens: readonly RevokedToken[]): Promise<void> {
+    if (this.#regions !== null && tokens.length > 0) await this.#regions.publishRevoked(tx, tokens);
+  }
+}
+
+function admitTo(regions: Regions, call: Call, declaration: EndpointDeclaration, home: Home): void {
+  if (home.kind === 'here') return;
+  if (home.kind === 'elsewhere' && declaration.region === 'forward') forward(regions, call, home.region);
+  if (home.kind === 'starting' && declaration.region === 'forward') throw starting();
+  if (declaration.effect === 'change') requireHome(regions, home);
+}
+
+function requireHome(regions: Regions, home: Home): void {
+  if (home.kind === 'here') return;
+  if (home.kind === 'starting') throw starting();
+  const url = regions.urlOf(home.region);
+  throw new CofferError(
+    'REGION_FENCED',
+    `The primary region of this tenant is ${home.region}, and only that region changes its data: send the request there.`,
+    { details: { region: home.region, ...(url !== null && { url }) } },
+  );
+}
+
+function starting(): CofferError {
+  return unavailable(
+    'This region becomes the primary region of your tenant, and waits until the former one has certainly stopped: try again shortly.',
+  );
+}
+
+/** The location is made of the configured URL alone: nothing in the request can send credentials anywhere else. */
+function forward(regions: Regions, call: Call, region: string): never {
+  const passed = passedRegions(call);
+  if (passed.includes(regions.name)) {
+    throw new CofferError(
+      'REGION_LOOP',
+      'The regions refer to each other for this tenant. Their directories will be equal shortly: try again, and tell the operator if it lasts.',
+      { details: { regions: passed } },
+    );
+  }
+  const url = regions.urlOf(region);
+  if (url === null) throw unavailable('The primary region of this tenant is not configured here. Tell the operator.');
+  if (!regions.isReachable(region)) {
+    throw unavailable('The primary region of this tenant cannot be reached now: try again shortly.');
+  }
+  throw new ForwardedRequest(region, {
+    Location: `${url}${call.url}`,
+    [REGION_ORIGIN_HEADER]: [...passed, regions.name].join(', '),
+  });
+}
+
+function passedRegions({ headers }: Call): string[] {
+  const listed = headers[REGION_ORIGIN_HEADER.toLowerCase()];
+  if (listed === undefined) return [];
+  if (typeof listed !== 'string' || !REGION_LIST.test(listed)) {
+    throw new CofferError('INVALID_REQUEST', `${REGION_ORIGIN_HEADER} must be a list of regions, or absent.`);
+  }
+  return listed.split(/, ?/);
+}
