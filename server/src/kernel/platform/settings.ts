@@ -3,12 +3,8 @@ import { CERTIFICATE_HEADERS } from '../http/forwarded-certificate.ts';
 import { CONNECTIONS_MIN } from '../storage/connection-shares.ts';
 import { parseCidr } from './cidr.ts';
 import { isHostName } from './host-name.ts';
-
-/** How a setting is parsed. `parse` returns undefined for text that is not what `expects` describes. */
-export interface Kind<T> {
-  readonly expects: string;
-  readonly parse: (text: string) => T | undefined;
-}
+import { regionName, regionPeers, regionUrls } from './region-settings.ts';
+import { type Kind, parseBaseUrl, text } from './setting-kind.ts';
 
 /** Variables whose names begin so are settings of the service; an unknown one is a spelling mistake. */
 export const PREFIXES = ['CV_', 'ANOMALY_'] as const;
@@ -28,19 +24,6 @@ const MIN_PASSPHRASE_LENGTH = 16;
 const MAX_LIST_ENTRIES = 256;
 /** With less, the share of one tenant could not hold the largest body. */
 export const BODY_MEMORY_MIB_MIN = 64;
-const MAX_REGIONS = 16;
-const REGION_NAME = /^[a-z][a-z0-9-]{0,31}$/;
-
-/** Another region: its certificates, and where it synchronizes if that is not its public URL. */
-export interface RegionPeerSetting {
-  readonly certFile: string;
-  readonly syncUrl: string | null;
-}
-
-const text: Kind<string> = {
-  expects: 'a text of at most 1,024 characters without control characters',
-  parse: (written) => (/^\P{Cc}{1,1024}$/u.test(written) ? written : undefined),
-};
 const host: Kind<string> = { expects: 'an IP address or a host name', parse: parseHost };
 const baseUrl: Kind<string> = {
   expects: 'an http:// or https:// URL without user, path or query, such as https://coffer.example.com',
@@ -79,18 +62,6 @@ const passphrase: Kind<string> = {
 const email: Kind<string> = {
   expects: 'an e-mail address',
   parse: (written) => (/^[^\s@]{1,64}@[^\s@]{1,189}$/.test(written) ? written : undefined),
-};
-const regionName: Kind<string> = {
-  expects: 'the name of a region: a small letter, then at most 31 small letters, digits and hyphens',
-  parse: (written) => (REGION_NAME.test(written) ? written : undefined),
-};
-const regionUrls: Kind<ReadonlyMap<string, string>> = {
-  expects: `a comma-separated list of at most ${MAX_REGIONS} regions with their https:// URLs, each once, such as eu=https://eu.example.com,us=https://us.example.com`,
-  parse: (written) => parseRegions(written, parseRegionUrl),
-};
-const regionPeers: Kind<ReadonlyMap<string, RegionPeerSetting>> = {
-  expects: `a comma-separated list of at most ${MAX_REGIONS} regions, each once, with a PEM file and, where they synchronize at another URL than clients use, that URL, such as us=/etc/coffer/us.pem@https://us.internal:7443`,
-  parse: (written) => parseRegions(written, parsePeer),
 };
 /** All settings. Parsing, defaults, the check for unknown names and the docs use this table. */
 export const SETTINGS = [
@@ -412,12 +383,6 @@ function parseHost(written: string): string | undefined {
   return isHostName(written) ? written : undefined;
 }
 
-function parseBaseUrl(written: string): string | undefined {
-  // URL repairs much of its input: spaces, backslashes, an empty query. Input that it would repair is rejected.
-  if (!/^https?:\/\/[^\s/\\?#@]+\/?$/i.test(written) || !URL.canParse(written)) return undefined;
-  return new URL(written).origin;
-}
-
 function parseList(written: string, parse: (entry: string) => string | undefined): readonly string[] | undefined {
   const entries = written.split(',', MAX_LIST_ENTRIES + 1).map((entry) => parse(entry.trim()));
   const valid = entries.filter((entry) => entry !== undefined);
@@ -427,30 +392,4 @@ function parseList(written: string, parse: (entry: string) => string | undefined
 function parseKey(written: string): Buffer | undefined {
   const key = Buffer.from(written, 'base64');
   return key.length === ROOT_KEY_BYTES && key.toString('base64') === written ? key : undefined;
-}
-
-function parseRegions<T>(written: string, parse: (text: string) => T | undefined): ReadonlyMap<string, T> | undefined {
-  const parsed = new Map<string, T>();
-  for (const entry of written.split(',', MAX_REGIONS + 1)) {
-    const [, name = '', text = ''] = /^([^=]*)=(.*)$/.exec(entry.trim()) ?? [];
-    const value = parse(text);
-    if (!REGION_NAME.test(name) || value === undefined || parsed.has(name) || parsed.size === MAX_REGIONS)
-      return undefined;
-    parsed.set(name, value);
-  }
-  return parsed;
-}
-
-/** Plain http is accepted for the machine itself, to try regions out. Anywhere else a redirect to it would reveal credentials. */
-function parseRegionUrl(written: string): string | undefined {
-  const origin = parseBaseUrl(written);
-  if (origin === undefined || origin.startsWith('https:')) return origin;
-  return ['localhost', '127.0.0.1', '[::1]'].includes(new URL(origin).hostname) ? origin : undefined;
-}
-
-function parsePeer(written: string): RegionPeerSetting | undefined {
-  const at = written.lastIndexOf('@https://');
-  const certFile = text.parse(at === -1 ? written : written.slice(0, at));
-  const syncUrl = at === -1 ? null : parseBaseUrl(written.slice(at + 1));
-  return certFile === undefined || syncUrl === undefined ? undefined : { certFile, syncUrl };
 }

@@ -1,0 +1,16 @@
+/** How a setting is parsed. `parse` returns undefined for text that is not what `expects` describes. */
+export interface Kind<T> {
+  readonly expects: string;
+  readonly parse: (text: string) => T | undefined;
+}
+
+export const text: Kind<string> = {
+  expects: 'a text of at most 1,024 characters without control characters',
+  parse: (written) => (/^\P{Cc}{1,1024}$/u.test(written) ? written : undefined),
+};
+
+export function parseBaseUrl(written: string): string | undefined {
+  // URL repairs much of its input: spaces, backslashes, an empty query. Input that it would repair is rejected.
+  if (!/^https?:\/\/[^\s/\\?#@]+\/?$/i.test(written) || !URL.canParse(written)) return undefined;
+  return new URL(written).origin;
+}
