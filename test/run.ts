@@ -24,6 +24,7 @@ const { values: options, positionals } = parseArgs({
     schemathesis: { type: 'boolean' },
     siem: { type: 'boolean' },
     cluster: { type: 'boolean' },
+    regions: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },
     rounds: { type: 'string' },

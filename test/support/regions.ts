@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { approved } from './people.ts';
 import { copyPostgresDatabase, freePort, newMigratedDatabase } from './postgres.ts';
+import { DatabaseProxy } from './proxy.ts';
 import { type DatabaseKind, type Service, startService } from './service.ts';
 import { testAuthority } from './test-authority.ts';
+
+/** Nothing listens there, so a connection is refused at once. */
+const CLOSED_PORT = 1;
 
 interface RegionFiles {
   dataDir: string;
@@ -23,6 +27,8 @@ export class TestRegions {
   readonly #database: DatabaseKind;
   readonly #files = new Map<string, RegionFiles>();
   readonly #running = new Map<string, Service>();
+  /** From one region to another, by `from>to`. */
+  readonly #links = new Map<string, DatabaseProxy>();
   readonly #env: Record<string, string>;
 
   constructor(database: DatabaseKind, env: Record<string, string> = {}) {
@@ -93,6 +99,7 @@ export class TestRegions {
   async start(name: string, names: readonly string[], env: Record<string, string> = {}): Promise<Service> {
     const own = this.files(name);
     const others = names.filter((other) => other !== name);
+    for (const other of others) await this.#link(name, other);
     const service = await startService(this.#database, {
       dataDir: own.dataDir,
       ...this.#databaseOf(own),
@@ -103,7 +110,10 @@ export class TestRegions {
         CV_REGION: name,
         CV_REGIONS: names.map((other) => `${other}=${this.urlOf(other)}`).join(','),
         CV_REGION_PEERS: others
-          .map((other) => `${other}=${this.files(other).peerFile}@https://127.0.0.1:${this.files(other).tlsPort}`)
+          .map(
+            (other) =>
+              `${other}=${this.files(other).peerFile}@https://127.0.0.1:${this.#links.get(`${name}>${other}`)?.port}`,
+          )
           .join(','),
         CV_REGION_CERT_FILE: own.certFile,
         CV_REGION_KEY_FILE: own.keyFile,
@@ -113,6 +123,20 @@ export class TestRegions {
     });
     this.#running.set(name, service);
     return service;
+  }
+
+  async #link(from: string, to: string): Promise<void> {
+    const name = `${from}>${to}`;
+    if (this.#links.has(name)) return;
+    this.#links.set(name, await DatabaseProxy.before(`tcp://127.0.0.1:${this.files(to).tlsPort}`));
+  }
+
+  /** Cuts a region off from all others, or connects it again. */
+  setConnected(name: string, isConnected: boolean): void {
+    for (const [link, proxy] of this.#links) {
+      const [from, to = ''] = link.split('>');
+      if (from === name || to === name) proxy.target = isConnected ? this.files(to).tlsPort : CLOSED_PORT;
+    }
   }
 
   async stop(name: string): Promise<void> {
