@@ -6,7 +6,7 @@ import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { earlier } from '../../kernel/time/cutoff.ts';
 import * as contract from './contract.ts';
 import { deleteExpiredCells } from './directory-store.ts';
-import { type OpenRegions, openRegions } from './open-regions.ts';
+import { type OpenRegions, openRegions, regionMetrics } from './open-regions.ts';
 import * as service from './service.ts';
 
 export { REGION_CELLS, REGION_PROMOTIONS } from './directory-store.ts';
@@ -20,8 +20,9 @@ export function regionsFeature(kernel: Kernel): Feature {
   return {
     name: 'regions',
     async open() {
+      const metrics = regionMetrics(kernel, () => opened);
       const { region } = kernel.config;
-      if (region !== null) opened = await openRegions(kernel, region);
+      if (region !== null) opened = await openRegions(kernel, region, metrics);
     },
     started: () => opened?.synchronization.start(),
     settled: async () => opened?.synchronization.stop(),

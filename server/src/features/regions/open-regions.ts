@@ -9,6 +9,11 @@ import { RegionIdentity } from './identity.ts';
 import { Promotions } from './promotions.ts';
 import { Synchronization } from './synchronization.ts';
 
+export interface RegionMetrics {
+  refused: Counter<'peer' | 'reason'>;
+  conflicts: Counter;
+}
+
 /** Everything that a region needs, once its certificates are loaded. */
 export interface OpenRegions {
   config: RegionConfig;
@@ -22,10 +27,24 @@ export interface OpenRegions {
   refused: Counter<'peer' | 'reason'>;
 }
 
-export async function openRegions(kernel: Kernel, config: RegionConfig): Promise<OpenRegions> {
-  const { database, clock, log, metrics, time } = kernel;
+/** Registered without regions too, so that dashboards and alerts need not know. */
+export function regionMetrics({ metrics }: Kernel, opened: () => OpenRegions | null): RegionMetrics {
+  const lags = async () => opened()?.contacts.lags() ?? [];
+  metrics.collectBy({ name: 'cv_region_lag_seconds', help: LAG, labels: ['peer'] }, lags);
+  metrics.collect('cv_region_lease', LEASE, async () => (opened()?.contacts.hasLease() === false ? 0 : 1));
+  return {
+    refused: metrics.counter('cv_region_refused_total', REFUSED, ['peer', 'reason']),
+    conflicts: metrics.counter('cv_region_conflicts_total', CONFLICTS, []),
+  };
+}
+
+export async function openRegions(
+  kernel: Kernel,
+  config: RegionConfig,
+  { refused, conflicts }: RegionMetrics,
+): Promise<OpenRegions> {
+  const { database, clock, log, time } = kernel;
   const identity = new RegionIdentity(config);
-  const conflicts = metrics.counter('cv_region_conflicts_total', CONFLICTS, []);
   const onConflict = (tenant: string, regions: readonly string[]) => {
     conflicts.inc();
     log.error({ tenant, regions, what_to_do: CONFLICT_ADVICE }, 'two regions took the same epoch of a tenant');
@@ -36,9 +55,6 @@ export async function openRegions(kernel: Kernel, config: RegionConfig): Promise
   const homes = new Homes(config, kernel, directory, contacts);
   const promotions = new Promotions({ config, database, directory, contacts, exchange, log });
   const parts = { kernel, config, directory, contacts, exchange, promotions };
-  const refused = metrics.counter('cv_region_refused_total', REFUSED, ['peer', 'reason']);
-  metrics.collectBy({ name: 'cv_region_lag_seconds', help: LAG, labels: ['peer'] }, async () => contacts.lags());
-  metrics.collect('cv_region_lease', LEASE, async () => (contacts.hasLease() ? 1 : 0));
   await contacts.refresh();
   kernel.regionGate.use(homes);
   return {
