@@ -6,9 +6,15 @@ import { INPUTS, type Input, nameOf } from './endpoint-inputs.ts';
 import { type Side, send, senderOf } from './isolation.ts';
 import type { Answer, Service } from './service.ts';
 
+/** An installation that is in no region has nothing of these; test/regions.test.ts is about them. */
+export const BETWEEN_REGIONS = 'regions';
+
 /** Those of people that come in pages; machines' have their own tests. */
 export const LISTS = DECLARATIONS.filter(
-  (declaration) => declaration.credentials.includes('pat') && placeOfCursor(declaration) !== null,
+  (declaration) =>
+    declaration.credentials.includes('pat') &&
+    placeOfCursor(declaration) !== null &&
+    declaration.noun !== BETWEEN_REGIONS,
 );
 
 export function withQuery(declaration: EndpointDeclaration, input: Input, more: Record<string, string>): Input {
