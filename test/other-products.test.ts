@@ -215,7 +215,8 @@ onBothDatabases('faults of other products', (database) => {
     );
     assert.deepEqual(
       open.map((e) => e.name),
-      ['login', 'acceptInvite', 'exchangeFederatedToken', 'workloadLogin'],
+      // The last one asks for the certificate of another region.
+      ['login', 'acceptInvite', 'exchangeFederatedToken', 'workloadLogin', 'pushDirectory'],
     );
     const { read } = service.app.kernel.database;
     const state = async () => ({

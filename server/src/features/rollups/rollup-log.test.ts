@@ -178,12 +178,13 @@ onBothDatabases('rollups of a log', (kind) => {
       );
       return numUpdatedRows === 1n;
     });
-    // Only now, because there must be something left to count. And only one, because the worker comes back for the second half a minute later.
-    await record(1, () => ({ resource: 'vault/worker/key' }));
-    // If the worker looked just before, it comes back after a minute.
-    await until('the rollup does not happen', async () => (await readsOf('vault/worker/key')) === 1, 3 * MINUTE_MS);
-    await until('the rollup does not happen', async () => (await cursor()).lease_owner === null);
-    assert.ok((await cursor()).due_at < far);
+    // Only now, and again and again, because there must be something left to count: a scan for anomalies counts too, and leaves the lease as it is.
+    await until('the worker does not take it', async () => {
+      await record(1, () => ({ resource: 'vault/worker/key' }));
+      const { lease_owner, due_at } = await cursor();
+      return lease_owner === null && due_at < far;
+    });
+    assert.ok((await readsOf('vault/worker/key')) > 0);
   });
 
   test('100,000 entries behind are counted in bounded memory', async () => {
