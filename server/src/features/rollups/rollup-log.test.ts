@@ -8,7 +8,7 @@ import { onBothDatabases, type Service, startService } from '../../../../test/su
 import { until } from '../../../../test/support/until.ts';
 import { addSecret, addVault, runPurges, secretUrl, startNodeBeside } from '../../../../test/support/vaults.ts';
 import type { AuditEntry } from '../../kernel/audit/entry.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../kernel/platform/clock.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
 import { newId } from '../../kernel/platform/ids.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
