@@ -5,7 +5,7 @@ import { type FromWorker, POSITION_VARIABLE, type Position, type ToWorker } from
 import { MetricsRounds } from './metrics-rounds.ts';
 import { KILL_AFTER_MS, METRICS_WAIT_MS, RAN_WELL_MS, restartDelayMs } from './timing.ts';
 
-const JITTER_STEPS = 1000;
+const RANDOM_STEPS = 1000;
 
 /** The place of one worker, which is filled again when its process ends. */
 interface Slot {
@@ -126,7 +126,7 @@ export class Supervisor {
   #replace(slot: Slot, code: number | null, signal: string | null): void {
     const ranMs = Math.round(performance.now() - slot.startedAt);
     slot.failures = ranMs >= RAN_WELL_MS ? 1 : slot.failures + 1;
-    const restart_in_ms = restartDelayMs(slot.failures, randomInt(JITTER_STEPS) / JITTER_STEPS);
+    const restart_in_ms = restartDelayMs(slot.failures, randomInt(RANDOM_STEPS) / RANDOM_STEPS);
     this.#restarts++;
     // A worker that somebody stopped by hand ends well.
     this.#log[code === 0 ? 'warn' : 'error'](

@@ -22,7 +22,10 @@ function shown(lines: readonly string[], series: string): number {
 
 test('one process alone shows its own metrics without a worker', async () => {
   const text = await new Metrics().text();
-  assert.doesNotMatch(text, /worker/);
+  assert.doesNotMatch(text, /worker=/);
+  for (const line of ['cv_workers 1', 'cv_workers_reporting 1', 'cv_worker_restarts_total 0']) {
+    assert.ok(text.includes(`\n${line}\n`), line);
+  }
 });
 
 test('counters and histograms are added, and gauges are merged as each declares', async () => {

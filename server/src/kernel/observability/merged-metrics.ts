@@ -45,26 +45,19 @@ export async function sumOfTotals(lists: readonly (readonly MetricData[])[]): Pr
 }
 
 /** The metrics of all workers in the text format of Prometheus. `installation` is the same for all of them. */
-export function mergedText(collected: CollectedMetrics, installation: MetricData[]): Promise<string> {
-  const { workers, reports, earlier, restarts } = collected;
+export function mergedText(
+  { reports, earlier }: CollectedMetrics,
+  installation: readonly MetricData[],
+): Promise<string> {
   const lists = reports.flatMap(({ worker, metrics }) => [
     metrics.own,
     metrics.process.map((metric) => withWorker(metric, worker)),
   ]);
-  const about = [
-    one('cv_workers', 'gauge', 'Worker processes that this command should have (CV_WORKERS).', workers),
-    one('cv_workers_reporting', 'gauge', 'Worker processes whose metrics are included here.', reports.length),
-    one('cv_worker_restarts_total', 'counter', 'Worker processes that ended and were replaced.', restarts),
-  ];
-  return AggregatorRegistry.aggregate([...lists, earlier, installation, about]).metrics();
+  return AggregatorRegistry.aggregate([...lists, earlier, installation]).metrics();
 }
 
 function withWorker(metric: MetricData, worker: number): MetricData {
   const values = metric.values.map((value) => ({ ...value, labels: { ...value.labels, worker: String(worker) } }));
   // No two values have the same labels, so adding them changes nothing, and no aggregator of the library leaves any out.
   return { ...metric, aggregator: 'sum', values };
-}
-
-function one(name: string, type: 'counter' | 'gauge', help: string, value: number): MetricData {
-  return { name, type, help, aggregator: 'sum', values: [{ labels: {}, value }] };
 }

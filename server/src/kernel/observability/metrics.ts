@@ -86,6 +86,7 @@ export class Metrics {
   readonly bodyBytes = new Gauge({
     name: 'cv_http_body_bytes',
     help: 'Bytes of memory that the request bodies in flight hold.',
+    aggregator: 'sum',
     registers: [this.registry],
   });
   readonly bodiesRefused = new Counter({
@@ -101,14 +102,31 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly #workers = new Gauge({
+    name: 'cv_workers',
+    help: 'Processes that should serve requests (CV_WORKERS).',
+    registers: [this.registry],
+  });
+  readonly #workersReporting = new Gauge({
+    name: 'cv_workers_reporting',
+    help: 'Processes that serve requests and whose metrics are included here.',
+    registers: [this.registry],
+  });
+  readonly #workerRestarts = new Counter({
+    name: 'cv_worker_restarts_total',
+    help: 'Workers that ended and were replaced.',
+    registers: [this.registry],
+  });
+
   readonly #requests = new RequestMetrics();
   /** The names of metrics that describe the Node process. */
   readonly #ofProcess: ReadonlySet<string>;
   /** The names of metrics that every process of the installation would report alike. */
-  readonly #ofInstallation = new Set<string>();
+  readonly #ofInstallation = new Set(['cv_workers', 'cv_workers_reporting', 'cv_worker_restarts_total']);
   #others: OtherWorkers | null = null;
 
   constructor() {
+    this.#showWorkers(1, 1, 0);
     for (const metric of this.#requests.metrics()) this.registry.registerMetric(metric);
     const own = new Set(this.#names());
     collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
@@ -123,11 +141,16 @@ export class Metrics {
 
   async text(): Promise<string> {
     if (this.#others === null) return this.registry.metrics();
-    const [collected, installation] = await Promise.all([
-      this.#others.collect(),
-      this.#data((name) => this.#ofInstallation.has(name)),
-    ]);
-    return mergedText(collected, installation);
+    const collected = await this.#others.collect();
+    this.#showWorkers(collected.workers, collected.reports.length, collected.restarts);
+    return mergedText(collected, await this.#data((name) => this.#ofInstallation.has(name)));
+  }
+
+  #showWorkers(workers: number, reporting: number, restarts: number): void {
+    this.#workers.set(workers);
+    this.#workersReporting.set(reporting);
+    this.#workerRestarts.reset();
+    this.#workerRestarts.inc(restarts);
   }
 
   /** What this worker contributes to the metrics of all. */
