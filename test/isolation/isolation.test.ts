@@ -127,6 +127,8 @@ const PLAIN = new Set(
     // What things are called in a cluster, what it reports of itself, and what hosts report, each in the cluster of the token.
     ['createCluster.name', 'kind', 'namespace', 'secret_name', 'secret_type', 'mappings.key', 'generation', 'results'],
     ['host_id', 'hostname', 'scanned_at', 'flags', 'accounts'],
+    // The region that the operator sends the request to.
+    ['assignTenantRegion.region', 'promoteTenantRegion.region'],
     // Bytes; that a nonce is good in one tenant alone has its own test.
     ['verifyAttestation.nonce', 'verifyAttestation.expected'],
   ].flat(),
