@@ -129,6 +129,17 @@ export async function findCells(db: Reader, kind: CellKind, keys: readonly strin
   return REGION_CELLS.authenticOf(db, rows);
 }
 
+/** The register of a tenant's primary region. A forged row throws: taken for missing, it would let every region change the tenant. */
+export async function findPrimary(db: Reader, tenantId: string): Promise<CellRow | undefined> {
+  const query = db
+    .selectFrom('region_cells')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('kind', '=', 'primary')
+    .where('cell_key', '=', tenantId);
+  return REGION_CELLS.checked(db, await query.executeTakeFirst());
+}
+
 export async function listCells(db: Reader, kind: CellKind, after: string, limit: number): Promise<CellRow[]> {
   const rows = await db
     .selectFrom('region_cells')

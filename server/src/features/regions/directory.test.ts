@@ -6,10 +6,12 @@ import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
 import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { testAuthority } from '../../../../test/support/test-authority.ts';
+import { ForgedRowError } from '../../kernel/integrity/row-keys.ts';
 import { MINUTE_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig } from '../../kernel/platform/config.ts';
 import { type Operation, tagOf, valueText } from './crdt/operation.ts';
 import { Directory, RefusedBatch, type SyncProblem } from './directory.ts';
+import { findPrimary } from './directory-store.ts';
 import { RegionIdentity } from './identity.ts';
 
 onBothDatabases('the directory', (database) => {
@@ -152,7 +154,7 @@ onBothDatabases('the directory', (database) => {
     await rows.transaction(async (tx) => {
       await sql`update region_cells set origin = 'ap' where cell_key = 'tenant_f'`.execute(tx);
     });
-    assert.equal(await eu.cell(rows.read, 'primary', 'tenant_f'), null);
+    await assert.rejects(findPrimary(rows.read, 'tenant_f'), ForgedRowError);
     assert.deepEqual(await eu.merge([operation]), ['merged'], 'what was signed takes its place again');
     assert.equal((await eu.cell(rows.read, 'primary', 'tenant_f'))?.origin, 'us');
   });

@@ -8,10 +8,10 @@ import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { ForeignToken, Home, Regions } from '../../kernel/request/region-gate.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Contacts } from './contacts.ts';
-import { isElement } from './crdt/merge.ts';
+import { epochOf, isElement } from './crdt/merge.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
-import { findCells, findPromotion, listCells, operationOf } from './directory-store.ts';
+import { findCells, findPrimary, findPromotion, listCells, operationOf } from './directory-store.ts';
 
 /** How long a look-up is used. A change of the tenant's epoch ends it earlier. */
 const LOOKUP_MS = MINUTE_MS;
@@ -66,11 +66,12 @@ export class Homes implements Regions {
 
   async homeIn(db: Reader, tenantId: string): Promise<Home> {
     if (tenantId === this.#kernel.operatorTenantId) return UNASSIGNED;
-    const primary = await this.#directory.cell(db, 'primary', tenantId);
-    if (primary === null) return UNASSIGNED;
+    const primary = await findPrimary(db, tenantId);
+    if (primary === undefined) return UNASSIGNED;
     if (primary.origin !== this.name) return { kind: 'elsewhere', region: primary.origin };
     const promotion = await findPromotion(db, tenantId);
-    const isActive = promotion !== undefined && promotion.epoch === primary.value.epoch && promotion.active_at !== null;
+    const isActive =
+      promotion !== undefined && promotion.epoch === epochOf(operationOf(primary)) && promotion.active_at !== null;
     return isActive ? HERE : { kind: 'starting' };
   }
 
