@@ -39,7 +39,7 @@ export class Contacts {
     return Math.floor((await this.#time.ofDatabase(this.#database)) ?? this.#time.now());
   }
 
-  /** Loads what any node of this region noted. Called every second, so that the lease of each node is known without a query. */
+  /** Loads what any node of this region noted. Called in every round of the synchronization, so that the lease of each node is known without a query. */
   async refresh(): Promise<void> {
     const elapsed = this.#time.elapsed();
     const database = await this.now();

@@ -167,15 +167,6 @@ export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: 
     .execute();
 }
 
-export function countExpiredCells(db: Reader, cutoff: Cutoff): Promise<{ count: number }[]> {
-  return db
-    .selectFrom('region_cells')
-    .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('tenant_id', '=', SYSTEM_TENANT)
-    .where('expires_at', '<', cutoff)
-    .execute();
-}
-
 export async function deleteExpiredCells(tx: Tx, cutoff: Cutoff, limit: number): Promise<number> {
   const which = (eb: Parameters<Parameters<typeof REGION_CELLS.deleteWhere>[1]>[0]) =>
     eb.and([eb('tenant_id', '=', SYSTEM_TENANT), eb('expires_at', '<', cutoff)]);

@@ -11,14 +11,12 @@ import type { Contacts } from './contacts.ts';
 import { epochOf, isElement } from './crdt/merge.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
-import { findCells, findPrimary, findPromotion, listCells, operationOf } from './directory-store.ts';
+import { findCells, findPrimary, findPromotion, operationOf } from './directory-store.ts';
 
 /** How long a look-up is used. A change of the tenant's epoch ends it earlier. */
 const LOOKUP_MS = MINUTE_MS;
 const LOOKUPS_BYTES_MAX = 4 * 1024 * 1024;
 const LOOKUP_BYTES = 256;
-/** Public keys of all regions: a few for each. */
-const KEYS_MAX = 1000;
 const HERE: Home = { kind: 'here', isAssigned: true };
 const UNASSIGNED: Home = { kind: 'here', isAssigned: false };
 
@@ -89,13 +87,14 @@ export class Homes implements Regions {
 
   /** The claims of a token that another region's key signed, unless it was revoked. */
   async foreignToken(jwt: string): Promise<ForeignToken | null> {
-    const keys = await this.#publicKeys();
+    let issuer: string | undefined;
     try {
-      const { payload, protectedHeader } = await jwtVerify(
+      const { payload } = await jwtVerify(
         jwt,
-        ({ kid }) => {
-          const key = keys.get(kid ?? '');
+        async ({ kid }) => {
+          const key = await this.#publicKey(kid ?? '');
           if (key === undefined) throw new UnknownKey();
+          issuer = key.issuer;
           return createPublicKey({ key: JSON.parse(key.jwk), format: 'jwk' });
         },
         {
@@ -106,7 +105,7 @@ export class Homes implements Regions {
         },
       );
       const { jti, sub, tid, iss } = payload;
-      if (iss !== keys.get(protectedHeader.kid ?? '')?.issuer || typeof tid !== 'string') return null;
+      if (iss !== issuer || typeof tid !== 'string') return null;
       if (await this.isRevoked(String(jti))) return null;
       return { tenantId: tid, tokenId: String(jti), subject: String(sub) };
     } catch (error) {
@@ -116,12 +115,11 @@ export class Homes implements Regions {
     }
   }
 
-  async #publicKeys(): Promise<Map<string, { issuer: string; jwk: string }>> {
-    const rows = await listCells(this.#kernel.database.read, 'public_key', '', KEYS_MAX);
+  /** One key, by its id: anybody can send a token that names any, so it must not cost a list of all. */
+  async #publicKey(kid: string): Promise<{ issuer: string; jwk: string } | undefined> {
+    const rows = await findCells(this.#kernel.database.read, 'public_key', [kid]);
     const operations = rows.map(operationOf).filter(isElement) as (Operation & { kind: 'public_key' })[];
-    const now = this.#kernel.clock.now();
-    const values = operations.map((operation) => [operation.key, parsedValue(operation)] as const);
-    return new Map(values.filter(([, { verifies_until }]) => verifies_until > now));
+    return operations.map(parsedValue).find(({ verifies_until }) => verifies_until > this.#kernel.clock.now());
   }
 
   async isRevoked(tokenId: string): Promise<boolean> {

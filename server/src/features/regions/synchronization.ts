@@ -3,10 +3,8 @@ import type { Logger } from 'pino';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig, RegionPeer } from '../../kernel/platform/config.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
-
 import type { Contacts } from './contacts.ts';
 import { isElement } from './crdt/merge.ts';
-
 import type { Vector } from './crdt/vector.ts';
 import type { Directory } from './directory.ts';
 import { listCells, operationOf } from './directory-store.ts';

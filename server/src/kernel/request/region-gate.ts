@@ -209,6 +209,8 @@ function forward(regions: Regions, call: Call, region: string): never {
       { details: { regions: passed } },
     );
   }
+  // A target that is a whole URL, or begins with @, would change the host.
+  if (!call.url.startsWith('/')) throw new CofferError('INVALID_REQUEST', 'The target of the request must be a path.');
   const url = regions.urlOf(region);
   if (url === null) throw unavailable('The primary region of this tenant is not configured here. Tell the operator.');
   if (!regions.isReachable(region)) {
