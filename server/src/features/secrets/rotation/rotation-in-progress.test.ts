@@ -67,16 +67,15 @@ interface Gate {
   port: number;
   /** Connections so far. */
   count: number;
-  /** Held now, and at most at one time. */
-  held: number;
-  mostHeld: number;
   /** What becomes of the nth connection from now on; passed unless told. */
   fate: (nth: number) => Fate;
+  /** Called with each connection that is held. */
+  onHeld: (client: Socket) => void;
 }
 
 /** Stands before the server. The second connection of a rotation comes after the password was changed, to try it. */
 async function newGate(fate: Gate['fate'] = () => 'pass'): Promise<Gate> {
-  const gate: Gate = { port: 0, count: 0, held: 0, mostHeld: 0, fate };
+  const gate: Gate = { port: 0, count: 0, fate, onHeld: () => {} };
   const sockets: Socket[] = [];
   const listener = createServer((client) => {
     open.push(client);
@@ -84,8 +83,7 @@ async function newGate(fate: Gate['fate'] = () => 'pass'): Promise<Gate> {
     client.on('error', () => {});
     const what = gate.fate(++gate.count);
     if (what === 'hold') {
-      gate.mostHeld = Math.max(gate.mostHeld, ++gate.held);
-      client.resume().once('close', () => gate.held--);
+      gate.onHeld(client.resume());
       return;
     }
     if (what === 'drop all') {
@@ -322,19 +320,29 @@ onBothDatabases('rotation through a backend', (database) => {
   });
 
   test('several that cannot be told of are looked at side by side, and hold up nobody', async () => {
-    const gate = await newGate((nth) => (nth % 2 === 0 ? 'drop all' : 'pass'));
-    const paths = [];
+    const gates: Gate[] = [];
+    const paths: string[] = [];
     for (let i = 0; i < 3; i++) {
+      const gate = await newGate((nth) => (nth === 2 ? 'drop all' : 'pass'));
       const path = await make((await newRole(gate.port)).value);
       await rotate(path);
       await until('the rotation does not get there', async () => (await read(path)).rotation_status.failure !== '');
+      assert.equal((await read(path)).rotation_status.status, 'in_progress');
+      gates.push(gate);
       paths.push(path);
     }
-    gate.fate = () => 'hold';
+    let [held, mostHeld] = [0, 0];
+    for (const gate of gates) {
+      gate.fate = () => 'hold';
+      gate.onHeld = (client) => {
+        mostHeld = Math.max(mostHeld, ++held);
+        client.once('close', () => held--);
+      };
+    }
     service.clock.advance(6 * MINUTE_MS);
     await runJobs(service);
-    assert.equal(gate.mostHeld, 3);
-    gate.fate = () => 'pass';
+    assert.equal(mostHeld, 3);
+    for (const gate of gates) gate.fate = () => 'pass';
     service.clock.advance(6 * MINUTE_MS);
     await runJobs(service);
     for (const path of paths) assert.equal((await read(path)).version, 2);
