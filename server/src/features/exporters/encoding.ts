@@ -9,13 +9,10 @@ export function encoder(
   version: string,
   entryBytesMax: number,
 ): (entry: ExportedEntry) => Encoded & { bytes: number } {
-  const textOf = (entry: ExportedEntry) => {
+  const encode = (entry: ExportedEntry) => {
     const made = formatted(format, entry, version);
-    return typeof made === 'string' ? made : JSON.stringify(made);
-  };
-  return (whole) => {
-    const entry = fitted(whole, entryBytesMax, (one) => Buffer.byteLength(textOf(one)));
-    const text = textOf(entry);
+    const text = typeof made === 'string' ? made : JSON.stringify(made);
     return { entry, text, bytes: Buffer.byteLength(text) };
   };
+  return (entry) => fitted(entry, entryBytesMax, encode);
 }

@@ -14,25 +14,32 @@ const MARK = '…[truncated]';
 const TEXT_CHARS_STEPS = [1000, 400, 100];
 
 /**
- * Shortens an entry until its encoded form fits. It is never split: a receiver that cuts a record reads the rest as a new one, whose text a caller
+ * Encodes an entry, shortened until it fits. It is never split: a receiver that cuts a record reads the rest as a new one, whose text a caller
  * could have chosen.
  */
-export function fitted(
+export function fitted<E extends { bytes: number }>(
   entry: ExportedEntry,
   bytesMax: number,
-  encodedBytes: (entry: ExportedEntry) => number,
-): ExportedEntry {
-  if (encodedBytes(entry) <= bytesMax) return entry;
+  encode: (entry: ExportedEntry) => E,
+): E {
+  for (const shorter of shortened(entry)) {
+    const encoded = encode(shorter);
+    if (encoded.bytes <= bytesMax) return encoded;
+  }
+  throw new Error(`an audit entry does not fit into ${bytesMax} bytes`);
+}
+
+function* shortened(entry: ExportedEntry): Generator<ExportedEntry> {
+  yield entry;
   const { rows: _, ...rest } = entry;
   let shorter: ExportedEntry = { ...rest, truncated: true };
-  if (encodedBytes(shorter) <= bytesMax) return shorter;
+  yield shorter;
   shorter = { ...shorter, details: { truncated: true } };
+  yield shorter;
   for (const chars of TEXT_CHARS_STEPS) {
-    if (encodedBytes(shorter) <= bytesMax) return shorter;
     shorter = withTextsOf(shorter, chars);
+    yield shorter;
   }
-  if (encodedBytes(shorter) <= bytesMax) return shorter;
-  throw new Error(`an audit entry does not fit into ${bytesMax} bytes`);
 }
 
 function withTextsOf(entry: ExportedEntry, chars: number): ExportedEntry {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inBackground } from '../../kernel/fairness/background-share.ts';
 import { MINUTE_MS, SECOND_MS, timestamp } from '../../kernel/platform/clock.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
@@ -89,9 +90,7 @@ export class ExporterRun {
     const startedAt = performance.now();
     let idleSince = startedAt;
     while (!signal.aborted && performance.now() - startedAt < turnMs) {
-      const { read } = this.#kernel.database.forTenant(this.#row.tenant_id, 'bulk');
-      const head = await findHead(read, this.#row.tenant_id);
-      const batch = await this.#reader.next(read, this.#position, Number(head?.seq ?? 0));
+      const batch = await inBackground(this.#row.tenant_id, () => this.#nextBatch());
       if (batch !== null) {
         await this.#sendBatch(batch, signal);
         idleSince = performance.now();
@@ -101,6 +100,12 @@ export class ExporterRun {
         await sleep(POLL_MS, undefined, { signal }).catch(() => {});
       }
     }
+  }
+
+  async #nextBatch(): Promise<Batch | null> {
+    const { read } = this.#kernel.database.forTenant(this.#row.tenant_id, 'bulk');
+    const head = await findHead(read, this.#row.tenant_id);
+    return this.#reader.next(read, this.#position, Number(head?.seq ?? 0));
   }
 
   async #sendBatch({ entries, lastSeq }: Batch, signal: AbortSignal): Promise<void> {
