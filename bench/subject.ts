@@ -11,6 +11,18 @@ export interface Started {
   readyMs: number;
 }
 
+/** The settings of the allocator and of Node's heap that `npm start` uses. */
+function asNpmStarts(file: string): { flags: string[]; env: Record<string, string> } {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: { start: string } };
+  const started = scripts.start.split(' || ')[0] ?? '';
+  if (!file.endsWith(started.split(' ').at(-1) ?? '')) return { flags: [], env: {} };
+  const assignments = started.matchAll(/(MALLOC_\w+)=(\d+)/g);
+  return {
+    flags: started.match(/--\S+/g) ?? [],
+    env: Object.fromEntries([...assignments].map(([, name, value]) => [name, value])),
+  };
+}
+
 /** Starts a process and waits for the line that ends in its port. With `ipc` it can be sent messages. */
 export function startProcess(
   file: string,
@@ -19,8 +31,9 @@ export function startProcess(
   more: 'ipc'[] = [],
 ): Promise<Started> {
   const spawnedAt = performance.now();
-  const child = spawn(process.execPath, [file, ...args], {
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+  const usual = asNpmStarts(file);
+  const child = spawn(process.execPath, [...usual.flags, file, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...usual.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit', ...more],
   });
   return new Promise((resolve, reject) => {
