@@ -43,16 +43,16 @@ export interface CountOptions {
   limit: number;
 }
 
-/** A page of counts, ordered by resource, then by hour. `next` is null at the end. */
+/** The counts of these hours among the next `limit`, ordered by resource, then by hour. `next` is null at the end. */
 export async function hourlyCounts(
   db: Reader,
   tenantId: string,
-  { fromHour: from, toHour: to, resource, after, limit }: CountOptions,
+  { fromHour, toHour, resource, after, limit }: CountOptions,
 ): Promise<{ rows: HourlyCount[]; next: CountCursor | null }> {
-  const filter = { from, to, ...(resource !== undefined && { resource }), ...(after !== undefined && { after }) };
-  const rows = await store.listCounts(db, tenantId, filter, limit);
-  const last = rows.at(-1);
-  return { rows: rows.map(countOf), next: last === undefined || rows.length < limit ? null : last };
+  const filter = { ...(resource !== undefined && { resource }), ...(after !== undefined && { after }) };
+  const found = await store.listCounts(db, tenantId, filter, limit);
+  const rows = found.map(countOf).filter(({ hour }) => hour >= fromHour && hour < toHour);
+  return { rows, next: found.length < limit ? null : (found.at(-1) ?? null) };
 }
 
 function countOf({ resource, actor_kind, actor_id, country, hour_start, reads, denied }: store.HourlyCountRow) {

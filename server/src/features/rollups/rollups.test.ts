@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { CompiledQuery, sql } from 'kysely';
 import { addConnection, callAs } from '../../../../test/support/machines.ts';
 import {
   addColleague,
@@ -10,6 +11,7 @@ import {
   type Tenant,
   uniqueName,
 } from '../../../../test/support/people.ts';
+import { statementsDuring } from '../../../../test/support/queries.ts';
 import { type CallOptions, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { addSecret, addUnlistedVault, addVault, secretUrl } from '../../../../test/support/vaults.ts';
 import { HOUR_MS } from '../../kernel/platform/clock.ts';
@@ -123,6 +125,28 @@ onBothDatabases('rollups', (database) => {
     );
     assert.ok(Number(await rolledUpSince(read, tenant.id)) <= service.clock.now() - HOUR_MS);
   });
+
+  if (database === 'postgres') {
+    test('a page of many counts is the next rows of an index, also before there are statistics', async () => {
+      const { read } = service.app.kernel.database;
+      const many = await addTenant(service);
+      await service.app.kernel.database.transaction(async (tx) => {
+        await sql`alter table hourly_counts set (autovacuum_enabled = off)`.execute(tx);
+        await sql`insert into hourly_counts select ${many.id}, 'vault/v/' || i % 1000, i / 1000, 'user', 'u', '', 1, 0
+          from generate_series(1, 30000) as i`.execute(tx);
+      });
+      const first = await hourlyCounts(read, many.id, { ...EVER, limit: 1000 });
+      const after = first.next ?? assert.fail('there are more');
+      const [page] = (
+        await statementsDuring(() => hourlyCounts(read, many.id, { ...EVER, after, limit: 1000 }))
+      ).filter((statement) => statement.sql.includes('hourly_counts'));
+      assert.ok(page !== undefined);
+      const { rows } = await read.executeQuery(CompiledQuery.raw(`explain ${page.sql}`, page.parameters));
+      const plan = JSON.stringify(rows);
+      assert.match(plan, /Index Scan using hourly_counts_key/);
+      assert.doesNotMatch(plan, /Sort/);
+    });
+  }
 
   test('refusals count for secrets and vaults that exist; names that a caller makes up make no rows', async () => {
     const vault = await vaultWith('key');

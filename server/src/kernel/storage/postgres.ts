@@ -22,6 +22,11 @@ import { ScramClient, UNSAFE_LOGIN } from './scram-client.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
+/**
+ * A page is the next rows of an index. Without statistics the planner expects few rows there, and would collect all that follow in a bitmap and sort
+ * them, for each page again.
+ */
+const READ_OPTIONS = '-c default_transaction_read_only=on -c enable_bitmapscan=off';
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Longer than the server's own limit, so that it applies only if the server does not respond at all. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
@@ -58,7 +63,7 @@ export class PostgresDatabase implements Database {
   constructor(url: string, pool: number) {
     const settings = connectionSettings(url);
     const shares = connectionShares(pool);
-    const readOnly = { ...settings, options: '-c default_transaction_read_only=on' };
+    const readOnly = { ...settings, options: READ_OPTIONS };
     const renew = () => this.#renew();
     const reads = (of: string, count: number) =>
       new PipelinedConnections(readOnly, count, readLimits(of, count), renew);
