@@ -1,5 +1,6 @@
 import { bareCases, CASE_COLUMNS, type Case, measureCases, type Settings, USUAL_CONNECTIONS } from './cases.ts';
 import type { Installation, Installations } from './installation.ts';
+import type { Peer } from './peers.ts';
 import type { Table } from './report.ts';
 import { type RequestName, requestOf, SHOWN } from './requests.ts';
 
@@ -14,6 +15,7 @@ export async function besideBare(
   settings: Settings,
 ): Promise<Table[]> {
   const subjects = await subjectsOf(installations, settings);
+  const peers = await Promise.all(settings.peers.map((name) => installations.peer(name)));
   const cases: Case[] = [];
   for (const name of names) {
     const most = LARGE_ANSWERS.includes(name) ? USUAL_CONNECTIONS : Infinity;
@@ -21,7 +23,7 @@ export async function besideBare(
       ...(await casesOf(
         name,
         installations,
-        subjects,
+        { subjects, peers },
         settings.connections.filter((count) => count <= most),
       )),
     );
@@ -46,25 +48,27 @@ function subjectsOf(installations: Installations, { databases, beside }: Setting
 async function casesOf(
   name: RequestName,
   installations: Installations,
-  running: Installation[],
+  running: { subjects: Installation[]; peers: Peer[] },
   connections: number[],
 ): Promise<Case[]> {
-  const subjects = await Promise.all(
-    running.map(async (installation) => ({ installation, bytes: await requestOf(name, installation) })),
-  );
-  const [first] = subjects;
+  const own = running.subjects.map(async (one) => ({ ...one, bytes: await requestOf(name, one) }));
+  const others = running.peers.map((peer) => ({ ...peer, bytes: peer.requestOf(name) }));
+  const [first, ...more] = await Promise.all(own);
   if (first === undefined || connections.length === 0) return [];
-  const asked = { port: first.installation.port, bytes: first.bytes };
-  const bare = await bareCases(installations, SHOWN[name], asked, connections);
+  const bare = await bareCases(installations, SHOWN[name], first, connections);
   return bare.flatMap((yardstick) => [
     yardstick,
-    ...subjects.map(({ installation: { name: subject, pid, port }, bytes }) => ({
-      request: SHOWN[name],
-      subject,
-      connections: yardstick.connections,
-      pids: [pid],
-      load: { port, request: bytes },
-      yardstick,
-    })),
+    ...[first, ...more, ...others].flatMap(({ name: subject, pid, port, bytes }) =>
+      bytes === null
+        ? []
+        : {
+            request: SHOWN[name],
+            subject,
+            connections: yardstick.connections,
+            pids: [pid],
+            load: { port, request: bytes },
+            yardstick,
+          },
+    ),
   ]);
 }

@@ -1,5 +1,6 @@
 import type { DatabaseKind, Installations } from './installation.ts';
 import { type Load, type Measured, measureAnswered, probe } from './load.ts';
+import type { PeerName } from './peers.ts';
 import type { Column, Row } from './report.ts';
 import { median } from './statistics.ts';
 import { cpuSeconds, memoryMiB } from './subject.ts';
@@ -14,6 +15,8 @@ export interface Settings {
   databases: DatabaseKind[];
   /** Other checkouts of the service, measured in the same rounds as this one. */
   beside: string[];
+  /** Other products, measured in the same rounds. */
+  peers: PeerName[];
 }
 
 /** The number of connections where only one is measured. */

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { DATABASE_FILE } from '../server/src/open-kernel.ts';
 import { newPostgresDatabase, type PostgresServer, query, startPostgres } from '../test/support/postgres.ts';
 import { MORE_TENANTS, PER_VAULT, VAULTS } from './data-set.ts';
+import { startOpenBao } from './openbao.ts';
+import type { Peer, PeerName } from './peers.ts';
 import { type Started, startProcess, stopProcess } from './subject.ts';
 import { createTenants, type Tenant, type Vault, vaultsOf } from './tenants.ts';
 
@@ -13,6 +15,7 @@ export type DatabaseKind = (typeof DATABASES)[number];
 export const DATABASE_NAMES: Record<DatabaseKind, string> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 export const SERVER = 'server/main.js';
 const ANY_PORTS = { CV_PORT: '0', CV_TLS_PORT: '0' };
+const STARTS_OF_PEERS: Record<PeerName, (installations: Installations) => Promise<Peer>> = { openbao: startOpenBao };
 /** Callers say which address they have, so that what is limited by address does not get in the way. */
 const TRUSTING = { CV_TRUSTED_PROXIES: '127.0.0.1' };
 
@@ -56,6 +59,7 @@ export interface InstallationOptions {
 export class Installations {
   #postgres: Promise<PostgresServer> | undefined;
   readonly #shared = new Map<string, Promise<Installation>>();
+  readonly #peers = new Map<PeerName, Promise<Peer>>();
   readonly #undo: (() => Promise<void> | void)[] = [];
   readonly #children = new Set<ChildProcess>();
   readonly #folders = new Set<string>();
@@ -112,6 +116,12 @@ export class Installations {
     return installation;
   }
 
+  peer(name: PeerName): Promise<Peer> {
+    const peer = this.#peers.get(name) ?? STARTS_OF_PEERS[name](this);
+    this.#peers.set(name, peer);
+    return peer;
+  }
+
   /** Something to do with its data while it is not running. */
   async whileStopped(installation: Installation, work: () => Promise<void>): Promise<void> {
     await stopProcess(installation.child);
@@ -129,9 +139,13 @@ export class Installations {
   /** A process that ends with the rest. */
   async process(...how: Parameters<typeof startProcess>): Promise<Started> {
     const started = await startProcess(...how);
-    this.#children.add(started.child);
-    this.#undo.push(() => stopProcess(started.child));
+    this.endsWithTheRest(started.child);
     return started;
+  }
+
+  endsWithTheRest(child: ChildProcess): void {
+    this.#children.add(child);
+    this.#undo.push(() => stopProcess(child));
   }
 
   newFolder(): string {

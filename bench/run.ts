@@ -5,6 +5,7 @@ import { conditions, stampOf } from './conditions.ts';
 import { PER_VAULT } from './data-set.ts';
 import { DATABASES, Installations } from './installation.ts';
 import { PARTS } from './parts.ts';
+import { PEER_NAMES } from './peers.ts';
 import { headOf, markdownPart, markdownReport, type Report } from './report.ts';
 import { benchSummary, SUMMARY_PAGE, writeSummary } from './summary.ts';
 
@@ -13,7 +14,7 @@ import { benchSummary, SUMMARY_PAGE, writeSummary } from './summary.ts';
  * what is there so far is always in bench/results/.
  */
 const FOLDER = 'bench/results';
-const HELP = `npm run bench -- [part …] [--seconds N] [--rounds N] [--connections 1,32,256] [--vaults N] [--database sqlite|postgres] [--beside FOLDER …]
+const HELP = `npm run bench -- [part …] [--seconds N] [--rounds N] [--connections 1,32,256] [--vaults N] [--database sqlite|postgres] [--beside FOLDER …] [--peer openbao]
 npm run bench -- --summary bench/results/<date>.json
 
 Measures all parts, or those named, and writes ${FOLDER}/<date>.md and .json. --summary puts a summary of such a file into ${SUMMARY_PAGE}.
@@ -27,6 +28,7 @@ ${PARTS.map(({ name, about, minutes }) => `  ${name.padEnd(12)} ${String(minutes
   --vaults       of ${PER_VAULT} secrets in the large installation (1000)
   --database     only this one; nodes need PostgreSQL anyway
   --beside       also measures the service in another checkout with the same migrations, in reads and writes
+  --peer         also measures another product there, whose program is on the PATH: openbao (bao)
 `;
 
 const { values, positionals } = parseArgs({
@@ -38,6 +40,7 @@ const { values, positionals } = parseArgs({
     vaults: { type: 'string', default: '1000' },
     database: { type: 'string' },
     beside: { type: 'string', multiple: true, default: [] },
+    peer: { type: 'string', multiple: true, default: [] },
     summary: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -50,9 +53,13 @@ const settings: Settings = {
   vaults: Number(values.vaults),
   databases: DATABASES.filter((kind) => values.database === undefined || values.database === kind),
   beside: values.beside,
+  peers: PEER_NAMES.filter((name) => values.peer.includes(name)),
 };
-const { seconds, rounds, connections, vaults, databases, beside } = settings;
-const isSensible = databases.length > 0 && [seconds, rounds, ...connections, vaults].every((value) => value > 0);
+const { seconds, rounds, connections, vaults, databases, beside, peers } = settings;
+const isSensible =
+  databases.length > 0 &&
+  peers.length === values.peer.length &&
+  [seconds, rounds, ...connections, vaults].every((value) => value > 0);
 if (values.help || unknown.length > 0 || !isSensible) {
   process.stdout.write(unknown.length > 0 ? `There is no part called ${unknown.join(', ')}.\n\n${HELP}` : HELP);
   process.exit(values.help ? 0 : 2);
@@ -67,6 +74,7 @@ async function measureParts(): Promise<void> {
     connections: values.connections,
     databases: databases.join(),
     beside: beside.join() || null,
+    peers: peers.join() || null,
   };
   const report: Report = { ...conditions(), settings: shown, parts: [] };
   const file = `${FOLDER}/${stampOf(report)}`;
