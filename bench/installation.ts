@@ -14,7 +14,7 @@ export const DATABASES = ['sqlite', 'postgres'] as const;
 export type DatabaseKind = (typeof DATABASES)[number];
 export const DATABASE_NAMES: Record<DatabaseKind, string> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 export const SERVER = 'server/main.js';
-const ANY_PORTS = { CV_PORT: '0', CV_TLS_PORT: '0' };
+const ANY_PORTS = { CV_PORT: '0', CV_TLS_PORT: '0', CV_DRAIN_SECONDS: '0' };
 const STARTS_OF_PEERS: Record<PeerName, (installations: Installations) => Promise<Peer>> = { openbao: startOpenBao };
 /** Callers say which address they have, so that what is limited by address does not get in the way. */
 const TRUSTING = { CV_TRUSTED_PROXIES: '127.0.0.1' };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { alreadyBootstrapped, bootstrap } from './bootstrap.ts';
 import { approvalQueue } from './features/approvals/index.ts';
@@ -41,7 +42,8 @@ export interface App {
   isFirstStart: boolean;
   tokenFile: string;
   jobs: JobRunner;
-  close(): Promise<void>;
+  /** Requests are accepted for another `drainMs`, while the service says that it is no longer ready. */
+  close(drainMs?: number): Promise<void>;
 }
 
 /** How a process stands among the workers of one command. */
@@ -90,8 +92,9 @@ export async function startApp(
     kernel.addresses.listening(await server.listen());
     const background = startBackground(kernel, jobs);
     for (const feature of features) feature.started?.();
-    const close = async () => {
+    const close = async (drainMs = 0) => {
       kernel.shutdown.abort();
+      await sleep(drainMs);
       await server.close();
       await identity?.close();
       await background.stop();

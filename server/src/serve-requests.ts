@@ -5,7 +5,7 @@ import { ROOT_FILE } from './features/certificates/index.ts';
 import type { Config } from './kernel/platform/config.ts';
 import { differenceFromPinnedNode, RUNNING_NODE } from './kernel/platform/node-binary.ts';
 import { systemTime } from './kernel/time/sources.ts';
-import { DRAIN_MS } from './workers/timing.ts';
+import { CLOSE_MS, drainMsAfter } from './workers/timing.ts';
 import type { Worker } from './workers/worker.ts';
 
 let isStopping = false;
@@ -16,10 +16,10 @@ export async function serveRequests(config: Config, ownLog: Logger, worker: Work
   const isFirst = worker === null || worker.position.isFirst;
   const app = await startApp(config, log, systemTime, { isFirst, others: worker });
   // The handlers are installed before the ready message, because anyone who reads it may stop the process at once.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app, worker));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app, worker, signal));
   worker?.onSupervisorLost(() => {
     log.error('the supervisor of the workers is gone; this worker ends after its requests');
-    void stop(app, worker);
+    void stop(app, worker, 'SIGTERM');
   });
   worker?.ready(
     () => app.kernel.metrics.ofWorker(),
@@ -68,12 +68,13 @@ function quoted(file: string): string {
  * Requests in flight are answered first; those that do not end in time are cut off. A repeated signal changes nothing: a signal to the whole process
  * group arrives twice, from the system and from npm, which passes it on.
  */
-async function stop(app: App, worker: Worker | null): Promise<void> {
+async function stop(app: App, worker: Worker | null, signal: NodeJS.Signals): Promise<void> {
   if (isStopping) return;
   isStopping = true;
-  const cutOff = setTimeout(() => process.exit(1), DRAIN_MS);
+  const drainMs = drainMsAfter(signal, app.kernel.config);
+  const cutOff = setTimeout(() => process.exit(1), drainMs + CLOSE_MS);
   cutOff.unref();
-  await app.close();
+  await app.close(drainMs);
   await worker?.lastReport(await app.kernel.metrics.ofWorker());
   process.exit(0);
 }

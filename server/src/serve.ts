@@ -9,7 +9,7 @@ try {
   const config = loadConfig(process.env);
   const log = createLogger({ level: config.logLevel, format: config.logFormat, ownErrors: [CofferError, StartError] });
   const worker = Worker.current(process.env);
-  if (config.workers > 1 && worker === null) new Supervisor(config.workers, log).start();
+  if (config.workers > 1 && worker === null) new Supervisor(config, log).start();
   else {
     // The supervisor does not load the service, which takes more than a hundred megabytes.
     const { serveRequests } = await import('./serve-requests.ts');

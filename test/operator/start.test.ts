@@ -33,6 +33,7 @@ import {
   stopService,
 } from '../support/process.ts';
 import { call, onBothDatabases } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const KEY = Buffer.alloc(32, 3).toString('base64');
 
@@ -372,6 +373,25 @@ describe('SIGTERM', () => {
       await stopService(again);
     });
   }
+
+  test('SIGTERM: it is no longer ready, and accepts requests until load balancers know', async () => {
+    const service = await spawnService({ env: { CV_DRAIN_SECONDS: '15' } });
+    const signalledAt = performance.now();
+    service.kill('SIGTERM');
+    await until('it is still ready', async () => (await fetch(`${service.url}/health/ready`)).status === 503);
+    const headers = { authorization: `Bearer ${service.adminToken()}` };
+    const answer = await fetch(`${service.url}/auth/me`, { headers });
+    assert.deepEqual([answer.status, answer.headers.get('connection')], [200, 'close']);
+    assert.equal((await fetch(`${service.url}/health`)).status, 200);
+    assert.equal((await service.exited).code, 0);
+    assert.ok(performance.now() - signalledAt >= 15_000);
+  });
+
+  test('SIGINT: it does not wait for load balancers', async () => {
+    const service = await spawnService({ env: { CV_DRAIN_SECONDS: '300' } });
+    service.kill('SIGINT');
+    assert.equal((await service.exited).code, 0);
+  });
 
   test('a request that arrives on an open connection is answered like any other, and ends the connection', async () => {
     const service = await spawnService();

@@ -94,6 +94,7 @@ export function startProcess(script: string, args: readonly string[], options: P
       CV_PORT: '0',
       CV_TLS_PORT: '0',
       CV_LOG_FORMAT: 'json',
+      CV_DRAIN_SECONDS: '0',
       CV_DATA_DIR: dataDir,
       ...(options.databaseUrl !== undefined && { CV_DATABASE_URL: options.databaseUrl }),
       ...options.env,

@@ -1,9 +1,10 @@
 import cluster, { type Worker as ClusterWorker } from 'node:cluster';
 import { randomInt } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { Config } from '../kernel/platform/config.ts';
 import { type FromWorker, POSITION_VARIABLE, type Position, type ToWorker } from './messages.ts';
 import { MetricsRounds } from './metrics-rounds.ts';
-import { KILL_AFTER_MS, METRICS_WAIT_MS, RAN_WELL_MS, restartDelayMs } from './timing.ts';
+import { drainMsAfter, KILL_AFTER_MS, METRICS_WAIT_MS, RAN_WELL_MS, restartDelayMs } from './timing.ts';
 
 const RANDOM_STEPS = 1000;
 
@@ -28,6 +29,7 @@ interface Slot {
  * - One listening socket that all workers accept from: whoever wakes up first takes all connections that wait.
  */
 export class Supervisor {
+  readonly #config: Pick<Config, 'drainMs'>;
   readonly #log: Logger;
   readonly #slots: Slot[];
   readonly #metrics: MetricsRounds;
@@ -36,7 +38,9 @@ export class Supervisor {
   #restarts = 0;
   #exitCode = 0;
 
-  constructor(workers: number, log: Logger) {
+  constructor(config: Pick<Config, 'workers' | 'drainMs'>, log: Logger) {
+    const { workers } = config;
+    this.#config = config;
     this.#log = log;
     this.#slots = Array.from({ length: workers }, (_, index) => newSlot(index + 1));
     this.#metrics = new MetricsRounds({
@@ -54,7 +58,7 @@ export class Supervisor {
     cluster.schedulingPolicy = cluster.SCHED_RR;
     // Some metrics are not numbers until they are first measured, which JSON cannot express.
     cluster.setupPrimary({ serialization: 'advanced' });
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop());
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#stop(signal));
     cluster.on('message', (worker, message: FromWorker) => this.#receive(worker, message));
     cluster.on('exit', (worker, code, signal) => this.#ended(worker, code, signal || null));
     const [first] = this.#slots;
@@ -137,14 +141,14 @@ export class Supervisor {
   }
 
   /** Repeated signals change nothing: one to the whole process group arrives twice, from the system and from npm, which passes it on. */
-  #stop(): void {
+  #stop(signal: NodeJS.Signals): void {
     if (this.#isStopping) return;
     this.#isStopping = true;
     for (const { restart, process } of this.#slots) {
       clearTimeout(restart);
-      process?.process.kill('SIGTERM');
+      process?.process.kill(signal);
     }
-    setTimeout(() => this.#killRest(), KILL_AFTER_MS).unref();
+    setTimeout(() => this.#killRest(), drainMsAfter(signal, this.#config) + KILL_AFTER_MS).unref();
     this.#exitIfAllEnded();
   }
 

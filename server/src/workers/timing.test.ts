@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { DRAIN_MS, KILL_AFTER_MS, METRICS_WAIT_MS, RAN_WELL_MS, restartDelayMs, SUPERVISOR_WAIT_MS } from './timing.ts';
+import {
+  CLOSE_MS,
+  drainMsAfter,
+  KILL_AFTER_MS,
+  METRICS_WAIT_MS,
+  RAN_WELL_MS,
+  restartDelayMs,
+  SUPERVISOR_WAIT_MS,
+} from './timing.ts';
 
 test('a worker has time to end itself before it is killed, and both end before container runtimes kill', () => {
-  assert.ok(KILL_AFTER_MS > DRAIN_MS);
+  assert.ok(KILL_AFTER_MS > CLOSE_MS);
+  assert.deepEqual([drainMsAfter('SIGTERM', { drainMs: 7 }), drainMsAfter('SIGINT', { drainMs: 7 })], [7, 0]);
   assert.ok(KILL_AFTER_MS < 30_000);
 });
 

@@ -1,9 +1,15 @@
 import { MINUTE_MS, SECOND_MS } from '../kernel/platform/clock.ts';
+import type { Config } from '../kernel/platform/config.ts';
 
-/** How long requests in flight may take after a signal to stop: longer than a request, shorter than service managers wait before they kill. */
-export const DRAIN_MS = 25 * SECOND_MS;
-/** A worker ends itself after `DRAIN_MS`, unless its event loop is blocked. Then the supervisor kills it. */
-export const KILL_AFTER_MS = DRAIN_MS + SECOND_MS;
+/** How long requests in flight may take once no more are accepted: longer than a request, shorter than service managers wait before they kill. */
+export const CLOSE_MS = 25 * SECOND_MS;
+/** A worker ends itself after `CLOSE_MS`, unless its event loop is blocked. Then the supervisor kills it. */
+export const KILL_AFTER_MS = CLOSE_MS + SECOND_MS;
+
+/** How long requests are still accepted after a signal. Somebody who presses Ctrl-C has no load balancer to wait for. */
+export function drainMsAfter(signal: NodeJS.Signals, { drainMs }: Pick<Config, 'drainMs'>): number {
+  return signal === 'SIGINT' ? 0 : drainMs;
+}
 
 const RESTART_BASE_MS = SECOND_MS / 2;
 const RESTART_MS_MAX = 30 * SECOND_MS;

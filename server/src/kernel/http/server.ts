@@ -97,10 +97,10 @@ export function createHttpServer(
   const cutters = listeners.map(connectionCutter);
   const reading = bodyReading(kernel);
   const router = routerOf(endpoints);
-  let isClosing = false;
   const send = (response: ServerResponse, reply: Reply, requestId: string, onFailure?: (error: unknown) => void) => {
     reply.headers['X-Request-Id'] = requestId;
-    if (isClosing) reply.headers['Connection'] = 'close';
+    // A client that keeps the connection would send its next request to a process that ends.
+    if (kernel.shutdown.signal.aborted) reply.headers['Connection'] = 'close';
     write(response, reply, common, onFailure);
   };
 
@@ -162,7 +162,6 @@ export function createHttpServer(
      * request.
      */
     async close() {
-      isClosing = true;
       const sweep = setInterval(() => {
         for (const listener of listeners) listener.closeIdleConnections();
       }, CLOSE_SWEEP_MS);

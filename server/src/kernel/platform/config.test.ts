@@ -30,6 +30,7 @@ test('an empty environment is a complete configuration', () => {
     dataDir,
     databaseUrl: null,
     databasePool: 12,
+    drainMs: 5000,
     workers: 1,
     workersWanted: 1,
     tls: null,

@@ -53,6 +53,7 @@ export interface Config {
   readonly workers: number;
   /** How many were configured. */
   readonly workersWanted: number;
+  readonly drainMs: number;
   /** `port` is the port listened on, which differs from the setting if the setting is 0. */
   baseUrl(port: number): string;
   /** Whether the base URL was configured, rather than derived from the listening address. */
@@ -219,6 +220,7 @@ function build(values: Values): Config {
       dataDir,
       databaseUrl: values.CV_DATABASE_URL,
       databasePool: values.CV_DATABASE_POOL,
+      drainMs: values.CV_DRAIN_SECONDS * SECOND_MS,
       workers: values.CV_DATABASE_URL === null ? 1 : workersWanted,
       workersWanted,
       baseUrl: base,

@@ -103,6 +103,13 @@ export const SETTINGS = [
     secret: false,
   },
   {
+    name: 'CV_DRAIN_SECONDS',
+    kind: whole(0, 300),
+    default: '5',
+    doc: 'How long requests are still accepted after SIGTERM, while `/health/ready` already answers 503, so that load balancers stop sending them. SIGINT does not wait.',
+    secret: false,
+  },
+  {
     name: 'CV_BASE_URL',
     kind: baseUrl,
     default: null,
