@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { nameOf } from './prepared-query.ts';
 import { ScramClient } from './scram-client.ts';
 
 /** The driver's error for a statement that got no response in time. It has no code. */
@@ -16,7 +17,6 @@ export function isSilence(error: unknown): boolean {
 export class PipelinedConnection {
   readonly #settings: pg.ClientConfig;
   readonly #onSilence: () => void;
-  readonly #names = new Map<string, string>();
   #client: Promise<pg.Client> | null = null;
   #isClosed = false;
 
@@ -31,12 +31,7 @@ export class PipelinedConnection {
 
   /** For the few statements of the hot path, which the server parses once per connection. */
   queryPrepared(sql: string, parameters: unknown[]): Promise<pg.QueryResult> {
-    let name = this.#names.get(sql);
-    if (name === undefined) {
-      name = `s${this.#names.size}`;
-      this.#names.set(sql, name);
-    }
-    const query = { name, text: sql, values: parameters };
+    const query = { name: nameOf(sql) ?? '', text: sql, values: parameters };
     return this.#send((client) => client.query(query));
   }
 

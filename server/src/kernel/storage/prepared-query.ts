@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Compilable, Kysely } from 'kysely';
 import { type DatabaseKind, type Execute, kindOf } from './dialect.ts';
 import type { Tables } from './tables.ts';
@@ -25,8 +26,17 @@ export function parametersFor<R, K extends keyof R & string>(
   return Object.fromEntries(columns.map((column) => [column, parameter(column)])) as Pick<R, K>;
 }
 
-/** Names of prepared statements by their SQL. Each PostgreSQL connection prepares its own. */
+/** PostgreSQL cuts names off after 63 characters. */
+const NAME_DIGITS = 32;
+/**
+ * Names of prepared statements by their SQL. Each PostgreSQL connection prepares its own. A name is the digest of the SQL, so that behind a pooler,
+ * which lends a connection to one client after another, a name never stands for another statement.
+ */
 const NAMES = new Map<string, string>();
+
+function digestName(sql: string): string {
+  return `coffer_${createHash('sha256').update(sql).digest('hex').slice(0, NAME_DIGITS)}`;
+}
 
 export function nameOf(sql: string): string | undefined {
   return NAMES.get(sql);
@@ -53,7 +63,7 @@ export class PreparedQuery<P extends object, R> {
         constants.map((c) => (c instanceof Placeholder ? parameters[c.name as keyof P] : c));
       compiled = { sql: query.sql, bind };
       this.#compiled.set(kind, compiled);
-      if (!NAMES.has(query.sql)) NAMES.set(query.sql, `q${NAMES.size}`);
+      if (!NAMES.has(query.sql)) NAMES.set(query.sql, digestName(query.sql));
     }
     return compiled;
   }
