@@ -41,11 +41,11 @@ export function startProcess(
     let output = '';
     child.stdout?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
-      const port = /ready (?:on |at \S+:)(\d+)/.exec(output)?.[1];
+      const port = /ready (?:on |at [^\s"]+:)(\d+)/.exec(output)?.[1];
       if (port === undefined) return;
       const readyMs = performance.now() - spawnedAt;
       clearTimeout(timer);
-      const tlsPort = /taken at https:\S+:(\d+)/.exec(output)?.[1];
+      const tlsPort = /(?:taken at |"tls_url":")https:[^\s"]+:(\d+)/.exec(output)?.[1];
       resolve({ child, port: Number(port), tlsPort: tlsPort === undefined ? null : Number(tlsPort), readyMs });
     });
     child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)));

@@ -41,6 +41,7 @@ export interface App {
   hasOwnIdentity: boolean;
   isFirstStart: boolean;
   tokenFile: string;
+  schemaVersion: number;
   jobs: JobRunner;
   /** Requests are accepted for another `drainMs`, while the service says that it is no longer ready. */
   close(drainMs?: number): Promise<void>;
@@ -102,7 +103,9 @@ export async function startApp(
       await storage.close();
     };
     const { baseUrl, tlsUrl } = kernel.addresses;
-    return { kernel, baseUrl, tlsUrl, hasOwnIdentity: config.tls === null, isFirstStart, tokenFile, jobs, close };
+    const { schemaVersion } = storage;
+    const hasOwnIdentity = config.tls === null;
+    return { kernel, baseUrl, tlsUrl, hasOwnIdentity, isFirstStart, tokenFile, schemaVersion, jobs, close };
   } catch (error) {
     await storage.close();
     throw error;

@@ -60,6 +60,7 @@ export interface OpenedStorage {
   database: Database;
   /** The migrations that this call ran, in order. */
   applied: readonly string[];
+  schemaVersion: number;
   close(): Promise<void>;
 }
 
@@ -81,7 +82,7 @@ export async function openStorage(config: Config, isMigrated = false): Promise<O
     const migrations = await loadMigrations();
     if (isMigrated) await requireMigrated(database, migrations);
     const { applied } = isMigrated ? { applied: [] } : await migrate(database, migrations);
-    return { database, applied, close };
+    return { database, applied, schemaVersion: migrations.length, close };
   } catch (error) {
     await close();
     throw error;

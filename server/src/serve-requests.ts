@@ -1,10 +1,10 @@
-import { dirname, join, relative } from 'node:path';
 import type { Logger } from 'pino';
 import { type App, startApp } from './app.ts';
-import { ROOT_FILE } from './features/certificates/index.ts';
+import { isPretty } from './kernel/observability/log.ts';
 import type { Config } from './kernel/platform/config.ts';
 import { differenceFromPinnedNode, RUNNING_NODE } from './kernel/platform/node-binary.ts';
 import { systemTime } from './kernel/time/sources.ts';
+import { readyFields, readyText } from './ready-message.ts';
 import { CLOSE_MS, drainMsAfter } from './workers/timing.ts';
 import type { Worker } from './workers/worker.ts';
 
@@ -26,42 +26,10 @@ export async function serveRequests(config: Config, ownLog: Logger, worker: Work
     (error) => log.warn({ err: error }, 'the metrics of this worker could not be read'),
   );
   if (!isFirst) return;
-  process.stdout.write(app.isFirstStart ? welcome(app) : readyText(app));
+  if (isPretty(config.logFormat)) process.stdout.write(readyText(app));
+  else log.info(readyFields(app), `Coffer is ready at ${app.baseUrl}`);
   const difference = await differenceFromPinnedNode(RUNNING_NODE);
   if (difference !== null) log.warn({ warning: 'other_node' }, difference);
-}
-
-function readyText({ baseUrl, tlsUrl }: App): string {
-  const tls = tlsUrl === null ? '' : `Client certificates are taken at ${tlsUrl}\n`;
-  return `Coffer is ready at ${baseUrl}\n${tls}`;
-}
-
-function welcome(app: App): string {
-  const file = relative(process.cwd(), app.tokenFile);
-  const tokenFile = file.startsWith('..') ? app.tokenFile : file;
-  return [
-    `Coffer is ready at ${app.baseUrl}`,
-    '',
-    `  Your admin token is in ${tokenFile}, which only you can read. Try it:`,
-    '',
-    `    printf 'Authorization: Bearer %s' "$(cat ${quoted(tokenFile)})" | curl -s -H @- ${app.baseUrl}/auth/me`,
-    '',
-    `  Keep ${tokenFile.replace(/admin\.token$/, 'root.key')} safe and backed up: without it no secret can be opened.`,
-    ...(app.tlsUrl === null ? [] : [tlsLine(app, dirname(tokenFile))]),
-    `  The API is described at ${app.baseUrl}/docs`,
-    '',
-    '',
-  ].join('\n');
-}
-
-function tlsLine({ tlsUrl, hasOwnIdentity }: App, folder: string): string {
-  const trust = hasOwnIdentity ? `; its clients trust ${join(folder, ROOT_FILE)}` : '';
-  return `  Client certificates are taken at ${tlsUrl}${trust}`;
-}
-
-/** Quotes a path for the shell: folder names may contain spaces and worse. */
-function quoted(file: string): string {
-  return /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`;
 }
 
 /**
@@ -71,10 +39,13 @@ function quoted(file: string): string {
 async function stop(app: App, worker: Worker | null, signal: NodeJS.Signals): Promise<void> {
   if (isStopping) return;
   isStopping = true;
+  const { log } = app.kernel;
   const drainMs = drainMsAfter(signal, app.kernel.config);
+  log.info({ signal, drain_ms: drainMs }, 'Coffer stops after its requests');
   const cutOff = setTimeout(() => process.exit(1), drainMs + CLOSE_MS);
   cutOff.unref();
   await app.close(drainMs);
   await worker?.lastReport(await app.kernel.metrics.ofWorker());
+  log.info('Coffer has stopped');
   process.exit(0);
 }

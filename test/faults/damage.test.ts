@@ -23,6 +23,7 @@ import {
   killService,
   newDataDir,
   pause,
+  READY_LINE,
   runCoffer,
   spawnService,
   startServiceProcess,
@@ -69,7 +70,7 @@ async function startsWholeOrRefuses(
   const started = startServiceProcess({ dataDir });
   const since = performance.now();
   for (;;) {
-    const url = /^Coffer is ready at (\S+)$/m.exec(started.stdout())?.[1];
+    const url = READY_LINE.exec(started.stdout())?.[1];
     if (url !== undefined) {
       await assertUnharmed(url, killed.token, killed.acknowledged);
       await killService(started);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -75,9 +75,11 @@ function contentOf(folder: string): Record<string, string> {
   );
 }
 
+const PRETTY = { CV_LOG_FORMAT: 'pretty' };
+
 describe('a first start', () => {
   test('makes a folder that only its owner can use, and says how to go on', async () => {
-    const service = await spawnService();
+    const service = await spawnService({ env: PRETTY });
     assert.equal(modeOf(service.dataDir), '700');
     assertModes(service.dataDir);
     for (const name of ['root.key', 'admin.token', 'coffer.db', 'ca.pem'])
@@ -86,16 +88,52 @@ describe('a first start', () => {
     assert.equal(service.stdout().includes(service.adminToken()), false, 'the token itself is not printed');
     await stopService(service);
 
-    const again = await spawnService({ dataDir: service.dataDir });
+    const again = await spawnService({ dataDir: service.dataDir, env: PRETTY });
     assert.match(again.stdout(), /^Coffer is ready at \S+\nClient certificates are taken at https:\S+\n$/);
     await assertWorks(again);
     await stopService(again);
   });
 
   test('prints a line that works whatever the folder is called', async () => {
-    const service = await spawnService({ dataDir: `${newDataDir()} it's "$HOME"` });
+    const service = await spawnService({ dataDir: `${newDataDir()} it's "$HOME"`, env: PRETTY });
     assertCurlLineWorks(service);
     await stopService(service);
+  });
+
+  test('names what holds the root key, wherever that is', async () => {
+    const file = join(newDataDir(), '..', 'elsewhere.key');
+    const elsewhere = await spawnService({ env: { ...PRETTY, CV_ROOT_KEY_FILE: file } });
+    assert.ok(elsewhere.stdout().includes(`Keep ${file} safe`), elsewhere.stdout());
+    await stopService(elsewhere);
+    const provided = { CV_ROOT_KEY_PROVIDER: 'env', CV_ROOT_KEY: randomBytes(32).toString('base64') };
+    const fromEnvironment = await spawnService({ env: { ...PRETTY, ...provided } });
+    assert.match(fromEnvironment.stdout(), /Keep the value of CV_ROOT_KEY safe/);
+    assert.ok(!fromEnvironment.stdout().includes(provided.CV_ROOT_KEY));
+    await stopService(fromEnvironment);
+  });
+
+  test('writes JSON from the first line to the last, where the log is JSON', async () => {
+    const env = { CV_DATABASE_POOL: '', CV_VAULT_RETENTION_DAYS: '31', CV_ROOT_KEY_PROVIDER: 'env' };
+    const key = randomBytes(32).toString('base64');
+    const service = await spawnService({ env: { ...env, CV_ROOT_KEY: key } });
+    await stopService(service);
+    const lines = service.stdout().trimEnd().split('\n');
+    const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const ready = parsed.find(({ msg }) => msg === `Coffer is ready at ${service.url}`) ?? assert.fail(lines.join());
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    assert.deepEqual(
+      [ready['version'], ready['database'], ready['url'], ready['tls_url'], ready['root_key']],
+      [version, 'sqlite', service.url, service.tlsUrl, 'the value of CV_ROOT_KEY'],
+    );
+    assert.equal(ready['token_file'], join(service.dataDir, 'admin.token'));
+    const settings = ready['settings'] as Record<string, string>;
+    assert.deepEqual([settings['CV_VAULT_RETENTION_DAYS'], settings['CV_ROOT_KEY']], ['31', '[hidden]']);
+    assert.equal(settings['CV_DATABASE_POOL'], undefined);
+    assert.ok(!service.stdout().includes(key));
+    assert.deepEqual(
+      parsed.slice(-2).map(({ msg }) => msg),
+      ['Coffer stops after its requests', 'Coffer has stopped'],
+    );
   });
 
   function assertCurlLineWorks(service: ServiceProcess): void {
@@ -348,15 +386,23 @@ describe('SIGTERM', () => {
             authorization: `Bearer ${service.adminToken()}`,
             'content-type': 'application/json',
             'content-length': body.length,
+            expect: '100-continue',
           },
         });
         sent.once('response', (response) => {
           response.resume().once('end', () => resolve(response.statusCode));
         });
         sent.once('error', reject);
-        sent.write(body.slice(0, 10));
-        setTimeout(() => send(service, signal), 200);
-        setTimeout(() => sent.end(body.slice(10)), 700);
+        // The service has begun to handle the request, and waits for its body.
+        sent.once('continue', () => {
+          sent.write(body.slice(0, 10));
+          send(service, signal);
+          until('it does not stop', () => service.stdout().includes('Coffer stops')).then(
+            () => sent.end(body.slice(10)),
+            reject,
+          );
+        });
+        sent.flushHeaders();
       });
       assert.equal(await answer, 201);
       const answeredAt = performance.now();
@@ -402,9 +448,10 @@ describe('SIGTERM', () => {
     });
     // Begun, so that the connection is not idle, and ended only once the service is ending.
     socket.write(`GET /auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.adminToken()}\r\n`);
-    await pause(200);
+    // What was sent before this request has arrived, too.
+    assert.equal((await fetch(`${service.url}/health`)).status, 200);
     service.kill('SIGTERM');
-    await pause(300);
+    await until('it does not stop', () => service.stdout().includes('Coffer stops'));
     socket.write('\r\n');
     await once(socket, 'close');
     assert.match(text, /^HTTP\/1\.1 200 OK\r\n/);

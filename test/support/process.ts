@@ -7,8 +7,9 @@ import { after } from 'node:test';
 import { programPath } from './bundled.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const READY_LINE = /^Coffer is ready at (\S+)$/m;
-const TLS_LINE = /Client certificates are taken at (https:[^\s;]+)/;
+/** As a line of text or in a log of JSON. */
+export const READY_LINE = /Coffer is ready at ([^\s"]+)/;
+const TLS_LINE = /(?:Client certificates are taken at |"tls_url":")(https:[^\s;"]+)/;
 const READY_TIMEOUT_MS = 30_000;
 const RUN_TIMEOUT_MS = 60_000;
 

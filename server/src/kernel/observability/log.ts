@@ -45,6 +45,11 @@ const PLAIN_WORD = /^[A-Za-z0-9_$.-]{1,64}$/;
 const SQLSTATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 const FRAME = /^ {4}at .+(?::\d+:\d+\)?|\((?:<anonymous>|native)\))$/;
 
+/** Whether lines are for people, rather than JSON. */
+export function isPretty(format: LogFormat, stream: { readonly isTTY?: boolean } = process.stdout): boolean {
+  return format === 'pretty' || (format === 'auto' && stream.isTTY === true);
+}
+
 export function createLogger(options: LogOptions): Logger {
   const describe = (error: unknown) => describeError(error, options.ownErrors ?? [CofferError]);
   const settings: LoggerOptions = {
@@ -56,7 +61,7 @@ export function createLogger(options: LogOptions): Logger {
     hooks: { logMethod: withSafeMessage(describe) },
   };
   const stream = options.stream ?? process.stdout;
-  const pretty = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
+  const pretty = isPretty(options.format, stream);
   const plain = options.stream ?? pino.destination({ fd: 1, sync: true });
   return withCleanBindings(pino(settings, pretty ? prettyStream(stream) : plain), describe);
 }

@@ -85,6 +85,8 @@ export interface Config {
   readonly anomalyModel: Values['CV_ANOMALY_ML_VERSION'];
   /** Whether drift of hosts is sent to webhooks. */
   readonly isEndpointDriftNotified: boolean;
+  /** Settings that differ from their defaults, as they were written. Secret ones are hidden. */
+  readonly changed: Readonly<Record<string, string>>;
 }
 
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -97,8 +99,14 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   }
   problems.push(...conflicts(new Set(SETTINGS.map(({ name }) => name).filter((name) => env[name])), values));
   if (problems.length > 0) throw new ConfigError(problems);
-  return build(values as Values);
+  return build(values as Values, changedIn(env));
 }
+
+function changedIn(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const changed = SETTINGS.filter(({ name, default: usual }) => env[name] && env[name] !== usual);
+  return Object.fromEntries(changed.map(({ name, secret }) => [name, secret ? '[hidden]' : String(env[name])]));
+}
+
 function unknownNames(env: Readonly<Record<string, string | undefined>>): string[] {
   const known: readonly string[] = SETTINGS.map(({ name }) => name);
   return Object.keys(env)
@@ -203,7 +211,7 @@ function regionOf(values: Values): RegionConfig | null {
   });
 }
 
-function build(values: Values): Config {
+function build(values: Values, changed: Record<string, string>): Config {
   const dataDir = resolve(values.CV_DATA_DIR);
   const certFile = values.CV_TLS_CERT_FILE;
   const keyFile = values.CV_TLS_KEY_FILE;
@@ -246,6 +254,7 @@ function build(values: Values): Config {
       anomalyScanIntervalHours: values.ANOMALY_SCHEDULER_INTERVAL_HOURS,
       anomalyModel: values.CV_ANOMALY_ML_VERSION,
       isEndpointDriftNotified: values.CV_ENDPOINT_DRIFT_NOTIFY === 'true',
+      changed: Object.freeze(changed),
     }),
   );
 }

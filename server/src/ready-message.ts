@@ -1,0 +1,74 @@
+import { dirname, join, relative } from 'node:path';
+import type { App } from './app.ts';
+import { ROOT_FILE } from './features/certificates/index.ts';
+import type { Kernel } from './kernel/platform/kernel.ts';
+
+/** What somebody at a terminal reads when the service is ready. */
+export function readyText(app: App): string {
+  const { baseUrl, tlsUrl, isFirstStart } = app;
+  if (isFirstStart) return welcome(app);
+  const tls = tlsUrl === null ? '' : `Client certificates are taken at ${tlsUrl}\n`;
+  return `Coffer is ready at ${baseUrl}\n${tls}`;
+}
+
+/** The same for a log of JSON, with what tells this start from another. */
+export function readyFields({ kernel, schemaVersion, baseUrl, tlsUrl, isFirstStart, tokenFile }: App): object {
+  const { version, nodeId, database, config } = kernel;
+  return {
+    version,
+    node: process.version,
+    schema: schemaVersion,
+    node_id: nodeId,
+    database: database.kind,
+    url: baseUrl,
+    ...(tlsUrl !== null && { tls_url: tlsUrl }),
+    settings: config.changed,
+    ...(isFirstStart && { token_file: tokenFile, root_key: rootKeyText(kernel) }),
+  };
+}
+
+function welcome(app: App): string {
+  const tokenFile = shownPath(app.tokenFile);
+  return [
+    `Coffer is ready at ${app.baseUrl}`,
+    '',
+    `  Your admin token is in ${tokenFile}, which only you can read. Try it:`,
+    '',
+    `    printf 'Authorization: Bearer %s' "$(cat ${quoted(tokenFile)})" | curl -s -H @- ${app.baseUrl}/auth/me`,
+    '',
+    `  Keep ${rootKeyText(app.kernel)} safe and backed up: without it no secret can be opened.`,
+    ...(app.tlsUrl === null ? [] : [tlsLine(app, dirname(tokenFile))]),
+    `  The API is described at ${app.baseUrl}/docs`,
+    '',
+    '',
+  ].join('\n');
+}
+
+/** What the root key comes from, which is what must be backed up. */
+function rootKeyText({ config: { rootKey } }: Pick<Kernel, 'config'>): string {
+  switch (rootKey.provider) {
+    case 'file':
+      return shownPath(rootKey.file);
+    case 'env':
+      return 'the value of CV_ROOT_KEY';
+    case 'passphrase':
+      return typeof rootKey.passphrase === 'string'
+        ? 'the value of CV_ROOT_PASSPHRASE'
+        : shownPath(rootKey.passphrase.file);
+  }
+}
+
+function shownPath(file: string): string {
+  const path = relative(process.cwd(), file);
+  return path.startsWith('..') ? file : path;
+}
+
+function tlsLine({ tlsUrl, hasOwnIdentity }: App, folder: string): string {
+  const trust = hasOwnIdentity ? `; its clients trust ${join(folder, ROOT_FILE)}` : '';
+  return `  Client certificates are taken at ${tlsUrl}${trust}`;
+}
+
+/** Quotes a path for the shell: folder names may contain spaces and worse. */
+function quoted(file: string): string {
+  return /^[\w./-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`;
+}
