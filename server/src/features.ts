@@ -15,6 +15,7 @@ import { exportersFeature } from './features/exporters/index.ts';
 import { federationsFeature } from './features/federations/index.ts';
 import { groupsFeature } from './features/groups/index.ts';
 import { healthFeature } from './features/health/index.ts';
+import { mailFeature } from './features/mail/index.ts';
 import { mfaFeature } from './features/mfa/index.ts';
 import { policiesFeature } from './features/policies/index.ts';
 import { pqcFeature } from './features/pqc/index.ts';
@@ -67,6 +68,7 @@ export const FEATURES: readonly FeatureFactory[] = [
   auditFeature,
   exportersFeature,
   webhooksFeature,
+  mailFeature,
   anomaliesFeature,
   rollupsFeature,
   attackPathsFeature,

@@ -66,6 +66,8 @@ export async function prepareTenant(
     created_at: now,
     require_mfa: null,
     anomaly_thresholds: null,
+    mail_notices: null,
+    base_plan: null,
   };
   const insert = async (tx: Tx) => {
     const [headKey, rowKey] = await kernel.keyring.createTenantKey(tx, tenantId, HEAD_PURPOSE, ROW_PURPOSE);

@@ -7,7 +7,7 @@ export type TenantRow = TenantsTable;
 export const TENANTS = new AuthenticatedTable<'tenants', TenantRow>('tenants', {
   key: [],
   covered: ['name', 'status', 'is_operator', 'plan', 'rate_overrides', 'created_at'],
-  appended: ['require_mfa', 'anomaly_thresholds'],
+  appended: ['require_mfa', 'anomaly_thresholds', 'mail_notices', 'base_plan'],
   uncovered: { epoch: 'only counts up; a node that sees it go back resolves its callers anew' },
 });
 
