@@ -23,6 +23,7 @@ import { referenceFeature } from './features/reference/index.ts';
 import { regionsFeature } from './features/regions/index.ts';
 import { riskFeature } from './features/risk/index.ts';
 import { rollupsFeature } from './features/rollups/index.ts';
+import { saasFeature } from './features/saas/index.ts';
 import { searchFeature } from './features/search/index.ts';
 import { secretsFeature } from './features/secrets/index.ts';
 import { sessionsFeature } from './features/sessions/index.ts';
@@ -65,6 +66,7 @@ export const FEATURES: readonly FeatureFactory[] = [
   pqcFeature,
   tenantsFeature,
   regionsFeature,
+  saasFeature,
   auditFeature,
   exportersFeature,
   webhooksFeature,

@@ -157,6 +157,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'Administration',
     guide: ['regions'],
   },
+  saas: {
+    title: 'Sign-up and plans',
+    group: 'Administration',
+    guide: ['saas', 'quotas'],
+  },
   operations: {
     title: 'Health and metrics',
     group: 'Administration',

@@ -73,7 +73,7 @@ export const createTenant = endpoint({
   query: NONE,
   body: object({
     name: resourceName,
-    plan: Type.Optional(described('Default: starter.', PlanName)),
+    plan: Type.Optional(described('Default: enterprise, which has no limits of its own.', PlanName)),
     rate_limits: Type.Optional(RateLimits),
     owner_email: emailText,
   }),

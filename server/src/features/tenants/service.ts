@@ -35,26 +35,37 @@ const OWNER_TOKEN_TTL_MS = 365 * DAY_MS;
 export interface NewTenant {
   row: TenantRow;
   owner: UserRow;
+  /** Empty if the owner has a password instead. */
   ownerToken: string;
   /** Inserts the tenant, its keys, the start of its audit log, its owner and the owner's token. */
   insert(tx: Tx): Promise<{ headKey: MacKey }>;
 }
 
+interface NewTenantFacts {
+  name: string;
+  plan: Plan;
+  rates: RateOverrides;
+  isOperator: boolean;
+  ownerEmail: string;
+  /** If its id was told before. */
+  tenantId?: string;
+  /** If the owner has chosen a password, they get no token. */
+  password_hash?: string;
+}
+
 /** Prepares everything a new tenant needs, outside a transaction. */
-export async function prepareTenant(
-  kernel: KernelWithoutOperator,
-  facts: { name: string; plan: Plan; rates: RateOverrides; isOperator: boolean; ownerEmail: string },
-): Promise<NewTenant> {
+export async function prepareTenant(kernel: KernelWithoutOperator, facts: NewTenantFacts): Promise<NewTenant> {
   const now = kernel.clock.now();
-  const tenantId = newId('tenant', now);
-  const owner = newUser(tenantId, { email: facts.ownerEmail, name: '', role: 'owner', password_hash: '' }, now);
-  const issued = await issueToken(kernel, {
+  const { tenantId = newId('tenant', now), password_hash = '' } = facts;
+  const owner = newUser(tenantId, { email: facts.ownerEmail, name: '', role: 'owner', password_hash }, now);
+  const first = {
     tenantId,
     userId: owner.user_id,
     kind: 'pat',
     name: 'first token of the owner',
     expiresAt: now + OWNER_TOKEN_TTL_MS,
-  });
+  } as const;
+  const issued = password_hash === '' ? await issueToken(kernel, first) : null;
   const row: TenantRow = {
     tenant_id: tenantId,
     name: facts.name,
@@ -76,10 +87,10 @@ export async function prepareTenant(
     await store.insertTenant(tx, row);
     await kernel.audit.beginChain(tx, tenantId, headKey);
     await insertNew(tx, owner);
-    await insertToken(tx, issued.row, owner);
+    if (issued !== null) await insertToken(tx, issued.row, owner);
     return { headKey };
   };
-  return { row, owner, ownerToken: issued.token, insert };
+  return { row, owner, ownerToken: issued?.token ?? '', insert };
 }
 
 export async function create(
@@ -90,28 +101,38 @@ export async function create(
   if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
   const made = await prepareTenant(ctx.kernel, {
     name: body.name,
-    plan: body.plan ?? 'starter',
+    plan: body.plan ?? 'enterprise',
     rates: body.rate_limits ?? {},
     isOperator: false,
     ownerEmail: body.owner_email,
   });
   ctx.record.describe({ tenant: made.row.tenant_id, name: body.name });
   return ctx.change(async (tx) => {
-    try {
-      const { headKey } = await made.insert(tx);
-      await ports.assignNewTenant(tx, made.row, ctx.now);
-      // The tenant's own log starts with its initial rows. Which operator created it is withheld from the tenant.
-      const entry = { ...ctx.record.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
-      await ctx.kernel.audit.recordIn(tx, [entry], headKey);
-    } catch (error) {
-      if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError('ALREADY_EXISTS', 'A tenant with this name already exists: choose another name.');
-    }
+    await insertPrepared(ctx, tx, ports, made);
     return {
       ...toWire(made.row),
       owner: { id: made.owner.user_id, email: made.owner.email, token: made.ownerToken },
     };
   });
+}
+
+/** Inserts a prepared tenant in the transaction of the request that creates it. */
+export async function insertPrepared(
+  ctx: Context,
+  tx: Tx,
+  ports: Pick<Ports, 'assignNewTenant'>,
+  made: NewTenant,
+): Promise<void> {
+  try {
+    const { headKey } = await made.insert(tx);
+    await ports.assignNewTenant(tx, made.row, ctx.now);
+    // The tenant's own log starts with its initial rows. Which operator created it is withheld from the tenant.
+    const entry = { ...ctx.record.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
+    await ctx.kernel.audit.recordIn(tx, [entry], headKey);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new CofferError('ALREADY_EXISTS', 'A tenant with this name already exists: choose another name.');
+  }
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listTenants>) {

@@ -15,6 +15,7 @@ export {
   findUser,
   findUserByEmail,
   findUserByIdOrEmail,
+  hasAccountAnywhere,
   listActiveAdmins,
   listPeople,
   lockUser,

@@ -53,6 +53,14 @@ export async function findUserByEmail(db: Reader, tenantId: string, email: strin
   return USERS.checked(db, await query.executeTakeFirst());
 }
 
+/** Whether the address has an account in any tenant. */
+export async function hasAccountAnywhere(db: Reader, email: string): Promise<boolean> {
+  return (
+    (await db.selectFrom('users').select('user_id').where('email', '=', email).limit(1).executeTakeFirst()) !==
+    undefined
+  );
+}
+
 export async function lockUser(tx: Tx, tenantId: string, userId: string): Promise<UserRow | undefined> {
   return USERS.checked(tx, await byId(tx, tenantId, userId).forUpdate().executeTakeFirst());
 }
