@@ -5,6 +5,7 @@ import { approvalsFeature } from './features/approvals/index.ts';
 import { attackPathsFeature } from './features/attack-paths/index.ts';
 import { attestationFeature } from './features/attestation/index.ts';
 import { auditFeature } from './features/audit/index.ts';
+import { billingFeature } from './features/billing/index.ts';
 import { certificatesFeature } from './features/certificates/index.ts';
 import { clustersFeature } from './features/clusters/index.ts';
 import { eaasFeature } from './features/eaas/index.ts';
@@ -67,6 +68,7 @@ export const FEATURES: readonly FeatureFactory[] = [
   tenantsFeature,
   regionsFeature,
   saasFeature,
+  billingFeature,
   auditFeature,
   exportersFeature,
   webhooksFeature,

@@ -162,6 +162,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'Administration',
     guide: ['saas', 'quotas'],
   },
+  billing: {
+    title: 'Billing',
+    group: 'Administration',
+    guide: ['saas'],
+  },
   operations: {
     title: 'Health and metrics',
     group: 'Administration',

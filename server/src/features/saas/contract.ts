@@ -1,6 +1,9 @@
 import Type from 'typebox';
-import { BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { PlanName, RateLimits } from '../../kernel/limits/limit-schemas.ts';
+import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
+import { described } from '../../kernel/request/named-schemas.ts';
 import { emailText, id, newPassword, object, objectWithExamples, oneOf } from '../../kernel/request/wire.ts';
+import { PlanQuotas, PlanWithLimits, Tier } from './schemas.ts';
 
 const TOKEN_LENGTH_MAX = 128;
 const ORGANIZATION_LENGTH_MAX = 100;
@@ -94,4 +97,77 @@ export const resendVerification = endpoint({
   status: 200,
   output: object({ status: pending }),
   errors: ['NOT_FOUND'],
+});
+
+export const readTier = endpoint({
+  ...common,
+  name: 'readTier',
+  method: 'GET',
+  path: '/saas/tier',
+  region: 'forward',
+  credentials: ANY_TOKEN,
+  tenant: 'own',
+  permission: 'tier:read',
+  resource: 'tier',
+  rate: 'read',
+  audit: 'tier:read',
+  effect: 'read',
+  summary: 'Read the plan of your tenant and what is used of it',
+  description:
+    'Beyond a quota a create gets `QUOTA_EXCEEDED`. What exists stays and keeps working, also after a change to a smaller plan.',
+  params: NONE,
+  query: NONE,
+  body: NONE,
+  status: 200,
+  output: Tier,
+  errors: [],
+});
+
+const plans = {
+  ...common,
+  region: 'local',
+  credentials: ANY_TOKEN,
+  tenant: 'operator',
+  query: NONE,
+  status: 200,
+} as const;
+
+export const listPlans = endpoint({
+  ...plans,
+  name: 'listPlans',
+  method: 'GET',
+  path: '/admin/plans',
+  permission: 'plans:list',
+  resource: 'plan',
+  rate: 'read',
+  audit: 'plans:list',
+  effect: 'read',
+  summary: 'List the plans with their limits',
+  description: 'Only for the operator tenant, which runs the installation.',
+  params: NONE,
+  body: NONE,
+  output: object({ plans: Type.Array(PlanWithLimits) }),
+  errors: [],
+});
+
+export const putPlan = endpoint({
+  ...plans,
+  name: 'putPlan',
+  method: 'PUT',
+  path: '/admin/plans/{plan}',
+  permission: 'plans:update',
+  resource: 'plan/{plan}',
+  rate: 'write',
+  audit: 'plans:update',
+  effect: 'change',
+  summary: 'Set the limits of a plan',
+  description:
+    'Replaces what was set before; a limit that is left out is the one that comes with the service. Other nodes use the new limits within seconds. Nothing that exists is removed. Only for the operator tenant, which runs the installation.',
+  params: object({ plan: PlanName }),
+  body: object({
+    quotas: Type.Optional(PlanQuotas),
+    requests_per_minute: Type.Optional(described('Requests a minute, by class.', RateLimits)),
+  }),
+  output: PlanWithLimits,
+  errors: [],
 });

@@ -6,6 +6,7 @@ import * as contract from './contract.ts';
 import * as tenants from './service.ts';
 
 export { insertPrepared, type NewTenant, prepareTenant } from './service.ts';
+export { lockTenant, updateTenant } from './store.ts';
 
 export function tenantsFeature(_: Kernel, wiring: Wiring): Feature {
   const ports = wiring.needs('assignNewTenant');

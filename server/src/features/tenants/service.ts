@@ -169,7 +169,9 @@ export async function update(
       throw new CofferError('IN_USE', 'The operator tenant, which runs the installation, cannot be suspended.');
     }
     const { rate_limits, ...plain } = body;
-    const changed = { ...row, ...plain, ...(rate_limits && { rate_overrides: JSON.stringify(rate_limits) }) };
+    // What the operator sets is the plan of the tenant without a subscription, too.
+    const base = body.plan === undefined ? {} : { base_plan: null };
+    const changed = { ...row, ...plain, ...base, ...(rate_limits && { rate_overrides: JSON.stringify(rate_limits) }) };
     const { tenant_id: _, epoch: __, ...columns } = changed;
     await store.updateTenant(tx, tenantId, columns);
     await raiseEpoch(tx, tenantId);

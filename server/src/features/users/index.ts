@@ -11,6 +11,7 @@ export { insertNew, lockChangeable, newUser } from './service.ts';
 export {
   activeUsersAfter,
   countActiveAdmins,
+  countUsers,
   findActiveUsers,
   findUser,
   findUserByEmail,

@@ -1,6 +1,7 @@
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
+import { requireRoom } from '../../kernel/limits/quotas.ts';
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import { idForm, newId } from '../../kernel/platform/ids.ts';
@@ -66,6 +67,7 @@ export class Users {
     const invitation = isInvited ? issueInvitation(ctx, row.user_id) : null;
     ctx.record.describe({ email: row.email, role, ...setsPassword(body), ...(isInvited && { invites: true }) });
     return ctx.change(async (tx) => {
+      await requireRoom(ctx, tx, 'users', { used: () => store.countUsers(tx, ctx.tenantId) });
       await insertNew(tx, row);
       if (invitation !== null) await putInvitation(tx, invitation.row);
       // Admins see warnings that depend on their number, and these are cached by epoch.

@@ -14,9 +14,12 @@ export { SECRET_IDS_MAX, Tags, tagText, vaultName } from './contract.ts';
 export { managedBy, managersOf } from './deletion.ts';
 export { vaultKeyPurpose } from './retention.ts';
 export { type MemberReview, memberReviews, type NamedVault, vaultsById } from './review-store.ts';
+export { requireRoomForSecrets } from './service.ts';
 export {
   type AuditRetention,
   auditRetentions,
+  countLiveSecrets,
+  countLiveVaults,
   countSecrets,
   type DatedMembership,
   findVault,

@@ -194,6 +194,22 @@ export async function countSecrets(tx: Tx, tenantId: string, vaultId: string, di
     .execute();
 }
 
+/** Vaults that are not deleted. */
+export function countLiveVaults(db: Reader, tenantId: string): Promise<number> {
+  return countRows(db.selectFrom('vaults').where('tenant_id', '=', tenantId).where('status', '!=', 'deleted'));
+}
+
+/** Secrets in these vaults that are not deleted. */
+export async function countLiveSecrets(db: Reader, tenantId: string): Promise<number> {
+  const row = await db
+    .selectFrom('vaults')
+    .select((eb) => eb.fn.sum<number | string | null>('secrets_count').as('count'))
+    .where('tenant_id', '=', tenantId)
+    .where('status', '!=', 'deleted')
+    .executeTakeFirst();
+  return Number(row?.count ?? 0);
+}
+
 /** Vaults of every tenant whose retention is over. */
 export function vaultsToPurge(db: Reader, time: Cutoff, limit: number): Promise<VaultRow[]> {
   return db

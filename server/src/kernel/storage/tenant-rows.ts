@@ -41,8 +41,8 @@ export async function tenantIdsAfter(db: Reader, after: string, limit: number): 
   return (await query.limit(limit).execute()).map(({ tenant_id }) => tenant_id);
 }
 
-export function everyTenant(db: Reader): Promise<Pick<TenantRow, 'tenant_id' | 'plan'>[]> {
-  return db.selectFrom('tenants').select(['tenant_id', 'plan']).orderBy('tenant_id').execute();
+export function everyTenant(db: Reader): Promise<Pick<TenantRow, 'tenant_id' | 'plan' | 'base_plan'>[]> {
+  return db.selectFrom('tenants').select(['tenant_id', 'plan', 'base_plan']).orderBy('tenant_id').execute();
 }
 
 /** Only used to choose the log for an entry: before rows are authenticated, there is no MAC to verify. */
