@@ -46,7 +46,7 @@ onBothDatabases('sign-up', (database) => {
     const session = await ok(post(service, '/auth/login', { email, password, tenant: verified.tenant }));
     const me = await ok(service.call('GET', '/auth/me', { token: session.token }));
     assert.deepEqual([me.user.role, me.tenant.plan, me.tenant.id], ['owner', 'starter', answer.tenant_id]);
-    const actions = (await auditOf(service, session.token)).map(({ action }: { action: string }) => action);
+    const actions = (await auditOf(service, '', session.token)).map(({ action }: { action: string }) => action);
     assert.ok(actions.includes('saas:verify'));
   });
 

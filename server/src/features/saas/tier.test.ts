@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { CompiledQuery } from 'kysely';
 import {
   addPerson,
   addTenant,
@@ -89,7 +90,7 @@ onBothDatabases('plans and tiers', (database) => {
     assert.deepEqual([again.quotas.vaults, again.requests_per_minute.read], [null, 10_000]);
     await ok(send(tenant, 'POST', '/v1/vaults', { name: 'two' }), 201);
     await ok(putPlan('professional', {}));
-    const entries = await auditOf(service, service.adminToken);
+    const entries = await auditOf(service, '');
     assert.ok(entries.some(({ action }: { action: string }) => action === 'plans:update'));
   });
 
@@ -135,7 +136,7 @@ onBothDatabases('plans and tiers', (database) => {
     try {
       await exceeded(send(tenant, 'POST', `${secretUrl(one, 'c')}/restore`), 'secrets');
       await exceeded(send(tenant, 'POST', `${secretUrl(one, 'a')}/copy`, { to_vault: two, to_path: 'a' }), 'secrets');
-      const content = { format: 'dotenv', content: 'NEW=1\n' };
+      const content = { secrets: { new: 'x' } };
       await exceeded(send(tenant, 'POST', `/v1/vaults/${two}/import`, content), 'secrets');
       await ok(send(tenant, 'POST', `${secretUrl(one, 'a')}/move`, { to_vault: two, to_path: 'a' }));
       await ok(send(tenant, 'PUT', secretUrl(two, 'a'), { value: 'changed' }));
