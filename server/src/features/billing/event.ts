@@ -1,4 +1,5 @@
 import { SECOND_MS } from '../../kernel/platform/clock.ts';
+import { STATUSES, type StripeStatus } from './store.ts';
 
 /** An event of Stripe, reduced to what it says about a subscription. */
 export interface BillingEvent {
@@ -15,19 +16,6 @@ export type Fact =
   | { kind: 'state'; state: SubscriptionState }
   /** Whether an invoice of the subscription was paid. */
   | { kind: 'payment'; subscriptionId: string; isPaid: boolean };
-
-/** https://docs.stripe.com/api/subscriptions/object#subscription_object-status, and what the service itself made of one that was not paid. */
-export const STATUSES = [
-  'incomplete',
-  'trialing',
-  'active',
-  'past_due',
-  'unpaid',
-  'paused',
-  'incomplete_expired',
-  'canceled',
-] as const;
-export type StripeStatus = (typeof STATUSES)[number];
 
 export interface SubscriptionState {
   subscriptionId: string;

@@ -3,7 +3,6 @@ import type { Plan } from '../../kernel/limits/rate-classes.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
-import type { StripeStatus } from './event.ts';
 
 declare module '../../kernel/storage/tables.ts' {
   interface Tables {
@@ -11,6 +10,19 @@ declare module '../../kernel/storage/tables.ts' {
     billing_events: BillingEventRow;
   }
 }
+
+/** https://docs.stripe.com/api/subscriptions/object#subscription_object-status; in the order of the life of a subscription. */
+export const STATUSES = [
+  'incomplete',
+  'trialing',
+  'active',
+  'past_due',
+  'unpaid',
+  'paused',
+  'incomplete_expired',
+  'canceled',
+] as const;
+export type StripeStatus = (typeof STATUSES)[number];
 
 /** A subscription of a tenant. In the tenant of the operator: one of which it is not known yet whose it is. */
 export interface SubscriptionRow {

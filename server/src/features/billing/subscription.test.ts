@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseEvent, STATUSES } from './event.ts';
-import type { SubscriptionRow } from './store.ts';
+import { parseEvent } from './event.ts';
+import { STATUSES, type SubscriptionRow } from './store.ts';
 import { decide, effectivePlan, GRACE_MS, planGiven, planOfPrices } from './subscription.ts';
 
 const ROW: SubscriptionRow = {

@@ -1,7 +1,6 @@
 import { PLANS, type Plan } from '../../kernel/limits/rate-classes.ts';
 import { DAY_MS } from '../../kernel/platform/clock.ts';
-import { STATUSES, type StripeStatus } from './event.ts';
-import type { SubscriptionRow } from './store.ts';
+import { STATUSES, type StripeStatus, type SubscriptionRow } from './store.ts';
 
 /** How long a tenant keeps its plan after a payment was due. */
 export const GRACE_MS = 14 * DAY_MS;

@@ -3,6 +3,15 @@ import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { mailWorker } from './outbox.ts';
 
 export { isMailAddress, type Message } from './message.ts';
+export {
+  approvalNotice,
+  expiryNotice,
+  invitationNotice,
+  noticesOf,
+  OCCASIONS,
+  occasionsOf,
+  RECIPIENTS_MAX,
+} from './notices.ts';
 export { canMail, type PreparedMail, prepareMail, queueMail } from './outbox.ts';
 
 /** Sends what other features write to the outbox. */

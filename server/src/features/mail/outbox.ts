@@ -53,23 +53,23 @@ export async function prepareMail(
   message: Message,
   { isSent = true }: { isSent?: boolean } = {},
 ): Promise<PreparedMail> {
-  requireSafeHeaders(message);
-  const now = kernel.clock.now();
-  const row = { tenant_id: tenantId, mail_id: newId('mail', now) };
-  const sealed_message = await kernel.keyring.seal(
-    PURPOSE,
-    sealedFor(row),
-    Buffer.from(JSON.stringify({ message, isSent }), 'utf8'),
-  );
-  return {
-    ...row,
-    kind,
-    sealed_message,
-    attempts: 0,
-    next_attempt_at: now,
-    lease_until: 0,
-    last_error: null,
-    created_at: now,
+  return (await mailSealer(kernel, tenantId))(kind, message, isSent);
+}
+
+/** For mail whose content is known only inside a transaction. Call it before that transaction. */
+export async function mailSealer(
+  kernel: Kernel,
+  tenantId: string,
+): Promise<(kind: store.MailKind, message: Message, isSent?: boolean) => PreparedMail> {
+  const key = await kernel.keyring.sealingKey(tenantId, PURPOSE);
+  return (kind, message, isSent = true) => {
+    requireSafeHeaders(message);
+    const now = kernel.clock.now();
+    const row = { tenant_id: tenantId, mail_id: newId('mail', now) };
+    const { tenantId: _, ...place } = sealedFor(row);
+    const sealed_message = key.seal(place, Buffer.from(JSON.stringify({ message, isSent }), 'utf8'));
+    const waiting = { attempts: 0, next_attempt_at: now, lease_until: 0, last_error: null, created_at: now };
+    return { ...row, kind, sealed_message, ...waiting };
   };
 }
 

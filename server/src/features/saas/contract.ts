@@ -125,7 +125,7 @@ export const readTier = endpoint({
 
 const plans = {
   ...common,
-  region: 'local',
+  region: 'forward',
   credentials: ANY_TOKEN,
   tenant: 'operator',
   query: NONE,
@@ -164,7 +164,7 @@ export const putPlan = endpoint({
   description:
     'Replaces what was set before; a limit that is left out is the one that comes with the service. Other nodes use the new limits within seconds. Nothing that exists is removed. Only for the operator tenant, which runs the installation.',
   params: object({ plan: PlanName }),
-  body: object({
+  body: objectWithExamples([{ quotas: { vaults: 20, secrets: 1000 }, requests_per_minute: { read: 2000 } }], {
     quotas: Type.Optional(PlanQuotas),
     requests_per_minute: Type.Optional(described('Requests a minute, by class.', RateLimits)),
   }),

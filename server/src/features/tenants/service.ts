@@ -17,6 +17,7 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import type { AnomalyThresholds } from '../anomalies/index.ts';
+import { canMail, occasionsOf } from '../mail/index.ts';
 import { insertToken, issueToken } from '../tokens/index.ts';
 import { insertNew, newUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
@@ -189,9 +190,15 @@ export async function readSettings(ctx: Context): Promise<TenantSettings> {
 
 export async function updateSettings(
   ctx: Context,
-  { require_mfa, anomaly_thresholds }: Body<typeof contract.updateSettings>,
+  { require_mfa, anomaly_thresholds, mail_notices }: Body<typeof contract.updateSettings>,
 ): Promise<TenantSettings> {
   ctx.access.requireUnrestricted();
+  if (mail_notices !== undefined && mail_notices.length > 0 && !canMail(ctx.kernel.config)) {
+    throw invalidField(
+      '/body/mail_notices',
+      'must be empty: this installation sends no mail, because its operator set no CV_SMTP_URL',
+    );
+  }
   // Anyone who enabled it without a second factor of their own would lock themselves out.
   if (require_mfa === true && !ctx.access.isMfaFresh) {
     throw new CofferError(
@@ -204,11 +211,16 @@ export async function updateSettings(
     if (row === undefined) throw new Error('the tenant of the caller does not exist');
     const before = row.require_mfa === 1;
     const after = require_mfa ?? before;
-    ctx.record.describe({ require_mfa: { before, after }, ...(anomaly_thresholds && { anomaly_thresholds }) });
+    ctx.record.describe({
+      require_mfa: { before, after },
+      ...(anomaly_thresholds && { anomaly_thresholds }),
+      ...(mail_notices && { mail_notices }),
+    });
     const change = {
       require_mfa: after ? 1 : null,
       anomaly_thresholds:
         anomaly_thresholds === undefined ? row.anomaly_thresholds : thresholdsText(anomaly_thresholds),
+      mail_notices: mail_notices === undefined ? row.mail_notices : noticesText(mail_notices),
     };
     await store.updateTenant(tx, ctx.tenantId, change);
     await raiseEpoch(tx, ctx.tenantId);
@@ -217,8 +229,18 @@ export async function updateSettings(
   });
 }
 
-function settingsOf({ tenant_id, require_mfa, anomaly_thresholds }: TenantRow): TenantSettings {
-  return { tenant_id, require_mfa: require_mfa === 1, anomaly_thresholds: JSON.parse(anomaly_thresholds ?? '{}') };
+function settingsOf({ tenant_id, require_mfa, anomaly_thresholds, mail_notices }: TenantRow): TenantSettings {
+  return {
+    tenant_id,
+    require_mfa: require_mfa === 1,
+    anomaly_thresholds: JSON.parse(anomaly_thresholds ?? '{}'),
+    mail_notices: occasionsOf(mail_notices),
+  };
+}
+
+/** Null if there is none, as for thresholds. */
+function noticesText(notices: TenantSettings['mail_notices']): string | null {
+  return notices.length === 0 ? null : JSON.stringify(notices);
 }
 
 /** Null if there is none, which adds nothing to the MAC of the row. */
