@@ -81,7 +81,7 @@ export const verifySignup = endpoint({
   output: object({
     tenant_id: id('tenant'),
     tenant: Type.String({ description: 'The name of the tenant, for `POST /auth/login`.' }),
-    status: oneOf(['active']),
+    status: oneOf(['active'], 'The tenant exists.'),
   }),
   errors: ['NOT_FOUND', 'LOGIN_DENIED', 'ALREADY_EXISTS'],
 });
