@@ -6,7 +6,7 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import { countConnections } from '../app-connections/index.ts';
 import { countClusters } from '../clusters/index.ts';
 import { countUsers } from '../users/index.ts';
-import { countLiveSecrets, countLiveVaults } from '../vaults/index.ts';
+import { countLive } from '../vaults/index.ts';
 import { finite } from './plans.ts';
 import type { Tier } from './schemas.ts';
 
@@ -26,12 +26,13 @@ export async function readTier(ctx: Context, ports: Pick<Ports, 'graceUntil'>): 
     const state = kernel.rates.peek(`${tenantId} ${cls}`, principal.tenantRates[cls] ?? limits.rates[cls], now);
     return use(state.limit, state.limit - state.remaining);
   };
+  const live = await countLive(read, tenantId);
   const until = await ports.graceUntil(read, tenantId, now);
   return {
     tier: principal.plan,
     quotas: {
-      vaults: use(limits.quotas.vaults, await countLiveVaults(read, tenantId)),
-      secrets: use(limits.quotas.secrets, await countLiveSecrets(read, tenantId)),
+      vaults: use(limits.quotas.vaults, live.vaults),
+      secrets: use(limits.quotas.secrets, live.secrets),
       users: use(limits.quotas.users, await countUsers(read, tenantId)),
       app_connections: use(limits.quotas.app_connections, await countConnections(read, tenantId)),
       clusters: use(limits.quotas.clusters, await countClusters(read, tenantId)),

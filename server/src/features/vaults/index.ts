@@ -18,8 +18,7 @@ export { requireRoomForSecrets } from './service.ts';
 export {
   type AuditRetention,
   auditRetentions,
-  countLiveSecrets,
-  countLiveVaults,
+  countLive,
   countSecrets,
   type DatedMembership,
   findVault,

@@ -78,7 +78,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
   };
   ctx.record.describe({ environment, ...(row.log_reads === 0 && { log_reads: false }) });
   return ctx.change(async (tx) => {
-    await requireRoom(ctx, tx, 'vaults', { used: () => store.countLiveVaults(tx, ctx.tenantId) });
+    await requireRoom(ctx, tx, 'vaults', { used: async () => (await store.countLive(tx, ctx.tenantId)).vaults });
     try {
       await store.insertVault(tx, row);
     } catch (error) {
@@ -286,7 +286,7 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
     // Once the purge is due it may be in progress, and half a vault must not be restored.
     if (row === undefined || (row.purge_at !== null && row.purge_at <= ctx.now)) throw vaultNotFound();
     if (row.status !== 'deleted') throw new CofferError('IN_USE', 'The vault is not deleted.');
-    await requireRoom(ctx, tx, 'vaults', { used: () => store.countLiveVaults(tx, ctx.tenantId) });
+    await requireRoom(ctx, tx, 'vaults', { used: async () => (await store.countLive(tx, ctx.tenantId)).vaults });
     const change = { status: 'active' as const, deleted_at: null, purge_at: null, updated_at: ctx.now };
     await store.updateVault(tx, ctx.tenantId, name, change);
     await requireRoomForSecrets(ctx, tx, row.secrets_count);
@@ -299,7 +299,7 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
 /** Called after this many secrets were counted into their vaults. */
 export async function requireRoomForSecrets(ctx: Context, tx: Tx, added: number): Promise<void> {
   if (added === 0) return;
-  const used = async () => (await store.countLiveSecrets(tx, ctx.tenantId)) - added;
+  const used = async () => (await store.countLive(tx, ctx.tenantId)).secrets - added;
   await requireRoom(ctx, tx, 'secrets', { used, added });
 }
 

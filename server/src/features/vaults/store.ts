@@ -194,20 +194,21 @@ export async function countSecrets(tx: Tx, tenantId: string, vaultId: string, di
     .execute();
 }
 
-/** Vaults that are not deleted. */
-export function countLiveVaults(db: Reader, tenantId: string): Promise<number> {
-  return countRows(db.selectFrom('vaults').where('tenant_id', '=', tenantId).where('status', '!=', 'deleted'));
-}
-
-/** Secrets in these vaults that are not deleted. */
-export async function countLiveSecrets(db: Reader, tenantId: string): Promise<number> {
-  const row = await db
+/** What a tenant has in vaults that are not deleted. */
+export async function countLive(db: Reader, tenantId: string): Promise<{ vaults: number; secrets: number }> {
+  const rows = await db
     .selectFrom('vaults')
-    .select((eb) => eb.fn.sum<number | string | null>('secrets_count').as('count'))
+    .select((eb) => [
+      'status',
+      eb.fn.countAll<number | string>().as('vaults'),
+      eb.fn.sum<number | string>('secrets_count').as('secrets'),
+    ])
     .where('tenant_id', '=', tenantId)
-    .where('status', '!=', 'deleted')
-    .executeTakeFirst();
-  return Number(row?.count ?? 0);
+    .groupBy('status')
+    .execute();
+  const live = rows.filter(({ status }) => status !== 'deleted');
+  const total = (of: 'vaults' | 'secrets') => live.reduce((sum, row) => sum + Number(row[of]), 0);
+  return { vaults: total('vaults'), secrets: total('secrets') };
 }
 
 /** Vaults of every tenant whose retention is over. */
