@@ -23,6 +23,10 @@ const UNAUTHENTICATED: Record<string, string> = {
   connection_sessions:
     'limits how many use a credential at once; a forged one keeps its own connection out, or lets in one more who has the credential',
   login_failures: 'slows down guessing; the password is still asked for',
+  outgoing_mail: 'the message is sealed, bound to its row; a forged time delays or repeats it',
+  signups: 'the sign-up and the digest of its token are sealed, bound to the address; a changed row verifies nothing',
+  billing_events:
+    'remembers events that were applied; one that is sent again is still signed, and older than what is stored',
   region_vectors:
     'says what to ask other regions for; with a wrong number too much is asked for, or too little until the digests are compared',
   region_clocks: 'the time and number of the next operation; a wrong one is signed by nobody but this region',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { PLAN_QUOTAS } from '../server/src/kernel/limits/plan-quotas.ts';
 import { addColleague, addTenant, ok, refused, type Tenant, uniqueName } from './support/people.ts';
 import { onBothDatabases, type Service, startService } from './support/service.ts';
 import { Receiver, SyslogReceiver } from './support/siem-receivers.ts';
@@ -371,14 +372,18 @@ onBothDatabases('exporters', (database) => {
     });
 
     test('a name that is taken, and more than the plan allows', async () => {
-      const other = await addTenant(service, { plan: 'starter' });
+      const other = await addTenant(service, { plan: 'professional' });
       const body = { type: 'syslog', endpoint: 'tls://x.example:6514', enabled: false };
       const first = await create(body, other);
       const same = { ...as(other.owner.token), body: { ...body, name: first.name } };
       await refused(service.call('POST', EXPORTERS, same), 409, 'ALREADY_EXISTS');
-      await create(body, other);
-      const third = { ...as(other.owner.token), body: { ...body, name: 'third' } };
-      await refused(service.call('POST', EXPORTERS, third), 403, 'QUOTA_EXCEEDED');
+      for (let no = 1; no < PLAN_QUOTAS.professional.exporters; no++) await create(body, other);
+      const further = { ...as(other.owner.token), body: { ...body, name: 'further' } };
+      await refused(service.call('POST', EXPORTERS, further), 403, 'QUOTA_EXCEEDED');
+      // A smaller plan removes nothing, and refuses only what is new or changes.
+      await ok(service.call('PATCH', `/v1/tenants/${other.id}`, { body: { plan: 'starter' } }));
+      await refused(service.call('POST', EXPORTERS, further), 403, 'TIER_REQUIRED');
+      await ok(service.call('GET', `${EXPORTERS}/${first.id}`, as(other.owner.token)));
     });
 
     test('another tenant, for which it does not exist', async () => {

@@ -209,14 +209,26 @@ onBothDatabases('faults of other products', (database) => {
     await refused(service.call('GET', '/auth/me', { token }), 401, 'INVALID_TOKEN');
   });
 
-  test('the only thing an unauthenticated call can change is to log in, or to accept an invitation', async () => {
+  test('an unauthenticated call can only log in, accept an invitation or sign up', async () => {
     const open = DECLARATIONS.filter(
       (e) => e.credentials === 'public' && (e.effect === 'change' || e.method !== 'GET'),
     );
     assert.deepEqual(
       open.map((e) => e.name),
-      // The last one asks for the certificate of another region.
-      ['login', 'acceptInvite', 'exchangeFederatedToken', 'workloadLogin', 'pushDirectory'],
+      [
+        'login',
+        'acceptInvite',
+        'exchangeFederatedToken',
+        'workloadLogin',
+        // It asks for the certificate of another region.
+        'pushDirectory',
+        // Off unless the operator turns it on.
+        'signUp',
+        'verifySignup',
+        'resendVerification',
+        // It asks for a signature of the payment processor.
+        'billingWebhook',
+      ],
     );
     const { read } = service.app.kernel.database;
     const state = async () => ({

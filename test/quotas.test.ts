@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { PLAN_QUOTAS, type QuotaName } from '../server/src/kernel/limits/plan-quotas.ts';
 import { newIssuerKey, publicPem } from './support/external-issuer.ts';
 import { addConnection } from './support/machines.ts';
-import { addTenant, addToken, ok, refused, type Tenant, uniqueName } from './support/people.ts';
+import { addColleague, addTenant, addToken, ok, refused, type Tenant, uniqueName } from './support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from './support/service.ts';
 import { addVault, POLICY_VERSION } from './support/vaults.ts';
 
@@ -70,6 +70,40 @@ onBothDatabases('quotas', (kind) => {
   };
 
   const COUNTED: Partial<Record<QuotaName, Counted>> = {
+    vaults: {
+      status: 201,
+      prepare: async (tenant) =>
+        added(
+          tenant,
+          '/v1/vaults',
+          (no) => ({ name: `v${no}` }),
+          ({ body }) => body.name,
+        ),
+    },
+    secrets: {
+      status: 201,
+      prepare: async (tenant) => {
+        const vaults = [
+          await addVault(service, {}, tenant.owner.token),
+          await addVault(service, {}, tenant.owner.token),
+        ];
+        return {
+          add: (no) => by(tenant)('POST', `/v1/vaults/${vaults[no % 2]}/secrets`, { path: `s${no}`, value: 'x' }),
+          remove: ({ body }) => by(tenant)('DELETE', `/v1/vaults/${body.vault ?? vaults[0]}/secrets/${body.path}`),
+        };
+      },
+    },
+    users: {
+      status: 201,
+      before: 1,
+      prepare: async (tenant) =>
+        added(
+          tenant,
+          '/v1/users',
+          (no) => ({ email: `u${no}@${tenant.name}.example`, invite: no % 2 === 0 }),
+          ({ body }) => body.id,
+        ),
+    },
     policies: {
       status: 201,
       prepare: async (tenant) =>
@@ -131,8 +165,7 @@ onBothDatabases('quotas', (kind) => {
         const [group] = await groupsOf(tenant, 1);
         const users: string[] = [];
         while (users.length < STARTER.members_per_group + AT_ONCE) {
-          const body = { email: `u${users.length}@${tenant.name}.example`, role: 'member' };
-          users.push((await ok(by(tenant)('POST', '/v1/users', body), 201)).id);
+          users.push((await addColleague(service, tenant.id, 'member')).id);
         }
         const path = `/v1/groups/${group}/members`;
         return {

@@ -28,6 +28,8 @@ function tenant(name: string): TenantsTable {
     created_at: 1,
     require_mfa: null,
     anomaly_thresholds: null,
+    mail_notices: null,
+    base_plan: null,
   };
 }
 

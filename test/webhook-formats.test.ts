@@ -108,9 +108,16 @@ onBothDatabases('webhooks: formats and refusals', (database) => {
 
     test('more than the plan allows', async () => {
       const other = await addTenant(service, { plan: 'starter' });
-      for (let i = 0; i < 5; i++) await calls.create('https://x.example/', { enabled: false }, other);
-      const body = { url: 'https://x.example/', events: ['endpoint.drift'] };
+      const more = { enabled: false, events: ['anomaly.detected'] };
+      const first = await calls.create('https://x.example/', more, other);
+      for (let i = 1; i < 5; i++) await calls.create('https://x.example/', more, other);
+      const body = { url: 'https://x.example/', events: ['anomaly.detected'] };
       await refused(service.call('POST', WEBHOOKS, { ...calls.as(other), body }), 403, 'QUOTA_EXCEEDED');
+      const events = ['anomaly.detected', 'endpoint.drift'];
+      const paid = { ...calls.as(other), body: { ...body, events } };
+      await refused(service.call('POST', WEBHOOKS, paid), 403, 'TIER_REQUIRED');
+      const change = { ...calls.as(other), body: { events } };
+      await refused(service.call('PATCH', `${WEBHOOKS}/${first.id}`, change), 403, 'TIER_REQUIRED');
     });
 
     test('another tenant, for which it does not exist, and who has no permission', async () => {

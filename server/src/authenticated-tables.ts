@@ -1,5 +1,6 @@
 import { CONNECTION_TOKENS, CONNECTIONS } from './features/app-connections/index.ts';
 import { APPROVALS, DECISIONS } from './features/approvals/index.ts';
+import { SUBSCRIPTIONS } from './features/billing/index.ts';
 import { CERTIFICATES } from './features/certificates/index.ts';
 import { CLUSTER_POLICIES, CLUSTERS } from './features/clusters/index.ts';
 import { EAAS_KEYS } from './features/eaas/index.ts';
@@ -10,6 +11,7 @@ import { GROUP_MEMBERS, GROUPS } from './features/groups/index.ts';
 import { RECOVERY_CODES, TOTP } from './features/mfa/index.ts';
 import { ATTACHMENTS, POLICIES } from './features/policies/index.ts';
 import { REGION_CELLS, REGION_PROMOTIONS } from './features/regions/index.ts';
+import { PLAN_LIMITS_TABLE } from './features/saas/index.ts';
 import { ROTATIONS, SECRETS, VERSIONS } from './features/secrets/index.ts';
 import { TOKENS } from './features/tokens/index.ts';
 import { INVITATIONS, USERS } from './features/users/index.ts';
@@ -54,4 +56,6 @@ export const AUTHENTICATED_TABLES = [
   CLUSTER_POLICIES,
   REGION_CELLS,
   REGION_PROMOTIONS,
+  PLAN_LIMITS_TABLE,
+  SUBSCRIPTIONS,
 ] as unknown as readonly AnyAuthenticatedTable[];

@@ -5,6 +5,7 @@ import { approvalsFeature } from './features/approvals/index.ts';
 import { attackPathsFeature } from './features/attack-paths/index.ts';
 import { attestationFeature } from './features/attestation/index.ts';
 import { auditFeature } from './features/audit/index.ts';
+import { billingFeature } from './features/billing/index.ts';
 import { certificatesFeature } from './features/certificates/index.ts';
 import { clustersFeature } from './features/clusters/index.ts';
 import { eaasFeature } from './features/eaas/index.ts';
@@ -15,6 +16,7 @@ import { exportersFeature } from './features/exporters/index.ts';
 import { federationsFeature } from './features/federations/index.ts';
 import { groupsFeature } from './features/groups/index.ts';
 import { healthFeature } from './features/health/index.ts';
+import { mailFeature } from './features/mail/index.ts';
 import { mfaFeature } from './features/mfa/index.ts';
 import { policiesFeature } from './features/policies/index.ts';
 import { pqcFeature } from './features/pqc/index.ts';
@@ -22,6 +24,7 @@ import { referenceFeature } from './features/reference/index.ts';
 import { regionsFeature } from './features/regions/index.ts';
 import { riskFeature } from './features/risk/index.ts';
 import { rollupsFeature } from './features/rollups/index.ts';
+import { saasFeature } from './features/saas/index.ts';
 import { searchFeature } from './features/search/index.ts';
 import { secretsFeature } from './features/secrets/index.ts';
 import { sessionsFeature } from './features/sessions/index.ts';
@@ -64,9 +67,12 @@ export const FEATURES: readonly FeatureFactory[] = [
   pqcFeature,
   tenantsFeature,
   regionsFeature,
+  saasFeature,
+  billingFeature,
   auditFeature,
   exportersFeature,
   webhooksFeature,
+  mailFeature,
   anomaliesFeature,
   rollupsFeature,
   attackPathsFeature,

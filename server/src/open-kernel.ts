@@ -29,6 +29,7 @@ import { KeySets } from './kernel/external-identity/key-sets.ts';
 import { BulkRequests } from './kernel/fairness/bulk-requests.ts';
 import { ROW_PURPOSE } from './kernel/integrity/row-keys.ts';
 import { Idempotency } from './kernel/limits/idempotency.ts';
+import { Plans } from './kernel/limits/plans.ts';
 import { RateLimiter } from './kernel/limits/rate-limiter.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
 import { AddressGuard } from './kernel/outbound/address-guard.ts';
@@ -216,6 +217,7 @@ export async function openKernel(parts: {
     refusals: new Refusals((entry) => audit.record(entry)),
     unlistedReads: new UnlistedReads((entry) => audit.record(entry), clock),
     rates: new RateLimiter(),
+    plans: new Plans(),
     bulkRequests: new BulkRequests(),
     idempotency: new Idempotency(database, keyring, clock),
     regionGate,

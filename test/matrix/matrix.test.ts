@@ -177,6 +177,13 @@ const EXPECTED: Record<string, number[]> = {
   'POST /admin/tenant-region/{tenant_id}/promote': [401, 401, 401, 401, 403, 403, 403, 404, 404],
   'GET /crdt/sync': [403, 403, 403, 403, 403, 403, 403, 403, 403],
   'POST /crdt/sync': [403, 403, 403, 403, 403, 403, 403, 403, 403],
+  'POST /saas/signup': [404, 404, 404, 404, 404, 404, 404, 404, 404],
+  'POST /saas/verify': [404, 404, 404, 404, 404, 404, 404, 404, 404],
+  'POST /saas/resend': [404, 404, 404, 404, 404, 404, 404, 404, 404],
+  'GET /saas/tier': [401, 401, 401, 401, 200, 403, 200, 200, 200],
+  'GET /admin/plans': [401, 401, 401, 401, 403, 403, 200, 200, 200],
+  'PUT /admin/plans/{plan}': [401, 401, 401, 401, 403, 403, 403, 200, 200],
+  'POST /billing/webhook': [404, 404, 404, 404, 404, 404, 404, 404, 404],
   'GET /v1/tenant/settings': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'PATCH /v1/tenant/settings': [401, 401, 401, 401, 200, 403, 403, 200, 200],
 
@@ -255,6 +262,12 @@ const EXPECTED: Record<string, number[]> = {
 const PUBLIC = [
   'POST /auth/login',
   'POST /auth/accept-invite',
+  // Off unless the operator turns them on.
+  'POST /saas/signup',
+  'POST /saas/verify',
+  'POST /saas/resend',
+  // Its handler refuses what the payment processor did not sign.
+  'POST /billing/webhook',
   'GET /.well-known/jwks.json',
   // Their handlers refuse whoever presents no certificate of another region.
   'GET /crdt/sync',
@@ -286,6 +299,8 @@ const OPERATOR_ONLY = [
   'GET /admin/tenant-region/{tenant_id}',
   'PUT /admin/tenant-region/{tenant_id}',
   'POST /admin/tenant-region/{tenant_id}/promote',
+  'GET /admin/plans',
+  'PUT /admin/plans/{plan}',
   'GET /metrics',
 ];
 

@@ -9,7 +9,7 @@ import { onBothDatabases, type Service, startService } from '../support/service.
 const GATED = DECLARATIONS.filter(({ tier }) => tier !== NONE);
 const URL = (path: string) => path.replace(/\{[a-z_]+\*?\}/g, 'none');
 
-test('federation is for the professional plan, regions for the enterprise plan, and nothing else for a plan so far', () => {
+test('federation and exporters are for the professional plan, regions for the enterprise plan', () => {
   assert.deepEqual(
     GATED.map(({ name, tier }) => `${name} ${tier}`),
     [
@@ -19,6 +19,8 @@ test('federation is for the professional plan, regions for the enterprise plan, 
       'readTenantRegion enterprise',
       'assignTenantRegion enterprise',
       'promoteTenantRegion enterprise',
+      'createExporter professional',
+      'updateExporter professional',
     ],
   );
 });

@@ -35,6 +35,7 @@ import { MACHINE_INPUTS } from './machine-inputs.ts';
 import { approved, ok, type Person, type Tenant, uniqueName } from './people.ts';
 import { PQC_INPUTS } from './pqc-inputs.ts';
 import { RISK_INPUTS } from './risk-inputs.ts';
+import { SAAS_INPUTS } from './saas-inputs.ts';
 import type { Service } from './service.ts';
 import { WATCH_INPUTS } from './watch-inputs.ts';
 
@@ -94,6 +95,7 @@ export const INPUTS: Record<string, MakeInput> = {
   ...ANOMALY_INPUTS,
   ...RISK_INPUTS,
   ...FLEET_INPUTS,
+  ...SAAS_INPUTS,
   'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {
     await deleteSecondFactor(service, id);
     return { body: { email, password, ...(tenant !== undefined && { tenant }) } };

@@ -44,6 +44,7 @@ export {
   connectionNumbers,
   connectionsAfter,
   connectionsByKey,
+  countConnections,
   findByClient,
   findClient,
   findConnection as findConnectionByKey,

@@ -95,7 +95,7 @@ export async function insertConnection(tx: Tx, row: ConnectionRow): Promise<void
   await CONNECTIONS.insert(tx, row);
 }
 
-export function countConnections(tx: Tx, tenantId: string): Promise<number> {
+export function countConnections(tx: Reader, tenantId: string): Promise<number> {
   return countRows(tx.selectFrom('app_connections').where('tenant_id', '=', tenantId));
 }
 

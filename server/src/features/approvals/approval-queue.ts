@@ -8,6 +8,8 @@ import type { ApprovalQueue, StoreApproval } from '../../kernel/request/approval
 import type { Context } from '../../kernel/request/context.ts';
 import { NONE } from '../../kernel/request/declaration.ts';
 import { lockTenantRow } from '../../kernel/storage/tenant-rows.ts';
+import { approvalNotice, noticesOf, type PreparedMail, queueMail, RECIPIENTS_MAX } from '../mail/index.ts';
+import { listActiveAdmins } from '../users/index.ts';
 import { emitRequested } from './approval-events.ts';
 import { adminsWithCredentials } from './approvers.ts';
 import { cancelEndedOf } from './expiry.ts';
@@ -62,6 +64,7 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
       input_mac: macOf(macKey, stored),
       sealed_input: sealRequest(sealingKey, row.approval_id, stored),
     };
+    const mail = await noticesTo(ctx, row);
     return async (tx) => {
       // Concurrent requests cannot exceed the limit or store the same request twice.
       await lockTenantRow(tx, ctx.tenantId);
@@ -70,12 +73,24 @@ export class DatabaseApprovalQueue implements ApprovalQueue {
         refuseTooMany(await store.countPending(tx, ctx.tenantId, row.requester_id, ctx.now));
         await store.insertApproval(tx, sealed);
         await emitRequested(tx, row, ctx.now);
+        await queueMail(tx, ...mail);
         await this.#ports.hooks[row.kind]?.requested?.(tx, ctx.tenantId, row);
       }
       ctx.record.describe({ approval_id: (same ?? row).approval_id });
       return toPending(same ?? row);
     };
   }
+}
+
+/** Mail to those who can approve, where the tenant wants that. */
+async function noticesTo(ctx: Context, row: store.ApprovalFacts): Promise<PreparedMail[]> {
+  const notices = await noticesOf(ctx.kernel, ctx.tenantId, 'approvals');
+  if (notices === null) return [];
+  const admins = await listActiveAdmins(ctx.database.read, ctx.tenantId, RECIPIENTS_MAX);
+  const others = admins.filter(({ user_id }) => user_id !== row.requester_id);
+  const summary = `${row.requester_name} asks for ${row.operation} on ${row.resource}.`;
+  const { baseUrl } = ctx.kernel.addresses;
+  return notices(others.map(({ email }) => approvalNotice(email, baseUrl, row.approval_id, summary)));
 }
 
 function newApproval(ctx: Context): store.ApprovalFacts {

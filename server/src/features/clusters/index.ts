@@ -13,7 +13,7 @@ import { ClusterScheme } from './scheme.ts';
 import * as clusters from './service.ts';
 import { deleteOldApplies } from './state-store.ts';
 
-export { CLUSTER_POLICIES, CLUSTERS, productionClusters } from './store.ts';
+export { CLUSTER_POLICIES, CLUSTERS, countClusters, productionClusters } from './store.ts';
 
 const APPLIES_KEPT_MS = 90 * DAY_MS;
 

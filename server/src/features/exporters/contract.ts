@@ -46,6 +46,7 @@ const SPLUNK = {
 export const createExporter = endpoint({
   ...common,
   name: 'createExporter',
+  tier: 'professional',
   method: 'POST',
   path: '/v1/audit/exporters',
   summary: 'Send the audit log to a SIEM',
@@ -110,6 +111,7 @@ export const updateExporter = endpoint({
   ...common,
   ...ofOne,
   name: 'updateExporter',
+  tier: 'professional',
   method: 'PATCH',
   path: '/v1/audit/exporters/{exporter_id}',
   summary: 'Change an exporter',

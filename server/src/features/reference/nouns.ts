@@ -157,6 +157,16 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'Administration',
     guide: ['regions'],
   },
+  saas: {
+    title: 'Sign-up and plans',
+    group: 'Administration',
+    guide: ['saas', 'quotas'],
+  },
+  billing: {
+    title: 'Billing',
+    group: 'Administration',
+    guide: ['saas'],
+  },
   operations: {
     title: 'Health and metrics',
     group: 'Administration',

@@ -279,6 +279,7 @@ function parameterSchema(declared: TSchema, schemas: ComponentSchemas): { descri
 }
 
 function requestBody(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
+  if (e.rawBody === true) return { requestBody: signedBody(e) };
   if (e.body === NONE) return {};
   const schema = schemas.namedBy(typeName(e, 'Input'), `The request body of \`${e.name}\`.`, e.body);
   return {
@@ -288,6 +289,17 @@ function requestBody(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
       content: { 'application/json': { schema } },
     },
   };
+}
+
+/** A body whose bytes are signed. What it may contain is decided by whoever signs it. */
+function signedBody({ bodyBytesMax }: EndpointDeclaration): Json {
+  const schema = {
+    type: 'object',
+    additionalProperties: true,
+    description: 'JSON whose bytes are signed in a header.',
+  };
+  const description = `At most ${bodyBytesMax} bytes.`;
+  return { description, required: true, content: { 'application/json': { schema } } };
 }
 
 /** Not `Request` and `Response`, because generators derive those names from the operation for types of their own. */

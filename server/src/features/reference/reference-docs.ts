@@ -38,13 +38,17 @@ export function errorsMarkdown(): string {
 
 export function quotasMarkdown(): string {
   const meaning =
-    'How many of each a tenant may have, by plan. Beyond that, a create is refused with `QUOTA_EXCEEDED`; existing objects stay and keep working, also after a change to a smaller plan.';
+    'How many of each a tenant may have, by plan, unless the operator sets other limits with `PUT /admin/plans/{plan}`. Beyond that, a create is refused with `QUOTA_EXCEEDED`; existing objects stay and keep working, also after a change to a smaller plan.';
   const rows = QUOTAS.map(({ name, what }) => [
     code(name),
     what,
-    ...PLANS.map((plan) => PLAN_QUOTAS[plan][name].toLocaleString('en-US')),
+    ...PLANS.map((plan) => limitText(PLAN_QUOTAS[plan][name])),
   ]);
   return ['# Quotas', '', GENERATED, '', meaning, '', ...table(['Quota', 'Counts', ...PLANS], rows), ''].join('\n');
+}
+
+function limitText(limit: number): string {
+  return limit === Infinity ? 'no limit' : limit.toLocaleString('en-US');
 }
 
 /** Describes who may call an endpoint. Names of permissions and resources are in backticks. */

@@ -123,7 +123,14 @@ export const createSecret = endpoint({
   }),
   status: 201,
   output: Secret,
-  errors: ['VAULT_NOT_FOUND', 'MFA_REQUIRED', 'ROTATION_NOT_CONFIGURED', 'ZkBoundaryViolation', ...FITTING],
+  errors: [
+    'QUOTA_EXCEEDED',
+    'VAULT_NOT_FOUND',
+    'MFA_REQUIRED',
+    'ROTATION_NOT_CONFIGURED',
+    'ZkBoundaryViolation',
+    ...FITTING,
+  ],
 });
 
 export const readSecret = endpoint({
@@ -210,7 +217,7 @@ export const restoreSecret = endpoint({
     ),
   }),
   output: Secret,
-  errors: [...MISSING, 'SECRET_ALREADY_EXISTS', 'MFA_REQUIRED'],
+  errors: ['QUOTA_EXCEEDED', ...MISSING, 'SECRET_ALREADY_EXISTS', 'MFA_REQUIRED'],
 });
 
 const VersionAuthor = named(
@@ -358,6 +365,7 @@ export const moveSecret = endpoint({
 export const copySecret = endpoint({
   ...relocation,
   name: 'copySecret',
+  errors: ['QUOTA_EXCEEDED', ...relocation.errors],
   path: '/v1/vaults/{vault}/secrets/{path*}/copy',
   summary: 'Copy the newest version of a secret, without reading it',
   description:

@@ -24,11 +24,24 @@ export function subjectsOf(tenant: string, email: string, address: string): Subj
   ];
 }
 
+/** Sign-ups have counters of their own: many of them from one network must not delay its logins. */
+export function signupSubjects(email: string, address: string): Subject[] {
+  return [
+    { kind: 'account', hash: sha256(JSON.stringify(['sign-up account', email])) },
+    { kind: 'address', hash: sha256(JSON.stringify(['sign-up address', addressGroup(address)])) },
+  ];
+}
+
 /**
  * Counts an attempt as failed before it is verified, so that a thousand concurrent attempts count as a thousand. `succeeded` undoes it. Refuses while
  * a subject is blocked.
  */
-export async function beginTry(database: Database, subjects: readonly Subject[], now: number): Promise<void> {
+export async function beginTry(
+  database: Database,
+  subjects: readonly Subject[],
+  now: number,
+  what: 'failed logins' | 'sign-ups' = 'failed logins',
+): Promise<void> {
   const blockedUntil = await database.transaction(async (tx) => {
     let until = 0;
     for (const { kind, hash } of subjects) {
@@ -53,9 +66,9 @@ export async function beginTry(database: Database, subjects: readonly Subject[],
   });
   if (blockedUntil <= now) return;
   const retryAfterSeconds = Math.ceil((blockedUntil - now) / SECOND_MS);
-  throw new CofferError('RATE_LIMIT_EXCEEDED', `Too many failed logins: retry in ${retryAfterSeconds} s.`, {
+  throw new CofferError('RATE_LIMIT_EXCEEDED', `Too many ${what}: retry in ${retryAfterSeconds} s.`, {
     retryAfterSeconds,
-    auditReason: 'too many failed logins',
+    auditReason: `too many ${what}`,
   });
 }
 

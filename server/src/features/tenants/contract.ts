@@ -14,6 +14,7 @@ import {
   timestampText,
 } from '../../kernel/request/wire.ts';
 import { AnomalyThresholds } from '../anomalies/index.ts';
+import { OCCASIONS } from '../mail/index.ts';
 
 declare module '../../kernel/platform/ids.ts' {
   interface IdPrefixes {
@@ -73,7 +74,7 @@ export const createTenant = endpoint({
   query: NONE,
   body: object({
     name: resourceName,
-    plan: Type.Optional(described('Default: starter.', PlanName)),
+    plan: Type.Optional(described('Default: enterprise, which has no limits of its own.', PlanName)),
     rate_limits: Type.Optional(RateLimits),
     owner_email: emailText,
   }),
@@ -157,6 +158,12 @@ export const updateTenant = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+const MailNotices = named(
+  'MailNotices',
+  'Occasions on which mail is sent: `invitations` to whom is invited, with the token; `approvals` to the owners and admins when a change waits; `expiry` to the managers of a vault when a certificate in it expires soon.',
+  Type.Array(oneOf(OCCASIONS, 'An occasion.'), { maxItems: OCCASIONS.length, uniqueItems: true }),
+);
+
 export const TenantSettings = named(
   'TenantSettings',
   'Settings of a tenant that its own admins can change.',
@@ -167,6 +174,7 @@ export const TenantSettings = named(
         'If true, users without a second factor can only enrol one: sessions opened without it, and tokens of users who have none, can do nothing else.',
     }),
     anomaly_thresholds: AnomalyThresholds,
+    mail_notices: MailNotices,
   }),
 );
 export type TenantSettings = Static<typeof TenantSettings>;
@@ -215,6 +223,7 @@ export const updateSettings = endpoint({
     anomaly_thresholds: Type.Optional(
       described('Replaces all of them; a type that is left out has its default again.', AnomalyThresholds),
     ),
+    mail_notices: Type.Optional(MailNotices),
   }),
   errors: ['MFA_REQUIRED'],
 });

@@ -17,6 +17,7 @@ import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { findTenant, type TenantRow } from '../../kernel/storage/tenant-rows.ts';
 import type { AnomalyThresholds } from '../anomalies/index.ts';
+import { canMail, occasionsOf } from '../mail/index.ts';
 import { insertToken, issueToken } from '../tokens/index.ts';
 import { insertNew, newUser, type UserRow } from '../users/index.ts';
 import type * as contract from './contract.ts';
@@ -35,26 +36,37 @@ const OWNER_TOKEN_TTL_MS = 365 * DAY_MS;
 export interface NewTenant {
   row: TenantRow;
   owner: UserRow;
+  /** Empty if the owner has a password instead. */
   ownerToken: string;
   /** Inserts the tenant, its keys, the start of its audit log, its owner and the owner's token. */
   insert(tx: Tx): Promise<{ headKey: MacKey }>;
 }
 
+interface NewTenantFacts {
+  name: string;
+  plan: Plan;
+  rates: RateOverrides;
+  isOperator: boolean;
+  ownerEmail: string;
+  /** If its id was told before. */
+  tenantId?: string;
+  /** If the owner has chosen a password, they get no token. */
+  password_hash?: string;
+}
+
 /** Prepares everything a new tenant needs, outside a transaction. */
-export async function prepareTenant(
-  kernel: KernelWithoutOperator,
-  facts: { name: string; plan: Plan; rates: RateOverrides; isOperator: boolean; ownerEmail: string },
-): Promise<NewTenant> {
+export async function prepareTenant(kernel: KernelWithoutOperator, facts: NewTenantFacts): Promise<NewTenant> {
   const now = kernel.clock.now();
-  const tenantId = newId('tenant', now);
-  const owner = newUser(tenantId, { email: facts.ownerEmail, name: '', role: 'owner', password_hash: '' }, now);
-  const issued = await issueToken(kernel, {
+  const { tenantId = newId('tenant', now), password_hash = '' } = facts;
+  const owner = newUser(tenantId, { email: facts.ownerEmail, name: '', role: 'owner', password_hash }, now);
+  const first = {
     tenantId,
     userId: owner.user_id,
     kind: 'pat',
     name: 'first token of the owner',
     expiresAt: now + OWNER_TOKEN_TTL_MS,
-  });
+  } as const;
+  const issued = password_hash === '' ? await issueToken(kernel, first) : null;
   const row: TenantRow = {
     tenant_id: tenantId,
     name: facts.name,
@@ -66,6 +78,8 @@ export async function prepareTenant(
     created_at: now,
     require_mfa: null,
     anomaly_thresholds: null,
+    mail_notices: null,
+    base_plan: null,
   };
   const insert = async (tx: Tx) => {
     const [headKey, rowKey] = await kernel.keyring.createTenantKey(tx, tenantId, HEAD_PURPOSE, ROW_PURPOSE);
@@ -74,10 +88,10 @@ export async function prepareTenant(
     await store.insertTenant(tx, row);
     await kernel.audit.beginChain(tx, tenantId, headKey);
     await insertNew(tx, owner);
-    await insertToken(tx, issued.row, owner);
+    if (issued !== null) await insertToken(tx, issued.row, owner);
     return { headKey };
   };
-  return { row, owner, ownerToken: issued.token, insert };
+  return { row, owner, ownerToken: issued?.token ?? '', insert };
 }
 
 export async function create(
@@ -88,28 +102,38 @@ export async function create(
   if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
   const made = await prepareTenant(ctx.kernel, {
     name: body.name,
-    plan: body.plan ?? 'starter',
+    plan: body.plan ?? 'enterprise',
     rates: body.rate_limits ?? {},
     isOperator: false,
     ownerEmail: body.owner_email,
   });
   ctx.record.describe({ tenant: made.row.tenant_id, name: body.name });
   return ctx.change(async (tx) => {
-    try {
-      const { headKey } = await made.insert(tx);
-      await ports.assignNewTenant(tx, made.row, ctx.now);
-      // The tenant's own log starts with its initial rows. Which operator created it is withheld from the tenant.
-      const entry = { ...ctx.record.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
-      await ctx.kernel.audit.recordIn(tx, [entry], headKey);
-    } catch (error) {
-      if (!(error instanceof UniqueViolation)) throw error;
-      throw new CofferError('ALREADY_EXISTS', 'A tenant with this name already exists: choose another name.');
-    }
+    await insertPrepared(ctx, tx, ports, made);
     return {
       ...toWire(made.row),
       owner: { id: made.owner.user_id, email: made.owner.email, token: made.ownerToken },
     };
   });
+}
+
+/** Inserts a prepared tenant in the transaction of the request that creates it. */
+export async function insertPrepared(
+  ctx: Context,
+  tx: Tx,
+  ports: Pick<Ports, 'assignNewTenant'>,
+  made: NewTenant,
+): Promise<void> {
+  try {
+    const { headKey } = await made.insert(tx);
+    await ports.assignNewTenant(tx, made.row, ctx.now);
+    // The tenant's own log starts with its initial rows. Which operator created it is withheld from the tenant.
+    const entry = { ...ctx.record.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
+    await ctx.kernel.audit.recordIn(tx, [entry], headKey);
+  } catch (error) {
+    if (!(error instanceof UniqueViolation)) throw error;
+    throw new CofferError('ALREADY_EXISTS', 'A tenant with this name already exists: choose another name.');
+  }
 }
 
 export async function list(ctx: Context, query: Query<typeof contract.listTenants>) {
@@ -146,7 +170,9 @@ export async function update(
       throw new CofferError('IN_USE', 'The operator tenant, which runs the installation, cannot be suspended.');
     }
     const { rate_limits, ...plain } = body;
-    const changed = { ...row, ...plain, ...(rate_limits && { rate_overrides: JSON.stringify(rate_limits) }) };
+    // What the operator sets is the plan of the tenant without a subscription, too.
+    const base = body.plan === undefined ? {} : { base_plan: null };
+    const changed = { ...row, ...plain, ...base, ...(rate_limits && { rate_overrides: JSON.stringify(rate_limits) }) };
     const { tenant_id: _, epoch: __, ...columns } = changed;
     await store.updateTenant(tx, tenantId, columns);
     await raiseEpoch(tx, tenantId);
@@ -164,9 +190,15 @@ export async function readSettings(ctx: Context): Promise<TenantSettings> {
 
 export async function updateSettings(
   ctx: Context,
-  { require_mfa, anomaly_thresholds }: Body<typeof contract.updateSettings>,
+  { require_mfa, anomaly_thresholds, mail_notices }: Body<typeof contract.updateSettings>,
 ): Promise<TenantSettings> {
   ctx.access.requireUnrestricted();
+  if (mail_notices !== undefined && mail_notices.length > 0 && !canMail(ctx.kernel.config)) {
+    throw invalidField(
+      '/body/mail_notices',
+      'must be empty: this installation sends no mail, because its operator set no CV_SMTP_URL',
+    );
+  }
   // Anyone who enabled it without a second factor of their own would lock themselves out.
   if (require_mfa === true && !ctx.access.isMfaFresh) {
     throw new CofferError(
@@ -179,11 +211,16 @@ export async function updateSettings(
     if (row === undefined) throw new Error('the tenant of the caller does not exist');
     const before = row.require_mfa === 1;
     const after = require_mfa ?? before;
-    ctx.record.describe({ require_mfa: { before, after }, ...(anomaly_thresholds && { anomaly_thresholds }) });
+    ctx.record.describe({
+      require_mfa: { before, after },
+      ...(anomaly_thresholds && { anomaly_thresholds }),
+      ...(mail_notices && { mail_notices }),
+    });
     const change = {
       require_mfa: after ? 1 : null,
       anomaly_thresholds:
         anomaly_thresholds === undefined ? row.anomaly_thresholds : thresholdsText(anomaly_thresholds),
+      mail_notices: mail_notices === undefined ? row.mail_notices : noticesText(mail_notices),
     };
     await store.updateTenant(tx, ctx.tenantId, change);
     await raiseEpoch(tx, ctx.tenantId);
@@ -192,8 +229,18 @@ export async function updateSettings(
   });
 }
 
-function settingsOf({ tenant_id, require_mfa, anomaly_thresholds }: TenantRow): TenantSettings {
-  return { tenant_id, require_mfa: require_mfa === 1, anomaly_thresholds: JSON.parse(anomaly_thresholds ?? '{}') };
+function settingsOf({ tenant_id, require_mfa, anomaly_thresholds, mail_notices }: TenantRow): TenantSettings {
+  return {
+    tenant_id,
+    require_mfa: require_mfa === 1,
+    anomaly_thresholds: JSON.parse(anomaly_thresholds ?? '{}'),
+    mail_notices: occasionsOf(mail_notices),
+  };
+}
+
+/** Null if there is none, as for thresholds. */
+function noticesText(notices: TenantSettings['mail_notices']): string | null {
+  return notices.length === 0 ? null : JSON.stringify(notices);
 }
 
 /** Null if there is none, which adds nothing to the MAC of the row. */

@@ -31,7 +31,7 @@ onBothDatabases('tenants', (database) => {
     const { id, owner } = answer.body;
     const { user, tenant } = await ok(me(owner.token));
     assert.deepEqual([user.id, user.email, user.role], [owner.id, 'owner@example.com', 'owner']);
-    assert.deepEqual(tenant, { id, name, plan: 'starter' });
+    assert.deepEqual(tenant, { id, name, plan: 'enterprise' });
     const read = await service.call('GET', `/v1/tenants/${id}`);
     assert.ok(!read.text.includes(owner.token) && read.body.owner === undefined);
     assert.ok(!(await service.call('GET', '/v1/tenants')).text.includes(owner.token));

@@ -99,6 +99,7 @@ export const importSecrets = endpoint({
   }),
   raw: NONE,
   errors: [
+    'QUOTA_EXCEEDED',
     'ZkBoundaryViolation',
     'VAULT_NOT_FOUND',
     'SECRET_ALREADY_EXISTS',

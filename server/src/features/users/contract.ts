@@ -104,7 +104,7 @@ export const createUser = endpoint({
   }),
   status: 201,
   output: object({ ...User.properties, invitation: Type.Optional(Invitation) }),
-  errors: ['ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'ALREADY_EXISTS'],
 });
 
 export const inviteUser = endpoint({

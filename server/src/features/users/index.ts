@@ -11,10 +11,12 @@ export { insertNew, lockChangeable, newUser } from './service.ts';
 export {
   activeUsersAfter,
   countActiveAdmins,
+  countUsers,
   findActiveUsers,
   findUser,
   findUserByEmail,
   findUserByIdOrEmail,
+  hasAccountAnywhere,
   listActiveAdmins,
   listPeople,
   lockUser,

@@ -1,6 +1,7 @@
 import { isAdminRole, type Role } from '../../kernel/authz/roles.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { hashPassword } from '../../kernel/crypto/passwords.ts';
+import { requireRoom } from '../../kernel/limits/quotas.ts';
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import { idForm, newId } from '../../kernel/platform/ids.ts';
@@ -13,6 +14,7 @@ import { canonicalEmail, DELETED, type Deleted, LIST_LIMIT_DEFAULT } from '../..
 import { decodeCursor } from '../../kernel/storage/cursor.ts';
 import { type Tx, UniqueViolation } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
+import { invitationNotice, noticesOf, queueMail } from '../mail/index.ts';
 import type * as contract from './contract.ts';
 import { type Invitation, readUser, type User } from './contract.ts';
 import { issueInvitation, requireInviter } from './invitation.ts';
@@ -64,10 +66,15 @@ export class Users {
     const facts = { email: body.email, name: body.name ?? '', role, password_hash };
     const row = { ...newUser(ctx.tenantId, facts, ctx.now), ...(isInvited && INVITED) };
     const invitation = isInvited ? issueInvitation(ctx, row.user_id) : null;
+    const notices = isInvited ? await noticesOf(ctx.kernel, ctx.tenantId, 'invitations') : null;
     ctx.record.describe({ email: row.email, role, ...setsPassword(body), ...(isInvited && { invites: true }) });
     return ctx.change(async (tx) => {
+      await requireRoom(ctx, tx, 'users', { used: () => store.countUsers(tx, ctx.tenantId) });
       await insertNew(tx, row);
-      if (invitation !== null) await putInvitation(tx, invitation.row);
+      if (invitation !== null) {
+        await putInvitation(tx, invitation.row);
+        await queueInvitation(ctx, tx, notices, row.email, invitation.shown.token);
+      }
       // Admins see warnings that depend on their number, and these are cached by epoch.
       if (isAdminRole(role)) await raiseEpoch(tx, ctx.tenantId);
       if (role !== 'member') await ctx.needsApproval(tx);
@@ -79,6 +86,7 @@ export class Users {
   async invite(ctx: Context, userId: string): Promise<Invitation> {
     ctx.access.requireUnrestricted();
     const { row, shown } = issueInvitation(ctx, userId);
+    const notices = await noticesOf(ctx.kernel, ctx.tenantId, 'invitations');
     return ctx.change(async (tx) => {
       const user = await lockChangeable(ctx, tx, userId);
       ctx.record.describe({ email: user.email, role: user.role });
@@ -92,6 +100,7 @@ export class Users {
       await ctx.access.requireProofToGrant(EVERY_VAULT);
       await requireInviter(ctx, tx, user);
       await putInvitation(tx, row);
+      await queueInvitation(ctx, tx, notices, user.email, shown.token);
       if (user.status !== 'invited') {
         await store.updateUser(tx, ctx.tenantId, userId, INVITED);
         ctx.record.describe(await this.#ports.revokeTokensOf(tx, ctx.tenantId, userId, ctx.now));
@@ -188,6 +197,18 @@ export class Users {
       return DELETED;
     });
   }
+}
+
+/** Mails the token to whom it is for, where the tenant wants that. */
+async function queueInvitation(
+  { kernel }: Context,
+  tx: Tx,
+  notices: Awaited<ReturnType<typeof noticesOf>>,
+  email: string,
+  token: string,
+): Promise<void> {
+  if (notices === null) return;
+  await queueMail(tx, ...notices([invitationNotice(email, kernel.addresses.baseUrl, token)]));
 }
 
 /** A user added without a password can log in only after an invitation. */

@@ -1,6 +1,7 @@
 import { ADMIN_ROLES, type Role } from '../../kernel/authz/roles.ts';
 import { AuthenticatedTable } from '../../kernel/integrity/authenticated-table.ts';
 import { canonicalEmail } from '../../kernel/request/wire.ts';
+import { countRows } from '../../kernel/storage/count-rows.ts';
 import { type Page, pageOf } from '../../kernel/storage/cursor.ts';
 import type { Reader, Tx } from '../../kernel/storage/database.ts';
 import type { Authenticated } from '../../kernel/storage/tables.ts';
@@ -51,6 +52,18 @@ export async function findUserByIdOrEmail(db: Reader, tenantId: string, text: st
 export async function findUserByEmail(db: Reader, tenantId: string, email: string): Promise<UserRow | undefined> {
   const query = db.selectFrom('users').selectAll().where('tenant_id', '=', tenantId).where('email', '=', email);
   return USERS.checked(db, await query.executeTakeFirst());
+}
+
+export function countUsers(db: Reader, tenantId: string): Promise<number> {
+  return countRows(db.selectFrom('users').where('tenant_id', '=', tenantId));
+}
+
+/** Whether the address has an account in any tenant. */
+export async function hasAccountAnywhere(db: Reader, email: string): Promise<boolean> {
+  return (
+    (await db.selectFrom('users').select('user_id').where('email', '=', email).limit(1).executeTakeFirst()) !==
+    undefined
+  );
 }
 
 export async function lockUser(tx: Tx, tenantId: string, userId: string): Promise<UserRow | undefined> {

@@ -128,7 +128,7 @@ export const createVault = endpoint({
   }),
   status: 201,
   output: Vault,
-  errors: ['VAULT_ALREADY_EXISTS'],
+  errors: ['QUOTA_EXCEEDED', 'TIER_REQUIRED', 'VAULT_ALREADY_EXISTS'],
 });
 
 export const readVault = endpoint({
@@ -226,7 +226,7 @@ export const restoreVault = endpoint({
   params: vaultParam,
   status: 200,
   output: Vault,
-  errors: ['VAULT_NOT_FOUND'],
+  errors: ['QUOTA_EXCEEDED', 'VAULT_NOT_FOUND'],
 });
 
 const Role = named(

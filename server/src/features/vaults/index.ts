@@ -14,9 +14,11 @@ export { SECRET_IDS_MAX, Tags, tagText, vaultName } from './contract.ts';
 export { managedBy, managersOf } from './deletion.ts';
 export { vaultKeyPurpose } from './retention.ts';
 export { type MemberReview, memberReviews, type NamedVault, vaultsById } from './review-store.ts';
+export { requireRoomForSecrets } from './service.ts';
 export {
   type AuditRetention,
   auditRetentions,
+  countLive,
   countSecrets,
   type DatedMembership,
   findVault,

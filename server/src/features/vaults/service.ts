@@ -1,11 +1,13 @@
 import { canonicalEnvironment, type EnvironmentName } from '../../kernel/authz/environment.ts';
 import type { PathRange } from '../../kernel/authz/path-ranges.ts';
 import { vaultResource } from '../../kernel/authz/pattern.ts';
+import { requireRoom } from '../../kernel/limits/quotas.ts';
 import { DAY_MS, timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
 import { isId, newId } from '../../kernel/platform/ids.ts';
 import { isReservedName } from '../../kernel/platform/reserved-names.ts';
 import type { Ports } from '../../kernel/platform/wiring.ts';
+import { requirePlan } from '../../kernel/request/admission.ts';
 import type { Difference } from '../../kernel/request/approval.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Query } from '../../kernel/request/declaration.ts';
@@ -49,6 +51,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
     throw invalidField('/body/name', 'is reserved: choose another name');
   }
   if (body.encryption?.key_source === 'customer_managed') {
+    requirePlan(ctx, 'enterprise');
     throw invalidField(
       '/body/encryption/key_source',
       'cannot be customer_managed: that needs a KMS, and none is configured',
@@ -75,6 +78,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createVaul
   };
   ctx.record.describe({ environment, ...(row.log_reads === 0 && { log_reads: false }) });
   return ctx.change(async (tx) => {
+    await requireRoom(ctx, tx, 'vaults', { used: async () => (await store.countLive(tx, ctx.tenantId)).vaults });
     try {
       await store.insertVault(tx, row);
     } catch (error) {
@@ -282,12 +286,21 @@ export async function restore(ctx: Context, name: string): Promise<Vault> {
     // Once the purge is due it may be in progress, and half a vault must not be restored.
     if (row === undefined || (row.purge_at !== null && row.purge_at <= ctx.now)) throw vaultNotFound();
     if (row.status !== 'deleted') throw new CofferError('IN_USE', 'The vault is not deleted.');
+    await requireRoom(ctx, tx, 'vaults', { used: async () => (await store.countLive(tx, ctx.tenantId)).vaults });
     const change = { status: 'active' as const, deleted_at: null, purge_at: null, updated_at: ctx.now };
     await store.updateVault(tx, ctx.tenantId, name, change);
+    await requireRoomForSecrets(ctx, tx, row.secrets_count);
     // The vaults a machine can access may have been cached while this one was deleted.
     await raiseEpoch(tx, ctx.tenantId);
     return toWire({ ...row, ...change });
   });
+}
+
+/** Called after this many secrets were counted into their vaults. */
+export async function requireRoomForSecrets(ctx: Context, tx: Tx, added: number): Promise<void> {
+  if (added === 0) return;
+  const used = async () => (await store.countLive(tx, ctx.tenantId)).secrets - added;
+  await requireRoom(ctx, tx, 'secrets', { used, added });
 }
 
 export async function lockedVault(ctx: Context, tx: Tx, name: string): Promise<store.VaultRow> {

@@ -194,6 +194,23 @@ export async function countSecrets(tx: Tx, tenantId: string, vaultId: string, di
     .execute();
 }
 
+/** What a tenant has in vaults that are not deleted. */
+export async function countLive(db: Reader, tenantId: string): Promise<{ vaults: number; secrets: number }> {
+  const rows = await db
+    .selectFrom('vaults')
+    .select((eb) => [
+      'status',
+      eb.fn.countAll<number | string>().as('vaults'),
+      eb.fn.sum<number | string>('secrets_count').as('secrets'),
+    ])
+    .where('tenant_id', '=', tenantId)
+    .groupBy('status')
+    .execute();
+  const live = rows.filter(({ status }) => status !== 'deleted');
+  const total = (of: 'vaults' | 'secrets') => live.reduce((sum, row) => sum + Number(row[of]), 0);
+  return { vaults: total('vaults'), secrets: total('secrets') };
+}
+
 /** Vaults of every tenant whose retention is over. */
 export function vaultsToPurge(db: Reader, time: Cutoff, limit: number): Promise<VaultRow[]> {
   return db

@@ -56,7 +56,7 @@ export const createWebhook = endpoint({
   }),
   status: 201,
   output: WebhookWithSecret,
-  errors: ['QUOTA_EXCEEDED'],
+  errors: ['QUOTA_EXCEEDED', 'TIER_REQUIRED'],
 });
 
 export const listWebhooks = endpoint({
@@ -116,7 +116,7 @@ export const updateWebhook = endpoint({
   }),
   status: 200,
   output: Webhook,
-  errors: ['NOT_FOUND', 'VERSION_CONFLICT'],
+  errors: ['TIER_REQUIRED', 'NOT_FOUND', 'VERSION_CONFLICT'],
 });
 
 export const deleteWebhook = endpoint({

@@ -3,6 +3,7 @@ import { type HttpClient, parseOutgoingUrl } from '../../kernel/outbound/http-cl
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import { idForm, newId } from '../../kernel/platform/ids.ts';
+import { requirePlan } from '../../kernel/request/admission.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body, Query } from '../../kernel/request/declaration.ts';
 import { plainCursor, visiblePage } from '../../kernel/request/visible-page.ts';
@@ -21,6 +22,7 @@ const DELIVERY_CURSOR = new RegExp(`^${store.DELIVERY_CURSOR_KIND}$`);
 
 export async function create(ctx: Context, body: Body<typeof contract.createWebhook>): Promise<WebhookWithSecret> {
   ctx.access.requireUnrestricted();
+  requirePlanFor(ctx, body.events);
   refuseUnusable(body.url, body.format ?? 'standard', body.routing_key !== undefined);
   const key = { tenant_id: ctx.tenantId, webhook_id: newId('webhook', ctx.now) };
   const secrets: WebhookSecrets = {
@@ -68,6 +70,7 @@ export async function update(
   body: Body<typeof contract.updateWebhook>,
 ): Promise<Webhook> {
   ctx.access.requireUnrestricted();
+  if (body.events !== undefined) requirePlanFor(ctx, body.events);
   const known = await existing(ctx, webhookId);
   const secrets = await unsealSecrets(ctx.kernel, known);
   const routing_key = body.routing_key ?? secrets.routing_key;
@@ -177,6 +180,11 @@ export async function redeliver(ctx: Context, webhookId: string, deliveryId: str
     const restarted = await store.findDelivery(tx, key);
     return deliveryToWire(restarted ?? delivery);
   });
+}
+
+/** Every plan has webhooks for anomalies; other events are for the professional plan. */
+function requirePlanFor(ctx: Context, events: readonly string[]): void {
+  if (events.some((event) => event !== 'anomaly.detected')) requirePlan(ctx, 'professional');
 }
 
 const CHANGED = 'The webhook was changed meanwhile: read it again and retry.';

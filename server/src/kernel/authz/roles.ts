@@ -60,6 +60,7 @@ const AUDIT_AND_METADATA: PolicyStatement = {
     'groups:read',
     'policies:read',
     'tenant_settings:read',
+    'tier:read',
     'tokens:read',
     'webhooks:read',
     'workload_methods:read',

@@ -61,12 +61,7 @@ export class RequestBody implements UnreadBody {
   }
 
   async read(holder: BodyHolder, bytesMax: number, membersMax?: number): Promise<unknown> {
-    if ((announcedLength(this.#request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
-    if (awaitsContinue(this.#request)) this.#response.writeContinue();
-    const started = performance.now();
-    const bytes = await this.#collect(holder, bytesMax).finally(() => {
-      this.waitedMs = performance.now() - started;
-    });
+    const bytes = await this.readBytes(holder, bytesMax);
     if (bytes.length === 0) return undefined;
     try {
       return await this.#reading.json.parse(bytes, membersMax);
@@ -74,6 +69,15 @@ export class RequestBody implements UnreadBody {
       if (error instanceof JsonError) throw new CofferError('INVALID_REQUEST', error.message);
       throw error;
     }
+  }
+
+  async readBytes(holder: BodyHolder, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
+    if ((announcedLength(this.#request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
+    if (awaitsContinue(this.#request)) this.#response.writeContinue();
+    const started = performance.now();
+    return this.#collect(holder, bytesMax).finally(() => {
+      this.waitedMs = performance.now() - started;
+    });
   }
 
   /**

@@ -24,7 +24,7 @@ export function inputValidator(e: EndpointDeclaration): InputValidator {
     const coerced = queryOf(call.url, query, problems);
     checkQuery?.(coerced, problems);
     if (body !== null) body(call.body === undefined ? {} : call.body, problems);
-    else if (call.body !== undefined)
+    else if (call.body !== undefined && e.rawBody !== true)
       problems.push({ pointer: '/body', reason: 'must be omitted: this endpoint accepts no body' });
     if (problems.length > 0) throw invalid(problems.slice(0, PROBLEMS_MAX));
     return { params: call.params, query: coerced, body: call.body === undefined ? {} : call.body } as Input;

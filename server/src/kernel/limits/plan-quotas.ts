@@ -2,6 +2,9 @@ import type { Plan } from './rate-classes.ts';
 
 /** What each quota counts, and how to get below it, for error messages and the docs. */
 export const QUOTA_TEXTS = {
+  vaults: ['vaults in the tenant', 'Delete one that is not used'],
+  secrets: ['secrets in the tenant', 'Delete some that are not used'],
+  users: ['users in the tenant', 'Delete one who is gone'],
   policies: ['policies in the tenant', 'Delete one that is not used'],
   policy_bytes: ['bytes of policy documents in the tenant', 'Shorten or delete a policy'],
   attachments_per_principal: ['policies attached to one user, group or connection', 'Detach one, or merge policies'],
@@ -23,9 +26,12 @@ export const QUOTA_TEXTS = {
 export type QuotaName = keyof typeof QUOTA_TEXTS;
 export const QUOTAS = (Object.keys(QUOTA_TEXTS) as QuotaName[]).map((name) => ({ name, what: QUOTA_TEXTS[name][0] }));
 
-/** The quotas by plan. Existing objects above a quota stay and keep working. */
+/** The quotas by plan, unless the operator sets others. Infinity: no limit. Existing objects above a quota stay and keep working. */
 export const PLAN_QUOTAS: Record<Plan, Record<QuotaName, number>> = {
   starter: {
+    vaults: 10,
+    secrets: 500,
+    users: 10,
     policies: 50,
     policy_bytes: 256 * 1024,
     attachments_per_principal: 10,
@@ -44,6 +50,9 @@ export const PLAN_QUOTAS: Record<Plan, Record<QuotaName, number>> = {
     hosts: 50,
   },
   professional: {
+    vaults: 100,
+    secrets: 10_000,
+    users: 200,
     policies: 200,
     policy_bytes: 512 * 1024,
     attachments_per_principal: 20,
@@ -62,6 +71,9 @@ export const PLAN_QUOTAS: Record<Plan, Record<QuotaName, number>> = {
     hosts: 1000,
   },
   enterprise: {
+    vaults: Infinity,
+    secrets: Infinity,
+    users: Infinity,
     policies: 500,
     policy_bytes: 1024 * 1024,
     attachments_per_principal: 50,

@@ -2,7 +2,7 @@ import { CofferError } from '../platform/errors.ts';
 import type { Context } from '../request/context.ts';
 import { lockCounter } from '../storage/counters.ts';
 import type { Tx } from '../storage/database.ts';
-import { PLAN_QUOTAS, QUOTA_TEXTS, type QuotaName } from './plan-quotas.ts';
+import { QUOTA_TEXTS, type QuotaName } from './plan-quotas.ts';
 
 /**
  * Call this before counting a tenant's rows against a quota: concurrent changes of the same count wait until this transaction has ended. It must be
@@ -15,7 +15,7 @@ export function lockQuota(tx: Tx, tenantId: string, name: QuotaName): Promise<vo
 /** Refuses to exceed the quota of the tenant's plan. `used` must be counted under a lock, in the transaction that adds. */
 export function refuseBeyondQuota(ctx: Context, name: QuotaName, used: number, added = 1): void {
   const { plan } = ctx.principal;
-  const limit = PLAN_QUOTAS[plan][name];
+  const limit = quotaOf(ctx, name);
   if (used + added <= limit) return;
   const [what, remedy] = QUOTA_TEXTS[name];
   const message = `The ${plan} plan allows ${limit} ${what}, and ${used} are in use. ${remedy}, or change the plan.`;
@@ -23,4 +23,21 @@ export function refuseBeyondQuota(ctx: Context, name: QuotaName, used: number, a
     details: { quota: name, limit, used },
     auditReason: `quota: ${name}`,
   });
+}
+
+/** The limit of the caller's plan; Infinity if there is none. */
+export function quotaOf({ kernel, principal }: Context, name: QuotaName): number {
+  return kernel.plans.of(principal.plan).quotas[name];
+}
+
+/** Refuses to add to a quota that most plans do not have: without a limit nothing is locked or counted. */
+export async function requireRoom(
+  ctx: Context,
+  tx: Tx,
+  name: QuotaName,
+  { used, added = 1 }: { used: () => Promise<number>; added?: number },
+): Promise<void> {
+  if (quotaOf(ctx, name) === Infinity) return;
+  await lockQuota(tx, ctx.tenantId, name);
+  refuseBeyondQuota(ctx, name, await used(), added);
 }

@@ -34,7 +34,3 @@ export function tighter(a: RateOverrides, b: RateOverrides): RateOverrides {
   }
   return result;
 }
-
-export function limitFor(cls: LimitedClass, plan: Plan, tenant: RateOverrides): number {
-  return tenant[cls] ?? PLAN_LIMITS[plan][cls];
-}

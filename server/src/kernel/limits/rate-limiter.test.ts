@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { MINUTE_MS } from '../platform/clock.ts';
-import { limitFor, PLAN_LIMITS, tighter } from './rate-classes.ts';
+import { Plans } from './plans.ts';
+import { PLAN_LIMITS, tighter } from './rate-classes.ts';
 import { RateLimiter, RESOLUTION_MS, SHARED_INTERVAL_MS } from './rate-limiter.ts';
 
 const START = 1_794_715_860_000 - (1_794_715_860_000 % MINUTE_MS);
@@ -127,10 +128,17 @@ test('a flood of keys costs bounded memory', () => {
   assert.equal(limiter.take('later', 5, START + MINUTE_MS).remaining, 4, 'until those before them are gone');
 });
 
-test('limits come from the plan, the tenant may override them, tokens only tighten', () => {
-  assert.equal(limitFor('read', 'starter', {}), 1000);
-  assert.equal(limitFor('read', 'professional', {}), 10_000);
-  assert.equal(limitFor('write', 'starter', { write: 7 }), 7);
+test('limits come from the plan, the operator may override them, tokens only tighten', () => {
+  const plans = new Plans();
+  assert.equal(plans.of('starter').rates.read, 1000);
+  assert.equal(plans.of('professional').rates.read, 10_000);
+  plans.use({ starter: { quotas: { vaults: 3, users: null }, rates: { write: 7 } } });
+  assert.deepEqual(plans.of('starter').rates, { read: 1000, write: 7, rotate: 10, aggregate: 500 });
+  assert.equal(plans.of('starter').quotas.vaults, 3);
+  assert.equal(plans.of('starter').quotas.users, Infinity);
+  assert.equal(plans.of('professional').quotas.vaults, 100);
+  plans.use({});
+  assert.equal(plans.of('starter').rates.write, 100);
   assert.deepEqual(PLAN_LIMITS.starter, { read: 1000, write: 100, rotate: 10, aggregate: 500 });
   assert.deepEqual(tighter({ read: 5 }, { read: 9, write: 3 }), { read: 5, write: 3 });
 });

@@ -1,7 +1,7 @@
 import { CofferError } from '../platform/errors.ts';
 import type { Context } from '../request/context.ts';
 import { addressGroup } from './address-group.ts';
-import { AUTH_LIMIT_PER_ADDRESS, FAILED_AUTH_LIMIT_PER_ADDRESS, limitFor } from './rate-classes.ts';
+import { AUTH_LIMIT_PER_ADDRESS, FAILED_AUTH_LIMIT_PER_ADDRESS } from './rate-classes.ts';
 import type { RateState } from './rate-limiter.ts';
 
 /** Logins and other public exchanges are counted by address, because the caller is not known yet. */
@@ -19,8 +19,8 @@ export function limitByTenant(ctx: Context): RateState {
   const { rate } = ctx.declaration;
   const cls = rate === 'auth' ? 'write' : rate === 'none' ? 'read' : rate;
   const { tenantId, plan, tenantRates, credentialId, tokenRates } = ctx.principal;
-  const { rates } = ctx.kernel;
-  const limit = limitFor(cls, plan, tenantRates);
+  const { rates, plans } = ctx.kernel;
+  const limit = tenantRates[cls] ?? plans.of(plan).rates[cls];
   if (rate === 'none') return rates.peek(`${tenantId} ${cls}`, limit, ctx.now);
   const tokenLimit = tokenRates[cls];
   if (tokenLimit === undefined) return enforced(rates.take(`${tenantId} ${cls}`, limit, ctx.now));

@@ -55,6 +55,9 @@ test('an empty environment is a complete configuration', () => {
     anomalyModel: 'v1',
     isEndpointDriftNotified: false,
     changed: {},
+    mail: { kind: 'files', folder: join(dataDir, 'mail'), from: 'coffer@localhost' },
+    isSignupOn: false,
+    stripe: null,
   });
   assert.equal(config.baseUrl(7400), 'http://127.0.0.1:7400');
   assert.equal(config.audience(51_234), 'http://127.0.0.1:51234');

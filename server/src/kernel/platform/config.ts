@@ -1,9 +1,10 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { inspect } from 'node:util';
 import type { CertificateHeader } from '../http/forwarded-certificate.ts';
 import { SECOND_MS } from './clock.ts';
+import { hideSecrets } from './hidden-secrets.ts';
+import { type MailConfig, mailOf, type StripeConfig, saasConflicts, stripeOf } from './saas-config.ts';
 import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
 
 /** The configuration is invalid and the service cannot start. Each line names a variable and says what to set; values never appear. */
@@ -87,6 +88,10 @@ export interface Config {
   readonly isEndpointDriftNotified: boolean;
   /** Settings that differ from their defaults, as they were written. Secret ones are hidden. */
   readonly changed: Readonly<Record<string, string>>;
+  readonly mail: MailConfig;
+  readonly isSignupOn: boolean;
+  /** Null without a signing secret. */
+  readonly stripe: StripeConfig | null;
 }
 
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -153,6 +158,7 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
     'CV_NEW_ROOT_PASSPHRASE and CV_NEW_ROOT_PASSPHRASE_FILE exclude each other: set one.',
   );
   problems.push(...regionConflicts(given, values));
+  problems.push(...saasConflicts(given, values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
@@ -255,6 +261,9 @@ function build(values: Values, changed: Record<string, string>): Config {
       anomalyModel: values.CV_ANOMALY_ML_VERSION,
       isEndpointDriftNotified: values.CV_ENDPOINT_DRIFT_NOTIFY === 'true',
       changed: Object.freeze(changed),
+      mail: mailOf(values, dataDir),
+      isSignupOn: values.CV_SIGNUP === 'on',
+      stripe: stripeOf(values),
     }),
   );
 }
@@ -282,23 +291,6 @@ function newRootKeyOf(values: Values): Config['newRootKey'] {
   return null;
 }
 
-const SECRET_FIELDS = ['databaseUrl', 'key', 'passphrase'];
-
-/**
- * Makes an object print without its secrets. The two methods are enumerable on purpose, so that a copy by spread keeps them. The names of secret
- * files stay visible, because the operator needs them.
- */
-function hideSecrets<T extends object>(target: T): T {
-  const shown = function (this: object): Record<string, unknown> {
-    const fields = Object.entries(this).filter(([, field]) => typeof field !== 'function');
-    return Object.fromEntries(fields.map(([name, field]) => [name, isSecret(name, field) ? '[hidden]' : field]));
-  };
-  return Object.assign(target, { toJSON: shown, [inspect.custom]: shown });
-}
-
-function isSecret(name: string, field: unknown): boolean {
-  return SECRET_FIELDS.includes(name) && (typeof field === 'string' || Buffer.isBuffer(field));
-}
 function originOf(scheme: string, listenedOn: string, port: number): string {
   // Clients cannot connect to a wildcard address.
   const reachable = listenedOn === '0.0.0.0' || listenedOn === '::' ? 'localhost' : listenedOn;

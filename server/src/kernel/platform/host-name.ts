@@ -1,3 +1,5 @@
+import { cidrContains, parseCidr } from './cidr.ts';
+
 const FORM = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
 const NUMERIC_END = /(?:^|\.)(?:\d+|0x[\da-f]*)$/i;
 
@@ -7,4 +9,11 @@ const NUMERIC_END = /(?:^|\.)(?:\d+|0x[\da-f]*)$/i;
  */
 export function isHostName(text: string): boolean {
   return FORM.test(text) && !NUMERIC_END.test(text);
+}
+
+const LOOPBACK = ['127.0.0.0/8', '::1'].map((text) => parseCidr(text)).filter((range) => range !== null);
+
+/** Whether only programs on the same machine can connect to it. */
+export function isOnThisMachine(host: string): boolean {
+  return host === 'localhost' || LOOPBACK.some((range) => cidrContains(range, host));
 }

@@ -10,6 +10,7 @@ import type { KeySets } from '../external-identity/key-sets.ts';
 import type { BulkRequests } from '../fairness/bulk-requests.ts';
 import type { AnyAuthenticatedTable } from '../integrity/authenticated-table.ts';
 import type { Idempotency } from '../limits/idempotency.ts';
+import type { Plans } from '../limits/plans.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
@@ -43,6 +44,8 @@ export interface Kernel {
   refusals: Refusals;
   unlistedReads: UnlistedReads;
   rates: RateLimiter;
+  /** The limits of each plan. */
+  plans: Plans;
   bulkRequests: BulkRequests;
   idempotency: Idempotency;
   dpop: DpopGuard;

@@ -4,6 +4,7 @@ import { CONNECTIONS_MIN } from '../storage/connection-shares.ts';
 import { parseCidr } from './cidr.ts';
 import { isHostName } from './host-name.ts';
 import { regionName, regionPeers, regionUrls } from './region-settings.ts';
+import { SAAS_SETTINGS } from './saas-settings.ts';
 import { type Kind, parseBaseUrl, text } from './setting-kind.ts';
 
 /** Variables whose names begin so are settings of the service; an unknown one is a spelling mistake. */
@@ -356,6 +357,7 @@ export const SETTINGS = [
     doc: 'Whether differences between hosts and members of vaults are sent to webhooks, once a day.',
     secret: false,
   },
+  ...SAAS_SETTINGS,
 ] as const satisfies readonly Setting[];
 
 type Row = (typeof SETTINGS)[number];

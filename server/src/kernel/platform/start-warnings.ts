@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { cidrContains, parseCidr } from './cidr.ts';
 import type { Config } from './config.ts';
+import { isOnThisMachine } from './host-name.ts';
 
 export const WARNING_CODES = ['plain_http', 'database_without_tls', 'one_worker_on_sqlite'] as const;
 
@@ -42,12 +42,6 @@ export function startWarnings(config: Config): StartWarning[] {
     });
   }
   return warnings;
-}
-
-const LOOPBACK = ['127.0.0.0/8', '::1'].map((text) => parseCidr(text)).filter((range) => range !== null);
-
-function isOnThisMachine(host: string): boolean {
-  return host === 'localhost' || LOOPBACK.some((range) => cidrContains(range, host));
 }
 
 /** Uses the driver's own reading of the URL. A host that begins with a slash is a local socket. */

@@ -1,4 +1,4 @@
-import { PLANS } from '../limits/rate-classes.ts';
+import { PLANS, type Plan } from '../limits/rate-classes.ts';
 import { CofferError } from '../platform/errors.ts';
 import type { Context } from './context.ts';
 import { NONE } from './declaration.ts';
@@ -12,9 +12,14 @@ export function requireOwnTenant(ctx: Context): void {
 }
 
 /** Checked before the input is validated, so that a caller without the plan does not fix their input first. */
-export function requireTier({ declaration, principal }: Context): void {
-  const { tier } = declaration;
-  if (tier === NONE || PLANS.indexOf(principal.plan) >= PLANS.indexOf(tier)) return;
+export function requireTier(ctx: Context): void {
+  const { tier } = ctx.declaration;
+  if (tier !== NONE) requirePlan(ctx, tier);
+}
+
+/** For the part of an endpoint that needs a higher plan than the rest, as its declared errors say. */
+export function requirePlan({ principal }: Context, tier: Plan): void {
+  if (PLANS.indexOf(principal.plan) >= PLANS.indexOf(tier)) return;
   throw new CofferError(
     'TIER_REQUIRED',
     `This requires the ${tier} plan, and your organization has ${principal.plan}: ask the operator of this installation to change the plan.`,

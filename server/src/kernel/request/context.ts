@@ -84,6 +84,12 @@ export class Context implements RoutedCall {
     return this.call.headers['if-none-match'];
   }
 
+  /** The bytes of the body as they were sent, empty if there are none. Like `ifMatch`: readable only by endpoints that declare it. */
+  get rawBody(): Buffer {
+    if (this.declaration.rawBody !== true) throw new Error(`${this.declaration.name} declares no raw body`);
+    return Buffer.isBuffer(this.call.body) ? this.call.body : Buffer.alloc(0);
+  }
+
   /** Called when the body has arrived, which is the time of the request. */
   receive(body: unknown): void {
     this.#call = { ...this.#call, body };

@@ -98,6 +98,8 @@ export interface EndpointDeclaration {
   query: TObject | None;
   body: TObject | None;
   bodyBytesMax: number;
+  /** The handler gets the bytes of the body as they were sent (`ctx.rawBody`), because a signature covers them. Only for public endpoints. */
+  rawBody?: true;
   /** Keys and elements of the body, if more are needed than elsewhere. */
   bodyMembersMax?: number;
   /** Whether `If-Match` is part of the request. No other header is: the others identify the caller, not the operation. */
@@ -198,6 +200,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   query: true,
   body: true,
   bodyBytesMax: true,
+  rawBody: true,
   bodyMembersMax: true,
   ifMatch: true,
   ifNoneMatch: true,
@@ -251,6 +254,8 @@ function inconsistency(e: EndpointDeclaration): string | null {
   if (e.bulk === true && isPublic)
     return 'a bulk endpoint cannot be public, because bulk work is shared between tenants';
   if (isPublic && e.bodyMembersMax !== undefined) return 'a public body has no more members than any other';
+  if (e.rawBody === true && (!isPublic || e.body !== NONE || e.method !== 'POST'))
+    return 'only a public POST without a schema for its body can get the bytes of its body';
   if (e.ifNoneMatch === true && e.method !== 'GET') return 'only a GET can be not modified';
   if (e.method !== 'GET' && e.bodyBytesMax < EMPTY_BODY_BYTES)
     return 'the body limit must allow {}, which clients send where no body is required';

@@ -51,6 +51,8 @@ export type BodyHolder = { tenantId: string } | { address: string };
 export interface UnreadBody {
   /** Resolves to the parsed JSON, or to undefined if the body is empty. `membersMax` bounds its keys and elements, if not as usual. */
   read(holder: BodyHolder, bytesMax: number, membersMax?: number): Promise<unknown>;
+  /** Resolves to the bytes as they were sent. */
+  readBytes(holder: BodyHolder, bytesMax: number): Promise<Buffer>;
 }
 
 const RECORDED_AT_ONCE = 200;
@@ -203,11 +205,13 @@ export class Pipeline {
   }
 
   async #receive(ctx: Context, unread: UnreadBody): Promise<void> {
-    const { bodyBytesMax, bodyMembersMax, body } = ctx.declaration;
+    const { bodyBytesMax, bodyMembersMax, body, rawBody } = ctx.declaration;
     const { principalOrNull: principal } = ctx.caller;
     const holder = principal === null ? { address: addressGroup(ctx.call.address) } : { tenantId: principal.tenantId };
     const started = performance.now();
-    const value = await unread.read(holder, bodyBytesMax, bodyMembersMax);
+    const value = await (rawBody === true
+      ? unread.readBytes(holder, bodyBytesMax)
+      : unread.read(holder, bodyBytesMax, bodyMembersMax));
     ctx.receive(body === NONE && isEmptyObject(value) ? undefined : value);
     if (performance.now() - started < PROMPT_BODY_MS) return;
     await recheck(ctx).catch((error) => refuseCaller(ctx, error));

@@ -3,8 +3,11 @@ import type { Tx } from './database.ts';
 
 /** All counters in one list, so that two nouns can never share one. */
 export type CounterName = 'environments' | 'federations';
-/** Used only as a lock: rows are counted against a quota, and this row prevents others from inserting one in the meantime. */
-export type LockName = `quota ${QuotaName}`;
+/**
+ * Used only as locks: rows are counted against a quota, and its lock prevents others from inserting one in the meantime; events of the payment
+ * processor are applied one after the other.
+ */
+export type LockName = `quota ${QuotaName}` | 'billing events';
 
 /** The next number of this kind in the tenant, from 1. Concurrent callers wait until this transaction has ended. */
 export async function nextNumber(tx: Tx, tenantId: string, name: CounterName): Promise<number> {

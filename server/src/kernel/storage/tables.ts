@@ -55,6 +55,10 @@ export interface TenantsTable {
   require_mfa: number | null;
   /** JSON: the tenant's own thresholds by type of anomaly; null if it has none. */
   anomaly_thresholds: string | null;
+  /** JSON: the occasions on which mail is sent to the people concerned; null if there are none. */
+  mail_notices: string | null;
+  /** The plan without any subscription; null if the tenant never had one, so that `plan` is what the operator set. */
+  base_plan: TenantsTable['plan'] | null;
 }
 
 export interface KeysTable {

@@ -7,7 +7,7 @@ export type TenantRow = TenantsTable;
 export const TENANTS = new AuthenticatedTable<'tenants', TenantRow>('tenants', {
   key: [],
   covered: ['name', 'status', 'is_operator', 'plan', 'rate_overrides', 'created_at'],
-  appended: ['require_mfa', 'anomaly_thresholds'],
+  appended: ['require_mfa', 'anomaly_thresholds', 'mail_notices', 'base_plan'],
   uncovered: { epoch: 'only counts up; a node that sees it go back resolves its callers anew' },
 });
 
@@ -41,8 +41,8 @@ export async function tenantIdsAfter(db: Reader, after: string, limit: number): 
   return (await query.limit(limit).execute()).map(({ tenant_id }) => tenant_id);
 }
 
-export function everyTenant(db: Reader): Promise<Pick<TenantRow, 'tenant_id' | 'plan'>[]> {
-  return db.selectFrom('tenants').select(['tenant_id', 'plan']).orderBy('tenant_id').execute();
+export function everyTenant(db: Reader): Promise<Pick<TenantRow, 'tenant_id' | 'plan' | 'base_plan'>[]> {
+  return db.selectFrom('tenants').select(['tenant_id', 'plan', 'base_plan']).orderBy('tenant_id').execute();
 }
 
 /** Only used to choose the log for an entry: before rows are authenticated, there is no MAC to verify. */

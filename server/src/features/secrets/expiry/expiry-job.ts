@@ -1,10 +1,15 @@
+import { vaultResource } from '../../../kernel/authz/pattern.ts';
 import { nextTurn } from '../../../kernel/fairness/event-loop-turns.ts';
 import { ForgedRowError } from '../../../kernel/integrity/row-keys.ts';
 import type { KeepingJob } from '../../../kernel/jobs/job-runner.ts';
 import { DAY_MS, HOUR_MS, timestamp } from '../../../kernel/platform/clock.ts';
 import type { Kernel } from '../../../kernel/platform/kernel.ts';
+import type { Tx } from '../../../kernel/storage/database.ts';
 import { everyTenant } from '../../../kernel/storage/tenant-rows.ts';
 import { SECOND_CHECK_MS } from '../../../kernel/time/clock-guard.ts';
+import { expiryNotice, noticesOf, queueMail } from '../../mail/index.ts';
+import { findActiveUsers } from '../../users/index.ts';
+import { managersOf } from '../../vaults/index.ts';
 import { emitAll } from '../../webhooks/index.ts';
 import { secretResource } from '../authorization.ts';
 import * as store from './expiry-store.ts';
@@ -58,11 +63,9 @@ async function announceAll(
 }
 
 /** The note of an announcement commits with its event, so a kill neither loses nor repeats one. */
-function announcePage(
-  { database, clock }: Kernel,
-  tenantId: string,
-  window: store.Window,
-): Promise<store.ExpiringRow[]> {
+async function announcePage(kernel: Kernel, tenantId: string, window: store.Window): Promise<store.ExpiringRow[]> {
+  const { database, clock } = kernel;
+  const notices = await noticesOf(kernel, tenantId, 'expiry');
   return database.forTenant(tenantId, 'bulk').transaction(async (tx) => {
     const now = clock.now();
     const rows = await store.lockExpiring(tx, tenantId, window, AT_ONCE);
@@ -73,10 +76,24 @@ function announcePage(
       announced_at: now,
     }));
     const isNew = await store.storeAnnounced(tx, notes);
-    const events = rows.filter(({ secret_id }) => isNew.has(secret_id)).map(eventOf);
-    await emitAll(tx, tenantId, events, now);
+    const announced = rows.filter(({ secret_id }) => isNew.has(secret_id));
+    await emitAll(tx, tenantId, announced.map(eventOf), now);
+    if (notices !== null) await queueMail(tx, ...notices(await mailFor(tx, tenantId, announced, now)));
     return rows;
   });
+}
+
+/** One mail to each manager, about the vaults that they manage. */
+async function mailFor(tx: Tx, tenantId: string, rows: readonly store.ExpiringRow[], now: number) {
+  const lines = new Map<string, string[]>();
+  for (const [vault, ofVault] of Map.groupBy(rows, (row) => row.vault)) {
+    for (const manager of await managersOf(tx, tenantId, vaultResource(vault), now)) {
+      const own = ofVault.map(({ path, expires_at }) => `${timestamp(expires_at)}  ${secretResource(vault, path)}`);
+      lines.set(manager, [...(lines.get(manager) ?? []), ...own]);
+    }
+  }
+  const people = await findActiveUsers(tx, tenantId, [...lines.keys()]);
+  return people.map(({ user_id, email }) => expiryNotice(email, lines.get(user_id) ?? []));
 }
 
 function eventOf({ secret_id: id, vault, path, version, expires_at: end }: store.ExpiringRow) {

@@ -82,7 +82,7 @@ export async function create(
   return ctx.change(async (tx) => {
     await lockLive(tx, vault);
     const operation = isPromoted ? 'promote' : 'create';
-    await addSecret(tx, row, { operation, reason: body.reason ?? '', author: authorOf(ctx) });
+    await addSecret(ctx, tx, row, { operation, reason: body.reason ?? '', author: authorOf(ctx) });
     return secretOf(vaultName, row);
   });
 }
@@ -173,7 +173,7 @@ export async function restore(
     if (row === undefined) throw secretNotFound();
     ctx.access.authorize(secretResource(vaultName, path), attributesOf(row));
     requireProof(ctx, row);
-    const restored = await unmarkDeleted(tx, row, ctx.now);
+    const restored = await unmarkDeleted(ctx, tx, row);
     ctx.record.describe({ secret: row.secret_id, version: row.version });
     return secretOf(vaultName, restored);
   });

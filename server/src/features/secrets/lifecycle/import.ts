@@ -114,7 +114,7 @@ async function carryOut(
     now: ctx.now,
   });
   const operation = isPromoted ? 'promote' : 'create';
-  await addSecret(tx, row, { operation, reason: REASON, author: authorOf(ctx) });
+  await addSecret(ctx, tx, row, { operation, reason: REASON, author: authorOf(ctx) });
   ctx.record.addEntry('secrets:create', resource, { secret: row.secret_id, version: 1, via: 'import' });
 }
 

@@ -24,6 +24,11 @@ export function keptMs(plan: Plan): number {
   return KEPT_DAYS[plan] * DAY_MS;
 }
 
+/** A subscription that ends must not destroy what it retained, so a tenant that ever had one keeps everything longest. */
+function retainingPlan({ plan, base_plan }: { plan: Plan; base_plan: Plan | null }): Plan {
+  return base_plan === null ? plan : 'enterprise';
+}
+
 declare module '../../../kernel/platform/wiring.ts' {
   interface Removals {
     secrets(tx: Tx, tenantId: string, secretIds: readonly string[]): Promise<void>;
@@ -69,8 +74,10 @@ export function purgeSecretsJob(kernel: Kernel, removed: Removal<'secrets'>): Re
     intervalMs: 6 * HOUR_MS,
     removes: { secondCheckMs: SECOND_CHECK_MS, share: (cutoff) => sharesOf(kernel, cutoff) },
     async run(signal, cutoff) {
-      for (const { tenant_id, plan } of await kernel.regionGate.servedHere(await everyTenant(kernel.database.read))) {
-        const before = earlier(cutoff, keptMs(plan));
+      for (const { tenant_id, ...tenant } of await kernel.regionGate.servedHere(
+        await everyTenant(kernel.database.read),
+      )) {
+        const before = earlier(cutoff, keptMs(retainingPlan(tenant)));
         const purge = { tenantId: tenant_id, before, signal };
         await purgeDeleted(kernel, removed, purge);
         await purgeVersions(kernel, purge);
@@ -83,8 +90,8 @@ async function sharesOf(kernel: Kernel, cutoff: Cutoff): Promise<Share[]> {
   const { read } = kernel.database;
   let secrets = 0;
   let versions = 0;
-  for (const { tenant_id, plan } of await kernel.regionGate.servedHere(await everyTenant(read))) {
-    const before = earlier(cutoff, keptMs(plan));
+  for (const { tenant_id, ...tenant } of await kernel.regionGate.servedHere(await everyTenant(read))) {
+    const before = earlier(cutoff, keptMs(retainingPlan(tenant)));
     secrets += await store.countDeletedBefore(read, tenant_id, before);
     for await (const old of replacedBefore(kernel, tenant_id, before)) versions += old.newest_then - old.oldest;
   }

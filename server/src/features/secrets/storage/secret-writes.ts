@@ -1,6 +1,7 @@
 import { CofferError } from '../../../kernel/platform/errors.ts';
+import type { Context } from '../../../kernel/request/context.ts';
 import { type Tx, UniqueViolation } from '../../../kernel/storage/database.ts';
-import { countSecrets } from '../../vaults/index.ts';
+import { countSecrets, requireRoomForSecrets } from '../../vaults/index.ts';
 import { nextRotation } from '../rotation/schedule.ts';
 import type { Rotation } from '../schemas.ts';
 import { nextSecretRow, type VersionContent, type VersionOrigin, versionRow } from './secret-rows.ts';
@@ -14,13 +15,14 @@ import { insertVersion } from './version-store.ts';
  */
 
 /** Inserts a secret with its first version. */
-export async function addSecret(tx: Tx, row: SecretRow, origin: VersionOrigin): Promise<void> {
+export async function addSecret(ctx: Context, tx: Tx, row: SecretRow, origin: VersionOrigin): Promise<void> {
   await refusingTakenPath(async () => {
     await store.insertSecret(tx, row);
     await insertVersion(tx, versionRow(row, origin));
     await store.replaceTags(tx, row, [], tagsOf(row));
   });
   await countSecrets(tx, row.tenant_id, row.vault_id, 1);
+  await requireRoomForSecrets(ctx, tx, 1);
 }
 
 /** Every change of a secret's content goes through here: it inserts the next version and copies it into the secret's row. */
@@ -39,12 +41,13 @@ export async function markDeleted(tx: Tx, row: SecretRow, now: number): Promise<
 }
 
 /** Undoes `markDeleted`. The schedule of rotations starts again. */
-export async function unmarkDeleted(tx: Tx, row: SecretRow, now: number): Promise<SecretRow> {
+export async function unmarkDeleted(ctx: Context, tx: Tx, row: SecretRow): Promise<SecretRow> {
   const rotation = row.rotation === null ? null : (JSON.parse(row.rotation) as Rotation);
-  const change = { deleted_no: 0, deleted_at: null, next_rotation_at: nextRotation(rotation, now) };
+  const change = { deleted_no: 0, deleted_at: null, next_rotation_at: nextRotation(rotation, ctx.now) };
   await refusingTakenPath(() => store.updateSecret(tx, row, change));
   await store.replaceTags(tx, row, [], tagsOf(row));
   await countSecrets(tx, row.tenant_id, row.vault_id, 1);
+  await requireRoomForSecrets(ctx, tx, 1);
   return { ...row, ...change };
 }
 

@@ -1,0 +1,41 @@
+/** A mail to one person. A paragraph is text, or something to copy, such as a token, on lines of its own. */
+export interface Message {
+  to: string;
+  subject: string;
+  paragraphs: readonly (string | { readonly copy: string })[];
+}
+
+/** Everything that a header is made of. Anything but printable ASCII could end the header, or add a recipient. */
+const ADDRESS = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,188}[A-Za-z0-9])?$/;
+const SUBJECT = /^[^\p{C}\p{Zl}\p{Zp}]{1,200}$/u;
+
+/** Refuses a message whose headers could hold more than they should. */
+export function requireSafeHeaders({ to, subject }: Message): void {
+  if (!ADDRESS.test(to)) throw new Error('the recipient of a mail is not one plain address');
+  if (!SUBJECT.test(subject)) throw new Error('the subject of a mail is empty, too long, or has control characters');
+}
+
+export function isMailAddress(text: string): boolean {
+  return ADDRESS.test(text);
+}
+
+export function textOf({ paragraphs }: Message): string {
+  return `${paragraphs.map((one) => (typeof one === 'string' ? one : indented(one.copy))).join('\n\n')}\n`;
+}
+
+function indented(copy: string): string {
+  return copy.replace(/^/gm, '    ');
+}
+
+export function htmlOf({ subject, paragraphs }: Message): string {
+  const body = paragraphs.map((one) =>
+    typeof one === 'string' ? `<p>${escaped(one)}</p>` : `<pre>${escaped(one.copy)}</pre>`,
+  );
+  return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${escaped(subject)}</title></head>\n<body>\n${body.join('\n')}\n</body></html>\n`;
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}

@@ -1,0 +1,74 @@
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import type { Message } from './message.ts';
+import { isMailAddress } from './message.ts';
+import { canMail, mailSealer, type PreparedMail } from './outbox.ts';
+import type { MailKind } from './store.ts';
+
+/** The occasions on which a tenant can have mail sent to the people concerned. */
+export const OCCASIONS = ['invitations', 'approvals', 'expiry'] as const;
+export type Occasion = (typeof OCCASIONS)[number];
+
+const KINDS: Record<Occasion, MailKind> = { invitations: 'invitation', approvals: 'approval', expiry: 'expiry' };
+/** People who get a notice of one occasion. */
+export const RECIPIENTS_MAX = 50;
+
+/** Seals notices inside a transaction, for those of the addresses that mail can be sent to. */
+export type Notices = (messages: readonly Message[]) => PreparedMail[];
+
+/** Null unless the tenant has mail sent on this occasion. Call it before the transaction, because it may create a key. */
+export async function noticesOf(kernel: Kernel, tenantId: string, occasion: Occasion): Promise<Notices | null> {
+  if (!canMail(kernel.config)) return null;
+  const tenant = await findTenant(kernel.database.read, tenantId);
+  if (!occasionsOf(tenant?.mail_notices ?? null).includes(occasion)) return null;
+  const seal = await mailSealer(kernel, tenantId);
+  return (messages) =>
+    messages
+      .filter(({ to }) => isMailAddress(to))
+      .slice(0, RECIPIENTS_MAX)
+      .map((message) => seal(KINDS[occasion], message));
+}
+
+export function occasionsOf(stored: string | null): Occasion[] {
+  return stored === null ? [] : (JSON.parse(stored) as Occasion[]);
+}
+
+export function invitationNotice(to: string, baseUrl: string, token: string): Message {
+  return {
+    to,
+    subject: 'You are invited to Coffer',
+    paragraphs: [
+      'A colleague invited you to Coffer. Within 72 hours, choose a password of at least 12 characters and send it with this token:',
+      { copy: token },
+      'For example:',
+      {
+        copy: `curl -X POST ${baseUrl}/auth/accept-invite \\\n  -H 'Content-Type: application/json' \\\n  -d '{"token": "${token}", "password": "YOUR PASSWORD"}'`,
+      },
+      'Whoever has the token can accept the invitation, so keep this mail to yourself. If you expected no invitation, ignore it.',
+    ],
+  };
+}
+
+export function approvalNotice(to: string, baseUrl: string, approvalId: string, summary: string): Message {
+  return {
+    to,
+    subject: 'A change waits for your approval in Coffer',
+    paragraphs: [
+      summary,
+      'Read exactly what will happen before you decide:',
+      { copy: `GET ${baseUrl}/approvals/${approvalId}` },
+    ],
+  };
+}
+
+export function expiryNotice(to: string, lines: readonly string[]): Message {
+  return {
+    to,
+    subject: 'Certificates in Coffer expire soon',
+    paragraphs: [
+      'These secrets are in vaults that you manage:',
+      { copy: lines.join('\n') },
+      'Replace or rotate them before.',
+    ],
+  };
+}

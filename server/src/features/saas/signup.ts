@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto';
+import { isCommonPassword } from '../../kernel/crypto/common-passwords.ts';
+import { CredentialText } from '../../kernel/crypto/credential-text.ts';
+import { sha256 } from '../../kernel/crypto/digest.ts';
+import { hashPassword } from '../../kernel/crypto/passwords.ts';
+import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
+import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
+import { newId } from '../../kernel/platform/ids.ts';
+import type { Kernel } from '../../kernel/platform/kernel.ts';
+import { isReservedName } from '../../kernel/platform/reserved-names.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Body } from '../../kernel/request/declaration.ts';
+import { canonicalEmail } from '../../kernel/request/wire.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { findTenantByName } from '../../kernel/storage/tenant-rows.ts';
+import { prepareMail, queueMail } from '../mail/index.ts';
+import { beginTry, signupSubjects } from '../sessions/index.ts';
+import { insertPrepared, prepareTenant } from '../tenants/index.ts';
+import { hasAccountAnywhere } from '../users/index.ts';
+import type * as contract from './contract.ts';
+import { existingAccountMail, verificationMail } from './signup-mail.ts';
+import * as store from './signup-store.ts';
+
+const PURPOSE = 'signup';
+export const VERIFICATION_TOKEN = new CredentialText('cv_verify_');
+export const VERIFICATION_TTL_MS = 24 * HOUR_MS;
+/** How long a sign-up that nobody verifies is kept. */
+export const SIGNUP_KEPT_MS = 7 * DAY_MS;
+/** Mail to one address a day. Beyond that a sign-up gets the same response, and changes nothing. */
+export const MAILS_PER_DAY_MAX = 10;
+/** Sign-ups share the slots in which passwords are hashed, so that they never delay logins much. */
+const QUEUE_KEY = 'sign-up';
+
+const PENDING = 'pending_verification' as const;
+
+/** The tenant that will exist once the address is verified. */
+interface Signup {
+  email: string;
+  organization: string;
+  password_hash: string;
+  tenant_id: string;
+  token_hash: string;
+  expires_at: number;
+  /** Whether the address already has an account. Nobody gets the token of such a sign-up. */
+  isDecoy: boolean;
+}
+
+/** An address with an account gets the same response after the same work: a password hash, a sealed row, a mail. */
+export async function signUp(ctx: Context, body: Body<typeof contract.signUp>) {
+  const email = begin(ctx, body.email);
+  if (isCommonPassword(body.password) || body.password.toLowerCase() === email) {
+    throw invalidField('/body/password', 'is one of the first that anybody would guess: choose another one');
+  }
+  await beginTry(ctx.database, signupSubjects(email, ctx.call.address), ctx.now, 'sign-ups');
+  const isDecoy = await hasAccountAnywhere(ctx.database.read, email);
+  const password_hash = await hashPassword(body.password, QUEUE_KEY);
+  const tenant_id = newId('tenant', ctx.now);
+  const token = VERIFICATION_TOKEN.create();
+  const signup = { email, organization: body.organization, password_hash, tenant_id, isDecoy, ...lifeOf(ctx, token) };
+  return replaceSignup(ctx, signup, token, { isSent: true }, { tenant_id, status: PENDING });
+}
+
+/** The same work for an address that has no sign-up to verify; the mail is then discarded. */
+export async function resend(ctx: Context, body: Body<typeof contract.resendVerification>) {
+  const email = begin(ctx, body.email);
+  await beginTry(ctx.database, signupSubjects(email, ctx.call.address), ctx.now, 'sign-ups');
+  const key = keyOf(ctx.kernel, email);
+  const row = await store.findSignup(ctx.database.read, key);
+  const pending = row === undefined ? null : await opened(ctx.kernel, row);
+  const token = VERIFICATION_TOKEN.create();
+  const isPending = pending !== null && !pending.isDecoy;
+  const nobody = { email, organization: '', password_hash: '', tenant_id: '', isDecoy: true };
+  const how = { isSent: isPending, replaces: row ?? null };
+  return replaceSignup(ctx, { ...(pending ?? nobody), ...lifeOf(ctx, token) }, token, how, { status: PENDING });
+}
+
+function begin(ctx: Context, address: string): string {
+  requireSignup(ctx);
+  const email = canonicalEmail(address);
+  ctx.record.setResource('signup');
+  ctx.caller.identify(ctx.kernel.operatorTenantId, { kind: 'anonymous', id: '', name: email, key: '' });
+  return email;
+}
+
+function lifeOf(ctx: Context, token: string): Pick<Signup, 'token_hash' | 'expires_at'> {
+  return { token_hash: sha256(token).toString('base64url'), expires_at: ctx.now + VERIFICATION_TTL_MS };
+}
+
+interface Replacement {
+  /** Whether a mail leaves, or only the work of one is done. */
+  isSent: boolean;
+  /** For a resend: the row that it renews, or null if there is none. */
+  replaces?: store.SignupRow | null;
+}
+
+/** Changes what is stored, if anything is to change, and responds in any case. */
+async function replaceSignup<T>(
+  ctx: Context,
+  signup: Signup,
+  token: string,
+  how: Replacement,
+  response: T,
+): Promise<T> {
+  const { kernel } = ctx;
+  const key = keyOf(kernel, signup.email);
+  const sealed_signup = await kernel.keyring.seal(PURPOSE, sealedFor(key), Buffer.from(JSON.stringify(signup), 'utf8'));
+  const { baseUrl } = kernel.addresses;
+  const message = signup.isDecoy
+    ? existingAccountMail(signup.email, baseUrl)
+    : verificationMail(signup.email, baseUrl, token);
+  const mail = await prepareMail(kernel, kernel.operatorTenantId, 'signup', message, { isSent: how.isSent });
+  return ctx.change(async (tx) => {
+    const before = await store.lockSignup(tx, key);
+    if (how.replaces !== undefined && !isSame(before, how.replaces)) return response;
+    const isNewDay = before === undefined || before.mails_since + DAY_MS <= ctx.now || before.mails_since > ctx.now;
+    const mails = isNewDay ? 0 : before.mails;
+    if (mails >= MAILS_PER_DAY_MAX) return response;
+    await queueMail(tx, mail);
+    if (how.replaces === null) return response;
+    await store.putSignup(tx, {
+      ...key,
+      token_hash: Buffer.from(signup.token_hash, 'base64url'),
+      sealed_signup,
+      mails: mails + 1,
+      mails_since: isNewDay ? ctx.now : before.mails_since,
+      created_at: how.replaces?.created_at ?? ctx.now,
+    });
+    return response;
+  });
+}
+
+/** A sign-up that was verified or replaced meanwhile is not brought back by a resend. */
+function isSame(before: store.SignupRow | undefined, known: store.SignupRow | null): boolean {
+  if (before === undefined || known === null) return before === undefined && known === null;
+  return Buffer.compare(before.token_hash, known.token_hash) === 0;
+}
+
+/** Creates the tenant. The token has 256 random bits, so response time reveals nothing useful. */
+export async function verify(
+  ctx: Context,
+  ports: Pick<Ports, 'assignNewTenant'>,
+  body: Body<typeof contract.verifySignup>,
+) {
+  requireSignup(ctx);
+  const { kernel } = ctx;
+  ctx.record.setResource('signup');
+  ctx.caller.identify(kernel.operatorTenantId, { kind: 'anonymous', id: '', name: '', key: '' });
+  const hash = sha256(body.token);
+  const row = VERIFICATION_TOKEN.matches(body.token)
+    ? await store.findSignupByToken(ctx.database.read, hash)
+    : undefined;
+  const signup = row === undefined ? null : await opened(kernel, row);
+  if (row === undefined || signup === null || signup.isDecoy || signup.token_hash !== hash.toString('base64url')) {
+    throw denied('no such sign-up');
+  }
+  ctx.caller.identify(kernel.operatorTenantId, { kind: 'anonymous', id: '', name: signup.email, key: '' });
+  if (signup.expires_at <= ctx.now || signup.expires_at > ctx.now + VERIFICATION_TTL_MS)
+    throw denied('the token has expired');
+  const made = await prepareTenant(kernel, {
+    name: await freeName(ctx.database.read, signup.organization),
+    plan: 'starter',
+    rates: {},
+    isOperator: false,
+    ownerEmail: signup.email,
+    tenantId: signup.tenant_id,
+    password_hash: signup.password_hash,
+  });
+  ctx.record.describe({ tenant: made.row.tenant_id, name: made.row.name });
+  return ctx.change(async (tx) => {
+    const current = await store.lockSignup(tx, row);
+    if (current === undefined || !hash.equals(current.token_hash))
+      throw denied('the token was used or replaced meanwhile');
+    await insertPrepared(ctx, tx, ports, made);
+    await store.deleteSignup(tx, row);
+    return { tenant_id: made.row.tenant_id, tenant: made.row.name, status: 'active' as const };
+  });
+}
+
+function requireSignup({ kernel }: Context): void {
+  if (kernel.config.isSignupOn) return;
+  throw new CofferError('NOT_FOUND', 'This installation offers no sign-up: ask its operator for an account.');
+}
+
+function denied(auditReason: string): CofferError {
+  return new CofferError(
+    'LOGIN_DENIED',
+    'The token is invalid: it was used or replaced, or has expired. Request a new one with POST /saas/resend.',
+    { auditReason },
+  );
+}
+
+function keyOf({ operatorTenantId }: Kernel, email: string) {
+  return { tenant_id: operatorTenantId, address_hash: sha256(JSON.stringify(['sign-up', email])) };
+}
+
+function sealedFor({ tenant_id, address_hash }: Pick<store.SignupRow, 'tenant_id' | 'address_hash'>) {
+  return { tenantId: tenant_id, table: 'signups', row: Buffer.from(address_hash).toString('base64url') };
+}
+
+async function opened(kernel: Kernel, row: store.SignupRow): Promise<Signup> {
+  const bytes = await kernel.keyring.unseal(PURPOSE, sealedFor(row), row.sealed_signup);
+  return JSON.parse(bytes.toString('utf8')) as Signup;
+}
+
+const NAME_LENGTH_MAX = 48;
+const SUFFIX_BYTES = 4;
+
+/** The name of the tenant, which a login gives. Another tenant may have the name, which the sign-up must not reveal. */
+async function freeName(db: Reader, organization: string): Promise<string> {
+  const name = tenantNameOf(organization);
+  const isFree = !isReservedName(name) && (await findTenantByName(db, name)) === undefined;
+  return isFree ? name : `${name}-${randomBytes(SUFFIX_BYTES).toString('hex')}`;
+}
+
+export function tenantNameOf(organization: string): string {
+  const plain = organization.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  const name = plain
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-/, '')
+    .slice(0, NAME_LENGTH_MAX)
+    .replace(/-$/, '');
+  return name === '' ? 'organization' : name;
+}

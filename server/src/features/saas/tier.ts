@@ -1,0 +1,48 @@
+import type { LimitedClass } from '../../kernel/limits/rate-classes.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
+import type { Ports } from '../../kernel/platform/wiring.ts';
+import type { Context } from '../../kernel/request/context.ts';
+import type { Reader } from '../../kernel/storage/database.ts';
+import { countConnections } from '../app-connections/index.ts';
+import { countClusters } from '../clusters/index.ts';
+import { countUsers } from '../users/index.ts';
+import { countLive } from '../vaults/index.ts';
+import { finite } from './plans.ts';
+import type { Tier } from './schemas.ts';
+
+declare module '../../kernel/platform/wiring.ts' {
+  interface Ports {
+    /** Until when the tenant keeps its plan although a payment is overdue; null if none is. */
+    graceUntil(db: Reader, tenantId: string, now: number): Promise<number | null>;
+  }
+}
+
+export async function readTier(ctx: Context, ports: Pick<Ports, 'graceUntil'>): Promise<Tier> {
+  const { tenantId, principal, now, kernel } = ctx;
+  const { read } = ctx.database;
+  const limits = kernel.plans.of(principal.plan);
+  const use = (limit: number, used: number) => ({ limit: finite(limit), used });
+  const rate = (cls: LimitedClass) => {
+    const state = kernel.rates.peek(`${tenantId} ${cls}`, principal.tenantRates[cls] ?? limits.rates[cls], now);
+    return use(state.limit, state.limit - state.remaining);
+  };
+  const live = await countLive(read, tenantId);
+  const until = await ports.graceUntil(read, tenantId, now);
+  return {
+    tier: principal.plan,
+    quotas: {
+      vaults: use(limits.quotas.vaults, live.vaults),
+      secrets: use(limits.quotas.secrets, live.secrets),
+      users: use(limits.quotas.users, await countUsers(read, tenantId)),
+      app_connections: use(limits.quotas.app_connections, await countConnections(read, tenantId)),
+      clusters: use(limits.quotas.clusters, await countClusters(read, tenantId)),
+      requests_per_minute: {
+        read: rate('read'),
+        write: rate('write'),
+        rotate: rate('rotate'),
+        aggregate: rate('aggregate'),
+      },
+    },
+    grace_period: until === null ? null : { until: timestamp(until), reason: 'past_due' },
+  };
+}
