@@ -41,7 +41,8 @@ const SECRET_WORDS =
 const WEAK_WORDS = 'auth|key|session|cookie|salt|seed|sid|cl(?:é|e)|llave|clave|chave|chiave|sleutel|klucz|ключ|キー';
 
 /** What stands between a name and its value: signs in code and configuration, and verbs in sentences. */
-const SIGN = '["\'`]?\\]?[ \\t]{0,8}(?::=|=>|==?|:|=|<-|,|：|＝)[ \\t]{0,8}';
+const SIGN =
+  '["\'`]?\\]?[ \\t]{0,8}(?::=|=>|==?|:|=|<-|：|＝)[ \\t([]{0,8}|(?<comma>["\'`][ \\t]{0,4},[ \\t]{0,4}(?=["\'`]))';
 const VERB =
   '(?:[ \\t]{1,3}(?:of|for|to|von|für|de|del|da|do|di|per|pour|para|voor|dla|для)[ \\t]{1,3}[^\\s:=]{1,40}(?:[ \\t]{1,3}[^\\s:=]{1,40}){0,3})?[ \\t]{1,3}(?:is|was|ist|lautet|war|es|est|era|è|é|foi|jest|to|being|set to|reads|equals|это|является)(?:[ \\t]{1,3}(?:now|still|jetzt|ahora|agora|maintenant|nun|set to))?[ \\t]{0,3}:?[ \\t]{1,3}|[ \\t]{0,3}(?:は|是|为|為|는|은)[ \\t:：]{0,3}';
 const VALUE =
@@ -104,10 +105,11 @@ interface Value {
   isQuoted: boolean;
 }
 
+const NOT_VALUES: ReadonlySet<string> = new Set(['name', 'word', 'comma']);
+
 function assignedValue(match: RegExpExecArray, text: string): Value | null {
   const groups = match.indices?.groups ?? {};
-  const [name, at] =
-    Object.entries(groups).find(([group, span]) => group !== 'name' && group !== 'word' && span !== undefined) ?? [];
+  const [name, at] = Object.entries(groups).find(([group, span]) => !NOT_VALUES.has(group) && span !== undefined) ?? [];
   if (name === undefined || at === undefined) return null;
   const [start, end] = at;
   const isQuoted = name !== 'bare';
@@ -116,6 +118,8 @@ function assignedValue(match: RegExpExecArray, text: string): Value | null {
     ? text.slice(start, end)
     : text.slice(start, end).replace(/[.,:;!?)\]]+$/, (signs) => (/^[!?]/.test(signs) ? signs.slice(0, 1) : ''));
   if (!isQuoted && CODE_AFTER.test(text.slice(end, end + 1))) return null;
+  // Two strings beside each other are more often a list of names than a name and its value.
+  if (match.groups?.['comma'] !== undefined && classesOf(value) < 3) return null;
   return { value, start, end: start + value.length, isQuoted };
 }
 
@@ -148,6 +152,9 @@ function isIdentifier(value: string): boolean {
     /^v?\d+(?:\.\d+){1,3}(?:[-+][\w.]+)?$/.test(value) ||
     /^(?:sha(?:1|256|384|512)[-:]|SHA256:|ssh-|ecdsa-|AAAA[BCE])/.test(value) ||
     /^[\w.-]+@[\w.-]+$/.test(value) ||
+    /^\d+(?::v\d+)?$/.test(value) ||
+    /^[A-Z][a-z]*(?:-[A-Z][a-z]+)+$/.test(value) ||
+    /^[A-Za-z_$]+\d{0,3}(?:\??\.[A-Za-z_$]+\d{0,3})+$/.test(value) ||
     /^[a-z]+(?:[A-Z][a-z]+){1,8}\d?$/.test(value) ||
     /^(?:[A-Z][a-z]+){2,8}\d?$/.test(value) ||
     /^[\w-]+\.(?:pem|key|crt|json|ya?ml|txt|env|ts|js|py|go|md|conf|toml)$/.test(value)
@@ -157,7 +164,7 @@ function isIdentifier(value: string): boolean {
 /** A call, an index, an operator or a template instead of a literal. */
 function isCode(value: string): boolean {
   return (
-    /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*(?:\(.*|\[.*|\?\.|\s*[+|&]{1,2})/.test(value) ||
+    /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*(?:\(.*|\[.*|\?\.|\s+[+|&]{1,2})/.test(value) ||
     /\$\{|\{\{|<%|%s|%d|%v/.test(value)
   );
 }

@@ -48,7 +48,7 @@ const SURROUNDED: readonly Surrounded[] = [
   {
     rule: 'authorization-header',
     kind: 'token',
-    form: /\b(?:Proxy-)?Authorization["']?[ \t]{0,4}[:=,][ \t]{0,4}["']?(?:[A-Za-z]{3,12}[ \t]{1,4})?(?<value>[A-Za-z0-9_.~+/=-]{8,8192})/dgi,
+    form: /\b(?:Proxy-)?Authorization["']?[ \t]{0,4}[:=][ \t]{0,4}["']?(?:[A-Za-z]{3,12}[ \t]{1,4})?(?<value>[A-Za-z0-9_.~+/=-]{8,8192})/dgi,
   },
   {
     rule: 'session-cookie',
@@ -58,7 +58,7 @@ const SURROUNDED: readonly Surrounded[] = [
   {
     rule: 'password-in-url',
     kind: 'password',
-    form: /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:/@"'<>?#]{0,128}:(?<value>[^\s@"'<>]{1,256})@(?=[\w[.-])/dgi,
+    form: /\b[a-z][a-z0-9+.-]{1,30}:\/\/[^\s:/@"'<>?#]{0,128}:(?<value>[^\s@"'<>/]{1,256})@(?=[\w[.-])/dgi,
   },
   {
     rule: 'token-in-url',
@@ -68,12 +68,12 @@ const SURROUNDED: readonly Surrounded[] = [
   {
     rule: 'signature-in-url',
     kind: 'token',
-    form: /[?&;](?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|access_token|id_token|refresh_token|token|api_?key|apikey|auth|key|secret|password|passwd|pwd|code)=(?<value>[^\s&"'<>#;]{8,4096})/dgi,
+    form: /[?&;][A-Za-z_-]{0,24}(?:sig|signature|x-amz-signature|x-goog-signature|x-amz-security-token|access_token|id_token|refresh_token|token|api_?key|apikey|auth|key|secret|password|passwd|pwd|code)=(?<value>[^\s&"'<>#;]{8,4096})/dgi,
   },
   {
     rule: 'password-of-command',
     kind: 'password',
-    form: /(?<=\s)(?:-u|--user)[ =]{1,3}["']?[^\s:"']{1,128}:(?<value>[^\s"']{3,256})/dg,
+    form: /(?<=\s)(?:-u|--user)[ =]{1,3}["']?[^\s:"'+][^\s:"']{0,127}:(?<value>[^\s"']{3,256})/dg,
   },
   {
     rule: 'password-of-command',
@@ -114,7 +114,7 @@ function surrounded(text: string): Finding[] {
       const value = match.groups?.['value'] ?? '';
       const [start, end] = match.indices?.groups?.['value'] ?? [0, 0];
       // Whether words of documentation follow, such as `Bearer authentication` or `?token=<token>`.
-      if (isDummy(value) || (kind === 'token' && /^[A-Za-z]{1,24}$/.test(value))) continue;
+      if (isDummy(value) || (kind === 'token' && /^[A-Za-z_-]{1,24}$/.test(value))) continue;
       if (rule === 'signature-in-url' && /^[a-z_-]{1,24}$/.test(value)) continue;
       if (rule === 'password-of-command' && /^(?:stdin|-|--)/.test(value)) continue;
       findings.push({ start, end, kind, rule });

@@ -8,7 +8,7 @@ const IPV6 =
   /(?<![\w:.])(?:f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|fec0)(?::[0-9a-f]{0,4}){1,7}(?::?\d{1,3}(?:\.\d{1,3}){3})?(?:%[a-z0-9]{1,15})?(?![\w:])/gi;
 const MAPPED = /(?<![\w:.])::(?:ffff:)?(?<v4>(?:\d{1,3}\.){3}\d{1,3})(?![\w.])/dgi;
 const HOST =
-  /(?<![\w.@-])(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.){1,8}(?:internal|intranet|intra|local|localdomain|corp|lan|home|private|svc|cluster|consul|vpn|priv)(?![\w-])(?!\.\w)|(?<![\w.@-])(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.){1,8}(?:svc\.cluster\.local|home\.arpa|compute\.internal|ec2\.internal)(?![\w-])/gi;
+  /(?<![\w.@-])(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.){1,8}(?:internal|intranet|intra|local|localdomain|corp|lan|private|svc|cluster|consul|vpn|priv)(?![\w-])(?!\.\w)|(?<![\w.@-])(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.){1,8}(?:svc\.cluster\.local|home\.arpa|compute\.internal|ec2\.internal)(?![\w-])/gi;
 /** Names that are the same everywhere and reveal nothing. */
 const KNOWN_HOSTS =
   /^(?:host\.docker\.internal|gateway\.docker\.internal|kubernetes\.docker\.internal|metadata\.google\.internal|kubernetes\.default(?:\.svc(?:\.cluster\.local)?)?|localhost\.localdomain|(?:self|this|window|document|process|config|settings|module|std|app|ctx|req|res|env|vars?|local|scope|super)\.[a-z_.]+)$/i;

@@ -9,6 +9,9 @@ export type Counts = Partial<Record<Kind, number>>;
 
 const PLACEHOLDER = new RegExp(`\\[(${KINDS.map((kind) => kind.toUpperCase()).join('|')})_(\\d{1,6})\\]`, 'g');
 
+/** Shorter text may be part of other words. */
+const KNOWN_LENGTH_MIN = 8;
+
 /**
  * Masks the texts of one conversation. The same value gets the same placeholder in all of them, in the order in which values first appear: a
  * conversation that is sent again with one more message is masked alike.
@@ -18,6 +21,8 @@ export class Redaction {
   readonly #numbers = new Map<string, number>();
   readonly #last: Record<Kind, number>;
   readonly #counts: Counts = {};
+  /** What was found in this conversation, with its kind. */
+  readonly #known = new Map<string, Kind>();
   #stored = 0;
 
   constructor(findStored: FindStored) {
@@ -40,11 +45,24 @@ export class Redaction {
     return this.replace(text, await this.find(text));
   }
 
-  /** Everything that must not leave. */
+  /** Everything that must not leave. What was recognized once is masked wherever it stands, also where nothing says what it is. */
   async find(text: string): Promise<Finding[]> {
     const stored = await this.#storedIn(text);
     this.#stored += stored.length;
-    return merged([...stored, ...scan(text)]);
+    const findings = merged([...stored, ...scan(text)]);
+    for (const { start, end, kind } of findings) {
+      if (end - start >= KNOWN_LENGTH_MIN) this.#known.set(text.slice(start, end), kind);
+    }
+    return merged([...findings, ...this.#repeated(text)]);
+  }
+
+  #repeated(text: string): Finding[] {
+    const findings: Finding[] = [];
+    for (const [value, kind] of this.#known) {
+      for (let start = text.indexOf(value); start !== -1; start = text.indexOf(value, start + value.length))
+        findings.push({ start, end: start + value.length, kind, rule: 'repeated-value' });
+    }
+    return findings;
   }
 
   replace(text: string, findings: readonly Finding[]): string {

@@ -1,4 +1,4 @@
-import { classesOf, entropyOf, type Finding, type Kind } from './finding.ts';
+import { entropyOf, type Finding, type Kind } from './finding.ts';
 
 /**
  * Credentials with a format that their issuer documents. Every quantifier is bounded and no two neighbours can match the same text, so that a
@@ -136,37 +136,40 @@ const FORMATS: readonly Format[] = [
   format('bitcoin-key', '[5KL][1-9A-HJ-NP-Za-km-z]{50,51}', 'private_key', mixed),
 ];
 
-/** Forty characters of base64 with letters of both cases and digits: an AWS secret access key, even where nothing beside it says so. */
-const AWS_SECRET = /(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_-])/g;
-/** Long random text of one word. Hashes in hexadecimal have one case, and identifiers are made of words. */
-const LONG_RANDOM = /(?<![A-Za-z0-9+/=_.@:-])[A-Za-z0-9_+/-]{32,128}={0,2}(?![A-Za-z0-9+/=_-])/g;
+/** Text that only looks random: letters of both cases and digits, in no order. Hashes in hexadecimal have one case, and names are made of words. */
+const BY_LOOKS: readonly [rule: string, form: RegExp][] = [
+  ['aws-secret-access-key', /(?<![A-Za-z0-9+/_.-])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=_-])/g],
+  ['random-text', /(?<![A-Za-z0-9+/_.@:-])[A-Za-z0-9_+/-]{32,128}={0,2}(?![A-Za-z0-9+/=_-])/g],
+];
 /** What publishes itself: digests of packages and images, public keys, fragments of a certificate. */
 const PUBLIC_BEFORE =
   /(?:sha(?:1|224|256|384|512)[-:]|ssh-(?:rsa|ed25519|dss) |ecdsa-sha2-nistp\d{3} |sk-ssh-ed25519@openssh\.com |integrity[="': ]{1,6}|data:[a-z]+\/[a-z0-9.+-]+;base64,|SHA256:|"(?:n|x|y|kid)": ?")$/i;
 
+/** Certificates and public keys, whose lines look as random as a secret. */
+const PUBLIC_BLOCK =
+  /-----BEGIN (?:[A-Z0-9]{2,12} ){0,3}(?:PUBLIC KEY(?: BLOCK)?|CERTIFICATE(?: REQUEST)?|CRL|PKCS7|CMS|SIGNATURE|DH PARAMETERS)-----[A-Za-z0-9+/=\s:.\\-]{0,16384}?-----END /g;
+
 export function formatFindings(text: string): Finding[] {
   const findings: Finding[] = [];
+  const publicBlocks = text.includes('-----BEGIN ') ? [...text.matchAll(PUBLIC_BLOCK)] : [];
+  const isPublic = (start: number) =>
+    PUBLIC_BEFORE.test(text.slice(Math.max(0, start - 48), start)) ||
+    publicBlocks.some(({ index, 0: block }) => start >= index && start < index + block.length);
   for (const { rule, kind, form, check } of FORMATS) {
     for (const match of text.matchAll(form)) {
-      if (check !== undefined && !check(match[0])) continue;
+      if (check !== undefined && (!check(match[0]) || isPublic(match.index))) continue;
       findings.push({ start: match.index, end: match.index + match[0].length, kind, rule });
     }
   }
-  for (const match of text.matchAll(AWS_SECRET)) {
-    if (mixed(match[0]) && !isPublic(text, match.index) && !isMadeOfWords(match[0]))
-      findings.push({ start: match.index, end: match.index + 40, kind: 'secret', rule: 'aws-secret-access-key' });
-  }
-  for (const match of text.matchAll(LONG_RANDOM)) {
-    const digits = match[0].match(/\d/g)?.length ?? 0;
-    const isRandom = classesOf(match[0]) >= 3 && digits >= 3 && entropyOf(match[0]) >= 4.4;
-    if (isRandom && mixed(match[0]) && !isPublic(text, match.index) && !isMadeOfWords(match[0]))
-      findings.push({ start: match.index, end: match.index + match[0].length, kind: 'secret', rule: 'random-text' });
+  for (const [rule, form] of BY_LOOKS) {
+    for (const match of text.matchAll(form)) {
+      const digits = match[0].match(/\d/g)?.length ?? 0;
+      const isLong = match[0].length > 40;
+      if (!mixed(match[0]) || (isLong && digits < 3) || isPublic(match.index) || isMadeOfWords(match[0])) continue;
+      findings.push({ start: match.index, end: match.index + match[0].length, kind: 'secret', rule });
+    }
   }
   return findings;
-}
-
-function isPublic(text: string, start: number): boolean {
-  return PUBLIC_BEFORE.test(text.slice(Math.max(0, start - 48), start));
 }
 
 /** Paths, names in camel case and slugs have letters in runs of one case, with few changes between letters and digits. */

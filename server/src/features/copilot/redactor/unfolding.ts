@@ -104,34 +104,69 @@ export function percentDecoded(text: string): Unfolded | null {
 }
 
 const LITERAL = /"((?:[^"\\\n]|\\.){0,1024})"|'((?:[^'\\\n]|\\.){0,1024})'|`((?:[^`\\]|\\.){0,1024})`/g;
-/** What joins two literals: an operator of some language, a comma of a list that is joined, nothing at all in C and Python. */
-const JOINT = /^[\s\\]{0,40}(?:\+|\.\.?|&|\|\||<>|~|,|\\)?[\s\\]{0,40}(?:[fbru]{0,2}|string\()?$/;
+/** What joins two literals: an operator of some language, a line end that a backslash continues, nothing at all in C and Python. */
+const JOINT = /^[\s\\]{0,40}(?:\+|\.\.?|&|\|\||<>|~|\\)?[\s\\]{0,40}(?:[fbru]{0,2}|string\()?$/;
+const COMMA = /^\s{0,20},\s{0,20}$/;
 const JOINT_LENGTH_MAX = 84;
+/** What makes one text of a list. */
+const LIST_BEFORE = /(?:concat|concat_ws|paste0|strcat|implode|join)\s?\(\s?(?:(?:""|''),\s?)?\[?\s{0,20}$/i;
+const LIST_AFTER = /^\s{0,20},?\s{0,20}\]\s{0,20}\.(?:join|concat)\(/;
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Literals that stand beside each other, joined by an operator or listed to be joined. */
+function literalGroups(text: string): Span[][] {
+  const literals = [...text.matchAll(LITERAL)].map((match) => ({
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
+  const groups: Span[][] = [];
+  for (const joint of [JOINT, COMMA]) {
+    let group: Span[] = [];
+    const close = () => {
+      const [first, last] = [group[0], group.at(-1)];
+      if (group.length > 1 && first && last && (joint === JOINT || isJoinedList(text, first, last))) groups.push(group);
+      group = [];
+    };
+    for (const literal of literals) {
+      const before = group.at(-1);
+      const between = before === undefined ? null : text.slice(before.end, literal.start);
+      if (between !== null && !(between.length <= JOINT_LENGTH_MAX && joint.test(between))) close();
+      group.push(literal);
+    }
+    close();
+  }
+  return groups;
+}
+
+function isJoinedList(text: string, first: Span, last: Span): boolean {
+  return (
+    LIST_BEFORE.test(text.slice(Math.max(0, first.start - 60), first.start)) ||
+    LIST_AFTER.test(text.slice(last.end, last.end + 60))
+  );
+}
 
 /** Writes literals that are put together as one literal, and removes line ends that a backslash continues. */
 export function joined(text: string): Unfolded | null {
+  const cuts: Span[] = literalGroups(text).flatMap((group) =>
+    // The closing quote of a literal is left out, together with what joins it to the next one and the opening quote of that.
+    group.slice(1).map((literal, at) => ({ start: (group[at]?.end ?? 0) - 1, end: literal.start + 1 })),
+  );
+  for (const match of text.matchAll(/\\\r?\n[ \t]{0,40}/g))
+    cuts.push({ start: match.index, end: match.index + match[0].length });
+  if (cuts.length === 0) return null;
   const builder = new Builder();
   let after = 0;
-  let isChanged = false;
-  let previousEnd = -1;
-  for (const match of text.matchAll(LITERAL)) {
-    const start = match.index;
-    const content = match[1] ?? match[2] ?? match[3] ?? '';
-    const between = previousEnd === -1 ? '' : text.slice(previousEnd, start);
-    if (previousEnd !== -1 && between.length <= JOINT_LENGTH_MAX && JOINT.test(between)) {
-      // The closing quote of the literal before is left out, together with what joins them and the opening quote of this one.
-      builder.copy(text.slice(after, previousEnd - 1), after);
-      after = start + 1;
-      isChanged = true;
-    }
-    previousEnd = start + content.length + 2;
+  for (const { start, end } of cuts.toSorted((a, b) => a.start - b.start)) {
+    if (start < after) continue;
+    builder.copy(text.slice(after, start), after);
+    after = end;
   }
   builder.copy(text.slice(after), after);
-  const literals = isChanged ? builder.built() : null;
-  const continued = replaced(literals?.text ?? text, /\\\r?\n[ \t]{0,40}/g, () => '');
-  if (continued === null || literals === null) return continued ?? literals;
-  const starts = continued.starts.map((at) => literals.starts[at] ?? 0);
-  return { text: continued.text, starts, ends: continued.ends.map((at) => literals.ends[at - 1] ?? 0) };
+  return builder.built();
 }
 
 /** Where a part of the unfolded text stands in the text it was made from. */
@@ -140,7 +175,7 @@ export function originOf({ starts, ends }: Unfolded, start: number, end: number)
 }
 
 const BASE64 =
-  /(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/_-]{16,8192}={0,2}|(?:[A-Za-z0-9+/]{60,80}\r?\n[ \t]{0,16}){1,128}[A-Za-z0-9+/]{1,80}={0,2})(?![A-Za-z0-9+/_=-])/g;
+  /(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{16,8192}={0,2}|(?:[A-Za-z0-9+/]{60,80}\r?\n[ \t]{0,16}){1,128}[A-Za-z0-9+/]{1,80}={0,2})(?![A-Za-z0-9+/_=-])/g;
 const HEXADECIMAL = /(?<![A-Za-z0-9])(?:0x)?(?<digits>(?:[0-9a-fA-F]{2}){12,4096})(?![A-Za-z0-9])/g;
 
 export interface Decoded {
