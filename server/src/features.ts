@@ -7,6 +7,7 @@ import { attestationFeature } from './features/attestation/index.ts';
 import { auditFeature } from './features/audit/index.ts';
 import { certificatesFeature } from './features/certificates/index.ts';
 import { clustersFeature } from './features/clusters/index.ts';
+import { copilotFeature } from './features/copilot/index.ts';
 import { eaasFeature } from './features/eaas/index.ts';
 import { endpointDiscoveryFeature } from './features/endpoint-discovery/index.ts';
 import { environmentsFeature } from './features/environments/index.ts';
@@ -70,6 +71,7 @@ export const FEATURES: readonly FeatureFactory[] = [
   anomaliesFeature,
   rollupsFeature,
   attackPathsFeature,
+  copilotFeature,
   healthFeature,
   referenceFeature,
 ];

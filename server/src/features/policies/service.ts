@@ -267,13 +267,17 @@ async function simulatedPolicies(
     throw invalidField('/body', 'must have policy, document or principal');
   }
   const policies = principal === null ? [] : await policiesOfPrincipal(ctx, ports, principal);
-  if (document !== undefined) policies.push(checkedDocument('document', document).compiled);
-  if (policy !== undefined) {
-    const row = await store.findPolicy(ctx.database.read, ctx.tenantId, policy);
-    if (row === undefined) throw notFound('policy');
-    policies.push(compiledPolicy(row));
-  }
+  const given = document ?? policy;
+  if (given !== undefined) policies.push(await policyToSimulate(ctx, given));
   return policies;
+}
+
+/** The policy with this name, or the document as if it were one. */
+export async function policyToSimulate(ctx: Context, given: string | PolicyDocument): Promise<CompiledPolicy> {
+  if (typeof given !== 'string') return checkedDocument('document', given).compiled;
+  const row = await store.findPolicy(ctx.database.read, ctx.tenantId, given);
+  if (row === undefined) throw notFound('policy');
+  return compiledPolicy(row);
 }
 
 async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, principal: FoundPrincipal) {

@@ -53,6 +53,7 @@ test('an empty environment is a complete configuration', () => {
     anomalyScanIntervalHours: 24,
     anomalyModel: 'v1',
     isEndpointDriftNotified: false,
+    copilot: null,
   });
   assert.equal(config.baseUrl(7400), 'http://127.0.0.1:7400');
   assert.equal(config.audience(51_234), 'http://127.0.0.1:51234');

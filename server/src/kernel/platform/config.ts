@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { inspect } from 'node:util';
 import type { CertificateHeader } from '../http/forwarded-certificate.ts';
 import { SECOND_MS } from './clock.ts';
+import { type CopilotConfig, copilotConflicts, copilotOf } from './copilot-settings.ts';
 import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
 
 /** The configuration is invalid and the service cannot start. Each line names a variable and says what to set; values never appear. */
@@ -84,6 +85,8 @@ export interface Config {
   readonly anomalyModel: Values['CV_ANOMALY_ML_VERSION'];
   /** Whether drift of hosts is sent to webhooks. */
   readonly isEndpointDriftNotified: boolean;
+  /** Null if the assistant is disabled. */
+  readonly copilot: CopilotConfig | null;
 }
 
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -144,6 +147,7 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
     'CV_NEW_ROOT_PASSPHRASE and CV_NEW_ROOT_PASSPHRASE_FILE exclude each other: set one.',
   );
   problems.push(...regionConflicts(given, values));
+  problems.push(...copilotConflicts(given, values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
@@ -244,6 +248,7 @@ function build(values: Values): Config {
       anomalyScanIntervalHours: values.ANOMALY_SCHEDULER_INTERVAL_HOURS,
       anomalyModel: values.CV_ANOMALY_ML_VERSION,
       isEndpointDriftNotified: values.CV_ENDPOINT_DRIFT_NOTIFY === 'true',
+      copilot: copilotOf(values),
     }),
   );
 }

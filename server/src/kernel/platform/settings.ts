@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { CERTIFICATE_HEADERS } from '../http/forwarded-certificate.ts';
 import { CONNECTIONS_MIN } from '../storage/connection-shares.ts';
 import { parseCidr } from './cidr.ts';
+import { COPILOT_SETTINGS } from './copilot-settings.ts';
 import { isHostName } from './host-name.ts';
 import { regionName, regionPeers, regionUrls } from './region-settings.ts';
 import { type Kind, parseBaseUrl, text } from './setting-kind.ts';
@@ -349,6 +350,7 @@ export const SETTINGS = [
     doc: 'Whether differences between hosts and members of vaults are sent to webhooks, once a day.',
     secret: false,
   },
+  ...COPILOT_SETTINGS,
 ] as const satisfies readonly Setting[];
 
 type Row = (typeof SETTINGS)[number];

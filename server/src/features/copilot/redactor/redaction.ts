@@ -9,6 +9,7 @@ export type Counts = Partial<Record<Kind, number>>;
 
 const PLACEHOLDER = new RegExp(`\\[(${KINDS.map((kind) => kind.toUpperCase()).join('|')})_(\\d{1,6})\\]`, 'g');
 
+const STORED = 'stored-value';
 /** Shorter text may be part of other words. */
 const KNOWN_LENGTH_MIN = 8;
 
@@ -48,7 +49,6 @@ export class Redaction {
   /** Everything that must not leave. What was recognized once is masked wherever it stands, also where nothing says what it is. */
   async find(text: string): Promise<Finding[]> {
     const stored = await this.#storedIn(text);
-    this.#stored += stored.length;
     const findings = merged([...stored, ...scan(text)]);
     for (const { start, end, kind } of findings) {
       if (end - start >= KNOWN_LENGTH_MIN) this.#known.set(text.slice(start, end), kind);
@@ -68,7 +68,8 @@ export class Redaction {
   replace(text: string, findings: readonly Finding[]): string {
     let masked = '';
     let after = 0;
-    for (const { start, end, kind } of findings) {
+    for (const { start, end, kind, rule } of findings) {
+      if (rule === STORED) this.#stored++;
       masked += text.slice(after, start) + this.#placeholder(kind, text.slice(start, end));
       after = end;
     }
@@ -80,7 +81,7 @@ export class Redaction {
     const stored = await this.#findStored([...new Set(candidates.map(({ value }) => value))]);
     if (stored.size === 0) return [];
     const found = candidates.filter(({ value }) => stored.has(value));
-    return merged(found.map(({ start, end }: Candidate) => ({ start, end, kind: 'secret', rule: 'stored-value' })));
+    return merged(found.map(({ start, end }: Candidate) => ({ start, end, kind: 'secret', rule: STORED })));
   }
 
   /** Placeholders of an earlier answer are part of the conversation: a new value must not get one of them. */
