@@ -94,7 +94,7 @@ export class ModelProvider {
     return text.match(new RegExp(`[\\s\\S]{1,${this.partLength}}`, 'g')) ?? [];
   }
 
-  #openAi(request: IncomingMessage, response: ServerResponse, asked: OpenAiBody): void {
+  #openAi(request: IncomingMessage, response: ServerResponse, asked: OpenAiBody): unknown {
     const isAzure = request.url?.startsWith('/openai/') ?? false;
     const given = isAzure ? request.headers['api-key'] : request.headers.authorization;
     if (given !== (isAzure ? API_KEY : `Bearer ${API_KEY}`)) return refuse(response, 401);
@@ -112,7 +112,7 @@ export class ModelProvider {
     response.end('data: [DONE]\n\n');
   }
 
-  #ollama(response: ServerResponse, asked: OpenAiBody): void {
+  #ollama(response: ServerResponse, asked: OpenAiBody): unknown {
     if (asked.model !== MODEL || !isConversation(asked.messages)) return refuse(response, 400);
     const text = this.say(asked.messages.at(-1)?.content ?? '');
     if (!asked.stream)
@@ -123,7 +123,7 @@ export class ModelProvider {
     response.end(`${JSON.stringify({ message: { role: 'assistant', content: '' }, done: true })}\n`);
   }
 
-  #bedrock(request: IncomingMessage, response: ServerResponse, body: string): void {
+  #bedrock(request: IncomingMessage, response: ServerResponse, body: string): unknown {
     if (!isSigned(request, body)) return refuse(response, 403);
     const asked = JSON.parse(body) as BedrockBody;
     const path = `/model/${encodeURIComponent(MODEL)}/converse`;

@@ -35,7 +35,7 @@ export async function validationTasks(
 ) {
   assistant.requireEnabled();
   const vault = await readableVault(ctx, vault_id);
-  const compiled = await policyToSimulate(ctx, policy);
+  const compiled = await policyToSimulate(ctx, policy, '/body/policy');
   const subject = typeof policy === 'string' ? { policy } : { document: policy };
   const tasks = tasksFor(ctx, vault, compiled, subject);
   const facts = {

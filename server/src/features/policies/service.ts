@@ -273,8 +273,12 @@ async function simulatedPolicies(
 }
 
 /** The policy with this name, or the document as if it were one. */
-export async function policyToSimulate(ctx: Context, given: string | PolicyDocument): Promise<CompiledPolicy> {
-  if (typeof given !== 'string') return checkedDocument('document', given).compiled;
+export async function policyToSimulate(
+  ctx: Context,
+  given: string | PolicyDocument,
+  pointer?: string,
+): Promise<CompiledPolicy> {
+  if (typeof given !== 'string') return checkedDocument('document', given, pointer).compiled;
   const row = await store.findPolicy(ctx.database.read, ctx.tenantId, given);
   if (row === undefined) throw notFound('policy');
   return compiledPolicy(row);
@@ -332,13 +336,17 @@ export async function vaultsOfGroup(tx: Tx, tenantId: string, groupId: string): 
 }
 
 /** The document as it is stored: all its actions and resource types are declared, and environments have their canonical names. */
-function checkedDocument(name: string, sent: PolicyDocument): { document: PolicyDocument; compiled: CompiledPolicy } {
+function checkedDocument(
+  name: string,
+  sent: PolicyDocument,
+  pointer = '/body/document',
+): { document: PolicyDocument; compiled: CompiledPolicy } {
   try {
     const compiled = compilePolicy(name, sent);
     refuseUndeclared(sent);
     return { document: { ...sent, statement: sent.statement.map(canonicalStatement) }, compiled };
   } catch (error) {
-    if (error instanceof PolicyError) throw invalidField(`/body/document${error.pointer}`, error.reason);
+    if (error instanceof PolicyError) throw invalidField(`${pointer}${error.pointer}`, error.reason);
     throw error;
   }
 }
