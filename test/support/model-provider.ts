@@ -29,6 +29,8 @@ type Instead = (request: IncomingMessage, response: ServerResponse, body: string
 export class ModelProvider {
   readonly url: string;
   readonly received: Received[] = [];
+  /** What the service must show: an API key, or a secret access key. */
+  readonly key = API_KEY;
   readonly close: () => void;
   say: Say = () => 'All is well.';
   /** Answers in place of the provider. */

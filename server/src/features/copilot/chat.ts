@@ -37,6 +37,8 @@ async function* eventsOf(
   parts: AsyncGenerator<string, void>,
   { redaction }: Conversation,
 ): AsyncGenerator<string, void> {
+  // A comment, so that the caller gets the headers at once and not with the first part.
+  yield ': ok\n\n';
   try {
     for await (const content of parts) yield event('delta', { content });
     yield event('done', { redactions: redaction.counts });
