@@ -129,6 +129,8 @@ const PLAIN = new Set(
     ['host_id', 'hostname', 'scanned_at', 'flags', 'accounts'],
     // The region that the operator sends the request to.
     ['assignTenantRegion.region', 'promoteTenantRegion.region'],
+    // A document instead of a policy's name, and what is said to the assistant, which finds nothing by itself.
+    ['policy.version', 'policy.statement', 'messages', 'language', 'prompt'],
     // Bytes; that a nonce is good in one tenant alone has its own test.
     ['verifyAttestation.nonce', 'verifyAttestation.expected'],
   ].flat(),

@@ -62,7 +62,7 @@ export class ModelProvider {
       CV_COPILOT_PROVIDER: kind,
       CV_COPILOT_URL: this.url,
       CV_COPILOT_MODEL: MODEL,
-      CV_OUTBOUND_ALLOW: '127.0.0.0/8',
+      CV_OUTBOUND_ALLOW: '127.0.0.0/8,localhost',
       ...(kind !== 'ollama' && { CV_COPILOT_API_KEY_FILE: file }),
       ...(kind === 'bedrock' && { CV_COPILOT_AWS_REGION: REGION, CV_COPILOT_AWS_ACCESS_KEY_ID: AWS_KEY_ID }),
     };

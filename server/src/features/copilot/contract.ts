@@ -97,6 +97,14 @@ export const summarizePath = endpoint({
   errors: ['NOT_FOUND', 'COPILOT_DISABLED'],
 });
 
+const VALIDATED = {
+  vault_id: 'payments',
+  policy: {
+    version: '2026-01-01',
+    statement: [{ sid: 'team', effect: 'allow' as const, action: ['secrets:read'], resource: ['vault/payments/*'] }],
+  },
+};
+
 export const validationTasks = endpoint({
   ...common,
   name: 'validationTasks',
@@ -108,7 +116,7 @@ export const validationTasks = endpoint({
   alsoAsks: ['vaults:read'],
   resource: 'policy',
   audit: 'copilot:validation_tasks',
-  body: object({
+  body: objectWithExamples([VALIDATED], {
     vault_id: described('A vault, by its id or name.', idOrName),
     policy: Type.Union([described('A policy, by its name.', idOrName), PolicyDocument], {
       description: 'The name of a policy, or a document.',
@@ -155,7 +163,7 @@ export const generateCode = endpoint({
   permission: 'copilot:generate_code',
   resource: 'copilot',
   audit: 'copilot:generate_code',
-  body: object({
+  body: objectWithExamples([{ language: 'python', prompt: 'Read the secret database/main of a vault.' }], {
     language: Type.String({
       minLength: 1,
       maxLength: 32,
