@@ -36,6 +36,6 @@ for (const [accepts, valid] of EXAMPLES) {
 
 test('social security numbers that are never given out are none', () => {
   assert.ok(check.isSocialSecurityNumber('123456789'));
-  for (const none of [check.000123456, '666123456', '900123456', '123006789', '123450000', '078051120'])
+  for (const none of ['000123456', '666123456', '900123456', '123006789', '123450000', '078051120'])
     assert.ok(!check.isSocialSecurityNumber(none), none);
 });
