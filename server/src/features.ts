@@ -8,6 +8,7 @@ import { auditFeature } from './features/audit/index.ts';
 import { billingFeature } from './features/billing/index.ts';
 import { certificatesFeature } from './features/certificates/index.ts';
 import { clustersFeature } from './features/clusters/index.ts';
+import { copilotFeature } from './features/copilot/index.ts';
 import { eaasFeature } from './features/eaas/index.ts';
 import { endpointDiscoveryFeature } from './features/endpoint-discovery/index.ts';
 import { environmentsFeature } from './features/environments/index.ts';
@@ -76,6 +77,7 @@ export const FEATURES: readonly FeatureFactory[] = [
   anomaliesFeature,
   rollupsFeature,
   attackPathsFeature,
+  copilotFeature,
   healthFeature,
   referenceFeature,
 ];

@@ -12,6 +12,7 @@ import { PENDING_STATUS } from '../../server/src/kernel/request/approval.ts';
 import { type EndpointDeclaration, NONE } from '../../server/src/kernel/request/declaration.ts';
 import { INPUTS, type Input, nameOf, pathOf, type World } from '../support/endpoint-inputs.ts';
 import { MACHINE_CALLERS_ENV } from '../support/machine-callers.ts';
+import { ModelProvider } from '../support/model-provider.ts';
 import { addPerson, addTenant, approved, ok } from '../support/people.ts';
 import { sendRaw } from '../support/raw-http.ts';
 import { ExampleSender, shownRequest } from '../support/reference-examples.ts';
@@ -84,11 +85,16 @@ const REASON_CHARS_MAX = 1000;
 onBothDatabases('a service that runs', (database) => {
   let service: Service;
   let world: World;
+  let model: ModelProvider;
   before(async () => {
-    service = await startService(database, { env: MACHINE_CALLERS_ENV });
+    model = await ModelProvider.start();
+    service = await startService(database, { env: { ...MACHINE_CALLERS_ENV, ...model.settings('ollama') } });
     world = { service, tenant: await addTenant(service), owner: await addPerson(service, { role: 'owner' }) };
   });
-  after(() => service.close());
+  after(async () => {
+    await service.close();
+    model.close();
+  });
 
   test('describes exactly what it serves', async () => {
     const { paths } = (await service.call('GET', '/openapi.json', { token: null })).body;

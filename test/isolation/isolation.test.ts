@@ -131,6 +131,8 @@ const PLAIN = new Set(
     ['assignTenantRegion.region', 'promoteTenantRegion.region'],
     // Limits of a plan, which belongs to the installation; and when mail is sent.
     ['quotas', 'requests_per_minute', 'mail_notices'],
+    // A document instead of a policy's name, and what is said to the assistant, which finds nothing by itself.
+    ['policy.version', 'policy.statement', 'messages', 'language', 'prompt'],
     // Bytes; that a nonce is good in one tenant alone has its own test.
     ['verifyAttestation.nonce', 'verifyAttestation.expected'],
   ].flat(),

@@ -4,6 +4,7 @@ import { DECLARATIONS } from '../../server/src/declarations.ts';
 import { bothSpellings } from '../../server/src/kernel/http/routes.ts';
 import { DAY_MS, MINUTE_MS } from '../../server/src/kernel/platform/clock.ts';
 import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
+import { COPILOT_ENV } from '../support/copilot-inputs.ts';
 import {
   deleteSecondFactor,
   INPUTS,
@@ -204,6 +205,12 @@ const EXPECTED: Record<string, number[]> = {
   'GET /attack-paths': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /attack-paths/{attack_path_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
   'POST /attack-paths/recompute': [401, 401, 401, 401, 200, 403, 403, 200, 200],
+
+  'POST /copilot/explain-risk': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'POST /copilot/summarize-path': [401, 401, 401, 401, 404, 403, 200, 200, 200],
+  'POST /copilot/validation-tasks': [401, 401, 401, 401, 404, 403, 403, 200, 200],
+  'POST /copilot/chat': [401, 401, 401, 401, 503, 403, 403, 503, 503],
+  'POST /copilot/generate-code': [401, 401, 401, 401, 503, 403, 403, 503, 503],
   'POST /clusters': [401, 401, 401, 401, 201, 403, 403, 201, 201],
   'GET /clusters': [401, 401, 401, 401, 200, 403, 200, 200, 200],
   'GET /clusters/{cluster_id}': [401, 401, 401, 401, 404, 403, 200, 200, 200],
@@ -408,7 +415,7 @@ onBothDatabases('the matrix', (database) => {
   let callers: Record<CallerKind, Caller>;
 
   before(async () => {
-    const service = await startService(database);
+    const service = await startService(database, { env: COPILOT_ENV });
     const tenant = await addTenant(service);
     const owner = await addPerson(service, { role: 'owner' });
     world = { service, tenant, owner };

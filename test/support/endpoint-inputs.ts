@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { EndpointDeclaration } from '../../server/src/kernel/request/declaration.ts';
 import { ANOMALY_INPUTS } from './anomaly-inputs.ts';
 import { ATTESTATION_INPUTS } from './attestation-inputs.ts';
+import { COPILOT_INPUTS } from './copilot-inputs.ts';
 import { ENCRYPTION_INPUTS } from './encryption-inputs.ts';
 import {
   ASKED,
@@ -94,6 +95,7 @@ export const INPUTS: Record<string, MakeInput> = {
   ...WATCH_INPUTS,
   ...ANOMALY_INPUTS,
   ...RISK_INPUTS,
+  ...COPILOT_INPUTS,
   ...FLEET_INPUTS,
   ...SAAS_INPUTS,
   'POST /auth/login': async ({ service }, { person: { id, email, password, tenant } }) => {

@@ -17,6 +17,9 @@ export function blocksOf(page: string, language: 'sh' | 'yaml'): string[] {
 
 /** The settings a page asks its reader to start the service with: `CV_NAME=value npm start`. */
 export function settingsOf(page: string): Record<string, string> {
-  const asked = readGuidePage(page).matchAll(/`(CV_[A-Z_]+)=(\S+) npm start`/g);
-  return Object.fromEntries([...asked].map(([, name, value]) => [String(name), String(value)]));
+  const asked = [...readGuidePage(page).matchAll(/`((?:CV_[A-Z_]+=\S+ )+)npm start`/g)].map((match) =>
+    String(match[1]),
+  );
+  const settings = asked.flatMap((text) => [...text.matchAll(/(CV_[A-Z_]+)=(\S+)/g)]);
+  return Object.fromEntries(settings.map(([, name, value]) => [String(name), String(value)]));
 }

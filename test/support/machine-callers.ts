@@ -1,3 +1,4 @@
+import { COPILOT_ENV } from './copilot-inputs.ts';
 import type { World } from './endpoint-inputs.ts';
 import { newIssuerKey, OutsideIssuer, publicPem, signed } from './external-issuer.ts';
 import { exchange, logInWith, OUTSIDE_ENV } from './external-logins.ts';
@@ -23,6 +24,7 @@ export type MachineCallers = Record<MachineCallerKind, MachineCaller> & { close(
 export const MACHINE_CALLERS_ENV = {
   CV_OUTBOUND_ALLOW: OUTSIDE_ENV.CV_OUTBOUND_ALLOW,
   CV_AUDIENCE: OUTSIDE_ENV.CV_AUDIENCE,
+  ...COPILOT_ENV,
 };
 
 const SUBJECT = 'repo:acme/app:ref:refs/heads/main';

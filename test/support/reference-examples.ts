@@ -68,6 +68,8 @@ const PREPARED_FIELDS = new Set([
   ...['login.email', 'login.password', 'operatorSecretByName.name', 'dualVerify.message'],
   'readAnomalyBaselines.resource',
   'createClusterPolicy.path',
+  'summarizePath.attack_path_id',
+  'validationTasks.vault_id',
 ]);
 
 /** What is shown, with what was prepared in place of what has to be there. */

@@ -39,7 +39,7 @@ async function holdRuns(world: World): Promise<void> {
 }
 
 /** Two paths straight into the database, since a run would find others. Earlier ones are replaced. */
-async function someAttackPath(world: World) {
+export async function someAttackPath(world: World) {
   await holdRuns(world);
   const { database, clock } = world.service.app.kernel;
   const tenant_id = await tenantOf(world);

@@ -5,6 +5,9 @@ import * as contract from './contract.ts';
 import * as paths from './service.ts';
 import { deletePathsBy } from './store.ts';
 
+export type { AttackPath } from './schemas.ts';
+export { read as readPath } from './service.ts';
+
 export function attackPathsFeature(kernel: Kernel): Feature {
   return {
     name: 'attack-paths',

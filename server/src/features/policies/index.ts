@@ -7,7 +7,7 @@ import * as policies from './service.ts';
 import { deleteAttachmentsOf } from './store.ts';
 
 export { policiesAttachedTo } from './attached-policies.ts';
-export { policiesOfConnection, policiesOfUser } from './service.ts';
+export { policiesOfConnection, policiesOfUser, policyToSimulate } from './service.ts';
 export { ATTACHMENTS, POLICIES } from './store.ts';
 
 export function policiesFeature(_: Kernel, wiring: Wiring): Feature {

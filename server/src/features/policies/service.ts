@@ -267,13 +267,21 @@ async function simulatedPolicies(
     throw invalidField('/body', 'must have policy, document or principal');
   }
   const policies = principal === null ? [] : await policiesOfPrincipal(ctx, ports, principal);
-  if (document !== undefined) policies.push(checkedDocument('document', document).compiled);
-  if (policy !== undefined) {
-    const row = await store.findPolicy(ctx.database.read, ctx.tenantId, policy);
-    if (row === undefined) throw notFound('policy');
-    policies.push(compiledPolicy(row));
-  }
+  const given = document ?? policy;
+  if (given !== undefined) policies.push(await policyToSimulate(ctx, given));
   return policies;
+}
+
+/** The policy with this name, or the document as if it were one. */
+export async function policyToSimulate(
+  ctx: Context,
+  given: string | PolicyDocument,
+  pointer?: string,
+): Promise<CompiledPolicy> {
+  if (typeof given !== 'string') return checkedDocument('document', given, pointer).compiled;
+  const row = await store.findPolicy(ctx.database.read, ctx.tenantId, given);
+  if (row === undefined) throw notFound('policy');
+  return compiledPolicy(row);
 }
 
 async function policiesOfPrincipal(ctx: Context, ports: PolicyPorts, principal: FoundPrincipal) {
@@ -328,13 +336,17 @@ export async function vaultsOfGroup(tx: Tx, tenantId: string, groupId: string): 
 }
 
 /** The document as it is stored: all its actions and resource types are declared, and environments have their canonical names. */
-function checkedDocument(name: string, sent: PolicyDocument): { document: PolicyDocument; compiled: CompiledPolicy } {
+function checkedDocument(
+  name: string,
+  sent: PolicyDocument,
+  pointer = '/body/document',
+): { document: PolicyDocument; compiled: CompiledPolicy } {
   try {
     const compiled = compilePolicy(name, sent);
     refuseUndeclared(sent);
     return { document: { ...sent, statement: sent.statement.map(canonicalStatement) }, compiled };
   } catch (error) {
-    if (error instanceof PolicyError) throw invalidField(`/body/document${error.pointer}`, error.reason);
+    if (error instanceof PolicyError) throw invalidField(`${pointer}${error.pointer}`, error.reason);
     throw error;
   }
 }

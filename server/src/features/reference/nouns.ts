@@ -87,6 +87,11 @@ const NOUNS: Readonly<Record<string, Noun>> = {
     group: 'People',
     guide: ['risk'],
   },
+  copilot: {
+    title: 'Assistant',
+    group: 'People',
+    guide: ['assistant'],
+  },
   webhooks: {
     title: 'Webhooks',
     group: 'Machines',

@@ -10,6 +10,7 @@ import { PENDING_STATUS, PendingApproval } from '../../kernel/request/approval.t
 import {
   type CredentialKind,
   type EndpointDeclaration,
+  EVENT_STREAM,
   errorCodes,
   NONE,
   NOT_MODIFIED_STATUS,
@@ -345,7 +346,8 @@ function pendingResponse(approval: string, headers: Json, schemas: ComponentSche
 function successContent(e: EndpointDeclaration, schemas: ComponentSchemas): Json {
   if (e.output !== NONE) {
     const schema = schemas.namedBy(typeName(e, 'Output'), `The response of \`${e.name}\`.`, e.output);
-    return { content: { 'application/json': { schema } } };
+    const events = e.events === true && { [EVENT_STREAM]: { schema: { type: 'string' } } };
+    return { content: { 'application/json': { schema }, ...events } };
   }
   if (e.raw === NONE) return {};
   const types = [e.raw, ...(e.otherRaw ?? [])].map((type) => type.split(';', 1).join());

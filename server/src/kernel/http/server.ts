@@ -122,6 +122,7 @@ export function createHttpServer(
       body: undefined,
       address: clientAddress(request.socket.remoteAddress ?? '', headers['x-forwarded-for'], trusted),
       certificate: clientCertificate(request, trusted, config.clientCertHeader),
+      departure: () => departureOf(response),
     };
     const body = hasBody(request) ? new RequestBody(request, response, reading) : null;
     const answering = pipeline.answer(endpoint, call, body);
@@ -174,6 +175,15 @@ export function createHttpServer(
       clearTimeout(cutOff);
     },
   };
+}
+
+/** Made only for requests that wait for something outside the service. */
+function departureOf(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  const leave = () => controller.abort();
+  if (response.destroyed) leave();
+  else response.once('close', leave);
+  return controller.signal;
 }
 
 function portOf(listener: NetServer): number | null {

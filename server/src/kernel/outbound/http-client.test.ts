@@ -307,3 +307,40 @@ test('a failure tells nothing of the URL, the headers, the body or the answer', 
     assert.equal(failure.cause, undefined);
   }
 });
+
+describe('a call that is cancelled', () => {
+  test('ends at once, before the response and in the middle of it, and frees its slot', async () => {
+    const closed: string[] = [];
+    const port = await serving((request, response) => {
+      response.once('close', () => void closed.push(request.url ?? ''));
+      if (request.url === '/begun') response.writeHead(200).write('first');
+    });
+    const by = new HttpClient(guard);
+    for (let round = 0; round < 40; round++) {
+      const leaving = new AbortController();
+      const waiting = fails('cancelled', { url: `http://127.0.0.1:${port}/silent`, signal: leaving.signal }, by);
+      leaving.abort();
+      await waiting;
+    }
+    await fails('cancelled', { url: `http://127.0.0.1:${port}/silent`, signal: AbortSignal.abort() }, by);
+    const leaving = new AbortController();
+    const { pieces } = await by.open({ ...GET, url: `http://127.0.0.1:${port}/begun`, signal: leaving.signal });
+    assert.equal((await pieces.next()).value?.toString(), 'first');
+    const next = pieces.next();
+    leaving.abort();
+    await assert.rejects(next, (error) => error instanceof OutgoingFailure && error.problem === 'cancelled');
+    while (!closed.includes('/begun')) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+
+  test('also ends if the caller stops reading', async () => {
+    let isClosed = false;
+    const port = await serving((_, response) => {
+      response.once('close', () => (isClosed = true));
+      response.writeHead(200).write('first');
+    });
+    const { pieces } = await client.open({ ...GET, url: `http://127.0.0.1:${port}/` });
+    await pieces.next();
+    await pieces.return();
+    while (!isClosed) await new Promise((resolve) => setTimeout(resolve, 10));
+  });
+});

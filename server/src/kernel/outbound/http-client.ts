@@ -25,6 +25,8 @@ export interface OutgoingRequest {
   readonly timeoutMs?: number;
   /** Restricts the call to private addresses that the operator allowed, for endpoints that replace those of a well-known provider. */
   readonly onlyOpened?: boolean;
+  /** Ends the call when it is aborted, for example because nobody waits for the response any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface OutgoingAnswer {
@@ -36,6 +38,11 @@ export interface OutgoingAnswer {
   readonly body: Buffer;
 }
 
+/** A response whose body is read as it arrives. The pieces must be read to their end or closed: until then the call holds a connection. */
+export interface OutgoingStream extends Omit<OutgoingAnswer, 'body'> {
+  readonly pieces: AsyncGenerator<Buffer, void>;
+}
+
 const PROBLEMS = {
   url: 'the URL cannot be used for an outgoing request',
   blocked: 'the host is not public, and the operator has not allowed it',
@@ -44,6 +51,7 @@ const PROBLEMS = {
   'not-opened': 'the operator has not allowed this host',
   busy: 'too many outgoing requests are in progress',
   timeout: 'the host did not respond in time',
+  cancelled: 'the request was cancelled',
   redirect: 'the host responded with a redirect',
   encoded: 'the response is compressed',
   'too-large': 'the response is too large',
@@ -73,18 +81,29 @@ export class HttpClient {
   }
 
   async send(outgoing: OutgoingRequest): Promise<OutgoingAnswer> {
+    const { pieces, ...answer } = await this.open(outgoing);
+    const body: Buffer[] = [];
+    for await (const piece of pieces) body.push(piece);
+    return { ...answer, body: Buffer.concat(body) };
+  }
+
+  /** Resolves when the headers of the response have arrived. */
+  async open(outgoing: OutgoingRequest): Promise<OutgoingStream> {
     const url = usableUrl(outgoing.url);
     const leave = this.slots.enter(outgoing.owner, url.host);
     if (leave === null) throw new OutgoingFailure('busy');
-    const deadline = new Deadline(outgoing.timeoutMs ?? TIMEOUT_DEFAULT_MS);
+    const deadline = new Deadline(outgoing.timeoutMs ?? TIMEOUT_DEFAULT_MS, outgoing.signal);
+    deadline.onEnd(leave);
     try {
       const destination = await deadline.before(this.#destination(url, outgoing.onlyOpened ?? false));
-      return await deadline.before(exchange(outgoing, url, destination, deadline));
+      const response = await deadline.before(responseTo(outgoing, url, destination, deadline));
+      const status = acceptedStatus(response, outgoing.bodyBytesMax);
+      const contentType = (response.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+      const pieces = piecesOf(response, outgoing.bodyBytesMax, deadline);
+      return { status, contentType, retryAfterMs: retryAfterOf(response), pieces };
     } catch (error) {
-      throw failureOf(error);
-    } finally {
       deadline.end();
-      leave();
+      throw failureOf(error);
     }
   }
 
@@ -113,28 +132,30 @@ function usableUrl(text: string): URL {
   return url;
 }
 
-async function exchange(
-  outgoing: OutgoingRequest,
-  url: URL,
-  destination: Destination,
-  deadline: Deadline,
-): Promise<OutgoingAnswer> {
-  const response = await responseTo(outgoing, url, destination, deadline);
-  const status = response.statusCode ?? 0;
+function acceptedStatus({ statusCode: status = 0, headers }: IncomingMessage, bodyBytesMax: number): number {
   if (status >= 300 && status < 400) throw new OutgoingFailure('redirect');
-  const encoding = response.headers['content-encoding'];
+  const encoding = headers['content-encoding'];
   // We requested no encoding, and a small compressed response could expand to a huge one.
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new OutgoingFailure('encoded');
-  if (Number(response.headers['content-length'] ?? 0) > outgoing.bodyBytesMax) throw new OutgoingFailure('too-large');
-  const pieces: Buffer[] = [];
-  let length = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
-    length += piece.length;
-    if (length > outgoing.bodyBytesMax) throw new OutgoingFailure('too-large');
-    pieces.push(piece);
+  if (Number(headers['content-length'] ?? 0) > bodyBytesMax) throw new OutgoingFailure('too-large');
+  return status;
+}
+
+async function* piecesOf(response: IncomingMessage, bodyBytesMax: number, deadline: Deadline) {
+  const pieces = (response as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  try {
+    for (let length = 0; ; ) {
+      const { done, value } = await deadline.before(pieces.next());
+      if (done === true) return;
+      length += value.length;
+      if (length > bodyBytesMax) throw new OutgoingFailure('too-large');
+      yield value;
+    }
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    deadline.end();
   }
-  const contentType = (response.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  return { status, contentType, retryAfterMs: retryAfterOf(response), body: Buffer.concat(pieces) };
 }
 
 function retryAfterOf({ headers }: IncomingMessage): number | null {
@@ -196,14 +217,20 @@ class Deadline {
   readonly #late: Promise<never>;
   readonly #endings: (() => void)[] = [];
 
-  constructor(ms: number) {
+  constructor(ms: number, signal: AbortSignal | undefined) {
     const { promise, reject } = Promise.withResolvers<never>();
     this.#late = promise;
     this.#late.catch(() => {});
-    this.#timer = setTimeout(() => {
-      reject(new OutgoingFailure('timeout'));
+    const stop = (problem: OutgoingProblem) => {
+      reject(new OutgoingFailure(problem));
       this.end();
-    }, ms);
+    };
+    this.#timer = setTimeout(() => stop('timeout'), ms);
+    if (signal === undefined) return;
+    const cancel = () => stop('cancelled');
+    if (signal.aborted) cancel();
+    signal.addEventListener('abort', cancel);
+    this.onEnd(() => signal.removeEventListener('abort', cancel));
   }
 
   before<T>(work: Promise<T>): Promise<T> {

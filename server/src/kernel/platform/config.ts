@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CertificateHeader } from '../http/forwarded-certificate.ts';
 import { SECOND_MS } from './clock.ts';
+import { type CopilotConfig, copilotConflicts, copilotOf } from './copilot-settings.ts';
 import { hideSecrets } from './hidden-secrets.ts';
 import { type MailConfig, mailOf, type StripeConfig, saasConflicts, stripeOf } from './saas-config.ts';
 import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
@@ -92,6 +93,8 @@ export interface Config {
   readonly isSignupOn: boolean;
   /** Null without a signing secret. */
   readonly stripe: StripeConfig | null;
+  /** Null if the assistant is disabled. */
+  readonly copilot: CopilotConfig | null;
 }
 
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
@@ -159,6 +162,7 @@ function conflicts(given: ReadonlySet<SettingName>, values: Partial<Record<Setti
   );
   problems.push(...regionConflicts(given, values));
   problems.push(...saasConflicts(given, values));
+  problems.push(...copilotConflicts(given, values));
   check(provider === 'env' && !given.has('CV_ROOT_KEY'), `CV_ROOT_KEY must be ${rootKey.expects}.`);
   const phrases = Number(given.has('CV_ROOT_PASSPHRASE')) + Number(given.has('CV_ROOT_PASSPHRASE_FILE'));
   check(
@@ -264,6 +268,7 @@ function build(values: Values, changed: Record<string, string>): Config {
       mail: mailOf(values, dataDir),
       isSignupOn: values.CV_SIGNUP === 'on',
       stripe: stripeOf(values),
+      copilot: copilotOf(values),
     }),
   );
 }

@@ -60,11 +60,20 @@ export const ERROR_CODES = {
     422,
     'The ciphertext could not be decrypted: it is malformed, was changed, or belongs to another key or other associated data.',
   ],
+  HARDCODED_SECRET: [
+    422,
+    'The generated code contains secrets as literals and is not returned; `details.findings` has the lines and the rules.',
+  ],
   RATE_LIMIT_EXCEEDED: [429, 'Too many requests: wait the number of seconds in `Retry-After`.'],
   INTERNAL_ERROR: [500, 'The service failed. Search the log for the request id.'],
   UNAVAILABLE: [
     503,
     'The database or the audit log is unavailable: repeat the request after the number of seconds in `Retry-After`.',
+  ],
+  COPILOT_DISABLED: [503, 'The assistant is not enabled: the operator has not set CV_COPILOT_PROVIDER.'],
+  COPILOT_UNAVAILABLE: [
+    503,
+    'The provider of the assistant could not be reached, or its response could not be used: repeat the request later.',
   ],
   REGION_LOOP: [
     508,

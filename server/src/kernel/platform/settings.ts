@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { CERTIFICATE_HEADERS } from '../http/forwarded-certificate.ts';
 import { CONNECTIONS_MIN } from '../storage/connection-shares.ts';
 import { parseCidr } from './cidr.ts';
+import { COPILOT_SETTINGS } from './copilot-settings.ts';
 import { isHostName } from './host-name.ts';
 import { regionName, regionPeers, regionUrls } from './region-settings.ts';
 import { SAAS_SETTINGS } from './saas-settings.ts';
@@ -358,6 +359,7 @@ export const SETTINGS = [
     secret: false,
   },
   ...SAAS_SETTINGS,
+  ...COPILOT_SETTINGS,
 ] as const satisfies readonly Setting[];
 
 type Row = (typeof SETTINGS)[number];

@@ -16,6 +16,8 @@ export interface Call {
   readonly address: string;
   /** The client certificate of this connection, or the one a trusted proxy reports. */
   readonly certificate: PeerCertificate | null;
+  /** Aborted when the connection of the caller is closed before the response is written. Absent if nobody waits, as for a stored request. */
+  readonly departure?: () => AbortSignal;
 }
 
 /** A call with the endpoint it was routed to. */

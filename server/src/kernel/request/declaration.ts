@@ -112,6 +112,8 @@ export interface EndpointDeclaration {
   raw: string | None;
   /** Further content types of such a response, where the query selects one. */
   otherRaw?: readonly string[];
+  /** Whether the response is a stream of server-sent events if the caller accepts `text/event-stream`. Such an endpoint is bulk. */
+  events?: true;
   /** The schema of such a response if it is JSON. It is documented but not validated, because the response may be too large. */
   rawSchema?: TSchema;
   /** Error codes besides those that every endpoint of its kind can return (`errorCodes`). */
@@ -120,6 +122,7 @@ export interface EndpointDeclaration {
 
 /** The status of a response to a caller who already has the current version. */
 export const NOT_MODIFIED_STATUS = 304;
+export const EVENT_STREAM = 'text/event-stream';
 
 /** The default limit for bodies. */
 export const BODY_BYTES_DEFAULT = 64 * 1024;
@@ -208,6 +211,7 @@ const FIELDS: Record<keyof EndpointDeclaration, true> = {
   output: true,
   raw: true,
   otherRaw: true,
+  events: true,
   rawSchema: true,
   errors: true,
 };
@@ -251,6 +255,8 @@ function inconsistency(e: EndpointDeclaration): string | null {
     return 'only a change by an authenticated caller can wait for approval, and its own status must differ from that of a pending one';
   }
   if (e.rate === 'aggregate' && e.bulk !== true) return 'an endpoint with the rate aggregate must be bulk';
+  if (e.events === true && (e.bulk !== true || e.output === NONE))
+    return 'an endpoint with events must be bulk and have an output';
   if (e.bulk === true && isPublic)
     return 'a bulk endpoint cannot be public, because bulk work is shared between tenants';
   if (isPublic && e.bodyMembersMax !== undefined) return 'a public body has no more members than any other';

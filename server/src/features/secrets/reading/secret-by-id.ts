@@ -3,7 +3,7 @@ import type { ResourceAttributes } from '../../../kernel/request/call.ts';
 import type { Context } from '../../../kernel/request/context.ts';
 import type { Reader } from '../../../kernel/storage/database.ts';
 import { findVault, findVaultById, isLive, vaultAttributes } from '../../vaults/index.ts';
-import { attributesOf } from '../authorization.ts';
+import { attributesOf, NO_VAULT } from '../authorization.ts';
 import { findSecret, findSecretById, findSecretByNo } from '../storage/secret-store.ts';
 
 const RESOURCE = /^vault\/([A-Za-z0-9][A-Za-z0-9._-]{0,62})(?:\/(.+))?$/;
@@ -44,9 +44,9 @@ export async function secretById(db: Reader, tenantId: string, text: string): Pr
   const row = NUMBER_FORM.test(text)
     ? await findSecretByNo(db, tenantId, Number(text))
     : await findSecretById(db, tenantId, text);
-  if (row === undefined) return undefined;
-  const vault = await findVaultById(db, tenantId, row.vault_id);
-  if (vault === undefined) return undefined;
+  // The query also runs if there is no secret, so that response time does not reveal whether there is one.
+  const vault = await findVaultById(db, tenantId, row?.vault_id ?? NO_VAULT);
+  if (row === undefined || vault === undefined) return undefined;
   const isDeleted = row.deleted_no !== 0 || vault.status === 'deleted';
   return { secretId: row.secret_id, vault: vault.name, path: row.path, isDeleted, ...attributesOf(row) };
 }

@@ -57,6 +57,36 @@ async function hasOtherFingerprints(db: Reader, tenantId: string, version: numbe
   return false;
 }
 
+/** The versions of the key with which fingerprints of the tenant were made: one, and while they are renewed two or more. */
+export async function fingerprintVersions(db: Reader, tenantId: string): Promise<number[]> {
+  const versions: number[] = [];
+  for (;;) {
+    const row = await fingerprinted(db, tenantId)
+      .select('fingerprint_version')
+      .where('fingerprint_version', '>', versions.at(-1) ?? 0)
+      .orderBy('fingerprint_version')
+      .limit(1)
+      .executeTakeFirst();
+    if (row?.fingerprint_version == null) return versions;
+    versions.push(row.fingerprint_version);
+  }
+}
+
+/** Those of the fingerprints that some secret of the tenant has, whether it is deleted or not. */
+export async function storedFingerprints(
+  db: Reader,
+  tenantId: string,
+  version: number,
+  fingerprints: readonly Uint8Array[],
+): Promise<Uint8Array[]> {
+  const rows = await fingerprinted(db, tenantId)
+    .select('fingerprint')
+    .where('fingerprint_version', '=', version)
+    .where('fingerprint', 'in', fingerprints)
+    .execute();
+  return rows.map(({ fingerprint }) => fingerprint).filter((one) => one !== null);
+}
+
 /** The secrets of a whole tenant, in an order in which equal paths or equal values are neighbours. */
 export const comparedSecrets = { byPath: secretsByPath, byFingerprint, hasOtherFingerprints, FIRST_FINGERPRINT: FIRST };
 

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Sha256 } from '@aws-crypto/sha256-js';
+import { SignatureV4 } from '@smithy/signature-v4';
+import fc from 'fast-check';
+import { signedHeaders } from './aws-signature.ts';
+
+const NOW = Date.UTC(2026, 10, 14, 9, 30, 15);
+
+test('requests are signed as the SDK of AWS signs them, for any model, body and token', async () => {
+  const word = fc.stringMatching(/^[A-Za-z0-9._:/@-]{1,40}$/);
+  await fc.assert(
+    fc.asyncProperty(word, fc.string(), fc.option(word, { nil: null }), async (model, body, sessionToken) => {
+      const credentials = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret of the test', sessionToken };
+      const [hostname, path] = [
+        'bedrock-runtime.eu-central-1.amazonaws.com',
+        `/model/${encodeURIComponent(model)}/converse`,
+      ];
+      const request = {
+        method: 'POST',
+        url: `https://${hostname}${path}`,
+        headers: { 'content-type': 'application/json' },
+        body,
+      } as const;
+      const own = signedHeaders(request, credentials, { region: 'eu-central-1', service: 'bedrock', now: NOW });
+      const signer = new SignatureV4({
+        service: 'bedrock',
+        region: 'eu-central-1',
+        credentials: { ...credentials, sessionToken: sessionToken ?? undefined } as never,
+        sha256: Sha256,
+      });
+      const theirs = await signer.sign(
+        {
+          method: 'POST',
+          protocol: 'https:',
+          hostname,
+          path,
+          query: {},
+          headers: { host: hostname, ...request.headers },
+          body,
+        },
+        { signingDate: new Date(NOW) },
+      );
+      assert.equal(own['authorization'], theirs.headers['authorization']);
+    }),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { promptsOf } from '../../../../../evaluate/redactor/prompts.ts';
+import { KINDS, merged } from './finding.ts';
+import { Redaction } from './redaction.ts';
+import { scan } from './scan.ts';
+import { RedactedStream } from './stream.ts';
+import { joined, originOf, percentDecoded, unescaped, withoutInvisible } from './unfolding.ts';
+
+const nothingStored = async () => new Set<string>();
+const masked = (text: string) => new Redaction(nothingStored).mask(text);
+/** Made here, so that no file has one. */
+const KEY = ['AKIA', 'Q3EGRIVCZ7AXO4LM'].join('');
+
+describe('findings', () => {
+  test('that overlap become one, with the kind that wins', () => {
+    const found = merged([
+      { start: 5, end: 9, kind: 'email', rule: 'a' },
+      { start: 0, end: 6, kind: 'secret', rule: 'b' },
+      { start: 20, end: 22, kind: 'phone', rule: 'c' },
+    ]);
+    assert.deepEqual(found, [
+      { start: 0, end: 9, kind: 'secret', rule: 'b' },
+      { start: 20, end: 22, kind: 'phone', rule: 'c' },
+    ]);
+  });
+
+  test('are in order, inside the text and apart, for any text', () => {
+    const piece = fc.oneof(
+      fc.string(),
+      fc.constantFrom(
+        KEY,
+        'password: ',
+        '"a" + "b"',
+        '%41%4b',
+        '\\u0041',
+        '-----BEGIN PRIVATE KEY-----',
+        'a@b.co',
+        '\n',
+        '10.0.0.1',
+      ),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const text = pieces.join('');
+        let end = 0;
+        for (const finding of scan(text)) {
+          assert.ok(finding.start >= end && finding.end > finding.start && finding.end <= text.length);
+          assert.ok(KINDS.includes(finding.kind));
+          end = finding.end;
+        }
+      }),
+    );
+  });
+
+  test('take linear time, whatever the text is', async () => {
+    const fillers = [
+      'a',
+      'A1',
+      '"',
+      "'a' + ",
+      '=',
+      'a.',
+      '-----BEGIN PRIVATE KEY-----',
+      'eyJ',
+      '1234 ',
+      'password:',
+      '@',
+      'a@a.',
+    ];
+    const more = [
+      '%41',
+      '\\u0041',
+      'x/',
+      '_-',
+      'key is ',
+      '\n',
+      '0 ',
+      'https://a:',
+      '?key=',
+      '```\n',
+      '-----BEGIN CERTIFICATE-----',
+    ];
+    for (const filler of [...fillers, ...more]) {
+      const started = performance.now();
+      await masked(filler.repeat(Math.ceil(32_768 / filler.length)));
+      // It takes well below a second; a pattern that backtracks would take minutes.
+      assert.ok(performance.now() - started < 60_000, filler);
+    }
+  });
+});
+
+describe('a secret is found', () => {
+  const cases: Record<string, string> = {
+    'in base64': Buffer.from(KEY).toString('base64'),
+    'in base64 of base64': Buffer.from(Buffer.from(`key ${KEY}`).toString('base64')).toString('base64'),
+    'in base64 without padding, for URLs': Buffer.from(`{"k":"${KEY}"}`).toString('base64url'),
+    'in hexadecimal': Buffer.from(KEY).toString('hex'),
+    'percent-encoded': [...KEY].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join(''),
+    'in escapes': [...KEY].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join(''),
+    'in entities': [...KEY].map((letter) => `&#${letter.charCodeAt(0)};`).join(''),
+    'with invisible characters': [...KEY].join('\u200b'),
+    'in full-width letters': [...KEY].map((letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)).join(''),
+    'joined by +': `"${KEY.slice(0, 8)}" + "${KEY.slice(8)}"`,
+    'joined by .': `'${KEY.slice(0, 8)}' . '${KEY.slice(8)}'`,
+    'joined over lines': `("${KEY.slice(0, 8)}"\n  "${KEY.slice(8)}")`,
+    'joined from a list': `["${KEY.slice(0, 8)}", "${KEY.slice(8)}"].join("")`,
+    'continued by a backslash': `export K=${KEY.slice(0, 8)}\\\n${KEY.slice(8)}`,
+  };
+  for (const [how, text] of Object.entries(cases)) {
+    test(how, async () => {
+      const result = await masked(`before ${text} after`);
+      assert.match(result, /^before .*\[SECRET_1\].* after$/s);
+      for (let start = 0; start + 12 <= text.length; start += 12) {
+        const part = text.slice(start, start + 12);
+        assert.ok(!result.includes(part) || !/[A-Z0-9]{6}/.test(part), `${part} is left`);
+      }
+    });
+  }
+
+  test('in a private key without an end', async () => {
+    const begin = ['-----BEGIN', 'RSA PRIVATE KEY-----'].join(' ');
+    const result = await masked(`key:\n${begin}\nMIIEowIBAAKCAQEAx\nq8Zk3JYf\n`);
+    assert.doesNotMatch(result, /MIIEow|q8Zk3/);
+  });
+});
+
+describe('placeholders', () => {
+  test('are the same for the same value, in the whole conversation', async () => {
+    const redaction = new Redaction(nothingStored);
+    assert.equal(await redaction.mask('ann@acme.io and bob@acme.io'), '[EMAIL_1] and [EMAIL_2]');
+    assert.equal(await redaction.mask('bob@acme.io, then 10.1.2.3'), '[EMAIL_2], then [INTERNAL_ADDRESS_1]');
+    assert.deepEqual(redaction.counts, { email: 3, internal_address: 1 });
+  });
+
+  test('that stand in the text already are not given to another value', async () => {
+    const redaction = new Redaction(nothingStored);
+    assert.equal(await redaction.mask('see [EMAIL_4] and eva@acme.io'), 'see [EMAIL_4] and [EMAIL_5]');
+  });
+
+  test('stand for a value also where nothing says what it is', async () => {
+    assert.equal(
+      await masked('hex is 1f0e. password: Tr0ub4dor&3; again Tr0ub4dor&3 here'),
+      'hex is 1f0e. password: [PASSWORD_1]; again [PASSWORD_1] here',
+    );
+  });
+
+  test('stand for stored values, which are counted apart', async () => {
+    const redaction = new Redaction(async (values) => new Set(values.filter((value) => value === 'plain words')));
+    assert.equal(
+      await redaction.mask('say plain words, "plain words" or plain'),
+      'say [SECRET_1], "[SECRET_1]" or plain',
+    );
+    assert.deepEqual([redaction.counts, redaction.stored], [{ secret: 2 }, 2]);
+  });
+});
+
+test('every character of an unfolded text knows where it comes from', () => {
+  const text = 'a%41b \\u0042 "x" + "y" \uff21\u200bz';
+  for (const [unfold, part, source] of [
+    [percentDecoded, 'aAb', 'a%41b'],
+    [unescaped, ' B ', ' \\u0042 '],
+    [joined, '"xy"', '"x" + "y"'],
+    [withoutInvisible, 'Az', '\uff21\u200bz'],
+  ] as const) {
+    const unfolded = unfold(text);
+    assert.ok(unfolded !== null);
+    const at = unfolded.text.indexOf(part);
+    const { start, end } = originOf(unfolded, at, at + part.length);
+    assert.equal(text.slice(start, end), source);
+  }
+});
+
+describe('a stream', () => {
+  test('lets no planted value pass, wherever it is cut', async () => {
+    const prose = 'Some words before it, and more of them, so that parts are released. '.repeat(10);
+    for (const [at, { text, planted, kind }] of promptsOf(51).entries()) {
+      const whole = `${prose}\n${text}\n${prose}`;
+      const stream = new RedactedStream(new Redaction(nothingStored));
+      let shown = '';
+      const length = 1 + ((at * 37) % 301);
+      for (let start = 0; start < whole.length; start += length)
+        shown += await stream.push(whole.slice(start, start + length));
+      shown += await stream.end();
+      const alone = await masked(whole);
+      const isMasked = !planted.some((piece) => alone.includes(piece));
+      // What the rules do not find in the whole text, they do not find in parts of it either.
+      if (isMasked) assert.ok(!planted.some((piece) => shown.includes(piece)), `${kind}, parts of ${length}`);
+      assert.ok(shown.startsWith(prose.slice(0, 60)) && shown.endsWith(prose.slice(-60)));
+    }
+  });
+
+  test('releases what is harmless before its end, and all of it at the end', async () => {
+    const prose = 'Nothing here needs to be masked at all. '.repeat(50);
+    const stream = new RedactedStream(new Redaction(nothingStored));
+    const parts = [];
+    for (const word of prose.match(/\S+\s*/g) ?? []) parts.push(await stream.push(word));
+    assert.ok(parts.filter((part) => part !== '').length > 2);
+    assert.equal(parts.join('') + (await stream.end()), prose);
+  });
+});

@@ -1,0 +1,58 @@
+import { assignmentFindings } from './assignments.ts';
+import { credentialFindings } from './credentials.ts';
+import { type Finding, merged } from './finding.ts';
+import { networkFindings } from './network.ts';
+import { personalFindings } from './personal-data.ts';
+import { formatFindings } from './secret-formats.ts';
+import {
+  decodedWords,
+  joined,
+  originOf,
+  percentDecoded,
+  type Unfolded,
+  unescaped,
+  withoutInvisible,
+} from './unfolding.ts';
+
+/** Text that was encoded more often than this is not looked into. */
+const DEPTH_MAX = 3;
+
+/** Every way in which a text can be read besides as it stands. */
+export const UNFOLDINGS: readonly ((text: string) => Unfolded | null)[] = [
+  withoutInvisible,
+  unescaped,
+  percentDecoded,
+  joined,
+];
+
+/** What must not leave, as far as its form tells: in the text itself, and in what is encoded or put together in it. */
+export function scan(text: string): Finding[] {
+  return merged(found(text, 0));
+}
+
+function found(text: string, depth: number): Finding[] {
+  const findings = asItStands(text);
+  if (depth >= DEPTH_MAX) return findings;
+  for (const unfold of UNFOLDINGS) {
+    const unfolded = unfold(text);
+    if (unfolded === null) continue;
+    const inside =
+      unfold === joined || depth > 0 ? found(unfolded.text, DEPTH_MAX - 1) : found(unfolded.text, depth + 1);
+    for (const { start, end, kind, rule } of inside) findings.push({ ...originOf(unfolded, start, end), kind, rule });
+  }
+  for (const word of decodedWords(text)) {
+    const [first] = merged(found(word.text, depth + 1));
+    if (first !== undefined) findings.push({ start: word.start, end: word.end, kind: first.kind, rule: first.rule });
+  }
+  return findings;
+}
+
+function asItStands(text: string): Finding[] {
+  return [
+    ...credentialFindings(text),
+    ...formatFindings(text),
+    ...assignmentFindings(text),
+    ...personalFindings(text),
+    ...networkFindings(text),
+  ];
+}

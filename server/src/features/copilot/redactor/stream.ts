@@ -1,0 +1,63 @@
+import type { Redaction } from './redaction.ts';
+
+/** The end of what has arrived is held back by this much, since a secret may go on in the next part. */
+const HELD_BACK = 256;
+/** What was released is still read with what follows it: the name of a password may stand before its value. */
+const CONTEXT = 512;
+/** No token is longer than this: a longer word is released in parts. */
+const WORD_LENGTH_MAX = 16 * 1024;
+const KEY_BEGIN = /-{2,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/g;
+const KEY_END = /-{2,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY/;
+
+/**
+ * Masks a text that arrives in parts. A part is released when nothing that follows could make it part of a secret: at the end of a word, some
+ * distance before the end, and never inside of what is masked or of an unfinished private key.
+ */
+export class RedactedStream {
+  readonly #redaction: Redaction;
+  /** Released text that is kept as context, then text that is not released yet. */
+  #text = '';
+  #released = 0;
+
+  constructor(redaction: Redaction) {
+    this.#redaction = redaction;
+  }
+
+  /** Returns what can be released; often nothing. */
+  async push(part: string): Promise<string> {
+    this.#text += part;
+    return this.#text.length - this.#released < 2 * HELD_BACK ? '' : this.#release(false);
+  }
+
+  /** The rest, once the text is complete. */
+  end(): Promise<string> {
+    return this.#release(true);
+  }
+
+  async #release(isLast: boolean): Promise<string> {
+    const findings = await this.#redaction.find(this.#text);
+    let cut = isLast ? this.#text.length : this.#safeCut();
+    for (const { start, end } of findings.toReversed()) if (start < cut && end > cut) cut = start;
+    if (cut <= this.#released) return '';
+    const from = this.#released;
+    const shown = findings
+      .filter(({ start, end }) => start < cut && end > from)
+      .map((one) => ({ ...one, start: Math.max(one.start, from) - from, end: one.end - from }));
+    const masked = this.#redaction.replace(this.#text.slice(from, cut), shown);
+    const kept = Math.max(0, cut - CONTEXT);
+    this.#text = this.#text.slice(kept);
+    this.#released = cut - kept;
+    return masked;
+  }
+
+  /** The end of a word, far enough from the end, and before a private key that has not ended. */
+  #safeCut(): number {
+    const limit = this.#text.length - HELD_BACK;
+    let cut = limit;
+    while (cut > this.#released && !/\s/.test(this.#text.charAt(cut - 1))) cut--;
+    if (cut === this.#released && limit - cut > WORD_LENGTH_MAX) cut = limit;
+    const begin = [...this.#text.matchAll(KEY_BEGIN)].at(-1);
+    if (begin !== undefined && !KEY_END.test(this.#text.slice(begin.index))) cut = Math.min(cut, begin.index);
+    return cut;
+  }
+}
