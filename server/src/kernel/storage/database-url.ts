@@ -15,7 +15,7 @@ export interface DatabaseUrl {
 /** Null if the text is not such a URL. */
 export function parseDatabaseUrl(text: string): DatabaseUrl | null {
   const [, scheme, user, hosts = '', path = '', query = ''] = PARTS.exec(text) ?? [];
-  if (scheme === undefined) return null;
+  if (scheme === undefined || hosts + path + query === '') return null;
   const parameters = new URLSearchParams(query);
   const wanted = parameters.getAll(ATTRIBUTE);
   if (wanted.length > 1 || (wanted[0] ?? 'read-write') !== 'read-write') return null;
