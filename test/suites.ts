@@ -20,7 +20,15 @@ const SLOW = [
   'test/isolation/isolation-timing.test',
 ];
 /** What takes minutes has a command of its own. */
-const LONG = ['test/faults/', 'test/schemathesis/', 'test/siem/', 'test/cluster/', 'test/regions/', ...SLOW];
+const LONG = [
+  'test/faults/',
+  'test/schemathesis/',
+  'test/siem/',
+  'test/cluster/',
+  'test/regions/',
+  'test/ha/',
+  ...SLOW,
+];
 const isAmong = (parts: readonly string[]) => (file: string) => parts.some((part) => file.includes(part));
 
 export const WHOLE_SUITE: Suite = {
@@ -52,7 +60,7 @@ export function isOverHttp(file: string): boolean {
 }
 
 export const SUITES: readonly (Suite & {
-  name: 'quick' | 'crash' | 'faults' | 'fuzz' | 'schemathesis' | 'siem' | 'cluster' | 'regions';
+  name: 'quick' | 'crash' | 'faults' | 'fuzz' | 'schemathesis' | 'siem' | 'cluster' | 'regions' | 'ha';
 })[] = [
   {
     name: 'quick',
@@ -96,6 +104,7 @@ export const SUITES: readonly (Suite & {
     isOnDisk: false,
   },
   { name: 'regions', has: isAmong(['test/regions/']), env: {}, fileMinutes: 15, needsPostgres: true, isOnDisk: false },
+  { name: 'ha', has: isAmong(['test/ha/']), env: {}, fileMinutes: 30, needsPostgres: true, isOnDisk: false },
   {
     name: 'cluster',
     has: isAmong(['test/cluster/']),

@@ -37,7 +37,7 @@ export function uniqueName(prefix: string): string {
 }
 
 /** On the Enterprise plan unless told, so that no limit gets in the way of a test about something else. */
-export async function addTenant(service: Service, more: Record<string, unknown> = {}): Promise<Tenant> {
+export async function addTenant(service: Pick<Service, 'call'>, more: Record<string, unknown> = {}): Promise<Tenant> {
   const name = uniqueName('tenant');
   const body = { name, plan: 'enterprise', owner_email: `owner@${name}.example`, ...more };
   const { id, owner } = await ok(service.call('POST', '/v1/tenants', { body }), 201);
@@ -154,13 +154,22 @@ export async function done(
 }
 
 /** Asserts that it waits, and approves it with this token; answers the approval. */
-export async function approved(service: Service, answer: Promise<Answer>, by: string): Promise<Answer['body']> {
+export async function approved(
+  service: Pick<Service, 'call'>,
+  answer: Promise<Answer>,
+  by: string,
+): Promise<Answer['body']> {
   const { approval_id } = await ok(answer, 202);
   return completed(await ok(approve(service, approval_id, by)));
 }
 
 /** Reads it first, as whoever approves does, and says what was seen; whoever may not read it says nothing true. */
-export async function approve(service: Service, approvalId: string, by: string, body: object = {}): Promise<Answer> {
+export async function approve(
+  service: Pick<Service, 'call'>,
+  approvalId: string,
+  by: string,
+  body: object = {},
+): Promise<Answer> {
   const seen = await service.call('GET', `/approvals/${approvalId}`, { token: by });
   const digest = seen.body?.digest ?? 'nothing';
   return service.call('POST', `/approvals/${approvalId}/approve`, { token: by, body: { digest, ...body } });

@@ -8,6 +8,7 @@ import { UnsealError } from '../kernel/crypto/sealing.ts';
 import type { Config } from '../kernel/platform/config.ts';
 import type { Kernel } from '../kernel/platform/kernel.ts';
 import { lockDataFolder, StartError } from '../kernel/storage/data-folder.ts';
+import { parseDatabaseUrl } from '../kernel/storage/database-url.ts';
 import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { DATABASE_FILE, RESTORING } from '../open-kernel.ts';
 import { fillDatabase } from './fill-database.ts';
@@ -21,7 +22,7 @@ import { verifyAll } from './verify.ts';
  * meanwhile: whatever is written after its row was copied would be missing in the copy.
  */
 export async function copyTo(config: Config, url: string): Promise<string> {
-  if (!/^postgres(ql)?:\/\//.test(url)) {
+  if (parseDatabaseUrl(url) === null) {
     throw new StartError('Set --to to the URL of an empty PostgreSQL database: postgres://user@host:5432/name');
   }
   const lock = await holdSource(config);

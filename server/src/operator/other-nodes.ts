@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
-import { ScramClient } from '../kernel/storage/scram-client.ts';
+import { connectTo } from '../kernel/storage/database-servers.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -11,12 +11,10 @@ const CONNECT_TIMEOUT_MS = 5000;
  */
 export async function refuseOtherNodes(config: Config): Promise<void> {
   if (config.databaseUrl === null) return;
-  const client = new ScramClient({
-    connectionString: config.databaseUrl,
+  const client = await connectTo(config.databaseUrl, {
     application_name: 'coffer rekey',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
-  await client.connect();
   try {
     const sessions = await countSessions(client);
     if (sessions === 0) return;

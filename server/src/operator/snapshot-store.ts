@@ -1,6 +1,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import type pg from 'pg';
-import { ScramClient } from '../kernel/storage/scram-client.ts';
+import { connectTo } from '../kernel/storage/database-servers.ts';
+
+const BACKUP = { application_name: 'coffer backup' };
 
 /** Rows fetched at a time, adapted to the size of the last ones: a version of a secret can be larger than 1 MiB. */
 const FETCHED_FIRST = 16;
@@ -79,7 +80,7 @@ export function sqliteFilling(file: string): Filling & { close(): void } {
 }
 
 export async function postgresSnapshot(url: string): Promise<Snapshot> {
-  const client = await connected(url);
+  const client = await connectTo(url, BACKUP);
   await client.query('begin isolation level repeatable read read only');
   const named = 'select tablename from pg_tables where schemaname = current_schema() order by tablename';
   return {
@@ -100,7 +101,7 @@ export async function postgresSnapshot(url: string): Promise<Snapshot> {
 }
 
 export async function postgresFilling(url: string): Promise<Filling & { close(): Promise<void> }> {
-  const client = await connected(url);
+  const client = await connectTo(url, BACKUP);
   await client.query('begin');
   return {
     async insert(table, rows) {
@@ -131,12 +132,4 @@ export async function postgresFilling(url: string): Promise<Filling & { close():
     },
     close: () => client.end(),
   };
-}
-
-async function connected(url: string): Promise<pg.Client> {
-  const client = new ScramClient({ connectionString: url, application_name: 'coffer backup' });
-  // Without a listener, an error on the connection would end the process before it can be reported.
-  client.on('error', () => {});
-  await client.connect();
-  return client;
 }

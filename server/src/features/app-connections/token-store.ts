@@ -57,7 +57,10 @@ export async function findConnectionToken(
 }
 
 export async function deleteTokensOf(tx: Tx, tenantId: string, connectionNo: number): Promise<void> {
-  await CONNECTION_TOKENS.deleteWhere(tx, (eb) => eb.and({ tenant_id: tenantId, connection_no: connectionNo }));
+  const deleted = await CONNECTION_TOKENS.deleteWhere(tx, (eb) =>
+    eb.and({ tenant_id: tenantId, connection_no: connectionNo }),
+  );
+  tx.changes.noteRevoked(...deleted);
 }
 
 /** Revokes all tokens that one federation or method issued. The caller raises the epoch. */
@@ -68,11 +71,12 @@ export async function revokeTokensFrom(
   now: number,
 ): Promise<void> {
   const { connection_no, kind, source } = from;
-  await CONNECTION_TOKENS.updateWhere(
+  const revoked = await CONNECTION_TOKENS.updateWhere(
     tx,
     (eb) => eb.and([eb.and({ tenant_id: tenantId, connection_no, kind, source }), eb('revoked_at', 'is', null)]),
     { revoked_at: now },
   );
+  tx.changes.noteRevoked(...revoked);
 }
 
 export function expiredBefore(time: Cutoff): RowFilter<'connection_tokens'> {

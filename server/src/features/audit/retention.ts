@@ -52,6 +52,8 @@ async function* tenantsWithRules(
   for (let after = ''; ; ) {
     const tenants = await store.tenantsAfter(read, after, cutoff, TENANTS_AT_ONCE);
     for (const tenantId of tenants) {
+      // The log of a tenant of another region is a copy, which that region purges.
+      if (!(await parts.kernel.regionGate.isServedHere(tenantId))) continue;
       const rules = await rulesOf(read, tenantId);
       if (rules.size > 0) yield [tenantId, rules];
     }

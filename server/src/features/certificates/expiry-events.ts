@@ -20,11 +20,14 @@ export function announceExpiringJob(kernel: Kernel): KeepingJob {
     async run(signal) {
       const now = kernel.clock.now();
       const window = { now, until: now + AHEAD_MS };
+      // Tenants of other regions, which announce them.
+      const elsewhere: string[] = [];
       for (;;) {
-        const tenants = await tenantsWithExpiring(kernel.database.read, window, TENANTS_AT_ONCE);
+        const tenants = await tenantsWithExpiring(kernel.database.read, window, TENANTS_AT_ONCE, elsewhere);
         for (const tenantId of tenants) {
           if (signal.aborted) return;
-          await announce(kernel, tenantId, window);
+          if (!(await kernel.regionGate.isServedHere(tenantId))) elsewhere.push(tenantId);
+          else await announce(kernel, tenantId, window);
         }
         if (tenants.length === 0) return;
       }

@@ -46,8 +46,14 @@ function expiring(db: Reader, { now, until }: Window) {
     );
 }
 
-export async function tenantsWithExpiring(db: Reader, window: Window, limit: number): Promise<string[]> {
-  const rows = await expiring(db, window)
+export async function tenantsWithExpiring(
+  db: Reader,
+  window: Window,
+  limit: number,
+  except: readonly string[],
+): Promise<string[]> {
+  const all = expiring(db, window);
+  const rows = await (except.length === 0 ? all : all.where('certificates.tenant_id', 'not in', [...except]))
     .select('certificates.tenant_id')
     .distinct()
     .orderBy('certificates.tenant_id')

@@ -104,11 +104,22 @@ onBothDatabases('the directory', (database) => {
     assert.notEqual(await read(), null);
   });
 
+  test('an operation that is pushed ahead of earlier ones hides none of them', async () => {
+    const [earlier, pushed] = [signed({ key: 'tenant_4' }), signed({ key: 'tenant_5' })];
+    const known = (await eu.vector()).get('us') ?? 0;
+    assert.deepEqual(await eu.merge([pushed]), ['merged']);
+    assert.equal((await eu.vector()).get('us') ?? 0, known, 'the earlier one is still to be pulled');
+    const passedOn = (await eu.delta(new Map(), 1000)).operations;
+    assert.ok(!passedOn.some(({ key }) => key === 'tenant_5'), 'nobody else gets it before the earlier one');
+    assert.deepEqual(await eu.merge([earlier, pushed], new Map([['us', pushed.seq]])), ['merged', 'known']);
+    assert.equal((await eu.vector()).get('us'), pushed.seq);
+  });
+
   test('writes and merges at the same time lose nothing, and their numbers grow', async () => {
     const { database: rows } = service.app.kernel;
     const write = (n: number) =>
       rows.transaction((tx) => eu.write(tx, { kind: 'tenant', key: `tenant_w${n}`, value: { name: 'x' } }));
-    const merge = (n: number) => eu.merge([signed({ key: `tenant_m${n}` })]);
+    const merge = (n: number) => eu.merge([signed({ key: `tenant_m${n}` })], new Map());
     await Promise.all(Array.from({ length: 10 }, (_, n) => [write(n), merge(n)]).flat());
     const { operations, isComplete } = await eu.delta(new Map(), 1000);
     assert.ok(isComplete);

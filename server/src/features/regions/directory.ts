@@ -106,8 +106,11 @@ export class Directory {
   /**
    * Merges what another region sent. The whole batch is refused if one operation is malformed or not signed by its origin. An operation from a clock
    * that is ahead ends what is accepted of its origin, and is accepted once the time has come.
+   *
+   * `pulled` is what the sender of a pull vouches for. Without it the operations were pushed ahead of earlier ones of their origin, which are still to be
+   * pulled, so the vector stays as it is.
    */
-  async merge(received: readonly Operation[], vector: Vector = new Map()): Promise<MergeResult[]> {
+  async merge(received: readonly Operation[], pulled: Vector | null = null): Promise<MergeResult[]> {
     for (const operation of received) this.#refuseInvalid(operation);
     const now = this.#clock.now();
     const late = new Set<string>();
@@ -118,10 +121,7 @@ export class Directory {
     // Read before the transaction: a batch that changes nothing must not touch the epochs of tenants.
     const changing = await this.#winners(this.#database.read, accepted);
     const known = await store.readVector(this.#database.read);
-    const reached = new Map<string, number>();
-    for (const { origin, seq } of accepted) reached.set(origin, Math.max(seq, reached.get(origin) ?? 0));
-    for (const [origin, seq] of vector)
-      if (!late.has(origin)) reached.set(origin, Math.max(seq, reached.get(origin) ?? 0));
+    const reached = pulled === null ? new Map<string, number>() : reachedBy(accepted, pulled, late);
     const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
     if (changing.length > 0 || isAhead) await this.#commit(accepted, changing, reached);
     if (late.size > 0) {
@@ -238,6 +238,13 @@ export class Directory {
     const operation = store.operationOf(row) as Operation & { kind: K };
     return { origin: row.origin, ms: row.ms, value: parsedValue(operation) };
   }
+}
+
+/** Up to which number of each origin everything was included. */
+function reachedBy(accepted: readonly Operation[], pulled: Vector, late: ReadonlySet<string>): Map<string, number> {
+  const reached = new Map([...pulled].filter(([origin]) => !late.has(origin)));
+  for (const { origin, seq } of accepted) reached.set(origin, Math.max(seq, reached.get(origin) ?? 0));
+  return reached;
 }
 
 /** The tenants whose requests must be checked again: their primary region changed, or one of their tokens was revoked. */

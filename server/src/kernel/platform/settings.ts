@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { CERTIFICATE_HEADERS } from '../http/forwarded-certificate.ts';
 import { CONNECTIONS_MIN } from '../storage/connection-shares.ts';
+import { parseDatabaseUrl, SERVERS_MAX } from '../storage/database-url.ts';
 import { parseCidr } from './cidr.ts';
 import { COPILOT_SETTINGS } from './copilot-settings.ts';
 import { isHostName } from './host-name.ts';
@@ -42,8 +43,8 @@ const workers: Kind<number | 'auto'> = {
   parse: (written) => (written === 'auto' ? 'auto' : whole(1, WORKERS_MAX).parse(written)),
 };
 const databaseUrl: Kind<string> = {
-  expects: 'a URL that starts with postgres:// or postgresql://',
-  parse: (written) => (/^postgres(?:ql)?:\/\/\S+$/.test(written) ? written : undefined),
+  expects: `a URL such as postgres://user:password@host:5432/database, with 1 to ${SERVERS_MAX} different hosts separated by commas, and with target_session_attrs=read-write or without it`,
+  parse: (written) => (parseDatabaseUrl(written) === null ? undefined : written),
 };
 const proxies: Kind<readonly string[]> = {
   expects: `a comma-separated list of at most ${MAX_LIST_ENTRIES} IP addresses and CIDR ranges`,
@@ -87,7 +88,7 @@ export const SETTINGS = [
     kind: databaseUrl,
     default: null,
     fallback: 'none: SQLite in the data folder',
-    doc: 'PostgreSQL 15 or later, as `postgres://user:password@host/database`.',
+    doc: 'PostgreSQL 15 or later, as `postgres://user:password@host/database`. Of several servers, `host1:5432,host2:5432`, the one that accepts writes is used.',
     secret: true,
   },
   {

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { parseDatabaseUrl } from '../storage/database-url.ts';
 import type { Config } from './config.ts';
 import { isOnThisMachine } from './host-name.ts';
 
@@ -24,7 +25,7 @@ export function startWarnings(config: Config): StartWarning[] {
       isPublic: true,
     });
   }
-  if (config.databaseUrl !== null && isReadOnTheWay(config.databaseUrl)) {
+  if (parseDatabaseUrl(config.databaseUrl ?? '')?.servers.some(isReadOnTheWay)) {
     warnings.push({
       code: 'database_without_tls',
       message:

@@ -1,5 +1,6 @@
+import { NO_WRITABLE_SERVER } from './database-servers.ts';
 import { classifyPostgresError } from './postgres.ts';
-import { UNSAFE_LOGIN } from './scram-client.ts';
+import { NOT_REPLICATED, UNSAFE_LOGIN } from './scram-client.ts';
 import { SQLITE } from './sqlite.ts';
 
 const FULL =
@@ -19,6 +20,10 @@ const POSTGRES_DAMAGED =
 const UNSAFE =
   'The database server requested the password in clear text or as MD5, or did not prove that it knows it; no password was sent. On that server, set password_encryption to scram-sha-256, set the password of the role ' +
   'again, and use scram-sha-256 in pg_hba.conf; and check that CV_DATABASE_URL points to the right server.';
+const NO_PRIMARY =
+  'None of the servers in CV_DATABASE_URL accepts writes: each is a standby, or cannot be reached. Check that one of them is the primary. The service then continues by itself.';
+const NO_STANDBY =
+  'No synchronous standby of PostgreSQL confirms commits, so no change is acknowledged: start a standby, or correct synchronous_standby_names. The service then continues by itself.';
 const UNREACHABLE = 'The database cannot be reached. Check that it is running, and check CV_DATABASE_URL.';
 
 const BY_SQLITE_CODE = new Map([
@@ -39,6 +44,8 @@ const BY_CODE = new Map([
   ['XX001', POSTGRES_DAMAGED],
   ['XX002', POSTGRES_DAMAGED],
   [UNSAFE_LOGIN, UNSAFE],
+  [NO_WRITABLE_SERVER, NO_PRIMARY],
+  [NOT_REPLICATED, NO_STANDBY],
 ]);
 const CAUSES_MAX = 4;
 

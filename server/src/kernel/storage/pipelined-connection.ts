@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { nameOf } from './prepared-query.ts';
-import { ScramClient } from './scram-client.ts';
+import { NOT_REPLICATED, NotReplicated, ScramClient } from './scram-client.ts';
 
 /** The driver's error for a statement that got no response in time. It has no code. */
 export const SILENCE = 'Query read timeout';
@@ -10,19 +10,37 @@ export function isSilence(error: unknown): boolean {
   return message === SILENCE || (cause instanceof Error && cause.message === SILENCE);
 }
 
+/** Which server connections are opened to, and what it is told about them. */
+export interface ServerChoice {
+  address(): string | Promise<string>;
+  /** A connection to this server broke, was not opened, or was refused a write: another server may be the right one. */
+  leave(url: string): void;
+  /** A statement got no response in time. */
+  onSilence(): void;
+}
+
+/** PostgreSQL's code for a write on a standby. */
+const READ_ONLY = '25006';
+
+/** Whether the server did not take a write for good. Inside a transaction the driver's error is the cause of ours. */
+export function isRefusedWrite(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+  return [code, cause?.code].some((one) => one === READ_ONLY || one === NOT_REPLICATED);
+}
+
 /**
  * One connection that many requests use concurrently: statements are sent at once and answered in order, without a round trip between them. If the
  * connection breaks, its pending statements fail, and the next statement opens a new connection.
  */
 export class PipelinedConnection {
   readonly #settings: pg.ClientConfig;
-  readonly #onSilence: () => void;
-  #client: Promise<pg.Client> | null = null;
+  readonly #server: ServerChoice;
+  #client: Promise<Opened> | null = null;
   #isClosed = false;
 
-  constructor(settings: pg.ClientConfig, onSilence: () => void) {
+  constructor(settings: pg.ClientConfig, server: ServerChoice) {
     this.#settings = { ...settings, pipeline: true } as pg.ClientConfig;
-    this.#onSilence = onSilence;
+    this.#server = server;
   }
 
   query(sql: string, parameters: unknown[]): Promise<pg.QueryResult> {
@@ -40,40 +58,67 @@ export class PipelinedConnection {
     const old = this.#client;
     this.#client = null;
     // A connection that never opened, or broke meanwhile, needs no goodbye.
-    old?.then((client) => client.end()).catch(() => {});
+    old?.then(({ client }) => client.end()).catch(() => {});
   }
 
   async #send(statement: (client: pg.Client) => Promise<pg.QueryResult>): Promise<pg.QueryResult> {
-    const client = await this.#connected();
+    const connected = this.#connected();
+    const { client, url } = await connected;
+    const unreplicated = client.unreplicated;
     try {
-      return await statement(client);
+      const result = await statement(client);
+      if (client.unreplicated !== unreplicated) throw new NotReplicated();
+      return result;
     } catch (error) {
-      if (isSilence(error)) this.#onSilence();
+      if (isSilence(error)) this.#server.onSilence();
+      if (isRefusedWrite(error) && this.#client === connected) this.#server.leave(url);
       throw error;
     }
   }
 
-  #connected(): Promise<pg.Client> {
+  #connected(): Promise<Opened> {
     if (this.#isClosed) return Promise.reject(new Error('the connection is closed'));
     this.#client ??= this.#connect();
     return this.#client;
   }
 
-  #connect(): Promise<pg.Client> {
-    const client = new ScramClient(this.#settings);
-    const connecting = client.connect().then(() => client);
+  #connect(): Promise<Opened> {
+    // One that was replaced or closed ends as it should, and says nothing about its server.
     const discard = () => {
-      if (this.#client === connecting) this.#client = null;
+      if (this.#client !== connecting) return false;
+      this.#client = null;
+      return true;
     };
-    client.on('error', discard);
-    client.on('end', discard);
+    const connecting = this.#open(discard);
     connecting.catch(discard);
     return connecting;
   }
 
+  async #open(discard: () => boolean): Promise<Opened> {
+    const url = await this.#server.address();
+    const client = new ScramClient({ ...this.#settings, connectionString: url });
+    const onBroken = () => {
+      if (discard()) this.#server.leave(url);
+    };
+    client.on('error', onBroken);
+    client.on('end', onBroken);
+    try {
+      await client.connect();
+    } catch (error) {
+      onBroken();
+      throw error;
+    }
+    return { client, url };
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
-    const client = await this.#client?.catch(() => null);
-    await client?.end();
+    const opened = await this.#client?.catch(() => null);
+    await opened?.client.end();
   }
+}
+
+interface Opened {
+  client: ScramClient;
+  url: string;
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { FairQueue, type FairQueueLimits } from '../fairness/fair-queue.ts';
-import { PipelinedConnection } from './pipelined-connection.ts';
+import { PipelinedConnection, type ServerChoice } from './pipelined-connection.ts';
 
 interface Shared {
   connection: PipelinedConnection;
@@ -16,9 +16,9 @@ export class PipelinedConnections {
   readonly #connections: Shared[];
   readonly #queue: FairQueue;
 
-  constructor(settings: pg.ClientConfig, count: number, limits: FairQueueLimits, onSilence: () => void) {
+  constructor(settings: pg.ClientConfig, count: number, limits: FairQueueLimits, server: ServerChoice) {
     this.#connections = Array.from({ length: count }, () => ({
-      connection: new PipelinedConnection(settings, onSilence),
+      connection: new PipelinedConnection(settings, server),
       pending: 0,
     }));
     this.#queue = new FairQueue(limits);

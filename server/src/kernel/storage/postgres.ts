@@ -14,11 +14,12 @@ import {
   translate,
   type Work,
 } from './database.ts';
+import { DatabaseServers, NO_WRITABLE_SERVER } from './database-servers.ts';
 import type { Execute } from './dialect.ts';
-import { isSilence, PipelinedConnection, SILENCE } from './pipelined-connection.ts';
+import { isRefusedWrite, isSilence, PipelinedConnection, type ServerChoice, SILENCE } from './pipelined-connection.ts';
 import { PipelinedConnections } from './pipelined-connections.ts';
 import { nameOf, type PreparedQuery, unawaited } from './prepared-query.ts';
-import { ScramClient, UNSAFE_LOGIN } from './scram-client.ts';
+import { NOT_REPLICATED, NotReplicated, ScramClient, UNSAFE_LOGIN } from './scram-client.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -50,8 +51,9 @@ export class PostgresDatabase implements Database {
   /** Single statements share connections; a transaction has its own. */
   readonly #reads: Record<'request' | 'bulk', PipelinedConnections>;
   readonly #writing: PipelinedConnection;
-  readonly #newPool: () => pg.Pool;
-  #transactions: pg.Pool;
+  readonly #servers: DatabaseServers;
+  readonly #newPool: (url: string) => pg.Pool;
+  #transactions: TransactionPool | null = null;
   #renewedAt = Number.NEGATIVE_INFINITY;
   readonly #slots: Record<Work, FairQueue>;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
@@ -61,17 +63,20 @@ export class PostgresDatabase implements Database {
   async sync(): Promise<void> {}
 
   constructor(url: string, pool: number) {
-    const settings = connectionSettings(url);
+    this.#servers = new DatabaseServers(url, () => this.#replace());
     const shares = connectionShares(pool);
-    const readOnly = { ...settings, options: READ_OPTIONS };
-    const renew = () => this.#renew();
+    const readOnly = { ...SETTINGS, options: READ_OPTIONS };
+    const server: ServerChoice = {
+      address: () => this.#servers.address(),
+      leave: (left) => this.#leave(left),
+      onSilence: () => this.#renew(),
+    };
     const reads = (of: string, count: number) =>
-      new PipelinedConnections(readOnly, count, readLimits(of, count), renew);
+      new PipelinedConnections(readOnly, count, readLimits(of, count), server);
     this.#reads = { request: reads('reads', shares.reads), bulk: reads('bulk reads', shares.bulkReads) };
-    this.#writing = new PipelinedConnection(settings, renew);
+    this.#writing = new PipelinedConnection(SETTINGS, server);
     this.#slots = transactionSlots(shares);
-    this.#newPool = () => transactionPool(settings, shares.service + shares.transactions);
-    this.#transactions = this.#newPool();
+    this.#newPool = (address) => transactionPool(address, shares.service + shares.transactions);
     this.read = this.#readerOf(SERVICE, 'request');
   }
 
@@ -125,10 +130,12 @@ export class PostgresDatabase implements Database {
   }
 
   async #attempt<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await this.#transactions.connect();
+    const { client, transactions } = await this.#connected();
+    const unreplicated = client.unreplicated;
     let broken: Error | undefined;
     const noteBreak = (error: Error) => {
       broken = error;
+      this.#leaveWith(transactions);
     };
     client.on('error', noteBreak);
     let isOpen = true;
@@ -147,6 +154,7 @@ export class PostgresDatabase implements Database {
       const committing = unawaited(client.query('commit'));
       await Promise.all(tx.sent);
       if ((await committing).command !== 'COMMIT') throw new Error('the transaction was rolled back');
+      if (client.unreplicated !== unreplicated) throw new NotReplicated();
       return result;
     } catch (error) {
       isOpen = false;
@@ -157,6 +165,7 @@ export class PostgresDatabase implements Database {
         broken = error as Error;
         this.#renew();
       } else await client.query('rollback').catch(noteBreak);
+      if (isRefusedWrite(error)) this.#leaveWith(transactions);
       throw error;
     } finally {
       client.off('error', noteBreak);
@@ -172,10 +181,38 @@ export class PostgresDatabase implements Database {
     const now = performance.now();
     if (now - this.#renewedAt < ANSWER_TIMEOUT_MS) return;
     this.#renewedAt = now;
+    if (this.#transactions !== null) this.#servers.leave(this.#transactions.url);
+    this.#replace();
+  }
+
+  /** Later statements use new connections. */
+  #replace(): void {
     for (const part of [this.#reads.request, this.#reads.bulk, this.#writing]) part.renew();
     const old = this.#transactions;
-    this.#transactions = this.#newPool();
-    old.end().catch(() => {});
+    this.#transactions = null;
+    old?.pool.end().catch(() => {});
+  }
+
+  /** If the URL has several servers, another one may accept writes by now. Connections to this one are of no use until that is known. */
+  #leave(url: string): void {
+    if (this.#servers.leave(url)) this.#replace();
+  }
+
+  /** Transactions of a pool that was replaced say nothing about the server that is used now. */
+  #leaveWith(transactions: TransactionPool): void {
+    if (this.#transactions === transactions) this.#leave(transactions.url);
+  }
+
+  async #connected(): Promise<{ client: pg.PoolClient & ScramClient; transactions: TransactionPool }> {
+    const url = await this.#servers.address();
+    this.#transactions ??= { pool: this.#newPool(url), url };
+    const transactions = this.#transactions;
+    try {
+      return { client: (await transactions.pool.connect()) as pg.PoolClient & ScramClient, transactions };
+    } catch (error) {
+      this.#leaveWith(transactions);
+      throw error;
+    }
   }
 
   /** One write statement, committed by itself, for the group commit of the audit log. */
@@ -189,13 +226,19 @@ export class PostgresDatabase implements Database {
 
   async close(): Promise<void> {
     const { request, bulk } = this.#reads;
-    await Promise.all([request.close(), bulk.close(), this.#writing.close(), this.#transactions.end()]);
+    await Promise.all([request.close(), bulk.close(), this.#writing.close(), this.#transactions?.pool.end()]);
   }
 }
 
-function transactionPool(settings: pg.ClientConfig, max: number): pg.Pool {
+interface TransactionPool {
+  readonly pool: pg.Pool;
+  readonly url: string;
+}
+
+function transactionPool(connectionString: string, max: number): pg.Pool {
   const pool = new pg.Pool({
-    ...settings,
+    ...SETTINGS,
+    connectionString,
     pipeline: true,
     Client: ScramClient,
     max,
@@ -233,23 +276,20 @@ function transactionSlots(shares: ConnectionShares): Record<Work, FairQueue> {
   };
 }
 
-function connectionSettings(url: string): pg.ClientConfig {
-  return {
-    connectionString: url,
-    application_name: 'coffer',
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    lock_timeout: STATEMENT_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
-    keepAlive: true,
-    types: {
-      // 64-bit integers hold epoch milliseconds and counters, all below 2^53.
-      getTypeParser: ((oid: number, format: 'text') =>
-        oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as never,
-    },
-  };
-}
+const SETTINGS: pg.ClientConfig = {
+  application_name: 'coffer',
+  connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  lock_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
+  query_timeout: ANSWER_TIMEOUT_MS,
+  keepAlive: true,
+  types: {
+    // 64-bit integers hold epoch milliseconds and counters, all below 2^53.
+    getTypeParser: ((oid: number, format: 'text') =>
+      oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as never,
+  },
+};
 
 type Query = (sql: string, parameters: unknown[]) => Promise<{ rows: unknown[]; rowCount: number | null }>;
 
@@ -298,6 +338,8 @@ const UNAVAILABLE_CODES = new Set([
   'ENETUNREACH',
   'ETIMEDOUT',
   UNSAFE_LOGIN,
+  NO_WRITABLE_SERVER,
+  NOT_REPLICATED,
 ]);
 /** The driver's own errors have no code. */
 const UNAVAILABLE_MESSAGES = new RegExp(

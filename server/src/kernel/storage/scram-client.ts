@@ -23,9 +23,32 @@ const GIVEN_AWAY = new Set<string | symbol>(['authenticationCleartextPassword', 
  * here.
  */
 export class ScramClient extends pg.Client {
+  /** How often the server stopped waiting for its synchronous standbys: see `NotReplicated`. */
+  unreplicated = 0;
+
   constructor(config?: string | pg.ClientConfig) {
     super(config);
     guardLogin(this.connection);
+    this.on('notice', ({ routine }) => {
+      if (routine === REPLICATION_WAIT) this.unreplicated++;
+    });
+  }
+}
+
+export const NOT_REPLICATED = 'NOT_REPLICATED';
+/** The part of PostgreSQL that waits for synchronous standbys. Unlike its message, this name is the same in every language. */
+const REPLICATION_WAIT = 'SyncRepWaitForLSN';
+
+/**
+ * A commit is on the disk of the server, but no synchronous standby confirmed it before the time limit of the statement ended. PostgreSQL then
+ * reports success with a warning. It must not be acknowledged, because it is lost if a standby takes over.
+ */
+export class NotReplicated extends Error {
+  override readonly name = 'NotReplicated';
+  readonly code = NOT_REPLICATED;
+
+  constructor() {
+    super('no synchronous standby of the database confirmed the commit in time');
   }
 }
 
