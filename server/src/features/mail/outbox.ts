@@ -103,6 +103,8 @@ const counted = perKernel(({ metrics }) =>
 export function mailWorker(kernel: Kernel): DueWorker<store.MailRow> | null {
   const { database, clock, log, config } = kernel;
   if (config.mail.kind === 'off') return null;
+  // The metric exists from the start, so that an alert can be built on it before the first mail.
+  counted(kernel);
   const transport = mailTransport(config.mail, (file) =>
     log.info({ file }, 'CV_SMTP_URL is not set, so a mail was written to a file'),
   );
