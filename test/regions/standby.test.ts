@@ -80,7 +80,12 @@ describe('three regions in processes, one on a synchronous standby of another', 
   test('while the standby is cut off nothing is acknowledged, and afterwards it goes on', async () => {
     replication.target = CLOSED_PORT;
     replication.reset();
+    const cutAt = performance.now();
     await moreRefusals('eu', 'eu refuses what no standby confirms');
+    assert.deepEqual(
+      writers.by('eu').filter(({ sentAt }) => sentAt > cutAt),
+      [],
+    );
     replication.target = database('eu').port;
     await more('eu', 'eu acknowledges again');
   });
