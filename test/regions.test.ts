@@ -14,10 +14,15 @@ onBothDatabases('regions', (database) => {
   const regions = new TestRegions(database, { CV_REGION_LEASE_SECONDS: '3' });
   let [eu, us, ap]: Service[] = [];
   let tenant: Tenant;
+  /** Was there before there were regions. */
+  let older: Tenant;
   const service = (name: string) => ({ eu, us, ap })[name] as Service;
 
   before(async () => {
-    for (const name of ['eu', 'ap']) await regions.prepare(name);
+    await regions.prepare('eu', async (service) => {
+      older = await addTenant(service, { plan: 'enterprise' });
+    });
+    await regions.prepare('ap');
     await regions.prepareCopy('us', 'eu');
     eu = await regions.start('eu', NAMES);
     ap = await regions.start('ap', NAMES);
@@ -136,6 +141,23 @@ onBothDatabases('regions', (database) => {
     const { tenant_regions } = await ok((ap as Service).call('GET', '/admin/tenant-region'));
     const listed = tenant_regions.find(({ tenant_id }: { tenant_id: string }) => tenant_id === tenant.id);
     assert.deepEqual([listed.region, listed.name, listed.replica], ['eu', tenant.name, null]);
+  });
+
+  test('a tenant that is older than the regions is assigned to the one that has it', async () => {
+    const path = `/admin/tenant-region/${older.id}`;
+    assert.equal((await ok((eu as Service).call('GET', path))).region, null);
+    const promotion = { region: 'eu', reason: 'x' };
+    await refused((eu as Service).call('POST', `${path}/promote`, { body: promotion }), 409, 'IN_USE');
+    const assign = (region: string) => (eu as Service).call('PUT', path, { body: { region } });
+    await invalid(assign('ap'), '/body/region');
+    await until('eu has its lease', async () => (await assign('eu')).status === 200);
+    const assigned = await ok(assign('eu'));
+    assert.deepEqual([assigned.region, assigned.epoch, assigned.previous], ['eu', 1, null]);
+    await until('it is forwarded', async () => {
+      const answer = await call(regions.urlOf('ap'), 'GET', '/v1/vaults', { token: older.owner.token });
+      return answer.status === 307 && answer.headers.get('location') === `${regions.urlOf('eu')}/v1/vaults`;
+    });
+    await ok(call(regions.urlOf('eu'), 'POST', '/v1/vaults', { token: older.owner.token, body: { name: 'v' } }), 201);
   });
 
   test('a promotion needs the region itself, its data and a second person', async () => {

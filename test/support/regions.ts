@@ -16,14 +16,15 @@ export class TestRegions {
     this.#env = env;
   }
 
-  /** Prepares an installation; it starts as a region once all of them are prepared. */
-  async prepare(name: string): Promise<void> {
+  /** Prepares an installation, which may be used before; it starts as a region once all of them are prepared. */
+  async prepare(name: string, use: (service: Service) => Promise<void> = async () => {}): Promise<void> {
     const files = await this.#newFiles(name);
     const service = await startService(this.#database, {
       dataDir: files.dataDir,
       ...this.#databaseOf(files),
       keepData: true,
     });
+    await use(service);
     await service.close();
     this.#network.trust(name);
   }

@@ -5,9 +5,10 @@ import type { RegionConfig, RegionPeer } from '../../kernel/platform/config.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Contacts } from './contacts.ts';
 import { isElement } from './crdt/merge.ts';
+import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
 import type { Directory } from './directory.ts';
-import { listCells, operationOf } from './directory-store.ts';
+import { type CellRow, findCells, listCells, operationOf } from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
 import type { Promotions } from './promotions.ts';
 
@@ -39,7 +40,6 @@ export class Synchronization {
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   readonly #failing = new Map<string, string>();
-  readonly #published = new Map<string, number>();
   readonly #comparedAt = new Map<string, number>();
   #publishedAt = Number.NEGATIVE_INFINITY;
   #loop: Promise<void> | undefined;
@@ -165,11 +165,13 @@ export class Synchronization {
       const last = rows.at(-1);
       if (last === undefined) break;
       after = last.cell_key;
-      for (const { cell_key, origin } of rows) {
-        if (origin !== config.name) continue;
-        const head = await kernel.heads.row(read, cell_key);
-        if (head !== undefined && head.seq !== this.#published.get(cell_key))
-          moved.push({ key: cell_key, seq: head.seq, hash: Buffer.from(head.hash).toString('hex') });
+      const own = rows.filter(({ origin }) => origin === config.name).map(({ cell_key }) => cell_key);
+      if (own.length === 0) continue;
+      // Another node of this region may have published it.
+      const published = new Map((await findCells(read, 'head', own)).map((cell) => [cell.cell_key, seqOf(cell)]));
+      for (const { tenant_id, seq, hash } of await kernel.heads.rows(read, own)) {
+        if (seq !== published.get(tenant_id))
+          moved.push({ key: tenant_id, seq, hash: Buffer.from(hash).toString('hex') });
       }
     }
     if (moved.length === 0) return;
@@ -178,8 +180,11 @@ export class Synchronization {
       for (const { key, seq, hash } of moved)
         await directory.write(tx, { kind: 'head', key, value: { seq, hash, at } });
     });
-    for (const { key, seq } of moved) this.#published.set(key, seq);
   }
+}
+
+function seqOf(cell: CellRow): number {
+  return parsedValue(operationOf(cell) as Operation & { kind: 'head' }).seq;
 }
 
 const FAILED = 'a region cannot be reached or refused; retrying';

@@ -72,6 +72,10 @@ export class Heads {
     return (await READ_HEAD.run(db, { tenantId }))[0];
   }
 
+  rows(db: Reader, tenantIds: readonly string[]): Promise<Tables['audit_heads'][]> {
+    return db.selectFrom('audit_heads').selectAll().where('tenant_id', 'in', tenantIds).execute();
+  }
+
   /**
    * Nothing is linked to a head that is not authentic: a new MAC over it would make a manipulated log look intact. If the row has the version of
    * `key`, that key verifies it, because the key of a new tenant is not committed yet. A head older than the anchor is not authentic either, so the
