@@ -101,13 +101,15 @@ function isBent({ draft }: Exchange): boolean {
   return draft.rawPath !== null || draft.method !== draft.operation.method || draft.tricks.length > 0;
 }
 
-function problemsOfForm({ status, headers, json, text }: Answer): string[] {
+function problemsOfForm(answer: Answer): string[] {
+  const { status, headers, json, text } = answer;
   const problems: string[] = [];
   const requestId = String(headers['x-request-id'] ?? '');
   if (!REQUEST_ID.test(requestId)) problems.push('no request id');
   if (status >= 500 && status !== 503) problems.push(`answered ${status}`);
-  if ((status === 429 || status === 503) && !/^\d+$/.test(String(headers['retry-after'])))
-    problems.push('no Retry-After');
+  // What is disabled stays so: there is no use in trying again.
+  const passes = status === 429 || (status === 503 && codeOf(answer) !== 'COPILOT_DISABLED');
+  if (passes && !/^\d+$/.test(String(headers['retry-after']))) problems.push('no Retry-After');
   if (headers['x-content-type-options'] !== 'nosniff') problems.push('no X-Content-Type-Options');
   if (status >= 400 && text !== '') {
     const { error } = Object(json) as { error?: Record<string, unknown> };

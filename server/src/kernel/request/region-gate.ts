@@ -116,11 +116,13 @@ export class RegionGate {
     this.#noteChecked(tx, tenantId);
   }
 
-  /** The same for a change that no request of the tenant makes, such as that of a job. It holds the epoch itself. */
+  /** The same for a change that no known caller of the tenant makes, such as that of a job or a login. It holds the epoch itself. */
   async requireHereInJob(tx: Tx, tenantId: string): Promise<void> {
     if (this.#regions === null || this.#checked.get(tx)?.has(tenantId) === true) return;
     await heldEpoch(tx, tenantId);
-    requireHome(this.#regions, await this.#regions.homeIn(tx, tenantId));
+    const home = await this.#regions.homeIn(tx, tenantId);
+    requireHome(this.#regions, home);
+    requireLeaseFor(this.#regions, home);
     this.#noteChecked(tx, tenantId);
   }
 
@@ -136,11 +138,7 @@ export class RegionGate {
   async requireLease(tenantId: string, epoch: number | null): Promise<void> {
     const regions = this.#regions;
     if (regions === null || regions.hasLease()) return;
-    const home = await regions.homeOf(tenantId, epoch);
-    if (home.kind === 'here' && !home.isAssigned) return;
-    throw unavailable(
-      'This region cannot reach enough other regions to be sure that it is still the primary region of your tenant, so it changes nothing: try again shortly.',
-    );
+    requireLeaseFor(regions, await regions.homeOf(tenantId, epoch));
   }
 
   /** Whether entries about this tenant belong into its log here. The log of a tenant grows in its primary region only. */
@@ -190,6 +188,13 @@ function requireHome(regions: Regions, home: Home): void {
     'REGION_FENCED',
     `The primary region of this tenant is ${home.region}, and only that region changes its data: send the request there.`,
     { details: { region: home.region, ...(url !== null && { url }) } },
+  );
+}
+
+function requireLeaseFor(regions: Regions, home: Home): void {
+  if (regions.hasLease() || (home.kind === 'here' && !home.isAssigned)) return;
+  throw unavailable(
+    'This region cannot reach enough other regions to be sure that it is still the primary region of your tenant, so it changes nothing: try again shortly.',
   );
 }
 
