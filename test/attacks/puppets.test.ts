@@ -245,6 +245,7 @@ onBothDatabases('what one stolen token of an admin must not achieve', (database)
         tenant_id: tenant.id,
         require_mfa: false,
         anomaly_thresholds: {},
+        mail_notices: [],
       });
       await refused(as(owner.token, 'PATCH', settings, { require_mfa: true }), 403, 'MFA_REQUIRED');
       await refused(as(member.token, 'PATCH', settings, { require_mfa: true }), 403, 'INSUFFICIENT_PRIVILEGE');

@@ -63,6 +63,21 @@ onBothDatabases('the audit log', (database) => {
       assert.match(String(rows?.[0]?.digest), /^[\w-]{43}$/);
     });
 
+    test('the entries of one request are found by its id, and by nobody else', async () => {
+      const answer = await service.call('GET', '/v1/groups');
+      const id = answer.headers.get('x-request-id');
+      await service.call('GET', '/v1/groups');
+      const found = await entries(`request_id=${id}`);
+      assert.deepEqual(found, [await entryOf(answer)]);
+      assert.deepEqual(await entries(`request_id=${id}&action=users:create`), []);
+      const before = new Date(Date.parse(found[0].timestamp)).toISOString();
+      assert.deepEqual(await entries(`request_id=${id}&to=${before}`), []);
+      const stranger = await addTenant(service);
+      const theirs = service.call('GET', `/v1/audit?request_id=${id}`, { token: stranger.owner.token });
+      assert.deepEqual((await ok(theirs)).entries, []);
+      await invalid(service.call('GET', '/v1/audit?request_id=req_1'), '/query/request_id');
+    });
+
     test('reads too, and who read the log', async () => {
       assert.equal((await entryOf(await service.call('GET', '/v1/groups'))).action, 'groups:list');
       assert.equal((await entryOf(await service.call('GET', '/v1/audit?limit=1'))).action, 'audit:read');

@@ -124,6 +124,7 @@ export const listAudit = endpoint({
   query: object({
     ...pageQuery,
     ...filters,
+    request_id: Type.Optional(described('Only entries of the request with this `X-Request-Id`.', id('req'))),
     from: timeFilter('At or after this time.'),
     to: timeFilter('Before this time.'),
   }),

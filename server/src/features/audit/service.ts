@@ -1,8 +1,8 @@
 import { isSignedByNode } from '../../kernel/audit/node-segments.ts';
 import { entriesByPosition, type StoredEntry } from '../../kernel/audit/segment.ts';
-import { MINUTE_MS, timestamp } from '../../kernel/platform/clock.ts';
+import { HOUR_MS, MINUTE_MS, timestamp } from '../../kernel/platform/clock.ts';
 import { invalidField } from '../../kernel/platform/errors.ts';
-import { idAtTime, idForm } from '../../kernel/platform/ids.ts';
+import { idAtTime, idForm, timeOfId } from '../../kernel/platform/ids.ts';
 import { yielder } from '../../kernel/platform/yielding.ts';
 import { recheck } from '../../kernel/request/acceptance.ts';
 import type { Context } from '../../kernel/request/context.ts';
@@ -27,8 +27,7 @@ interface Position {
 
 export async function list(ctx: Context, query: Query<typeof listAudit>) {
   const limit = query.limit ?? LIST_LIMIT_DEFAULT;
-  const from = query.from === undefined ? null : parseTime(query.from, '/query/from');
-  const to = query.to === undefined ? null : parseTime(query.to, '/query/to');
+  const { from, to } = periodOf(query);
   const start = decodeCursor(query.cursor, idForm('audit'), /^(?:0|[1-9]\d{0,8})$/);
   let position: Position | null = start === null ? null : { segment: String(start[0]), shown: Number(start[1]) };
   let nextSegment = position?.segment ?? (to === null ? null : idAtTime('audit', to + WRITTEN_WITHIN_MS));
@@ -51,7 +50,8 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
         if (found.length === limit || looked === SCAN_MAX) return page(found, { segment: segment.id, shown });
         shown++;
         looked++;
-        if (entry !== null && isWithin(entry.at, from, to) && isWanted(entry, query)) found.push(entry);
+        if (entry !== null && isWithin(entry.at, from, to) && isOfRequest(entry, query) && isWanted(entry, query))
+          found.push(entry);
       }
       position = { segment: segment.id, shown };
       await yieldNow(newestFirst.length);
@@ -60,6 +60,24 @@ export async function list(ctx: Context, query: Query<typeof listAudit>) {
     nextSegment = position.segment;
     await recheck(ctx);
   }
+}
+
+/** The id of a request says when it was made, so that its entries are found without reading all that came later. */
+function periodOf({ from, to, request_id }: Query<typeof listAudit>): { from: number | null; to: number | null } {
+  const period = {
+    from: from === undefined ? null : parseTime(from, '/query/from'),
+    to: to === undefined ? null : parseTime(to, '/query/to'),
+  };
+  if (request_id === undefined) return period;
+  const madeAt = timeOfId(request_id);
+  return {
+    from: Math.max(period.from ?? 0, madeAt - MINUTE_MS),
+    to: Math.min(period.to ?? Number.POSITIVE_INFINITY, madeAt + HOUR_MS),
+  };
+}
+
+function isOfRequest({ request_id }: StoredEntry, query: Query<typeof listAudit>): boolean {
+  return query.request_id === undefined || request_id === query.request_id;
 }
 
 function page(found: StoredEntry[], end: Position | null) {

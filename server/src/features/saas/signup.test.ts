@@ -174,6 +174,8 @@ onBothDatabases('sign-up', (database) => {
     const applicant = newApplicant();
     for (let no = 0; no < MAILS_PER_DAY_MAX + 3; no++) {
       await ok(no % 2 === 0 ? signUp(applicant) : resend(applicant.email), no % 2 === 0 ? 201 : 200);
+      // A lease that ends while a mail is sent lets it be sent twice.
+      await until('an empty outbox', async () => (await waiting()).length === 0);
       service.clock.advance(20 * 60_000);
     }
     await tokenIn(server, applicant.email, MAILS_PER_DAY_MAX);

@@ -6,6 +6,7 @@ import { SECOND_MS } from './clock.ts';
 import { type CopilotConfig, copilotConflicts, copilotOf } from './copilot-settings.ts';
 import { hideSecrets } from './hidden-secrets.ts';
 import { type MailConfig, mailOf, type StripeConfig, saasConflicts, stripeOf } from './saas-config.ts';
+import { FILE_NAMES, withSecretFiles } from './secret-files.ts';
 import { PREFIXES, rootKey, SETTINGS, type SettingName, type Values, WORKERS_MAX } from './settings.ts';
 
 /** The configuration is invalid and the service cannot start. Each line names a variable and says what to set; values never appear. */
@@ -97,12 +98,13 @@ export interface Config {
   readonly copilot: CopilotConfig | null;
 }
 
-export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function loadConfig(written: Readonly<Record<string, string | undefined>>): Config {
   const values: Partial<Record<SettingName, unknown>> = {};
-  const problems = unknownNames(env);
+  const problems = unknownNames(written);
+  const env = withSecretFiles(written, problems);
   for (const setting of SETTINGS) {
-    const written = env[setting.name] || setting.default;
-    values[setting.name] = written === null ? null : setting.kind.parse(written);
+    const value = env[setting.name] || setting.default;
+    values[setting.name] = value === null ? null : setting.kind.parse(value);
     if (values[setting.name] === undefined) problems.push(`${setting.name} must be ${setting.kind.expects}.`);
   }
   problems.push(...conflicts(new Set(SETTINGS.map(({ name }) => name).filter((name) => env[name])), values));
@@ -116,7 +118,7 @@ function changedIn(env: Readonly<Record<string, string | undefined>>): Record<st
 }
 
 function unknownNames(env: Readonly<Record<string, string | undefined>>): string[] {
-  const known: readonly string[] = SETTINGS.map(({ name }) => name);
+  const known: readonly string[] = [...SETTINGS.map(({ name }) => name), ...FILE_NAMES];
   return Object.keys(env)
     .filter((name) => PREFIXES.some((prefix) => name.startsWith(prefix)) && !known.includes(name))
     .map((name) => `${name} is not a setting. Remove it, or correct it: did you mean ${closest(name, known)}?`);
