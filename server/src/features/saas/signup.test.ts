@@ -31,7 +31,9 @@ onBothDatabases('sign-up', (database) => {
   const signUp = (applicant: object, network?: string) => post(service, '/saas/signup', applicant, network);
   const verify = (token: string) => post(service, '/saas/verify', { token });
   const resend = (email: string, network?: string) => post(service, '/saas/resend', { email }, network);
-  const { read } = { read: () => service.app.kernel.database.read };
+  const read = () => service.app.kernel.database.read;
+
+  const waiting = () => read().selectFrom('outgoing_mail').select('mail_id').execute();
 
   test('a verified sign-up is a tenant of its own on the starter plan', async () => {
     const applicant = newApplicant({ organization: 'Żółta Łódź & Sons' });
@@ -124,7 +126,6 @@ onBothDatabases('sign-up', (database) => {
     const nobody = await resend('nobody-ever@example.com');
     assert.deepEqual([again.status, again.body], [nobody.status, nobody.body]);
     await refused(service.call('GET', `/v1/tenants/${known.body.tenant_id}`), 404, 'NOT_FOUND');
-    const waiting = () => read().selectFrom('outgoing_mail').select('mail_id').execute();
     await until('an empty outbox', async () => (await waiting()).length === 0);
     assert.equal(mailTo(server, 'nobody-ever@example.com').length, 0);
     assert.equal(mailTo(server, person.email).length, 1);
