@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
 import { text as readText } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { addPerson, addTenant, addToken, invalid, ok, refused, type Tenant } from './support/people.ts';
+import { addPerson, addTenant, addToken, invalid, ok, refused, type Tenant, uniqueName } from './support/people.ts';
 import { promote, TestRegions } from './support/regions.ts';
 import { call, onBothDatabases, type Service } from './support/service.ts';
 import { until } from './support/until.ts';
@@ -157,7 +157,11 @@ onBothDatabases('regions', (database) => {
       const answer = await call(regions.urlOf('ap'), 'GET', '/v1/vaults', { token: older.owner.token });
       return answer.status === 307 && answer.headers.get('location') === `${regions.urlOf('eu')}/v1/vaults`;
     });
-    await ok(call(regions.urlOf('eu'), 'POST', '/v1/vaults', { token: older.owner.token, body: { name: 'v' } }), 201);
+    await until('eu serves it', async () => (await (eu as Service).call('GET', path)).body.state === 'active');
+    await until('eu changes it', async () => {
+      const options = { token: older.owner.token, body: { name: uniqueName('vault') } };
+      return (await call(regions.urlOf('eu'), 'POST', '/v1/vaults', options)).status === 201;
+    });
   });
 
   test('a promotion needs the region itself, its data and a second person', async () => {

@@ -116,13 +116,11 @@ export class RegionGate {
     this.#noteChecked(tx, tenantId);
   }
 
-  /** The same for a change that no known caller of the tenant makes, such as that of a job or a login. It holds the epoch itself. */
+  /** The same for a change that no request of the tenant makes, such as that of a job. It holds the epoch itself. */
   async requireHereInJob(tx: Tx, tenantId: string): Promise<void> {
     if (this.#regions === null || this.#checked.get(tx)?.has(tenantId) === true) return;
     await heldEpoch(tx, tenantId);
-    const home = await this.#regions.homeIn(tx, tenantId);
-    requireHome(this.#regions, home);
-    requireLeaseFor(this.#regions, home);
+    requireHome(this.#regions, await this.#regions.homeIn(tx, tenantId));
     this.#noteChecked(tx, tenantId);
   }
 
