@@ -7,6 +7,7 @@ import {
   Deleted,
   freeText,
   id,
+  lineOfText,
   nextCursor,
   nullable,
   object,
@@ -31,12 +32,16 @@ export const PolicyPrincipal = named(
   'PolicyPrincipal',
   'The principal a policy applies to: exactly one of the three.',
   object({
-    group: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A group, by id or name.' })),
-    user: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'A user, by id or e-mail address.' })),
+    group: Type.Optional(lineOfText({ minLength: 1, maxLength: 64 }, 'A group, by id or name.')),
+    user: Type.Optional(lineOfText({ minLength: 1, maxLength: 254 }, 'A user, by id or e-mail address.')),
     app_connection: Type.Optional(
-      Type.Union([Type.Integer({ minimum: 1, maximum: NUMBER_MAX }), Type.String({ minLength: 1, maxLength: 64 })], {
-        description: 'An AppConnection, by its number or client id.',
-      }),
+      Type.Union(
+        [
+          Type.Integer({ minimum: 1, maximum: NUMBER_MAX }),
+          lineOfText({ minLength: 1, maxLength: 64 }, 'A client id.'),
+        ],
+        { description: 'An AppConnection, by its number or client id.' },
+      ),
     ),
   }),
 );

@@ -71,6 +71,10 @@ onBothDatabases('policies', (database) => {
         '/body/principal/app_connection',
       );
     }
+    for (const kind of ['group', 'user', 'app_connection']) {
+      const body = { principal: { [kind]: 'a\0b' } };
+      await invalid(service.call('POST', '/v1/policies/any/attach', { body }), `/body/principal/${kind}`);
+    }
     const absent = { principal: { app_connection: 999_999_999_999_999 } };
     const name = await write(allow('eaas:list', 'eaas'));
     await refused(service.call('POST', `/v1/policies/${name}/attach`, { body: absent }), 404, 'NOT_FOUND');
