@@ -36,7 +36,8 @@ interface FilterSchema {
   pattern?: string;
   anyOf?: { format?: string }[];
 }
-const FILTER_VALUES = ['abc', 'staging', '1', 'audit:read', 'user_00000000000000000000000000'];
+const NO_ID = '0'.repeat(26);
+const FILTER_VALUES = ['abc', 'staging', '1', 'audit:read', `user_${NO_ID}`, `req_${NO_ID}`];
 
 function filterValue({ type, enum: choices, pattern, anyOf }: FilterSchema): string {
   if (choices !== undefined) return choices.at(-1) ?? '';

@@ -199,8 +199,8 @@ export class Assistant {
   ): Promise<{ provider: Provider; stream: OutgoingStream }> {
     this.requireEnabled();
     const [config, provider] = [this.#config as CopilotConfig, this.#provider as Provider];
-    const masked = await conversation.masked(messages);
     await this.#countRequest(ctx, config);
+    const masked = await conversation.masked(messages);
     const started = performance.now();
     try {
       const asked = { messages: masked, tokensMax: REPLY_TOKENS_MAX, isStreamed };

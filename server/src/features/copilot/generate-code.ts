@@ -1,7 +1,7 @@
 import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { type Assistant, Conversation } from './assistant.ts';
-import { codeInstructions } from './framing.ts';
+import { CODE_INSTRUCTIONS } from './framing.ts';
 import { CREDENTIAL_KINDS } from './redactor/finding.ts';
 import type { CodeFinding } from './schemas.ts';
 
@@ -31,8 +31,8 @@ export async function generateCode(
   assistant.requireEnabled();
   const conversation = new Conversation(ctx);
   const reply = await assistant.rawReply(ctx, conversation, [
-    { role: 'system', content: codeInstructions(language) },
-    { role: 'user', content: prompt },
+    { role: 'system', content: CODE_INSTRUCTIONS },
+    { role: 'user', content: `Language: ${language}\n\n${prompt}` },
   ]);
   const raw = FENCED.exec(reply)?.[1] ?? reply;
   const found = await conversation.redaction.find(raw);

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
 import { idAtTime, idForm, newId, timeOfId } from '../../kernel/platform/ids.ts';
@@ -47,6 +47,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createExpo
     updated_at: ctx.now,
   };
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'exporters');
     refuseBeyondQuota(ctx, 'exporters', await store.countExporters(tx, ctx.tenantId));
     ctx.record.describe(described(row));
     const head = await findHead(tx, ctx.tenantId);

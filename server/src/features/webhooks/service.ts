@@ -1,4 +1,4 @@
-import { refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
+import { lockQuota, refuseBeyondQuota } from '../../kernel/limits/quotas.ts';
 import { type HttpClient, parseOutgoingUrl } from '../../kernel/outbound/http-client.ts';
 import { timestamp } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField, notFound } from '../../kernel/platform/errors.ts';
@@ -43,6 +43,7 @@ export async function create(ctx: Context, body: Body<typeof contract.createWebh
     updated_at: ctx.now,
   };
   return ctx.change(async (tx) => {
+    await lockQuota(tx, ctx.tenantId, 'webhooks');
     refuseBeyondQuota(ctx, 'webhooks', await store.countWebhooks(tx, ctx.tenantId));
     ctx.record.describe(described(row));
     await store.insertWebhook(tx, row);
@@ -70,8 +71,8 @@ export async function update(
   body: Body<typeof contract.updateWebhook>,
 ): Promise<Webhook> {
   ctx.access.requireUnrestricted();
-  if (body.events !== undefined) requirePlanFor(ctx, body.events);
   const known = await existing(ctx, webhookId);
+  if (!isDisabling(body)) requirePlanFor(ctx, body.events ?? (JSON.parse(known.events) as string[]));
   const secrets = await unsealSecrets(ctx.kernel, known);
   const routing_key = body.routing_key ?? secrets.routing_key;
   refuseUnusable(body.url ?? known.url, body.format ?? known.format, routing_key !== undefined);
@@ -183,6 +184,11 @@ export async function redeliver(ctx: Context, webhookId: string, deliveryId: str
 }
 
 /** Every plan has webhooks for anomalies; other events are for the professional plan. */
+/** What a plan no longer includes can still be turned off. */
+function isDisabling(body: Body<typeof contract.updateWebhook>): boolean {
+  return body.enabled === false && Object.keys(body).length === 1;
+}
+
 function requirePlanFor(ctx: Context, events: readonly string[]): void {
   if (events.some((event) => event !== 'anomaly.detected')) requirePlan(ctx, 'professional');
 }

@@ -36,8 +36,8 @@ function found(text: string, depth: number): Finding[] {
   for (const unfold of UNFOLDINGS) {
     const unfolded = unfold(text);
     if (unfolded === null) continue;
-    const inside =
-      unfold === joined || depth > 0 ? found(unfolded.text, DEPTH_MAX - 1) : found(unfolded.text, depth + 1);
+    // The deeper, the fewer ways are combined. The depth grows with every step, or a text that is encoded many times over would never end.
+    const inside = found(unfolded.text, Math.max(depth + 1, unfold === joined || depth > 0 ? DEPTH_MAX - 1 : 0));
     for (const { start, end, kind, rule } of inside) findings.push({ ...originOf(unfolded, start, end), kind, rule });
   }
   for (const word of decodedWords(text)) {
