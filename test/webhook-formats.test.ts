@@ -120,6 +120,26 @@ onBothDatabases('webhooks: formats and refusals', (database) => {
       await refused(service.call('PATCH', `${WEBHOOKS}/${first.id}`, change), 403, 'TIER_REQUIRED');
     });
 
+    test('what the plan no longer includes can be turned off, and not be changed', async () => {
+      const other = await addTenant(service, { plan: 'professional' });
+      const made = await calls.create('https://x.example/', { events: ['endpoint.drift'] }, other);
+      await ok(service.call('PATCH', `/v1/tenants/${other.id}`, { body: { plan: 'starter' } }));
+      const patch = (body: object) => service.call('PATCH', `${WEBHOOKS}/${made.id}`, { ...calls.as(other), body });
+      await refused(patch({ url: 'https://y.example/' }), 403, 'TIER_REQUIRED');
+      assert.equal((await ok(patch({ enabled: false }))).enabled, false);
+      await refused(patch({ enabled: true }), 403, 'TIER_REQUIRED');
+      assert.equal((await ok(patch({ events: ['anomaly.detected'], enabled: true }))).enabled, true);
+    });
+
+    test('five at once, of which one more is allowed', async () => {
+      const other = await addTenant(service, { plan: 'starter' });
+      const body = { url: 'https://x.example/', events: ['anomaly.detected'], enabled: false };
+      const create = () => service.call('POST', WEBHOOKS, { ...calls.as(other), body });
+      for (let i = 0; i < 4; i++) await ok(create(), 201);
+      const answers = await Promise.all(Array.from({ length: 5 }, create));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 403, 403, 403, 403]);
+    });
+
     test('another tenant, for which it does not exist, and who has no permission', async () => {
       const made = await calls.create('https://x.example/', { enabled: false });
       const other = await addTenant(service);
