@@ -104,7 +104,8 @@ export class Promotions {
     const now = await this.#contacts.now();
     const isEnough = noted.size >= quorums(this.#config.peers.length + 1).toPromote;
     const noted_at = isEnough ? (pending.noted_at ?? now) : null;
-    const hasStopped = pending.previous === null || noted.has(pending.previous);
+    // The region before may itself have waited for one that still serves: only if every region has noted the epoch has every other stopped.
+    const hasStopped = pending.previous === null || noted.size === this.#config.peers.length + 1;
     const isOver = noted_at !== null && now >= noted_at + this.#contacts.waitMs;
     await this.#store(pending, noted, noted_at, isEnough && (hasStopped || isOver) ? now : null);
   }

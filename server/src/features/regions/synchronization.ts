@@ -88,6 +88,8 @@ export class Synchronization {
     try {
       const contacted_at = await contacts.now();
       const differences = await this.#pull(peer);
+      // What is left may say that another region has taken over, so this is no contact yet.
+      if (differences === null) return;
       await contacts.note(peer.name, { contacted_at, differences });
       if (this.#failing.delete(peer.name)) this.#log.info({ region: peer.name }, 'a region can be reached again');
     } catch (error) {
@@ -103,10 +105,10 @@ export class Synchronization {
     }
   }
 
-  /** Returns how often in a row the digests differed. */
-  async #pull(peer: RegionPeer): Promise<number> {
+  /** Returns how often in a row the digests differed; null if there is more than one round takes. */
+  async #pull(peer: RegionPeer): Promise<number | null> {
     const { directory, contacts, kernel, exchange } = this.#parts;
-    await this.#pullAfter(peer, await directory.vector());
+    if (!(await this.#pullAfter(peer, await directory.vector()))) return null;
     const before = contacts.get(peer.name)?.differences ?? 0;
     const comparedAt = this.#comparedAt.get(peer.name) ?? Number.NEGATIVE_INFINITY;
     if (kernel.time.elapsed() - comparedAt < DIGEST_MS) return before;
@@ -116,20 +118,21 @@ export class Synchronization {
     if (digest === (await directory.digest(digestAt))) return 0;
     if (before + 1 < DIFFERENCES_MAX) return before + 1;
     this.#log.warn({ region: peer.name }, 'the directory of a region differs; all of it is merged again');
-    await this.#pullAfter(peer, new Map());
-    return 0;
+    return (await this.#pullAfter(peer, new Map())) ? 0 : null;
   }
 
-  async #pullAfter(peer: RegionPeer, known: Vector): Promise<void> {
+  /** Returns whether that was all. */
+  async #pullAfter(peer: RegionPeer, known: Vector): Promise<boolean> {
     const { directory, exchange } = this.#parts;
     for (let page = 0; page < PAGES_MAX && !this.#stopping.signal.aborted; page++) {
       const { operations, vector, complete } = await exchange.pull(peer, known, null);
       // A region vouches for its own numbers. What it says about those of others counts only as far as they signed it.
       const own = vector.get(peer.name);
       await directory.merge(operations, own === undefined ? new Map() : new Map([[peer.name, own]]));
-      if (complete) return;
+      if (complete) return true;
       known = vector;
     }
+    return false;
   }
 
   /** The keys that verify the tokens of this region. */
