@@ -136,7 +136,11 @@ export class RegionGate {
   async requireLease(tenantId: string, epoch: number | null): Promise<void> {
     const regions = this.#regions;
     if (regions === null || regions.hasLease()) return;
-    requireLeaseFor(regions, await regions.homeOf(tenantId, epoch));
+    const home = await regions.homeOf(tenantId, epoch);
+    if (home.kind === 'here' && !home.isAssigned) return;
+    throw unavailable(
+      'This region cannot reach enough other regions to be sure that it is still the primary region of your tenant, so it changes nothing: try again shortly.',
+    );
   }
 
   /** Whether entries about this tenant belong into its log here. The log of a tenant grows in its primary region only. */
@@ -186,13 +190,6 @@ function requireHome(regions: Regions, home: Home): void {
     'REGION_FENCED',
     `The primary region of this tenant is ${home.region}, and only that region changes its data: send the request there.`,
     { details: { region: home.region, ...(url !== null && { url }) } },
-  );
-}
-
-function requireLeaseFor(regions: Regions, home: Home): void {
-  if (regions.hasLease() || (home.kind === 'here' && !home.isAssigned)) return;
-  throw unavailable(
-    'This region cannot reach enough other regions to be sure that it is still the primary region of your tenant, so it changes nothing: try again shortly.',
   );
 }
 
