@@ -1,13 +1,12 @@
 import { rmSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { CompiledQuery } from 'kysely';
 import type { Logger } from 'pino';
 import { equalBytes } from '../crypto/digest.ts';
 import type { MacKey } from '../crypto/keyring.ts';
 import { adviceFor } from '../storage/advice.ts';
 import { StartError } from '../storage/data-folder.ts';
-import type { Tx } from '../storage/database.ts';
-import type { SqliteDatabase } from '../storage/sqlite.ts';
+import type { Reader, Tx } from '../storage/database.ts';
+import type { Run, SqliteDatabase } from '../storage/sqlite.ts';
 import type { Tables } from '../storage/tables.ts';
 import type { AuditStore } from './audit-store.ts';
 import { type ChainHead, link } from './chain.ts';
@@ -18,8 +17,8 @@ import { PAYLOAD_BYTES_MAX } from './journal-frame.ts';
 import { groupsOf, payloadOf } from './journal-payload.ts';
 import { readJournal } from './journal-recovery.ts';
 import { type JournalKeys, type JournalState, stateOf, stateRow } from './journal-state.ts';
-import { newSegment, segmentRow, tenantOf } from './segment.ts';
-import { type Group, groupOf, nextMoveBatch, type WaitingBatch } from './waiting.ts';
+import { segmentRow, tenantOf } from './segment.ts';
+import { type Group, groupOf, merged, nextMoveBatch, type WaitingBatch } from './waiting.ts';
 
 /** How long entries wait in the journal, and how many of them, before they are moved. */
 const MOVE_AFTER_MS = 100;
@@ -35,7 +34,8 @@ const SAVE_STATE =
 
 /**
  * Only one process writes, so there can be a journal beside the database. Entries of reads and refusals are durable once they are in the journal.
- * They are moved into the database in batches and linked as they are inserted. The entry of a change is linked in its own transaction.
+ * They are moved into the database in batches and linked as they are inserted. The entries of changes are linked in the commit of those changes,
+ * all of one tenant at once.
  */
 export class SqliteAuditStore implements AuditStore {
   readonly #database: SqliteDatabase;
@@ -48,6 +48,8 @@ export class SqliteAuditStore implements AuditStore {
   #journal: JournalFile | null = null;
   /** Set when a write to the journal fails. Its content from there on is unknown, so nothing more is written to it. */
   #isSuspect = false;
+  /** The entries of changes that are not committed yet. */
+  readonly #ofChanges = new WeakMap<Tx, OfChange[]>();
   #waiting: WaitingBatch[] = [];
   #waitingEntries = 0;
   #moving: Promise<unknown> = Promise.resolve();
@@ -73,6 +75,7 @@ export class SqliteAuditStore implements AuditStore {
     this.#file = parts.file;
     this.#log = parts.log;
     this.#journalBytes = parts.journalBytes ?? JOURNAL_BYTES;
+    this.#database.beforeCommit((...commit) => this.#linkChanges(...commit));
   }
 
   /**
@@ -187,18 +190,29 @@ export class SqliteAuditStore implements AuditStore {
   }
 
   async appendIn(tx: Tx, entries: AuditEntry[], headKey: MacKey): Promise<void> {
+    const group = groupOf(tenantOf(entries), entries);
+    const others = this.#ofChanges.get(tx);
+    if (others === undefined) this.#ofChanges.set(tx, [{ group, headKey }]);
+    else others.push({ group, headKey });
+  }
+
+  async #linkChanges(tx: Tx, run: Run, succeeded: readonly Tx[]): Promise<void> {
+    const changes = succeeded.flatMap((one) => this.#ofChanges.get(one) ?? []);
     const last = this.#waiting.at(-1);
-    if (last !== undefined) last.isCut = true;
-    const tenantId = tenantOf(entries);
-    const segment = newSegment(entries);
-    const head = await this.#heads.row(tx, tenantId);
-    const isLinked = head !== undefined && (await this.#heads.isAuthentic(head, headKey));
-    const links = isLinked ? link(head, tenantId, segment.texts) : null;
-    const row = segmentRow(tenantId, segment, links);
-    await execute(tx, INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
-    if (links === null) return;
-    const { seq, hash, mac, mac_key_version } = headRow(tenantId, links.head, headKey);
-    await execute(tx, UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
+    if (last !== undefined && changes.length > 0) last.isCut = true;
+    // The last change of a tenant has its newest key.
+    const keys = new Map(changes.map(({ group, headKey }) => [group.tenantId, headKey]));
+    insertLinked(run, merged(changes.map(({ group }) => group)), await this.#headsOf(tx, keys));
+  }
+
+  /** The heads to which segments can be linked, each with the key for its next MAC. */
+  async #headsOf(db: Reader, keys: ReadonlyMap<string, MacKey>): Promise<Map<string, KeyedHead>> {
+    const heads = new Map<string, KeyedHead>();
+    for (const [tenantId, key] of keys) {
+      const head = await this.#heads.row(db, tenantId);
+      if (head !== undefined && (await this.#heads.isAuthentic(head, key))) heads.set(tenantId, { head, key });
+    }
+    return heads;
   }
 
   #moveSoon(): void {
@@ -247,31 +261,16 @@ export class SqliteAuditStore implements AuditStore {
   /** The progress of the journal commits together with the moved entries, so that a crash at any moment neither repeats nor omits one. */
   async #moveBatch(id: Uint8Array, journal: JournalFile | null): Promise<void> {
     const batch = nextMoveBatch(this.#waiting);
-    const tenantIds = [...new Set(batch.segments.map((segment) => segment.tenantId))];
-    const keys = await Promise.all(tenantIds.map((tenantId) => this.#heads.key(tenantId)));
+    const tenantIds = new Set(batch.segments.map((segment) => segment.tenantId));
+    const keys = new Map(
+      await Promise.all([...tenantIds].map(async (tenantId) => [tenantId, await this.#heads.key(tenantId)] as const)),
+    );
     const state = stateRow({ id, moved: batch.lastSeq, isOpen: true }, await this.#keys.newest());
     await this.#database.unsynced(async (run) => {
       const isNew =
         run(SAVE_STATE, [state.moved, state.mac, state.mac_key_version, state.journal_id, state.moved]) === 1;
       if (!isNew) return this.#requireMoved(state);
-      const heads = new Map<string, ChainHead>();
-      for (const [i, tenantId] of tenantIds.entries()) {
-        const row = await this.#heads.row(this.#database.read, tenantId);
-        if (row !== undefined && (await this.#heads.isAuthentic(row, keys[i]))) heads.set(tenantId, row);
-      }
-      for (const { tenantId, latestId, texts } of batch.segments) {
-        const head = heads.get(tenantId);
-        const links = head === undefined ? null : link(head, tenantId, texts);
-        const row = segmentRow(tenantId, { id: latestId, texts }, links);
-        run(INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
-        if (links !== null) heads.set(tenantId, links.head);
-      }
-      for (const [i, tenantId] of tenantIds.entries()) {
-        const head = heads.get(tenantId);
-        if (head === undefined) continue;
-        const { seq, hash, mac, mac_key_version } = headRow(tenantId, head, keys[i] as MacKey);
-        run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
-      }
+      insertLinked(run, batch.segments, await this.#headsOf(this.#database.read, keys));
     });
     for (const { entries } of this.#waiting.splice(0, batch.batches)) this.#waitingEntries -= entries;
     if (journal === null) return;
@@ -319,6 +318,28 @@ export class SqliteAuditStore implements AuditStore {
   }
 }
 
-async function execute(tx: Tx, sql: string, parameters: readonly unknown[]): Promise<void> {
-  await tx.executeQuery(CompiledQuery.raw(sql, [...parameters]));
+/** The entries of one change, with the key that authenticates the head after them. */
+interface OfChange {
+  group: Group;
+  headKey: MacKey;
+}
+
+interface KeyedHead {
+  head: ChainHead;
+  key: MacKey;
+}
+
+/** Entries of a tenant without an authentic head are stored but not linked. */
+function insertLinked(run: Run, segments: readonly Group[], heads: Map<string, KeyedHead>): void {
+  for (const { tenantId, latestId, texts } of segments) {
+    const keyed = heads.get(tenantId);
+    const links = keyed === undefined ? null : link(keyed.head, tenantId, texts);
+    const row = segmentRow(tenantId, { id: latestId, texts }, links);
+    run(INSERT, [row.tenant_id, row.id, row.entries, row.first_seq, row.hashes]);
+    if (keyed !== undefined && links !== null) keyed.head = links.head;
+  }
+  for (const [tenantId, { head, key }] of heads) {
+    const { seq, hash, mac, mac_key_version } = headRow(tenantId, head, key);
+    run(UPDATE_HEAD, [seq, hash, mac, mac_key_version, tenantId]);
+  }
 }

@@ -49,15 +49,7 @@ export function nextMoveBatch(waiting: readonly WaitingBatch[]): MoveBatch {
   const growing = new Map<string, Group>();
   let entries = 0;
   for (const batch of waiting) {
-    for (const group of batch.groups) {
-      const segment = growing.get(group.tenantId);
-      if (segment !== undefined && fits(segment, group)) extend(segment, group);
-      else {
-        const fresh = { ...group, texts: [...group.texts] };
-        growing.set(group.tenantId, fresh);
-        move.segments.push(fresh);
-      }
-    }
+    for (const group of batch.groups) mergeInto(move.segments, growing, group);
     move.batches++;
     move.lastSeq = batch.seq;
     entries += batch.entries;
@@ -65,6 +57,25 @@ export function nextMoveBatch(waiting: readonly WaitingBatch[]): MoveBatch {
     if (batch.isCut) growing.clear();
   }
   return move;
+}
+
+/** Merges groups that are committed together, in their order. */
+export function merged(groups: readonly Group[]): Group[] {
+  const segments: Group[] = [];
+  const growing = new Map<string, Group>();
+  for (const group of groups) mergeInto(segments, growing, group);
+  return segments;
+}
+
+function mergeInto(segments: Group[], growing: Map<string, Group>, group: Group): void {
+  const segment = growing.get(group.tenantId);
+  if (segment !== undefined && fits(segment, group)) {
+    extend(segment, group);
+    return;
+  }
+  const fresh = { ...group, texts: [...group.texts] };
+  growing.set(group.tenantId, fresh);
+  segments.push(fresh);
 }
 
 function fits(segment: Group, { texts, earliestAt, latestAt }: Group): boolean {

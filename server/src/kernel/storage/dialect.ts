@@ -25,7 +25,11 @@ class SqliteWithoutRowLocks extends SqliteQueryCompiler {
 }
 const ROW_LOCKS = new Set(['ForUpdate', 'ForShare', 'SkipLocked', 'NoWait']);
 
-export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<{ rows: unknown[]; affected: number }>;
+export interface Executed {
+  rows: unknown[];
+  affected: number;
+}
+export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<Executed>;
 
 /**
  * Kysely over one function that runs SQL. Connections, transactions and retries are our own (see sqlite.ts and postgres.ts); Kysely only builds and

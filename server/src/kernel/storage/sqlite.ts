@@ -18,7 +18,7 @@ import {
   translate,
   type Work,
 } from './database.ts';
-import type { Execute } from './dialect.ts';
+import type { Execute, Executed } from './dialect.ts';
 import { Mutex } from './mutex.ts';
 import { PreparedQuery } from './prepared-query.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
@@ -48,6 +48,8 @@ export class SqliteDatabase implements Database {
   readonly rowKeys = new RowKeys();
   readonly read: Reader;
   readonly #writer: Connection;
+  readonly #execute: Execute;
+  readonly #run: Run = (sql, parameters) => this.#writer.run(sql, parameters);
   readonly #reader: Connection;
   readonly #writing = new Mutex();
   readonly #mark: CommitMark;
@@ -56,6 +58,7 @@ export class SqliteDatabase implements Database {
   /** A bulk transaction is committed alone, because short ones in the same commit would have to wait for its end. */
   readonly #queuedBulk = new RoundRobin<Queued>();
   #isBulkNext = false;
+  #beforeCommit: BeforeCommit = async () => {};
   #version = 0;
   #isTraceToGo = false;
   #level: 'full' | 'normal' | null = null;
@@ -68,6 +71,7 @@ export class SqliteDatabase implements Database {
     this.#mark = new CommitMark(file, () => (isNew ? 0 : numberIn(file)));
     this.#writer = new Connection(new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS }));
     if (isNew) chmodSync(file, 0o600);
+    this.#execute = executeOn(this.#writer, { isRetried: true });
     this.#writer.database.exec(`pragma journal_mode = wal; ${WRITER_SET_UP}`);
     this.#mark.begin(this.#number(LAST_COMMIT));
     this.#reader = new Connection(new DatabaseSync(file, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
@@ -99,6 +103,11 @@ export class SqliteDatabase implements Database {
    */
   transaction<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#transactionOf(SERVICE, 'request', fn);
+  }
+
+  /** What is written once for all transactions of a commit. If it fails, none of them is committed. */
+  beforeCommit(write: BeforeCommit): void {
+    this.#beforeCommit = write;
   }
 
   forTenant(tenantId: string, work: Work = 'request'): Database {
@@ -143,15 +152,17 @@ export class SqliteDatabase implements Database {
       this.#synchronise('full');
       this.#writer.run('begin immediate', []);
       const changesBefore = this.#number(CHANGES);
-      const ended: (() => void)[] = [];
+      const ended: Ended[] = [];
       for (const one of batch) ended.push(await this.#runInside(one));
+      const succeeded = ended.flatMap(({ tx }) => tx ?? []);
+      await this.#beforeCommit(this.#transactionOn(this.#execute), this.#run, succeeded);
       const isChanged = this.#number(CHANGES) !== changesBefore;
       if (isChanged) this.#writer.database.exec(`pragma user_version = ${this.#mark.next}`);
       this.#writer.run('commit', []);
       if (isChanged) this.#mark.committed();
       this.#version++;
       if (this.#isTraceToGo) this.#removeTraces();
-      for (const tell of ended) tell();
+      for (const { tell } of ended) tell();
     } catch (error) {
       this.#rollback();
       for (const one of batch) one.reject(error);
@@ -196,29 +207,32 @@ export class SqliteDatabase implements Database {
    * Runs one transaction in a savepoint. Its result is reported once everything is committed. If it fails, it is rolled back alone, unless the
    * whole commit has failed with it.
    */
-  async #runInside({ fn, resolve, reject }: Queued): Promise<() => void> {
+  async #runInside({ fn, resolve, reject }: Queued): Promise<Ended> {
     let isOpen = true;
-    const execute = executeOn(this.#writer, { isRetried: true });
     const whileOpen: Execute = async (sql, parameters) => {
       if (!isOpen) throw new Error('the transaction has ended');
-      return execute(sql, parameters);
+      return this.#execute(sql, parameters);
     };
-    const tx = transactionOver('sqlite', whileOpen, this.rowKeys);
+    const tx = this.#transactionOn(whileOpen);
     this.#writer.run('savepoint one', []);
     try {
       const result = await runInside(tx, fn);
       isOpen = false;
       await Promise.all(tx.sent);
       this.#writer.run('release one', []);
-      return () => resolve(result);
+      return { tx, tell: () => resolve(result) };
     } catch (error) {
       isOpen = false;
       for (const listener of tx.onRollback) listener();
       if (!this.#writer.database.isTransaction) throw error;
       this.#writer.run('rollback to one', []);
       this.#writer.run('release one', []);
-      return () => reject(error);
+      return { tx: null, tell: () => reject(error) };
     }
+  }
+
+  #transactionOn(execute: Execute): Tx {
+    return transactionOver('sqlite', execute, this.rowKeys);
   }
 
   /**
@@ -233,7 +247,7 @@ export class SqliteDatabase implements Database {
     try {
       this.#synchronise('normal');
       this.#writer.run('begin immediate', []);
-      await fn((sql, parameters) => this.#writer.run(sql, parameters));
+      await fn(this.#run);
       this.#writer.run('commit', []);
     } catch (error) {
       this.#rollback();
@@ -293,6 +307,15 @@ export class SqliteDatabase implements Database {
 
 export type Run = (sql: string, parameters: readonly unknown[]) => number;
 
+/** Runs in the commit, after its transactions, with those that succeeded in their order. */
+export type BeforeCommit = (tx: Tx, run: Run, succeeded: readonly Tx[]) => Promise<void>;
+
+/** A transaction that waits for its commit; null if it failed and was rolled back. */
+interface Ended {
+  tx: Tx | null;
+  tell(): void;
+}
+
 interface Queued {
   fn(tx: Tx): Promise<unknown>;
   resolve(result: unknown): void;
@@ -319,26 +342,42 @@ function numberIn(file: string): number {
 /** Reads a page of the file, so that a lost or damaged file is detected. */
 const PING = new PreparedQuery((db) => db.selectFrom('tenants').select('tenant_id').limit(1));
 
+/** Whether a statement returns rows is asked once: the answer takes longer than most statements. */
+interface Prepared {
+  statement: StatementSync;
+  hasRows: boolean;
+}
+
 /** A connection with its prepared statements, of which the oldest is evicted first. */
 export class Connection {
   readonly database: DatabaseSync;
-  readonly #statements = new Map<string, StatementSync>();
+  readonly #prepared = new Map<string, Prepared>();
 
   constructor(database: DatabaseSync) {
     this.database = database;
   }
 
   prepare(sql: string): StatementSync {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.database.prepare(sql);
-      if (this.#statements.size >= STATEMENT_CACHE_SIZE) {
-        const oldest = this.#statements.keys().next().value;
-        if (oldest !== undefined) this.#statements.delete(oldest);
+    return this.#prepare(sql).statement;
+  }
+
+  #prepare(sql: string): Prepared {
+    let prepared = this.#prepared.get(sql);
+    if (prepared === undefined) {
+      const statement = this.database.prepare(sql);
+      prepared = { statement, hasRows: statement.columns().length > 0 };
+      if (this.#prepared.size >= STATEMENT_CACHE_SIZE) {
+        const oldest = this.#prepared.keys().next().value;
+        if (oldest !== undefined) this.#prepared.delete(oldest);
       }
-      this.#statements.set(sql, statement);
+      this.#prepared.set(sql, prepared);
     }
-    return statement;
+    return prepared;
+  }
+
+  execute(sql: string, parameters: readonly unknown[]): Executed {
+    if (this.#prepare(sql).hasRows) return { rows: this.all(sql, parameters), affected: 0 };
+    return { rows: [], affected: this.run(sql, parameters) };
   }
 
   all(sql: string, parameters: readonly unknown[]): unknown[] {
@@ -350,7 +389,7 @@ export class Connection {
   }
 
   close(): void {
-    this.#statements.clear();
+    this.#prepared.clear();
     this.database.close();
   }
 }
@@ -359,9 +398,7 @@ export class Connection {
 function executeOn(connection: Connection, { isRetried }: { isRetried: boolean }): Execute {
   return async (sql, parameters) => {
     try {
-      const statement = connection.prepare(sql);
-      if (statement.columns().length > 0) return { rows: connection.all(sql, parameters), affected: 0 };
-      return { rows: [], affected: connection.run(sql, parameters) };
+      return connection.execute(sql, parameters);
     } catch (error) {
       const kind = classifySqliteError(error);
       throw kind === 'retry' && isRetried ? error : translate(error, kind);
