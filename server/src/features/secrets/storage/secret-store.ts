@@ -8,25 +8,18 @@ import { SECRETS, type SecretRow, type SecretTagRow } from './tables.ts';
 /** Statements of a change, prepared once. */
 
 const KEY = ['tenant_id', 'secret_id', 'vault_id', 'deleted_no', 'path'] as const;
-/** The columns that may change with a version. */
+/** The columns that no version changes. */
+const CONSTANT = ['secret_no', 'type', 'environment', 'protection', 'created_at', 'deleted_at'] as const;
+/** The columns that change with a version only if it changes the schedule of rotations, or when the value expires. */
+const SCHEDULE = ['rotation', 'rotation_id', 'rotated_at', 'next_rotation_at', 'expires_at'] as const;
+/** The columns that change with every version. */
 const CONTENT = [
-  'secret_no',
-  'type',
-  'environment',
-  'protection',
   'version',
   'metadata',
   'tags',
-  'rotation',
-  'rotation_id',
-  'rotated_at',
-  'next_rotation_at',
-  'created_at',
   'updated_at',
-  'deleted_at',
   'fingerprint',
   'fingerprint_version',
-  'expires_at',
   'data_key',
   'sealed_version',
   'sealed',
@@ -40,7 +33,7 @@ interface AtPath {
 function byPath(db: Kysely<Tables>, parameter: Parameter<AtPath>) {
   return db
     .selectFrom('secrets')
-    .select([...KEY, ...CONTENT, 'row_mac'])
+    .select([...KEY, ...CONSTANT, ...SCHEDULE, ...CONTENT, 'row_mac'])
     .where('tenant_id', '=', parameter('tenantId'))
     .where('vault_id', '=', parameter('vaultId'))
     .where('deleted_no', '=', 0)
@@ -51,14 +44,20 @@ const FIND_SECRET = new PreparedQuery<AtPath, SecretRow>(byPath);
 
 const LOCK_SECRET = new PreparedQuery<AtPath, SecretRow>((db, parameter) => byPath(db, parameter).forUpdate());
 
-const REPLACE_SECRET = new PreparedQuery<Signed<SecretRow>, never>((db, parameter) =>
-  db
-    .updateTable('secrets')
-    .set(parametersFor<Signed<SecretRow>, keyof Signed<SecretRow>>([...CONTENT, 'row_mac'], parameter) as never)
-    .where('tenant_id', '=', parameter('tenant_id'))
-    .where('secret_id', '=', parameter('secret_id'))
-    .$castTo<never>(),
-);
+/** SQLite rewrites the entry in each index of a column that is set, even to the same value. So only those that change are set. */
+function replaceColumns(columns: readonly (keyof SecretRow)[]) {
+  return new PreparedQuery<Signed<SecretRow>, never>((db, parameter) =>
+    db
+      .updateTable('secrets')
+      .set(parametersFor<Signed<SecretRow>, keyof Signed<SecretRow>>([...columns, 'row_mac'], parameter) as never)
+      .where('tenant_id', '=', parameter('tenant_id'))
+      .where('secret_id', '=', parameter('secret_id'))
+      .$castTo<never>(),
+  );
+}
+
+const REPLACE_CONTENT = replaceColumns(CONTENT);
+const REPLACE_CONTENT_AND_SCHEDULE = replaceColumns([...CONTENT, ...SCHEDULE]);
 
 export async function findSecret(
   db: Reader,
@@ -78,9 +77,11 @@ export async function lockSecret(
   return SECRETS.checked(tx, (await LOCK_SECRET.run(tx, { tenantId, vaultId, path }))[0]);
 }
 
-/** Writes every column that can change with a version. */
+/** Writes the columns that a version changes. */
 export async function replaceSecret(tx: Tx, before: SecretRow, row: SecretRow): Promise<void> {
-  REPLACE_SECRET.send(tx, await SECRETS.signed(tx, row, before));
+  const isScheduleChanged = SCHEDULE.some((column) => row[column] !== before[column]);
+  const query = isScheduleChanged ? REPLACE_CONTENT_AND_SCHEDULE : REPLACE_CONTENT;
+  query.send(tx, await SECRETS.signed(tx, row, before));
 }
 
 export async function insertSecret(tx: Tx, row: SecretRow): Promise<void> {
