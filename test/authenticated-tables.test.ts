@@ -33,6 +33,7 @@ const UNAUTHENTICATED: Record<string, string> = {
   region_contacts:
     'when other regions were reached; whoever writes here can keep a region from changing anything, or make it rely on an old contact, but not move a tenant',
   rate_windows: 'counts requests',
+  nodes: 'informs the operator',
   copilot_usage: 'counts requests to the assistant; whoever writes here can allow more of them, or none',
   job_leases: 'says when a job runs, not what it does',
   operator_words:

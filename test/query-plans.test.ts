@@ -201,7 +201,7 @@ const WANTS_ALL = new RegExp(
 const OF_ONE_ROW = /^SEARCH (?:tenants|audit_heads|rollup_progress|risk_runs|anomaly_scans|drift_notices)\b/;
 const EXCEPTIONS = [
   // The work of the service itself, over all tenants.
-  /^select .* from "(?:tenants|installation|risk_runs|exporter_progress|anomaly_scans|audit_heads|break_glass_uses)"/,
+  /^select .* from "(?:tenants|installation|risk_runs|exporter_progress|anomaly_scans|audit_heads|break_glass_uses|nodes)"/,
   /^select .* from "(?:webhook_deliveries" inner join "webhooks"|audit_segments" inner join "tenants"|certificates")/,
   /^update audit_journal /,
   // Tables in which a tenant has few rows, by a quota or by a constant.

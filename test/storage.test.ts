@@ -6,7 +6,7 @@ import { CofferError } from '../server/src/kernel/platform/errors.ts';
 import { StartError } from '../server/src/kernel/storage/data-folder.ts';
 import { type Database, type Tx, UniqueViolation } from '../server/src/kernel/storage/database.ts';
 import { Epochs, raiseEpoch } from '../server/src/kernel/storage/epochs.ts';
-import { loadMigrations, migrate } from '../server/src/kernel/storage/migrate.ts';
+import { loadMigrations, type Migration, migrate, requireMigrated } from '../server/src/kernel/storage/migrate.ts';
 import { PreparedQuery } from '../server/src/kernel/storage/prepared-query.ts';
 import type { TenantsTable } from '../server/src/kernel/storage/tables.ts';
 import { openDatabase } from './support/database.ts';
@@ -225,6 +225,8 @@ onBothDatabases('migrations', (kind) => {
     const broken = {
       version: migrations.length + 1,
       name: 'broken',
+      description: '',
+      isAdditive: true,
       up: async (schema: Parameters<(typeof migrations)[0]['up']>[0]) => {
         await schema.createTable('half').addColumn('a', 'text').execute();
         throw new Error('power cut');
@@ -326,5 +328,39 @@ onBothDatabases('migrations', (kind) => {
       migrate(db, migrations.slice(0, -1)),
       (error) => error instanceof StartError && /newer/.test(error.message),
     );
+  });
+
+  test('a node, and nothing else, starts on a newer schema that only has more', async () => {
+    const db = await openDatabase(kind);
+    const migrations = await loadMigrations();
+    const refused = (error: unknown) => error instanceof StartError && /newer/.test(error.message);
+    const next = (isAdditive: boolean, ahead: number): Migration => ({
+      version: migrations.length + ahead,
+      name: `next-${ahead}`,
+      description: '',
+      isAdditive,
+      up: async (schema) => {
+        await schema.createTable(`next_${ahead}`).addColumn('a', 'text').execute();
+      },
+    });
+    const epochs = () => db.read.selectFrom('tenants').select(['tenant_id', 'epoch']).orderBy('tenant_id').execute();
+    const added = [...migrations, next(true, 1)];
+    await migrate(db, added);
+    assert.deepEqual(await migrate(db, migrations, { mayBeNewer: true }), { applied: [] });
+    await assert.rejects(migrate(db, migrations), refused);
+    await requireMigrated(db, migrations);
+    const before = await epochs();
+    await migrate(db, [...added, next(false, 2)]);
+    await assert.rejects(migrate(db, migrations, { mayBeNewer: true }), refused);
+    await assert.rejects(migrate(db, added, { mayBeNewer: true }), refused);
+    await assert.rejects(requireMigrated(db, added), StartError);
+    assert.deepEqual(
+      await epochs(),
+      before.map((tenant) => ({ ...tenant, epoch: tenant.epoch + 1 })),
+    );
+  });
+
+  test('each says what it does', async () => {
+    for (const { name, description } of await loadMigrations()) assert.match(description, /^\S[^\n]*[.)]$/, name);
   });
 });

@@ -14,6 +14,7 @@ import {
   hardenProcess,
   loadConfig,
   newAdminToken,
+  planMigration,
   rekey,
   restore,
   verifyInstallation,
@@ -51,7 +52,13 @@ CV_NEW_ROOT_KEY, CV_NEW_ROOT_PASSPHRASE or CV_NEW_ROOT_PASSPHRASE_FILE, in addit
 either changed nothing or is completed by the next start. If someone may have had the old key and a copy of the database, use
 --revoke-tokens, and also change all secrets and second factors, because they may know them.`,
   );
-operatorCommand('migrate', 'Apply pending schema migrations to the database', bringUpToDate);
+server
+  .command('migrate')
+  .description('Apply pending schema migrations to the database')
+  .option('--plan', 'only say what would be done')
+  .action(({ plan = false }: { plan?: boolean }) =>
+    print((plan ? planMigration : bringUpToDate)(loadConfig(process.env))),
+  );
 operatorCommand('new-admin-token', 'Create a token for the first owner, to replace a lost one', newAdminToken);
 
 operatorCommand(

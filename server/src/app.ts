@@ -11,6 +11,7 @@ import { createHttpServer } from './kernel/http/server.ts';
 import { CurrentIdentity, IdentityFiles } from './kernel/http/tls-identity.ts';
 import { type Job, JobRunner } from './kernel/jobs/job-runner.ts';
 import { deleteRateWindows, RateSharing, WINDOWS_KEPT_MS } from './kernel/limits/rate-sharing.ts';
+import { FORGOTTEN_AFTER_MS } from './kernel/nodes/node-list.ts';
 import type { OtherWorkers } from './kernel/observability/merged-metrics.ts';
 import { HOUR_MS, MINUTE_MS } from './kernel/platform/clock.ts';
 import type { Config } from './kernel/platform/config.ts';
@@ -65,7 +66,7 @@ export async function startApp(
   { isFirst, others }: WorkerPosition = ALONE,
 ): Promise<App> {
   setPasswordSlots(workerShares(config).passwordSlots);
-  const storage = await openStorage(config, !isFirst);
+  const storage = await openStorage(config, { isMigrated: !isFirst, mayBeNewer: true });
   try {
     await refuseWrongStart(time, storage.database);
     const opened = await openKernel({ config, time, log, database: storage.database });
@@ -91,6 +92,7 @@ export async function startApp(
     await kernel.clockGuard.firstCheck();
     if (isFirst) for (const { code, message } of kernel.warnings) log.warn({ warning: code }, message);
     kernel.addresses.listening(await server.listen());
+    await kernel.nodes.start();
     const background = startBackground(kernel, jobs);
     for (const feature of features) feature.started?.();
     const close = async (drainMs = 0) => {
@@ -99,6 +101,7 @@ export async function startApp(
       await server.close();
       await identity?.close();
       await background.stop();
+      await kernel.nodes.stop();
       await Promise.all(features.map((feature) => feature.settled?.()));
       await storage.close();
     };
@@ -120,7 +123,7 @@ async function openIdentity(kernel: Kernel): Promise<CurrentIdentity | null> {
 }
 
 function kernelJobs(kernel: Kernel): Job[] {
-  const { idempotency, dpop, database, signingKeys } = kernel;
+  const { idempotency, dpop, database, nodes, signingKeys } = kernel;
   return [
     {
       name: 'forget-idempotency-keys',
@@ -143,6 +146,13 @@ function kernelJobs(kernel: Kernel): Job[] {
       // Deleting a window too early only restarts a minute's count, and all but the newest windows are expired at any time.
       removes: { secondCheckMs: WINDOWS_KEPT_MS, share: null },
       run: (_, cutoff) => deleteRateWindows(database, cutoff),
+    },
+    {
+      name: 'forget-nodes',
+      intervalMs: HOUR_MS,
+      // All rows but those of the nodes that run now are of nodes that were killed.
+      removes: { secondCheckMs: FORGOTTEN_AFTER_MS, share: null },
+      run: (_, cutoff) => nodes.deleteUnseen(cutoff),
     },
     {
       name: 'forget-signing-keys',

@@ -31,6 +31,7 @@ import { ROW_PURPOSE } from './kernel/integrity/row-keys.ts';
 import { Idempotency } from './kernel/limits/idempotency.ts';
 import { Plans } from './kernel/limits/plans.ts';
 import { RateLimiter } from './kernel/limits/rate-limiter.ts';
+import { NodeList } from './kernel/nodes/node-list.ts';
 import { Metrics } from './kernel/observability/metrics.ts';
 import { AddressGuard } from './kernel/outbound/address-guard.ts';
 import { HttpClient } from './kernel/outbound/http-client.ts';
@@ -46,6 +47,7 @@ import { type Database, UniqueViolation } from './kernel/storage/database.ts';
 import { Epochs } from './kernel/storage/epochs.ts';
 import { loadMigrations, migrate, requireMigrated } from './kernel/storage/migrate.ts';
 import { PostgresDatabase } from './kernel/storage/postgres.ts';
+import { SchemaFence } from './kernel/storage/schema-fence.ts';
 import { SqliteDatabase } from './kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
 import { findUncheckedOperator } from './kernel/storage/tenant-rows.ts';
@@ -66,7 +68,10 @@ export interface OpenedStorage {
 }
 
 /** Opens the data folder and the database, and brings its schema up to date, unless another worker has done so. */
-export async function openStorage(config: Config, isMigrated = false): Promise<OpenedStorage> {
+export async function openStorage(
+  config: Config,
+  { isMigrated = false, mayBeNewer = false } = {},
+): Promise<OpenedStorage> {
   makeDataFolder(config.dataDir);
   const lock = config.databaseUrl === null ? lockDataFolder(config.dataDir) : null;
   let database: Database | undefined;
@@ -82,7 +87,7 @@ export async function openStorage(config: Config, isMigrated = false): Promise<O
     if (database instanceof PostgresDatabase) await refuseEmptyBesideUsed(config, database);
     const migrations = await loadMigrations();
     if (isMigrated) await requireMigrated(database, migrations);
-    const { applied } = isMigrated ? { applied: [] } : await migrate(database, migrations);
+    const { applied } = isMigrated ? { applied: [] } : await migrate(database, migrations, { mayBeNewer });
     return { database, applied, schemaVersion: migrations.length, close };
   } catch (error) {
     await close();
@@ -194,6 +199,15 @@ export async function openKernel(parts: {
       : new PostgresAuditStore({ database: database as PostgresDatabase, heads, keyring, clock, log, metrics, nodeId });
   const regionGate = new RegionGate();
   const audit = new AuditLog(store, heads, log, regionGate);
+  const schemaVersion = (await loadMigrations()).length;
+  const schemaFence = new SchemaFence(database, schemaVersion, log);
+  const own = {
+    node_id: nodeId,
+    release: packageJson.version,
+    schema_version: schemaVersion,
+    region: config.region?.name ?? null,
+    started_at: clock.now(),
+  };
   const { acceptRowsOf } = parts;
   await authenticateRows({ database, root, keyring, heads, audit, clock, log, acceptRowsOf }, unauthenticated);
   const signingKeys = new SigningKeys(database, keyring, clock, installation.installationId);
@@ -214,6 +228,7 @@ export async function openKernel(parts: {
     heads,
     metrics,
     epochs: new Epochs(database),
+    schemaFence,
     refusals: new Refusals((entry) => audit.record(entry)),
     unlistedReads: new UnlistedReads((entry) => audit.record(entry), clock),
     rates: new RateLimiter(),
@@ -229,6 +244,7 @@ export async function openKernel(parts: {
     authenticatedTables: AUTHENTICATED_TABLES,
     warnings: startWarnings(config),
     nodeId,
+    nodes: new NodeList({ database, clock, log, fence: schemaFence, own }),
     version: packageJson.version,
     shutdown: new AbortController(),
   };

@@ -9,6 +9,8 @@ import { CLOSE_MS, drainMsAfter } from './workers/timing.ts';
 import type { Worker } from './workers/worker.ts';
 
 let isStopping = false;
+/** The node ends because it is too old, which only a start with another release mends. */
+const EXIT_OUTDATED = 1;
 
 /** Serves requests in this process until a signal ends it. `worker` is null if it is the only one. */
 export async function serveRequests(config: Config, ownLog: Logger, worker: Worker | null): Promise<void> {
@@ -17,6 +19,7 @@ export async function serveRequests(config: Config, ownLog: Logger, worker: Work
   const app = await startApp(config, log, systemTime, { isFirst, others: worker });
   // The handlers are installed before the ready message, because anyone who reads it may stop the process at once.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(app, worker, signal));
+  app.kernel.schemaFence.onOutdated(() => void stop(app, worker, 'SIGTERM', EXIT_OUTDATED));
   worker?.onSupervisorLost(() => {
     log.error('the supervisor of the workers is gone; this worker ends after its requests');
     void stop(app, worker, 'SIGTERM');
@@ -36,7 +39,7 @@ export async function serveRequests(config: Config, ownLog: Logger, worker: Work
  * Requests in flight are answered first; those that do not end in time are cut off. A repeated signal changes nothing: a signal to the whole process
  * group arrives twice, from the system and from npm, which passes it on.
  */
-async function stop(app: App, worker: Worker | null, signal: NodeJS.Signals): Promise<void> {
+async function stop(app: App, worker: Worker | null, signal: NodeJS.Signals, exitCode = 0): Promise<void> {
   if (isStopping) return;
   isStopping = true;
   const { log } = app.kernel;
@@ -47,5 +50,5 @@ async function stop(app: App, worker: Worker | null, signal: NodeJS.Signals): Pr
   await app.close(drainMs);
   await worker?.lastReport(await app.kernel.metrics.ofWorker());
   log.info('Coffer has stopped');
-  process.exit(0);
+  process.exit(exitCode);
 }

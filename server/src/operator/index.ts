@@ -8,7 +8,7 @@ export { backup } from './backup.ts';
 export { breakGlassApprove, breakGlassCancel, breakGlassMakeOwner, breakGlassResetMfa } from './break-glass.ts';
 export { copyTo } from './copy.ts';
 export { explainFailure } from './failure.ts';
-export { bringUpToDate } from './migrate.ts';
+export { bringUpToDate, planMigration } from './migrate.ts';
 export { newAdminToken } from './new-admin-token.ts';
 export { rekey } from './rekey.ts';
 export { restore } from './restore.ts';

@@ -1,5 +1,10 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Config } from '../kernel/platform/config.ts';
-import { withStorage } from './with-kernel.ts';
+import { connectTo } from '../kernel/storage/database-servers.ts';
+import { loadMigrations, type Migration } from '../kernel/storage/migrate.ts';
+import { DATABASE_FILE } from '../open-kernel.ts';
+import { requireDatabase, withStorage } from './with-kernel.ts';
 
 /** Runs the migrations that every start runs first, for operators who want to change the schema before nodes of a new release start. */
 export function bringUpToDate(config: Config): Promise<string> {
@@ -7,4 +12,50 @@ export function bringUpToDate(config: Config): Promise<string> {
     if (applied.length === 0) return 'The schema is up to date; no migrations were applied.';
     return `The schema is up to date; ${applied.length} ${applied.length === 1 ? 'migration was' : 'migrations were'} applied: ${applied.join(', ')}.`;
   });
+}
+
+/** Says what `bringUpToDate` would do, and changes nothing. The service may be running. */
+export async function planMigration(config: Config): Promise<string> {
+  requireDatabase(config);
+  const version = await (config.databaseUrl === null
+    ? sqliteVersion(join(config.dataDir, DATABASE_FILE))
+    : postgresVersion(config.databaseUrl));
+  const migrations = await loadMigrations();
+  if (version > migrations.length)
+    return `The schema has version ${version}, newer than this release knows (${migrations.length}): it belongs to a newer release.`;
+  const pending = migrations.slice(version);
+  if (pending.length === 0) return `The schema is up to date at version ${version}; no migrations would be applied.`;
+  const title = `${pending.length === 1 ? 'One migration' : `${pending.length} migrations`} would be applied, from schema version ${version} to ${migrations.length}:`;
+  return [title, ...pending.map(planned), '', adviceFor(pending)].join('\n');
+}
+
+function planned({ version, name, description, isAdditive }: Migration): string {
+  return `  ${String(version).padStart(4, '0')} ${name}${isAdditive ? '' : ' (ends earlier releases)'}\n       ${description}`;
+}
+
+function adviceFor(pending: readonly Migration[]): string {
+  if (pending.every(({ isAdditive }) => isAdditive))
+    return 'Nodes of the release before can go on meanwhile: replace one after the other.';
+  return 'Stop every node of an earlier release first: from the first migration that ends earlier releases on they refuse all requests. Make a backup before.';
+}
+
+function sqliteVersion(file: string): number {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const hasTable = database.prepare(`select 1 from sqlite_master where name = 'schema_version'`).get() !== undefined;
+    return hasTable ? Number(database.prepare('select version from schema_version').get()?.['version']) : 0;
+  } finally {
+    database.close();
+  }
+}
+
+async function postgresVersion(url: string): Promise<number> {
+  const client = await connectTo(url, { application_name: 'coffer migrate' });
+  try {
+    const tables = await client.query(`select to_regclass('schema_version') is not null as found`);
+    if (tables.rows[0]?.found !== true) return 0;
+    return Number((await client.query('select version from schema_version')).rows[0]?.version);
+  } finally {
+    await client.end();
+  }
 }

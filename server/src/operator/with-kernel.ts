@@ -10,16 +10,19 @@ import { findOperatorTenant, findUncheckedOperator, type TenantRow } from '../ke
 import { systemTime } from '../kernel/time/sources.ts';
 import { DATABASE_FILE, findInstallation, type Installation, openKernel, openStorage } from '../open-kernel.ts';
 
+export function requireDatabase({ databaseUrl, dataDir }: Config): void {
+  if (databaseUrl !== null || existsSync(join(dataDir, DATABASE_FILE))) return;
+  throw new StartError(
+    `There is no Coffer database in ${dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL to the same value as for the service.`,
+  );
+}
+
 /** Runs `act` on existing storage: a wrong setting must not make an operator's command create a new, empty database. */
 export async function withStorage<T>(
   config: Config,
   act: (database: Database, applied: readonly string[]) => Promise<T>,
 ): Promise<T> {
-  if (config.databaseUrl === null && !existsSync(join(config.dataDir, DATABASE_FILE))) {
-    throw new StartError(
-      `There is no Coffer database in ${config.dataDir}. Set CV_DATA_DIR or CV_DATABASE_URL to the same value as for the service.`,
-    );
-  }
+  requireDatabase(config);
   const storage = await openStorage(config);
   try {
     return await act(storage.database, storage.applied);

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { WARNING_CODES } from '../../kernel/platform/start-warnings.ts';
 import { ANY_TOKEN, endpoint, NONE } from '../../kernel/request/declaration.ts';
-import { described } from '../../kernel/request/named-schemas.ts';
-import { object, oneOf } from '../../kernel/request/wire.ts';
+import { described, named } from '../../kernel/request/named-schemas.ts';
+import { nullable, object, oneOf, timestampText } from '../../kernel/request/wire.ts';
 
 const common = {
   noun: 'operations',
@@ -30,7 +30,10 @@ export const health = endpoint({
   path: '/health',
   summary: 'Whether the process is alive',
   description: 'Does not query the database. Use it as a liveness probe.',
-  output: object({ status: oneOf(['ok'], 'The process responds.') }),
+  output: object({
+    status: oneOf(['ok'], 'The process responds.'),
+    release: Type.String({ description: 'The release of this node.' }),
+  }),
   raw: NONE,
   errors: [],
 });
@@ -71,5 +74,39 @@ export const metrics = endpoint({
   audit: 'metrics:read',
   output: NONE,
   raw: 'text/plain; version=0.0.4; charset=utf-8',
+  errors: [],
+});
+
+const Node = named(
+  'Node',
+  'A process that serves requests.',
+  object({
+    id: Type.String({ description: 'New with each start.' }),
+    release: Type.String({ description: 'The release of the node.' }),
+    schema_version: Type.Integer({ description: 'The newest schema of the database that the release knows.' }),
+    region: nullable(Type.String(), 'The region of the node. Null if the installation has no regions.'),
+    started_at: described('When the node started.', timestampText),
+    seen_at: described('When the node last reported itself, which it does every five seconds.', timestampText),
+    is_answering: Type.Boolean({ description: 'Whether this node answered the request.' }),
+  }),
+);
+
+export const listNodes = endpoint({
+  ...common,
+  name: 'listNodes',
+  method: 'GET',
+  path: '/admin/nodes',
+  region: 'forward',
+  summary: 'List the nodes that use the same database',
+  description:
+    'Only for the operator tenant, which runs the installation. A node that was killed is listed until it was not seen for five minutes. With several workers each is a node.',
+  credentials: ANY_TOKEN,
+  tenant: 'operator',
+  permission: 'nodes:list',
+  resource: 'node',
+  rate: 'read',
+  audit: 'nodes:list',
+  output: object({ nodes: Type.Array(Node, { description: 'The nodes, in the order of their ids.' }) }),
+  raw: NONE,
   errors: [],
 });

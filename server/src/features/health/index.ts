@@ -1,3 +1,5 @@
+import type { ListedNode } from '../../kernel/nodes/node-list.ts';
+import { timestamp } from '../../kernel/platform/clock.ts';
 import { unavailable } from '../../kernel/platform/errors.ts';
 import type { Feature } from '../../kernel/platform/feature.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
@@ -8,7 +10,7 @@ export function healthFeature(kernel: Kernel): Feature {
   return {
     name: 'health',
     endpoints: bindContract(contract, {
-      health: async () => ({ status: 'ok' as const }),
+      health: async () => ({ status: 'ok' as const, release: kernel.version }),
       ready: async () => {
         // Readiness ends before connections are drained, so that a load balancer stops sending requests first.
         if (kernel.shutdown.signal.aborted) throw unavailable('The process is shutting down.');
@@ -19,6 +21,15 @@ export function healthFeature(kernel: Kernel): Feature {
         return { status: 'ready' as const, details: { warnings } };
       },
       metrics: () => kernel.metrics.text(),
+      listNodes: async () => {
+        const nodes = await kernel.nodes.list();
+        return { nodes: nodes.map((row) => nodeOf(row, kernel.nodeId)) };
+      },
     }),
   };
+}
+
+function nodeOf({ node_id, started_at, seen_at, ...facts }: ListedNode, ownId: string) {
+  const times = { started_at: timestamp(started_at), seen_at: timestamp(seen_at) };
+  return { id: node_id, ...facts, ...times, is_answering: node_id === ownId };
 }

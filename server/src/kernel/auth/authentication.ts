@@ -1,11 +1,13 @@
 import { BoundedCache } from '../platform/bounded-cache.ts';
 import { type Clock, SECOND_MS } from '../platform/clock.ts';
 import { CofferError } from '../platform/errors.ts';
+import type { Kernel } from '../platform/kernel.ts';
 import type { Call, RoutedCall } from '../request/call.ts';
 import type { CredentialKind, EndpointDeclaration } from '../request/declaration.ts';
 import type { Actor, Principal } from '../request/principal.ts';
-import type { Database, Reader } from '../storage/database.ts';
+import type { Reader } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
+import type { SchemaFence } from '../storage/schema-fence.ts';
 
 /** Anyone who can write to the database could keep the epoch from rising, so cached principals are resolved again at this interval anyway. */
 const TRUSTED_MS = 30 * SECOND_MS;
@@ -77,6 +79,7 @@ export interface Gate {
 export class Authentication {
   readonly #schemes: readonly CredentialScheme[];
   readonly #epochs: Epochs;
+  readonly #schemaFence: SchemaFence;
   readonly #committed: View;
   readonly #clock: Clock;
   readonly #cache = new BoundedCache<string, Cached>({
@@ -92,10 +95,11 @@ export class Authentication {
 
   constructor(
     schemes: readonly CredentialScheme[],
-    { database, epochs, clock }: { database: Database; epochs: Epochs; clock: Clock },
+    { database, epochs, schemaFence, clock }: Pick<Kernel, 'database' | 'epochs' | 'schemaFence' | 'clock'>,
   ) {
     this.#schemes = schemes;
     this.#epochs = epochs;
+    this.#schemaFence = schemaFence;
     this.#committed = { db: database.read, epochOf: (tenantId) => epochs.current(tenantId) };
     this.#clock = clock;
   }
@@ -138,7 +142,10 @@ export class Authentication {
   ): Promise<Authenticated> {
     this.#cache.delete(credential);
     const resolvedAt = performance.now();
-    const resolved = await scheme.resolve(credential, request.call, this.#committed);
+    const [resolved] = await Promise.all([
+      scheme.resolve(credential, request.call, this.#committed),
+      this.#schemaFence.check(),
+    ]);
     this.#cache.set(credential, { ...resolved, resolvedAt });
     return this.#accept(resolved, request, accepted, gate);
   }
@@ -150,6 +157,7 @@ export class Authentication {
   async again(request: RoutedCall, accepted: readonly CredentialKind[], view: View): Promise<Authenticated> {
     const [scheme, credential] = this.#detect(request);
     const resolved = await scheme.resolve(credential, request.call, view);
+    await this.#schemaFence.check();
     this.#refuseUnusable(resolved, accepted);
     const { principal, epoch, prove } = resolved;
     return { principal, epoch, proofs: prove === undefined ? NO_PROOFS : await prove(request, true) };

@@ -12,12 +12,14 @@ import type { AnyAuthenticatedTable } from '../integrity/authenticated-table.ts'
 import type { Idempotency } from '../limits/idempotency.ts';
 import type { Plans } from '../limits/plans.ts';
 import type { RateLimiter } from '../limits/rate-limiter.ts';
+import type { NodeList } from '../nodes/node-list.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { AddressGuard } from '../outbound/address-guard.ts';
 import type { HttpClient } from '../outbound/http-client.ts';
 import type { RegionGate } from '../request/region-gate.ts';
 import type { Database } from '../storage/database.ts';
 import type { Epochs } from '../storage/epochs.ts';
+import type { SchemaFence } from '../storage/schema-fence.ts';
 import type { ClockGuard } from '../time/clock-guard.ts';
 import type { TimeSources } from '../time/sources.ts';
 import type { Addresses } from './addresses.ts';
@@ -36,6 +38,7 @@ export interface Kernel {
   metrics: Metrics;
   database: Database;
   epochs: Epochs;
+  schemaFence: SchemaFence;
   keyring: Keyring;
   signingKeys: SigningKeys;
   audit: AuditLog;
@@ -66,6 +69,8 @@ export interface Kernel {
   /** Problems found at startup that the operator should fix. */
   warnings: readonly StartWarning[];
   nodeId: string;
+  /** The nodes that use the same database. */
+  nodes: NodeList;
   /** The release of the service. */
   version: string;
   /** Aborted when the process begins to stop, while requests in flight are still served. */

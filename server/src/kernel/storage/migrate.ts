@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { StartError } from './data-folder.ts';
@@ -21,8 +21,23 @@ export interface Columns {
 export interface Migration {
   version: number;
   name: string;
-  up(schema: SchemaBuilder, columns: Columns, data: MigrationData): Promise<void>;
+  /** What it does, in the words of its comment. */
+  description: string;
+  /**
+   * Whether nodes of the release before may go on while it runs and afterwards: it only adds what they do not use. Without it they are refused from
+   * then on.
+   */
+  isAdditive: boolean;
+  up(schema: SchemaBuilder, columns: Columns, data: MigrationData, version: number): Promise<void>;
 }
+
+/** `oldest` is the oldest schema version whose releases may use the database. Databases of releases before 0.5.0 do not have the column. */
+interface VersionRow {
+  id: number;
+  version: number;
+  oldest?: number | undefined;
+}
+type VersionTable = Kysely<{ schema_version: VersionRow }>;
 
 /** Moves data from old columns to new ones, in plain SQL that is the same on both databases. */
 export interface MigrationData {
@@ -43,8 +58,10 @@ export async function loadMigrations(folder: string = FOLDER): Promise<Migration
   for (const file of (await readdir(folder)).sort()) {
     const match = FILE_NAME.exec(file);
     if (match === null) throw new Error(`not a migration: ${file}`);
-    const { up } = (await import(join(folder, file))) as Pick<Migration, 'up'>;
-    migrations.push({ version: Number(match[1]), name: String(match[2]), up });
+    const path = join(folder, file);
+    const { up, isAdditive = false } = (await import(path)) as Pick<Migration, 'up'> & Partial<Migration>;
+    const description = descriptionIn(await readFile(path, 'utf8'));
+    migrations.push({ version: Number(match[1]), name: String(match[2]), description, isAdditive, up });
   }
   migrations.forEach((migration, i) => {
     if (migration.version !== i + 1) throw new Error(`migration ${migration.version} is out of order`);
@@ -52,18 +69,29 @@ export async function loadMigrations(folder: string = FOLDER): Promise<Migration
   return migrations;
 }
 
+/** The comment of the function `up`, on one line. */
+function descriptionIn(source: string): string {
+  const comment = /\/\*\*((?:(?!\*\/).)*)\*\/\s*export async function up\b/s.exec(source)?.[1] ?? '';
+  return comment.replaceAll(/\s*\n\s*\*\s?/g, ' ').trim();
+}
+
 /**
  * Migrates the schema: forward only, each step in its own transaction. The row lock on `schema_version` serializes nodes that start together. A
- * schema newer than this code is refused, because older code could damage it.
+ * schema newer than this code is refused, because older code could damage it; a node, but no other command, may use it if all that is newer only
+ * added to it.
  */
-export async function migrate(database: Database, migrations: Migration[]): Promise<{ applied: string[] }> {
+export async function migrate(
+  database: Database,
+  migrations: readonly Migration[],
+  { mayBeNewer = false } = {},
+): Promise<{ applied: string[] }> {
   await createVersionTable(database);
   const applied: string[] = [];
   for (const migration of migrations) {
     await database.transaction(async (tx) => {
-      const db = tx as unknown as Kysely<{ schema_version: { id: number; version: number } }>;
-      const version = await lockedVersion(db);
-      if (version > migrations.length) {
+      const db = tx as unknown as VersionTable;
+      const { version, oldest } = await lockedVersion(db);
+      if (version > migrations.length && !(mayBeNewer && isUsable(oldest, migrations))) {
         throw new StartError(
           `The database has schema version ${version}, newer than this release supports (${migrations.length}). Start a newer release.`,
         );
@@ -74,8 +102,9 @@ export async function migrate(database: Database, migrations: Migration[]): Prom
           await statement.execute(db);
         },
       };
-      await migration.up(db.schema, COLUMNS[database.kind], data);
+      await migration.up(db.schema, COLUMNS[database.kind], data, migration.version);
       await db.updateTable('schema_version').set({ version: migration.version }).execute();
+      if (oldest !== undefined && !migration.isAdditive) await refuseOlderNodes(db, migration.version);
       applied.push(migration.name);
     });
   }
@@ -83,19 +112,32 @@ export async function migrate(database: Database, migrations: Migration[]): Prom
   return { applied };
 }
 
+/** Nodes that run look at the version when an epoch has risen (schema-fence.ts). */
+async function refuseOlderNodes(db: VersionTable, oldest: number): Promise<void> {
+  await db.updateTable('schema_version').set({ oldest }).execute();
+  await sql`update tenants set epoch = epoch + 1`.execute(db);
+}
+
+function isUsable(oldest: number | undefined, migrations: readonly Migration[]): boolean {
+  return oldest !== undefined && oldest <= migrations.length;
+}
+
+async function lastVersion(database: Database): Promise<VersionRow> {
+  const db = database.read as unknown as VersionTable;
+  return db.selectFrom('schema_version').selectAll().executeTakeFirstOrThrow();
+}
+
 /** For a worker that is started later than the first one of its command: the schema is not its to change. */
 export async function requireMigrated(database: Database, migrations: readonly Migration[]): Promise<void> {
-  const db = database.read as unknown as Kysely<{ schema_version: { id: number; version: number } }>;
-  const { version } = await db.selectFrom('schema_version').select('version').executeTakeFirstOrThrow();
-  if (version === migrations.length) return;
+  const { version, oldest } = await lastVersion(database);
+  if (version === migrations.length || (version > migrations.length && isUsable(oldest, migrations))) return;
   throw new StartError(
     `The database has schema version ${version}, and the files of this release expect ${migrations.length}: they were replaced while the service was running. Stop the service and start it again.`,
   );
 }
 
-async function lockedVersion(db: Kysely<{ schema_version: { id: number; version: number } }>): Promise<number> {
-  const row = await db.selectFrom('schema_version').select('version').forUpdate().executeTakeFirstOrThrow();
-  return row.version;
+async function lockedVersion(db: VersionTable): Promise<VersionRow> {
+  return db.selectFrom('schema_version').selectAll().forUpdate().executeTakeFirstOrThrow();
 }
 
 /** Two nodes may create it at once. PostgreSQL then fails one of them with a unique violation, which means that the table exists. */

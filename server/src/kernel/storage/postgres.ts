@@ -55,6 +55,7 @@ export class PostgresDatabase implements Database {
   readonly #newPool: (url: string) => pg.Pool;
   #transactions: TransactionPool | null = null;
   #renewedAt = Number.NEGATIVE_INFINITY;
+  #refusal: Error | null = null;
   readonly #slots: Record<Work, FairQueue>;
   readonly #tenants = new TenantDatabases(this, (tenantId, work) => this.#partOf(tenantId, work));
 
@@ -92,6 +93,17 @@ export class PostgresDatabase implements Database {
     return this.#tenants.get(tenantId, work);
   }
 
+  /** From now on every statement fails with this error. Returns whether none was refused before. */
+  refuse(error: Error): boolean {
+    const isFirst = this.#refusal === null;
+    this.#refusal ??= error;
+    return isFirst;
+  }
+
+  #throwRefusal(): void {
+    if (this.#refusal !== null) throw this.#refusal;
+  }
+
   #partOf(tenantId: string, work: Work): OwnPart {
     const reads = work === 'bulk' ? 'bulk' : 'request';
     return {
@@ -104,8 +116,14 @@ export class PostgresDatabase implements Database {
   #readerOf(tenantId: string, work: 'request' | 'bulk'): Reader {
     const reads = this.#reads[work];
     const queryable: Queryable = {
-      query: (sql, parameters) => reads.query(tenantId, sql, parameters),
-      queryPrepared: (sql, parameters) => reads.queryPrepared(tenantId, sql, parameters),
+      query: async (sql, parameters) => {
+        this.#throwRefusal();
+        return reads.query(tenantId, sql, parameters);
+      },
+      queryPrepared: async (sql, parameters) => {
+        this.#throwRefusal();
+        return reads.queryPrepared(tenantId, sql, parameters);
+      },
     };
     const { rowKeys } = this;
     return readerOver('postgres', executeOn(queryable, { isRetried: false }), rowKeys);
@@ -117,6 +135,7 @@ export class PostgresDatabase implements Database {
     prepared: PreparedQuery<P, R>,
     parameters: P,
   ): Promise<R[]> {
+    this.#throwRefusal();
     const { sql, bind } = prepared.compile('postgres', this.read);
     return (await understood(this.#reads[work].queryPrepared(tenantId, sql, bind(parameters)))).rows as R[];
   }
@@ -130,6 +149,7 @@ export class PostgresDatabase implements Database {
   }
 
   async #attempt<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    this.#throwRefusal();
     const { client, transactions } = await this.#connected();
     const unreplicated = client.unreplicated;
     let broken: Error | undefined;
@@ -217,10 +237,12 @@ export class PostgresDatabase implements Database {
 
   /** One write statement, committed by itself, for the group commit of the audit log. */
   async write(sql: string, parameters: readonly unknown[]): Promise<void> {
+    this.#throwRefusal();
     await understood(this.#writing.queryPrepared(sql, [...parameters]));
   }
 
   async ping(): Promise<void> {
+    this.#throwRefusal();
     await understood(this.#reads.request.queryPrepared(SERVICE, 'select 1', []));
   }
 

@@ -27,6 +27,27 @@ export interface Tables {
   job_leases: JobLeasesTable;
   counters: CountersTable;
   dpop_proofs: DpopProofsTable;
+  nodes: NodesTable;
+  schema_version: SchemaVersionTable;
+}
+
+/** One row. */
+export interface SchemaVersionTable {
+  id: number;
+  version: number;
+  /** The oldest version whose releases may use the database. */
+  oldest: number;
+}
+
+/** The nodes that use this database. */
+export interface NodesTable {
+  tenant_id: string;
+  node_id: string;
+  release: string;
+  schema_version: number;
+  region: string | null;
+  started_at: number;
+  seen_at: number;
 }
 
 /** One row: the id of this installation and of its root key. */

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { addPerson, addTenant, ok } from '../../../../test/support/people.ts';
+import { newMigratedDatabase } from '../../../../test/support/postgres.ts';
+import { runService, spawnService } from '../../../../test/support/process.ts';
+import { onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
+import { until } from '../../../../test/support/until.ts';
+import { addSecret, addVault, readValue, secretUrl, startNodeBeside } from '../../../../test/support/vaults.ts';
+import { FORGOTTEN_AFTER_MS } from '../../kernel/nodes/node-list.ts';
+import { loadMigrations, type Migration, migrate } from '../../kernel/storage/migrate.ts';
+import { PostgresDatabase } from '../../kernel/storage/postgres.ts';
+import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
+import type { Cutoff } from '../../kernel/time/cutoff.ts';
+
+onBothDatabases('the list of nodes', (kind) => {
+  let service: Service;
+  let databaseUrl: string | undefined;
+  before(async () => {
+    databaseUrl = kind === 'postgres' ? await newMigratedDatabase() : undefined;
+    service = await startService(kind, databaseUrl === undefined ? {} : { databaseUrl });
+  });
+  after(() => service.close());
+
+  const nodes = async (of = service) => (await ok(of.call('GET', '/admin/nodes'))).nodes as { id: string }[];
+
+  test('says who answered, with release and schema', async () => {
+    const { kernel } = service.app;
+    const [node, ...others] = (await ok(service.call('GET', '/admin/nodes'))).nodes;
+    assert.deepEqual(others, []);
+    const { started_at, seen_at, ...rest } = node;
+    const schema_version = (await loadMigrations()).length;
+    assert.deepEqual(rest, {
+      id: kernel.nodeId,
+      release: kernel.version,
+      schema_version,
+      region: null,
+      is_answering: true,
+    });
+    assert.ok(Date.parse(started_at) <= Date.parse(seen_at));
+    assert.equal((await ok(service.call('GET', '/health', { token: null }))).release, kernel.version);
+  });
+
+  test('is for the operator alone', async () => {
+    const tenant = await addTenant(service);
+    const other = await service.call('GET', '/admin/nodes', { token: tenant.owner.token });
+    assert.equal(other.status, 403);
+    const member = await service.call('GET', '/admin/nodes', { token: (await addPerson(service)).token });
+    assert.deepEqual([member.status, member.body.error.code], [403, 'INSUFFICIENT_PRIVILEGE']);
+  });
+
+  if (kind === 'postgres') {
+    test('has every node while it runs, and no longer', async () => {
+      assert.ok(databaseUrl !== undefined);
+      const beside = await startNodeBeside(service, databaseUrl);
+      const ids = [service.app.kernel.nodeId, beside.app.kernel.nodeId];
+      assert.deepEqual(
+        (await nodes()).map(({ id }) => id),
+        ids.toSorted(),
+      );
+      assert.deepEqual(
+        (await nodes(beside)).map(({ id }) => id),
+        ids.toSorted(),
+      );
+      await beside.close();
+      assert.deepEqual(
+        (await nodes()).map(({ id }) => id),
+        [service.app.kernel.nodeId],
+      );
+    });
+
+    test('forgets one that was killed', async () => {
+      const { database, nodes: list } = service.app.kernel;
+      const killed = {
+        tenant_id: SYSTEM_TENANT,
+        node_id: 'node_killed',
+        release: '0.1.0',
+        schema_version: 1,
+        region: null,
+      };
+      const times = { started_at: service.clock.now(), seen_at: service.clock.now() };
+      await database.transaction((tx) =>
+        tx
+          .insertInto('nodes')
+          .values({ ...killed, ...times })
+          .execute(),
+      );
+      assert.equal((await nodes()).length, 2);
+      service.clock.advance(FORGOTTEN_AFTER_MS + 1);
+      await until('the other has reported itself again', async () => (await nodes()).length === 1);
+      await list.deleteUnseen((service.clock.now() - FORGOTTEN_AFTER_MS) as Cutoff);
+      const rows = await database.read.selectFrom('nodes').select('node_id').execute();
+      assert.deepEqual(rows, [{ node_id: service.app.kernel.nodeId }]);
+    });
+  }
+});
+
+onBothDatabases('a newer release that changes the schema', (kind) => {
+  if (kind === 'sqlite') return;
+
+  async function nextSchema(isAdditive: boolean): Promise<Migration[]> {
+    const migrations = await loadMigrations();
+    const version = migrations.length + 1;
+    const up: Migration['up'] = async (schema) => {
+      await schema.createTable('of_the_next_release').addColumn('a', 'text').execute();
+    };
+    return [...migrations, { version, name: 'next', description: '', isAdditive, up }];
+  }
+
+  test('ends an older node with the next request, reads and changes alike', async () => {
+    const service = await startService('postgres');
+    try {
+      service.expectErrorLogs(/newer release has changed the database/);
+      const vault = await addVault(service);
+      await addSecret(service, vault, 'a', { value: 'first' });
+      assert.equal(await readValue(service, vault, 'a'), 'first');
+      await migrate(service.app.kernel.database, await nextSchema(false));
+      for (const answer of [
+        await service.call('GET', secretUrl(vault, 'a')),
+        await service.call('PUT', secretUrl(vault, 'a'), { body: { value: 'second' } }),
+        await service.call('GET', '/health/ready', { token: null }),
+      ]) {
+        assert.equal(answer.status, 503);
+        assert.match(answer.body.error.message, /newer release/);
+      }
+      assert.equal((await service.call('GET', '/health', { token: null })).status, 200);
+    } finally {
+      await service.close();
+    }
+  });
+
+  test('ends the process of an older node, within seconds even if nobody calls it', async () => {
+    const databaseUrl = await newMigratedDatabase();
+    const node = await spawnService({ databaseUrl, env: { CV_DRAIN_SECONDS: '0' } });
+    const database = new PostgresDatabase(databaseUrl, 4);
+    await migrate(database, await nextSchema(false));
+    await database.close();
+    const { code, stdout } = await node.exited;
+    assert.equal(code, 1);
+    assert.match(stdout, /Start this node with the newer release/);
+    const again = await runService({ databaseUrl, dataDir: node.dataDir });
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /newer than this release supports/);
+  });
+
+  test('lets an older node go on if it only adds', async () => {
+    const service = await startService('postgres');
+    try {
+      const vault = await addVault(service);
+      await addSecret(service, vault, 'a', { value: 'first' });
+      await migrate(service.app.kernel.database, await nextSchema(true));
+      await ok(service.call('PUT', secretUrl(vault, 'a'), { body: { value: 'second' } }));
+      assert.equal(await readValue(service, vault, 'a'), 'second');
+      await service.app.kernel.schemaFence.check();
+    } finally {
+      await service.close();
+    }
+  });
+});
