@@ -46,6 +46,34 @@ describe('coffer server migrate', () => {
   });
 });
 
+describe('coffer server migrate --plan', () => {
+  test('says what would be done, and does nothing', async () => {
+    const databaseUrl = await newPostgresDatabase();
+    const first = await runCoffer(['server', 'migrate', '--plan'], { databaseUrl });
+    assert.equal(first.code, 0, first.stderr);
+    assert.match(
+      first.stdout,
+      /^\d+ migrations would be applied, from schema version 0 to \d+:\n {2}0001 foundation \(ends earlier releases\)\n {7}\S/,
+    );
+    assert.match(first.stdout, /Stop every node of an earlier release first/);
+    const again = await runCoffer(['server', 'migrate', '--plan'], { databaseUrl });
+    assert.equal(again.stdout, first.stdout);
+    await runCoffer(['server', 'migrate'], { databaseUrl });
+    const done = await runCoffer(['server', 'migrate', '--plan'], { databaseUrl });
+    assert.match(done.stdout, /^The schema is up to date at version \d+; no migrations would be applied\.\n$/);
+  });
+
+  test('works beside a running service on SQLite, and makes no database where there is none', async () => {
+    const service = await spawnService();
+    const plan = await runCoffer(['server', 'migrate', '--plan'], { dataDir: service.dataDir });
+    assert.match(plan.stdout, /^The schema is up to date/);
+    await stopService(service);
+    const nothing = await runCoffer(['server', 'migrate', '--plan']);
+    assert.deepEqual([nothing.code, nothing.stdout], [1, '']);
+    assert.match(nothing.stderr, /There is no Coffer database/);
+  });
+});
+
 describe('coffer server new-admin-token', () => {
   test('replaces the file by a token that works, and never prints it', async () => {
     const service = await spawnService();
