@@ -26,6 +26,7 @@ const { values: options, positionals } = parseArgs({
     cluster: { type: 'boolean' },
     regions: { type: 'boolean' },
     ha: { type: 'boolean' },
+    operate: { type: 'boolean' },
     seed: { type: 'string' },
     seconds: { type: 'string', default: '120' },
     rounds: { type: 'string' },

@@ -51,6 +51,7 @@ import { SchemaFence } from './kernel/storage/schema-fence.ts';
 import { SqliteDatabase } from './kernel/storage/sqlite.ts';
 import { SYSTEM_TENANT } from './kernel/storage/tables.ts';
 import { findUncheckedOperator } from './kernel/storage/tenant-rows.ts';
+import { refuseTransactionPooling } from './kernel/storage/transaction-pooling.ts';
 import { ClockGuard } from './kernel/time/clock-guard.ts';
 import type { TimeSources } from './kernel/time/sources.ts';
 
@@ -80,6 +81,7 @@ export async function openStorage(
     lock?.release();
   };
   try {
+    if (config.databaseUrl !== null) await refuseTransactionPooling(config.databaseUrl);
     database =
       config.databaseUrl === null
         ? new SqliteDatabase(join(config.dataDir, DATABASE_FILE))

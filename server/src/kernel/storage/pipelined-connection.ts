@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { nameOf } from './prepared-query.ts';
-import { NOT_REPLICATED, NotReplicated, ScramClient } from './scram-client.ts';
+import { NOT_REPLICATED, NotReplicated, ScramClient, type SessionConfig } from './scram-client.ts';
 
 /** The driver's error for a statement that got no response in time. It has no code. */
 export const SILENCE = 'Query read timeout';
@@ -33,13 +33,13 @@ export function isRefusedWrite(error: unknown): boolean {
  * connection breaks, its pending statements fail, and the next statement opens a new connection.
  */
 export class PipelinedConnection {
-  readonly #settings: pg.ClientConfig;
+  readonly #settings: SessionConfig;
   readonly #server: ServerChoice;
   #client: Promise<Opened> | null = null;
   #isClosed = false;
 
-  constructor(settings: pg.ClientConfig, server: ServerChoice) {
-    this.#settings = { ...settings, pipeline: true } as pg.ClientConfig;
+  constructor(settings: SessionConfig, server: ServerChoice) {
+    this.#settings = { ...settings, pipeline: true } as SessionConfig;
     this.#server = server;
   }
 

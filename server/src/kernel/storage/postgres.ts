@@ -19,7 +19,7 @@ import type { Execute } from './dialect.ts';
 import { isRefusedWrite, isSilence, PipelinedConnection, type ServerChoice, SILENCE } from './pipelined-connection.ts';
 import { PipelinedConnections } from './pipelined-connections.ts';
 import { nameOf, type PreparedQuery, unawaited } from './prepared-query.ts';
-import { NOT_REPLICATED, NotReplicated, ScramClient, UNSAFE_LOGIN } from './scram-client.ts';
+import { NOT_REPLICATED, NotReplicated, ScramClient, type SessionConfig, UNSAFE_LOGIN } from './scram-client.ts';
 import { type OwnPart, TenantDatabases } from './tenant-database.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -27,7 +27,7 @@ const CONNECT_TIMEOUT_MS = 5000;
  * A page is the next rows of an index. Without statistics the planner expects few rows there, and would collect all that follow in a bitmap and sort
  * them, for each page again.
  */
-const READ_OPTIONS = '-c default_transaction_read_only=on -c enable_bitmapscan=off';
+const READ_SESSION = 'set default_transaction_read_only = on; set enable_bitmapscan = off';
 const STATEMENT_TIMEOUT_MS = 10_000;
 /** Longer than the server's own limit, so that it applies only if the server does not respond at all. */
 const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 5000;
@@ -66,7 +66,7 @@ export class PostgresDatabase implements Database {
   constructor(url: string, pool: number) {
     this.#servers = new DatabaseServers(url, () => this.#replace());
     const shares = connectionShares(pool);
-    const readOnly = { ...SETTINGS, options: READ_OPTIONS };
+    const readOnly = { ...SETTINGS, session: `${SESSION}; ${READ_SESSION}` };
     const server: ServerChoice = {
       address: () => this.#servers.address(),
       leave: (left) => this.#leave(left),
@@ -298,12 +298,16 @@ function transactionSlots(shares: ConnectionShares): Record<Work, FairQueue> {
   };
 }
 
-const SETTINGS: pg.ClientConfig = {
+const SESSION = [
+  `set statement_timeout = ${STATEMENT_TIMEOUT_MS}`,
+  `set lock_timeout = ${STATEMENT_TIMEOUT_MS}`,
+  `set idle_in_transaction_session_timeout = ${ANSWER_TIMEOUT_MS}`,
+].join('; ');
+
+const SETTINGS: SessionConfig = {
   application_name: 'coffer',
   connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-  statement_timeout: STATEMENT_TIMEOUT_MS,
-  lock_timeout: STATEMENT_TIMEOUT_MS,
-  idle_in_transaction_session_timeout: ANSWER_TIMEOUT_MS,
+  session: SESSION,
   query_timeout: ANSWER_TIMEOUT_MS,
   keepAlive: true,
   types: {
