@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import {
   acceptClock,
   acceptRows,
@@ -17,6 +17,8 @@ import {
   planMigration,
   rekey,
   restore,
+  STANDARD_OUTPUT,
+  verifyBackup,
   verifyInstallation,
 } from '../../server/src/operator/index.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -117,10 +119,24 @@ server
     if (!isValid) process.exitCode = EXIT_FAILED;
   });
 server
-  .command('backup <file>')
+  .command('backup <target>')
   .description('Write everything into one encrypted file, while the service keeps running')
-  .action((file: string) => print(backup(loadConfig(process.env), file)))
-  .addHelpText('after', '\nIt can be restored only with the current root key: store that key too, separately.');
+  .option('--keep <number>', 'in a folder: remove older backups of this installation, so that so many remain', countOf)
+  .option('--verify', 'write nothing; restore the backup in the file on trial, and verify what it contains')
+  .action(async (target: string, { keep, verify = false }: { keep?: number; verify?: boolean }) => {
+    const config = loadConfig(process.env);
+    if (verify) return print(verifyBackup(config, target));
+    const said = await backup(config, target, keep === undefined ? {} : { keep });
+    // Standard output has the backup.
+    (target === STANDARD_OUTPUT ? process.stderr : process.stdout).write(`${said}\n`);
+  })
+  .addHelpText(
+    'after',
+    `
+The target is a file that does not exist yet, a folder, in which the backup is named by its time, or "-" for standard output. A backup can
+be restored only with the current root key: store that key too, separately. --verify needs as much room for temporary files as the
+database takes.`,
+  );
 server
   .command('restore <file>')
   .description('Restore a backup, of SQLite or PostgreSQL, into an empty data folder or database')
@@ -162,6 +178,11 @@ function operatorCommand(
     .command(name)
     .description(description)
     .action(() => print(act(loadConfig(process.env))));
+}
+
+function countOf(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a number from 1.');
 }
 
 async function print(said: Promise<string>): Promise<void> {

@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { promisify } from 'node:util';
 import { newPostgresDatabase } from '../support/postgres.ts';
 import {
   newDataDir,
@@ -14,6 +25,7 @@ import {
   stopService,
 } from '../support/process.ts';
 import { call, onBothDatabases } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'coffer-backup-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -128,6 +140,93 @@ onBothDatabases('backup and restore', (database) => {
     assert.equal((await runCoffer(['server', 'restore', file], to)).code, 0, 'after all of these it still can be');
   });
 });
+
+onBothDatabases('backups', (database) => {
+  const place = async () => ({
+    dataDir: newDataDir(),
+    databaseUrl: database === 'postgres' ? await newPostgresDatabase() : undefined,
+  });
+
+  test('are restored on trial beside the running service, which does not notice', async () => {
+    const from = await place();
+    const service = await spawnService(from);
+    const ask = (method: string, path: string, body?: unknown) =>
+      call(service.url, method, path, { token: service.adminToken(), ...(body !== undefined && { body }) });
+    await ask('POST', '/v1/vaults', { name: 'shop', environment: 'staging' });
+    await ask('POST', '/v1/vaults/shop/secrets', { path: 'a', value: 'x'.repeat(1000) });
+    const file = join(folder, `${database}-tried.backup`);
+    assert.equal((await runCoffer(['server', 'backup', file], from)).code, 0);
+    const tried = await runCoffer(['server', 'backup', '--verify', file], from);
+    assert.equal(tried.code, 0, tried.stderr);
+    assert.match(tried.stdout, /^The backup of \S+ can be restored: .* 1 values were decrypted\.\n$/);
+    assert.deepEqual(
+      readdirSync(tmpdir()).filter((name) => name.startsWith('coffer-verify-')),
+      [],
+    );
+    assert.equal((await ask('GET', '/v1/vaults/shop/secrets/a')).status, 200);
+
+    writeFileSync(file, changed(readFileSync(file), readFileSync(file).length - 5));
+    const damaged = await runCoffer(['server', 'backup', '--verify', file], from);
+    assert.deepEqual([damaged.code, damaged.stdout], [1, '']);
+    assert.match(damaged.stderr, /damaged, truncated or modified/);
+    await stopService(service);
+  });
+
+  test('in a folder are named by their time, and only as many as wanted are kept', async () => {
+    const from = await place();
+    await stopService(await spawnService(from));
+    const target = mkdtempSync(join(folder, `${database}-kept-`));
+    const older = ['coffer-20200101T000000Z.backup', 'coffer-20200102T000000Z.backup'];
+    const made = async (...more: string[]) => {
+      const { code, stderr } = await runCoffer(['server', 'backup', target, ...more], from);
+      assert.equal(code, 0, stderr);
+    };
+    await made();
+    const [first = ''] = readdirSync(target);
+    assert.match(first, /^coffer-\d{8}T\d{6}Z\.backup$/);
+    for (const name of older) copyFileSync(join(target, first), join(target, name));
+    const others = ['coffer-20200103T000000Z.backup', 'notes.txt', 'older.backup'];
+    for (const name of others) writeFileSync(join(target, name), 'not a backup of ours');
+    await until(
+      'a second has passed, since names have no fractions of it',
+      () => !readdirSync(target).includes(nameNow()),
+    );
+    await made('--keep', '2');
+    const left = readdirSync(target);
+    assert.deepEqual(
+      left.filter((name) => others.includes(name)),
+      others,
+    );
+    assert.deepEqual(
+      left.filter((name) => older.includes(name)),
+      [],
+    );
+    assert.equal(left.length, others.length + 2);
+    const refused = await runCoffer(['server', 'backup', join(target, 'one.file'), '--keep', '2'], from);
+    assert.match(refused.stderr, /--keep removes older backups in a folder/);
+    assert.equal((await runCoffer(['server', 'backup', target, '--keep', '0'], from)).code, 2);
+  });
+
+  test('are written to standard output, and nothing else is', async () => {
+    const from = await place();
+    await stopService(await spawnService(from));
+    const file = join(folder, `${database}-piped.backup`);
+    const command = `"$0" --disable-sigusr1 cli/main.js server backup - > "$1"`;
+    const env = {
+      ...process.env,
+      CV_DATA_DIR: from.dataDir,
+      ...(from.databaseUrl && { CV_DATABASE_URL: from.databaseUrl }),
+    };
+    const { stderr } = await promisify(execFile)('sh', ['-c', command, process.execPath, file], { env });
+    assert.match(stderr, /rows of \d+ tables were written to standard output/);
+    const tried = await runCoffer(['server', 'backup', '--verify', file], from);
+    assert.equal(tried.code, 0, tried.stderr);
+  });
+});
+
+function nameNow(): string {
+  return `coffer-${new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '')}.backup`;
+}
 
 test('a restore that is killed leaves nothing, and the next one does it all', async () => {
   const from = { dataDir: newDataDir() };

@@ -1,19 +1,28 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hash, type KeyObject, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { type SealedLocation, seal, UnsealError, unseal } from '../kernel/crypto/sealing.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import type { DatabaseKind } from '../kernel/storage/database.ts';
 
 /**
- * A backup file: a header line, then chunks of at most 1 MiB, each sealed with a key made for this file and wrapped by the root key. The number of a
- * chunk, and whether it is the last, are part of its IV, so chunks cannot be omitted, reordered or truncated.
+ * A backup file: a header line, then chunks of at most 1 MiB, each compressed, then sealed with a key made for this file and wrapped by the root key.
+ * The number of a chunk, and whether it is the last, are part of its IV, so chunks cannot be omitted, reordered or truncated. Values of secrets are
+ * sealed before, so their content does not decide how well a chunk compresses.
  */
-const MAGIC = 'coffer-backup 1';
+const MAGIC = 'coffer-backup 2';
+/** Of releases up to 0.4: not compressed. */
+const UNCOMPRESSED_MAGIC = 'coffer-backup 1';
 const ALGORITHM = 'aes-256-gcm';
 const TAG_BYTES = 16;
 const PIECE_BYTES = 1024 * 1024;
+/** What does not compress grows by a few bytes. */
+const SEALED_PIECE_BYTES_MAX = PIECE_BYTES + 1024;
 const HEADER_BYTES_MAX = 4096;
-const PLACE: SealedLocation = { tenantId: 'system', table: 'backup', row: MAGIC };
+
+function keyLocation(magic: string): SealedLocation {
+  return { tenantId: 'system', table: 'backup', row: magic };
+}
 
 export interface BackupHeader {
   kind: DatabaseKind;
@@ -38,16 +47,16 @@ export class BackupWriter {
   #pendingBytes = 0;
   #pieces = 0;
 
-  constructor(file: string, header: BackupHeader, rootKey: KeyObject) {
+  /** Writes to an open file or pipe, which the caller closes. */
+  constructor(fd: number, header: BackupHeader, rootKey: KeyObject) {
     const bytes = randomBytes(32);
     this.#key = createSecretKey(bytes);
-    const wrapped_key = seal(rootKey, 0, PLACE, bytes).toString('base64');
+    const wrapped_key = seal(rootKey, 0, keyLocation(MAGIC), bytes).toString('base64');
     bytes.fill(0);
     const line = Buffer.from(`${JSON.stringify({ magic: MAGIC, ...header, wrapped_key } satisfies SealedHeader)}\n`);
     this.#aad = hash('sha256', line, 'buffer');
-    // Fails if the file exists: a backup that fails half-way must not cost the previous one.
-    this.#fd = openSync(file, 'wx', 0o600);
-    writeSync(this.#fd, line);
+    this.#fd = fd;
+    writeAll(fd, line);
   }
 
   write(record: unknown): void {
@@ -63,25 +72,32 @@ export class BackupWriter {
     this.#pendingBytes = all.length - at;
   }
 
-  /** The file is durable when this returns. */
   finish(): void {
     this.#writePiece(Buffer.concat(this.#pending), true);
-    fsyncSync(this.#fd);
-    this.close();
-  }
-
-  close(): void {
-    closeSync(this.#fd);
   }
 
   #writePiece(plaintext: Buffer, isLast: boolean): void {
     const cipher = createCipheriv(ALGORITHM, this.#key, ivOf(this.#pieces++, isLast), { authTagLength: TAG_BYTES });
     cipher.setAAD(this.#aad);
-    const body = cipher.update(plaintext);
+    const body = cipher.update(deflateRawSync(plaintext));
     cipher.final();
     const length = Buffer.alloc(4);
     length.writeUInt32BE(body.length);
-    for (const part of [length, cipher.getAuthTag(), body]) writeSync(this.#fd, part);
+    writeAll(this.#fd, Buffer.concat([length, cipher.getAuthTag(), body]));
+  }
+}
+
+const PIPE_PAUSE_MS = 5;
+
+/** A pipe takes what its reader has room for. */
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PIPE_PAUSE_MS);
+    }
   }
 }
 
@@ -99,6 +115,7 @@ export class BackupReader {
   readonly #wrappedKey: Buffer;
   readonly #aad: Buffer;
   readonly #start: number;
+  readonly #magic: string;
 
   constructor(file: string) {
     try {
@@ -114,6 +131,7 @@ export class BackupReader {
     const header = end === -1 ? null : parsed(first.toString('utf8', 0, end));
     if (header === null) throw notABackup();
     this.#start = end + 1;
+    this.#magic = header.magic;
     this.#aad = hash('sha256', first.subarray(0, this.#start), 'buffer');
     this.#wrappedKey = Buffer.from(header.wrapped_key, 'base64');
     this.header = header;
@@ -137,7 +155,7 @@ export class BackupReader {
 
   #openKey(rootKey: KeyObject): KeyObject {
     try {
-      return createSecretKey(unseal(rootKey, PLACE, this.#wrappedKey));
+      return createSecretKey(unseal(rootKey, keyLocation(this.#magic), this.#wrappedKey));
     } catch (error) {
       if (error instanceof UnsealError) throw damaged();
       throw error;
@@ -150,7 +168,7 @@ export class BackupReader {
     for (let n = 0; ; n++) {
       const head = this.#read(at, 4 + TAG_BYTES);
       const length = head.readUInt32BE(0);
-      if (length > PIECE_BYTES) throw damaged();
+      if (length > SEALED_PIECE_BYTES_MAX) throw damaged();
       const body = this.#read(at + head.length, length);
       at += head.length + length;
       const isLast = this.#isEnd(at);
@@ -163,9 +181,13 @@ export class BackupReader {
       } catch {
         throw damaged();
       }
-      yield decoder.decode(plaintext, { stream: !isLast });
+      yield decoder.decode(this.#decompressed(plaintext), { stream: !isLast });
       if (isLast) return;
     }
+  }
+
+  #decompressed(piece: Buffer): Buffer {
+    return this.#magic === MAGIC ? inflateRawSync(piece, { maxOutputLength: PIECE_BYTES }) : piece;
   }
 
   #read(at: number, length: number): Buffer {
@@ -182,7 +204,7 @@ export class BackupReader {
 function parsed(line: string): SealedHeader | null {
   try {
     const header = JSON.parse(line) as SealedHeader;
-    return header.magic === MAGIC ? header : null;
+    return header.magic === MAGIC || header.magic === UNCOMPRESSED_MAGIC ? header : null;
   } catch {
     return null;
   }

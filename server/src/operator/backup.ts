@@ -1,34 +1,102 @@
-import { existsSync, rmSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { closeSync, fsyncSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { renameDurably } from '../kernel/crypto/root-key.ts';
 import type { Config } from '../kernel/platform/config.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
-import { BackupWriter } from './backup-format.ts';
+import { type BackupHeader, BackupReader, BackupWriter } from './backup-format.ts';
 import { backupLine } from './backup-records.ts';
-import { installationSnapshot } from './installation-snapshot.ts';
+import { type InstallationSnapshot, installationSnapshot } from './installation-snapshot.ts';
 
-/** Writes the whole installation into one encrypted file, while the service runs. */
-export async function backup(config: Config, target: string): Promise<string> {
-  const file = resolve(target);
-  if (existsSync(file))
-    throw new StartError('A file with this name already exists: choose another name, or remove the file.');
+/** The name that means standard output. */
+export const STANDARD_OUTPUT = '-';
+const STANDARD_OUTPUT_FD = 1;
+const UNFINISHED_SUFFIX = '.unfinished';
+const NAME = /^coffer-\d{8}T\d{6}Z\.backup$/;
+
+export interface BackupOptions {
+  /** In a folder: how many backups of this installation are kept, this one included. */
+  keep?: number;
+}
+
+/** Writes the whole installation, encrypted, into a file, a folder or standard output, while the service runs. */
+export async function backup(config: Config, target: string, { keep }: BackupOptions = {}): Promise<string> {
+  const folder = folderAt(target);
+  if (keep !== undefined && folder === null)
+    throw new StartError('--keep removes older backups in a folder: give an existing folder as the target.');
   const source = await installationSnapshot(config);
   try {
-    const writer = new BackupWriter(file, source.header, source.root.key);
-    try {
-      let counts: Readonly<Record<string, number>> = {};
-      for await (const record of source.records()) {
-        writer.write(backupLine(record));
-        if ('counts' in record) counts = record.counts;
-      }
-      writer.finish();
-      const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
-      return `${rows} rows of ${Object.keys(counts).length} tables are in ${file}. It can be restored only with the root key ${source.root.id}: store that key separately.`;
-    } catch (error) {
-      writer.close();
-      rmSync(file, { force: true });
-      throw error;
-    }
+    const file = folder === null ? target : join(folder, nameOf(source.header));
+    const rows = file === STANDARD_OUTPUT ? await writeTo(STANDARD_OUTPUT_FD, source) : await writeFile(file, source);
+    const removed = folder === null || keep === undefined ? 0 : removeOlder(folder, source.header, keep);
+    return [
+      `${rows} ${file === STANDARD_OUTPUT ? 'were written to standard output' : `are in ${resolve(file)}`}. It can be restored only with the root key ${source.root.id}: store that key separately.`,
+      ...(removed > 0 ? [`${removed} older ${removed === 1 ? 'backup was' : 'backups were'} removed.`] : []),
+    ].join(' ');
   } finally {
     await source.close();
+  }
+}
+
+function folderAt(target: string): string | null {
+  const found = target === STANDARD_OUTPUT ? undefined : statSync(target, { throwIfNoEntry: false });
+  return found?.isDirectory() ? resolve(target) : null;
+}
+
+function nameOf({ made_at }: BackupHeader): string {
+  return `coffer-${made_at.replaceAll(/[-:]|\.\d+/g, '')}.backup`;
+}
+
+/** The file appears under its name once it is whole and durable. One that exists is never replaced. */
+async function writeFile(file: string, source: InstallationSnapshot): Promise<string> {
+  if (statSync(file, { throwIfNoEntry: false }) !== undefined)
+    throw new StartError('A file with this name already exists: choose another name, or remove the file.');
+  const unfinished = `${file}${UNFINISHED_SUFFIX}`;
+  rmSync(unfinished, { force: true });
+  const fd = openSync(unfinished, 'wx', 0o600);
+  try {
+    const rows = await writeTo(fd, source);
+    fsyncSync(fd);
+    renameDurably(unfinished, file);
+    return rows;
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+async function writeTo(fd: number, source: InstallationSnapshot): Promise<string> {
+  const writer = new BackupWriter(fd, source.header, source.root.key);
+  let counts: Readonly<Record<string, number>> = {};
+  for await (const record of source.records()) {
+    writer.write(backupLine(record));
+    if ('counts' in record) counts = record.counts;
+  }
+  writer.finish();
+  const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  return `${rows} rows of ${Object.keys(counts).length} tables`;
+}
+
+/** Only files that are named as this command names them, and are backups of the same installation. */
+function removeOlder(folder: string, { installation_id }: BackupHeader, keep: number): number {
+  const own = readdirSync(folder)
+    .filter((name) => NAME.test(name) && installationOf(join(folder, name)) === installation_id)
+    .toSorted()
+    .toReversed();
+  const older = own.slice(keep);
+  for (const name of older) rmSync(join(folder, name));
+  return older.length;
+}
+
+/** Null if it is no backup, which is then left alone. */
+function installationOf(file: string): string | null {
+  try {
+    const reader = new BackupReader(file);
+    reader.close();
+    return reader.header.installation_id;
+  } catch (error) {
+    if (error instanceof StartError) return null;
+    throw error;
   }
 }

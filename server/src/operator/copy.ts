@@ -2,20 +2,18 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { decryptSample } from '../features/secrets/index.ts';
 import { ANCHOR_FILE } from '../kernel/audit/anchor.ts';
-import { UnsealError } from '../kernel/crypto/sealing.ts';
 import type { Config } from '../kernel/platform/config.ts';
 import type { Kernel } from '../kernel/platform/kernel.ts';
 import { lockDataFolder, StartError } from '../kernel/storage/data-folder.ts';
 import { parseDatabaseUrl } from '../kernel/storage/database-url.ts';
 import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { DATABASE_FILE, RESTORING } from '../open-kernel.ts';
+import { checkCopy } from './check-copy.ts';
 import { fillDatabase } from './fill-database.ts';
 import { finishRestore } from './finish-restore.ts';
 import { type InstallationSnapshot, installationSnapshot } from './installation-snapshot.ts';
 import { refuseOtherNodes } from './other-nodes.ts';
-import { verifyAll } from './verify.ts';
 
 /**
  * Copies the installation of these settings into an empty PostgreSQL database and does not change the source. Nothing may change the source
@@ -71,7 +69,7 @@ async function copyInto(target: Config, source: InstallationSnapshot): Promise<s
     finish: async (database, { content: journal }) => {
       await migrate(database, migrations);
       const check = async (kernel: Kernel) => {
-        checked = await checkCopy(kernel);
+        checked = await checkCopy(kernel, 'The copy');
       };
       const from = { madeAt: header.made_at, rootKeyId: root.id, isRevokingTokens: false, journal, check };
       return finishRestore(target, database, from);
@@ -87,24 +85,4 @@ async function stateOf(source: InstallationSnapshot): Promise<string> {
     heads.push(`${tenant_id} ${seq} ${Buffer.from(hash as Uint8Array).toString('hex')}`);
   }
   return createHash('sha256').update(heads.sort().join('\n')).digest('hex');
-}
-
-/** Row counts were compared while the tables were filled. This verifies the content, with the keys that were copied. */
-async function checkCopy(kernel: Kernel): Promise<string> {
-  const { lines, isValid, tenantIds } = await verifyAll(kernel, []);
-  if (!isValid) {
-    throw new StartError(
-      `The copy failed verification; the source may have the same problem: run "coffer server verify" there. ${lines.join('; ')}`,
-    );
-  }
-  let opened = 0;
-  for (const tenantId of tenantIds) {
-    try {
-      opened += await decryptSample(kernel, tenantId);
-    } catch (error) {
-      if (!(error instanceof UnsealError)) throw error;
-      throw new StartError(`Some values of ${tenantId} cannot be decrypted in the copy. The source is unchanged.`);
-    }
-  }
-  return `the row counts of all tables match, the audit logs and rows of ${tenantIds.length} tenants were verified, and ${opened} values were decrypted.`;
 }

@@ -1,19 +1,48 @@
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ANCHOR_FILE } from '../kernel/audit/anchor.ts';
 import { rootKeyProvider } from '../kernel/crypto/root-key.ts';
 import { timestamp } from '../kernel/platform/clock.ts';
 import type { Config } from '../kernel/platform/config.ts';
+import type { Kernel } from '../kernel/platform/kernel.ts';
 import { StartError } from '../kernel/storage/data-folder.ts';
 import { loadMigrations, migrate } from '../kernel/storage/migrate.ts';
 import { RESTORING } from '../open-kernel.ts';
 import { BackupReader } from './backup-format.ts';
 import { sourceRecords } from './backup-records.ts';
+import { checkCopy } from './check-copy.ts';
 import { fillDatabase } from './fill-database.ts';
-import { finishRestore, type Restored } from './finish-restore.ts';
+import { finishRestore, type Restored, type RestoredFrom } from './finish-restore.ts';
 
 /** Restores a backup of either database into an empty folder or database. */
 export async function restore(config: Config, file: string, options: { revokeTokens?: boolean } = {}): Promise<string> {
+  const isRevokingTokens = options.revokeTokens === true;
+  const { restored, madeAt } = await restoreInto(config, file, { isRevokingTokens });
+  return restoredText(restored, madeAt, isRevokingTokens);
+}
+
+/** Restores a backup into a folder that is removed again, and verifies what it contains. Neither the service nor its database is involved. */
+export async function verifyBackup(config: Config, file: string): Promise<string> {
+  const scratch = mkdtempSync(join(tmpdir(), 'coffer-verify-'));
+  let checked = '';
+  const check = async (kernel: Kernel) => {
+    checked = await checkCopy(kernel, 'The backup');
+  };
+  try {
+    const target = { ...config, dataDir: scratch, databaseUrl: null };
+    const { madeAt } = await restoreInto(target, file, { isRevokingTokens: false, check });
+    return `The backup of ${madeAt} can be restored: ${checked}`;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+async function restoreInto(
+  config: Config,
+  file: string,
+  how: Pick<RestoredFrom, 'isRevokingTokens' | 'check'>,
+): Promise<{ restored: Restored; madeAt: string }> {
   const reader = new BackupReader(resolve(file));
   try {
     const { header } = reader;
@@ -28,7 +57,6 @@ export async function restore(config: Config, file: string, options: { revokeTok
         `The root key from ${provider.describes} (${root.id}) cannot decrypt this backup, which needs ${header.root_key_id}. Nothing was changed.`,
       );
     }
-    const isRevokingTokens = options.revokeTokens === true;
     const restored = await fillDatabase(config, {
       schema: header.schema,
       mark: `${RESTORING} ${header.made_at}`,
@@ -37,11 +65,10 @@ export async function restore(config: Config, file: string, options: { revokeTok
         await migrate(database, migrations);
         // The anchor holds the position of the audit log that is being replaced.
         rmSync(join(config.dataDir, ANCHOR_FILE), { force: true });
-        const from = { madeAt: header.made_at, rootKeyId: root.id, isRevokingTokens, journal };
-        return finishRestore(config, database, from);
+        return finishRestore(config, database, { madeAt: header.made_at, rootKeyId: root.id, journal, ...how });
       },
     });
-    return restoredText(restored, header.made_at, isRevokingTokens);
+    return { restored, madeAt: header.made_at };
   } finally {
     reader.close();
   }

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { createCipheriv, createSecretKey, hash, randomBytes } from 'node:crypto';
+import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { seal } from '../kernel/crypto/sealing.ts';
+import { StartError } from '../kernel/storage/data-folder.ts';
+import { BackupReader, BackupWriter } from './backup-format.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'coffer-backup-format-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const root = createSecretKey(randomBytes(32));
+const header = {
+  kind: 'sqlite',
+  schema: 1,
+  installation_id: 'i',
+  root_key_id: 'r',
+  root_key_salt: '',
+  made_at: '2026-11-17T00:00:00.000Z',
+} as const;
+
+function written(name: string, records: readonly unknown[]): string {
+  const file = join(folder, name);
+  const fd = openSync(file, 'wx');
+  const writer = new BackupWriter(fd, header, root);
+  for (const record of records) writer.write(record);
+  writer.finish();
+  closeSync(fd);
+  return file;
+}
+
+function read(file: string): unknown[] {
+  const reader = new BackupReader(file);
+  const records = [...reader.records(root)];
+  reader.close();
+  return records;
+}
+
+test('what was written is read, also over many chunks, and takes less room', () => {
+  const records = Array.from({ length: 3000 }, (_, i) => ['table', { i, text: 'the same again, '.repeat(60) }]);
+  const file = written('many', records);
+  assert.deepEqual(read(file), records);
+  assert.ok(statSync(file).size < JSON.stringify(records).length / 10);
+});
+
+test('what does not compress is written too', () => {
+  const records = Array.from({ length: 40 }, () => ['table', { bytes: randomBytes(60_000).toString('latin1') }]);
+  assert.deepEqual(read(written('random', records)), records);
+});
+
+test('a backup of an earlier release, whose chunks are not compressed, is read', () => {
+  const [key, iv] = [randomBytes(32), Buffer.alloc(12)];
+  iv[11] = 1;
+  const wrapped = seal(root, 0, { tenantId: 'system', table: 'backup', row: 'coffer-backup 1' }, key);
+  const line = `${JSON.stringify({ magic: 'coffer-backup 1', ...header, wrapped_key: wrapped.toString('base64') })}\n`;
+  const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: 16 });
+  cipher.setAAD(hash('sha256', line, 'buffer'));
+  const body = Buffer.concat([cipher.update('["table",{"a":1}]\n'), cipher.final()]);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(body.length);
+  const file = join(folder, 'earlier');
+  writeFileSync(file, Buffer.concat([Buffer.from(line), length, cipher.getAuthTag(), body]));
+  assert.deepEqual(read(file), [['table', { a: 1 }]]);
+});
+
+test('a version that this release does not know is refused', () => {
+  const file = join(folder, 'other');
+  writeFileSync(file, `${JSON.stringify({ magic: 'coffer-backup 3', ...header, wrapped_key: '' })}\n`);
+  assert.throws(() => new BackupReader(file), StartError);
+});
