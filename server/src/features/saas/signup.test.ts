@@ -29,7 +29,8 @@ onBothDatabases('sign-up', (database) => {
   after(() => service.close());
 
   const signUp = (applicant: object, network?: string) => post(service, '/saas/signup', applicant, network);
-  const verify = (token: string) => post(service, '/saas/verify', { token });
+  const verify = (token: string, password: string, more: object = {}) =>
+    post(service, '/saas/verify', { token, password, ...more });
   const resend = (email: string, network?: string) => post(service, '/saas/resend', { email }, network);
   const read = () => service.app.kernel.database.read;
 
@@ -41,7 +42,7 @@ onBothDatabases('sign-up', (database) => {
     assert.deepEqual(Object.keys(answer).sort(), ['status', 'tenant_id']);
     assert.equal(answer.status, 'pending_verification');
     const token = await tokenIn(server, applicant.email);
-    const verified = await ok(verify(token));
+    const verified = await ok(verify(token, applicant.password));
     assert.deepEqual(verified, { tenant_id: answer.tenant_id, tenant: verified.tenant, status: 'active' });
     assert.match(verified.tenant, /^zo-ta-odz-sons/);
     const { email, password } = applicant;
@@ -65,9 +66,11 @@ onBothDatabases('sign-up', (database) => {
     const applicant = newApplicant();
     await ok(signUp(applicant), 201);
     const token = await tokenIn(server, applicant.email);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => verify(token)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(401)]);
-    await refused(verify(token), 401, 'LOGIN_DENIED');
+    const answers = await Promise.all(Array.from({ length: 10 }, () => verify(token, applicant.password)));
+    const statuses = answers.map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 200).length, 1);
+    assert.ok(statuses.every((status) => [200, 401, 429].includes(status)));
+    await refused(verify(token, applicant.password), 401, 'LOGIN_DENIED');
   });
 
   test('only the newest token works, and only for a day', async () => {
@@ -79,13 +82,42 @@ onBothDatabases('sign-up', (database) => {
     await ok(signUp({ ...applicant, password: 'tulips of another day' }), 201);
     const third = await tokenIn(server, applicant.email, 3);
     assert.equal(new Set([first, second, third]).size, 3);
-    for (const old of [first, second]) await refused(verify(old), 401, 'LOGIN_DENIED');
+    const password = 'tulips of another day';
+    for (const old of [first, second]) await refused(verify(old, password), 401, 'LOGIN_DENIED');
     service.clock.advance(DAY_MS);
-    await refused(verify(third), 401, 'LOGIN_DENIED');
+    await refused(verify(third, password), 401, 'LOGIN_DENIED');
     await ok(resend(applicant.email));
-    const { tenant } = await ok(verify(await tokenIn(server, applicant.email, 4)));
-    const login = { email: applicant.email, password: 'tulips of another day', tenant };
+    const { tenant } = await ok(verify(await tokenIn(server, applicant.email, 4), password));
+    const login = { email: applicant.email, password, tenant };
     await ok(post(service, '/auth/login', login));
+  });
+
+  test('whoever signs up with the address of somebody else gets no password into their account', async () => {
+    const owner = newApplicant();
+    const foreign = { ...newApplicant(), email: owner.email };
+    await ok(signUp(owner), 201);
+    await ok(signUp(foreign), 201);
+    const token = await tokenIn(server, owner.email, 2);
+    await invalid(post(service, '/saas/verify', { token }), '/body/password');
+    const error = await refused(verify(token, owner.password), 401, 'LOGIN_DENIED');
+    assert.match(error.message, /still valid.*replace_password/);
+    await invalid(verify(token, 'password1234', { replace_password: true }), '/body/password');
+    const { tenant } = await ok(verify(token, owner.password, { replace_password: true }));
+    const login = (password: string) => post(service, '/auth/login', { email: owner.email, password, tenant });
+    await refused(login(foreign.password), 401, 'LOGIN_DENIED');
+    await ok(login(owner.password));
+  });
+
+  test('the owner of a mailbox cannot guess the password of whoever signed up with their address', async () => {
+    const applicant = newApplicant();
+    await ok(signUp(applicant), 201);
+    const token = await tokenIn(server, applicant.email);
+    service.clock.hold();
+    for (let no = 0; no < 5; no++) await refused(verify(token, `tulips of guess ${no}`), 401, 'LOGIN_DENIED');
+    const error = await refused(verify(token, applicant.password), 429, 'RATE_LIMIT_EXCEEDED');
+    assert.match(error.message, /Too many attempts to verify/);
+    service.clock.release(HOUR_MS);
+    await ok(verify(token, applicant.password));
   });
 
   test('tokens are neither stored nor logged, and other text is refused alike', async () => {
@@ -101,10 +133,11 @@ onBothDatabases('sign-up', (database) => {
     assert.ok(!stored.join().includes(token) && !stored.join().includes(applicant.email));
     assert.ok(!service.logs.join('').includes(token) && !service.logs.join('').includes(applicant.password));
     const wrong = ['x', `${token.slice(0, -1)}0`, token.toLowerCase(), `cv_verify_${'A'.repeat(49)}`];
-    for (const text of wrong) await refused(verify(text), 401, 'LOGIN_DENIED');
-    await invalid(verify(''), '/body/token');
-    await invalid(verify('x'.repeat(129)), '/body/token');
-    await ok(verify(token));
+    const { password } = applicant;
+    for (const text of wrong) await refused(verify(text, password), 401, 'LOGIN_DENIED');
+    await invalid(verify('', password), '/body/token');
+    await invalid(verify('x'.repeat(129), password), '/body/token');
+    await ok(verify(token, password));
   });
 
   test('an address with an account gets the same answer, a decoy, and a notice by mail', async () => {
@@ -184,7 +217,7 @@ onBothDatabases('sign-up', (database) => {
     await ok(signUp(other), 201);
     await tokenIn(server, other.email);
     assert.equal(mailTo(server, applicant.email).length, MAILS_PER_DAY_MAX);
-    await ok(verify(await tokenIn(server, applicant.email, MAILS_PER_DAY_MAX)));
+    await ok(verify(await tokenIn(server, applicant.email, MAILS_PER_DAY_MAX), applicant.password));
   });
 
   test('passwords that everybody guesses are refused, and bad input is pointed at', async () => {
@@ -229,12 +262,12 @@ onBothDatabases('sign-up', (database) => {
       const change = { token_hash: eves.token_hash };
       await tx.updateTable('signups').set(change).where('address_hash', '=', anns.address_hash).execute();
     });
-    await refused(verify(token), 401, 'LOGIN_DENIED');
+    await refused(verify(token, eve.password), 401, 'LOGIN_DENIED');
     await database.transaction(async (tx) => {
       const change = { sealed_signup: eves.sealed_signup };
       await tx.updateTable('signups').set(change).where('address_hash', '=', anns.address_hash).execute();
     });
-    await refused(verify(token), 500, 'INTERNAL_ERROR');
+    await refused(verify(token, eve.password), 500, 'INTERNAL_ERROR');
   });
 
   test('a sign-up that nobody verified is removed after a week', async () => {
@@ -256,7 +289,7 @@ onBothDatabases('sign-up', (database) => {
     const other = await startService(database);
     for (const [path, body] of [
       ['/saas/signup', newApplicant()],
-      ['/saas/verify', { token: 'x' }],
+      ['/saas/verify', { token: 'x', password: 'tulips over Zagreb' }],
       ['/saas/resend', { email: 'ann@example.com' }],
     ] as const) {
       await refused(other.call('POST', path, { token: null, body }), 404, 'NOT_FOUND');

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isCommonPassword } from '../../kernel/crypto/common-passwords.ts';
 import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { hashPassword } from '../../kernel/crypto/passwords.ts';
+import { hashPassword, verifyPassword } from '../../kernel/crypto/passwords.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
 import { newId } from '../../kernel/platform/ids.ts';
@@ -15,7 +15,7 @@ import { canonicalEmail } from '../../kernel/request/wire.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenantByName } from '../../kernel/storage/tenant-rows.ts';
 import { prepareMail, queueMail } from '../mail/index.ts';
-import { beginTry, signupSubjects } from '../sessions/index.ts';
+import { beginTry, signupSubjects, verificationSubjects } from '../sessions/index.ts';
 import { insertPrepared, prepareTenant } from '../tenants/index.ts';
 import { hasAccountAnywhere } from '../users/index.ts';
 import type * as contract from './contract.ts';
@@ -49,9 +49,7 @@ interface Signup {
 /** An address with an account gets the same response after the same work: a password hash, a sealed row, a mail. */
 export async function signUp(ctx: Context, body: Body<typeof contract.signUp>) {
   const email = begin(ctx, body.email);
-  if (isCommonPassword(body.password) || body.password.toLowerCase() === email) {
-    throw invalidField('/body/password', 'is one of the first that anybody would guess: choose another one');
-  }
+  requireUncommon(body.password, email);
   await beginTry(ctx.database, signupSubjects(email, ctx.call.address), ctx.now, 'sign-ups');
   const isDecoy = await hasAccountAnywhere(ctx.database.read, email);
   const password_hash = await hashPassword(body.password, QUEUE_KEY);
@@ -59,6 +57,11 @@ export async function signUp(ctx: Context, body: Body<typeof contract.signUp>) {
   const token = VERIFICATION_TOKEN.create();
   const signup = { email, organization: body.organization, password_hash, tenant_id, isDecoy, ...lifeOf(ctx, token) };
   return replaceSignup(ctx, signup, token, { isSent: true }, { tenant_id, status: PENDING });
+}
+
+function requireUncommon(password: string, email: string): void {
+  if (!isCommonPassword(password) && password.toLowerCase() !== email) return;
+  throw invalidField('/body/password', 'is one of the first that anybody would guess: choose another one');
 }
 
 /** The same work for an address that has no sign-up to verify; the mail is then discarded. */
@@ -136,7 +139,10 @@ function isSame(before: store.SignupRow | undefined, known: store.SignupRow | nu
   return Buffer.compare(before.token_hash, known.token_hash) === 0;
 }
 
-/** Creates the tenant. The token has 256 random bits, so response time reveals nothing useful. */
+/**
+ * Creates the tenant. The token has 256 random bits, so response time reveals nothing useful. Whoever signs up need not own the address, so the
+ * password that they chose opens nothing until the owner of the address, who has the token, gives it too.
+ */
 export async function verify(
   ctx: Context,
   ports: Pick<Ports, 'assignNewTenant'>,
@@ -157,6 +163,7 @@ export async function verify(
   ctx.caller.identify(kernel.operatorTenantId, { kind: 'anonymous', id: '', name: signup.email, key: '' });
   if (signup.expires_at <= ctx.now || signup.expires_at > ctx.now + VERIFICATION_TTL_MS)
     throw denied('the token has expired');
+  const password_hash = await confirmedPassword(ctx, signup, body);
   const made = await prepareTenant(kernel, {
     name: await freeName(ctx.database.read, signup.organization),
     plan: 'starter',
@@ -164,9 +171,10 @@ export async function verify(
     isOperator: false,
     ownerEmail: signup.email,
     tenantId: signup.tenant_id,
-    password_hash: signup.password_hash,
+    password_hash,
   });
-  ctx.record.describe({ tenant: made.row.tenant_id, name: made.row.name });
+  const isReplaced = body.replace_password === true;
+  ctx.record.describe({ tenant: made.row.tenant_id, name: made.row.name, password_replaced: isReplaced });
   return ctx.change(async (tx) => {
     const current = await store.lockSignup(tx, row);
     if (current === undefined || !hash.equals(current.token_hash))
@@ -175,6 +183,25 @@ export async function verify(
     await store.deleteSignup(tx, row);
     return { tenant_id: made.row.tenant_id, tenant: made.row.name, status: 'active' as const };
   });
+}
+
+/** The hash of the password that the owner will log in with. */
+async function confirmedPassword(
+  ctx: Context,
+  signup: Signup,
+  { token, password, replace_password }: Body<typeof contract.verifySignup>,
+): Promise<string> {
+  await beginTry(ctx.database, verificationSubjects(sha256(token)), ctx.now, 'attempts to verify');
+  if (replace_password === true) {
+    requireUncommon(password, signup.email);
+    return hashPassword(password, QUEUE_KEY);
+  }
+  if (await verifyPassword(password, signup.password_hash, QUEUE_KEY)) return signup.password_hash;
+  throw new CofferError(
+    'LOGIN_DENIED',
+    'This is not the password of the newest sign-up with this address. The token is still valid: send that password, or one of your choice with "replace_password": true.',
+    { auditReason: 'wrong password of a sign-up' },
+  );
 }
 
 function requireSignup({ kernel }: Context): void {

@@ -32,6 +32,11 @@ export function signupSubjects(email: string, address: string): Subject[] {
   ];
 }
 
+/** Whoever has the token of a sign-up may still not guess the password of the person who signed up. */
+export function verificationSubjects(tokenHash: Buffer): Subject[] {
+  return [{ kind: 'account', hash: sha256(JSON.stringify(['verification', tokenHash.toString('base64url')])) }];
+}
+
 /**
  * Counts an attempt as failed before it is verified, so that a thousand concurrent attempts count as a thousand. `succeeded` undoes it. Refuses while
  * a subject is blocked.
@@ -40,7 +45,7 @@ export async function beginTry(
   database: Database,
   subjects: readonly Subject[],
   now: number,
-  what: 'failed logins' | 'sign-ups' = 'failed logins',
+  what: 'failed logins' | 'sign-ups' | 'attempts to verify' = 'failed logins',
 ): Promise<void> {
   const blockedUntil = await database.transaction(async (tx) => {
     let until = 0;
