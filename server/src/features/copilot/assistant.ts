@@ -6,7 +6,6 @@ import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { StartError } from '../../kernel/storage/data-folder.ts';
-import { storedValues } from '../secrets/index.ts';
 import { AzureOpenAi } from './providers/azure-openai.ts';
 import { Bedrock } from './providers/bedrock.ts';
 import { Ollama } from './providers/ollama.ts';
@@ -15,6 +14,7 @@ import { MalformedAnswer, type Message, type Provider, type ProviderKeys } from 
 import { Redaction } from './redactor/redaction.ts';
 import { RedactedStream } from './redactor/stream.ts';
 import { countRequest } from './store.ts';
+import { StoredMatches } from './stored-matches.ts';
 
 /** A reply is text for a person to read. */
 const REPLY_BYTES_MAX = 512 * 1024;
@@ -32,8 +32,8 @@ export class Conversation {
 
   constructor(ctx: Context) {
     this.#ctx = ctx;
-    const { kernel, database, tenantId } = ctx;
-    this.redaction = new Redaction((texts) => storedValues(kernel, database.read, tenantId, texts));
+    const matches = new StoredMatches(ctx);
+    this.redaction = new Redaction((texts) => matches.find(texts));
   }
 
   /** Sizes and counts: neither the prompt nor the reply is in any log. */

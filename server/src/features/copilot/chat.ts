@@ -44,7 +44,7 @@ async function* eventsOf(
     yield event('done', { redactions: redaction.counts });
   } catch (error) {
     // The status is sent already, so the error is an event.
-    if (!(error instanceof CofferError) || error.code !== 'COPILOT_UNAVAILABLE') throw error;
+    if (!(error instanceof CofferError)) throw error;
     yield event('error', { code: error.code, message: error.message });
   }
 }

@@ -1,6 +1,6 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
 import { addressGroup } from '../../kernel/limits/address-group.ts';
-import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
@@ -75,6 +75,17 @@ export async function beginTry(
     retryAfterSeconds,
     auditReason: `too many ${what}`,
   });
+}
+
+/** Adds to what is counted of a subject in an hour, and returns the sum. The hour begins with the first of them. */
+export async function countedThisHour(tx: Tx, subject: readonly string[], count: number, now: number): Promise<number> {
+  const hash = sha256(JSON.stringify(['hourly', ...subject]));
+  const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
+  const isRunning = row.forget_at > now && row.forget_at <= now + HOUR_MS;
+  const failures = (isRunning ? row.failures : 0) + count;
+  const forget_at = isRunning ? row.forget_at : now + HOUR_MS;
+  await store.saveFailures(tx, { ...row, failures, blocked_until: 0, forget_at });
+  return failures;
 }
 
 /** The account's counter is reset. The address's is only decremented: otherwise one valid account would hide guesses at others. */
