@@ -129,6 +129,7 @@ onBothDatabases('billing', (database) => {
     await ok(send('POST', '/v1/vaults/v11/secrets', { path: 'kept', value: 'x' }), 201);
     const failed = stripeEvent('invoice.payment_failed', { object: 'invoice', subscription: id }, now() + SECOND_MS);
     await accepted(failed);
+    await accepted(updated({ id, status: 'past_due', tenant: tenant.id }, now() + 2 * SECOND_MS));
     const { tier: plan, grace_period } = await tier(tenant);
     assert.equal(plan, 'professional');
     assert.equal(grace_period.reason, 'past_due');
@@ -149,8 +150,43 @@ onBothDatabases('billing', (database) => {
     assert.equal(await planOf(tenant), 'starter');
     const parent = { subscription_details: { subscription: id } };
     await accepted(stripeEvent('invoice.paid', { object: 'invoice', parent }, now() + SECOND_MS));
+    assert.equal(await planOf(tenant), 'starter', 'an invoice may be for anything');
+    await accepted(updated({ id, status: 'active', tenant: tenant.id }, now() + SECOND_MS));
     assert.equal(await planOf(tenant), 'professional');
     await ok(send('POST', '/v1/vaults', { name: 'more' }), 201);
+  });
+
+  test('an invoice never changes the status of a subscription, only its grace', async () => {
+    const invoice = (id: string, type: 'paid' | 'payment_failed', at: number) =>
+      stripeEvent(`invoice.${type}`, { object: 'invoice', subscription: id }, at);
+    const statusOf = async (id: string) => {
+      const query = service.app.kernel.database.read.selectFrom('subscriptions').select(['status', 'grace_until']);
+      return query.where('subscription_id', '=', id).executeTakeFirstOrThrow();
+    };
+    for (const status of ['incomplete', 'trialing', 'past_due', 'unpaid', 'paused', 'canceled']) {
+      const tenant = await starter();
+      const id = newStripeId('sub');
+      await accepted(updated({ id, status, tenant: tenant.id }));
+      const before = { ...(await statusOf(id)), plan: await planOf(tenant) };
+      await accepted(invoice(id, 'paid', now() + SECOND_MS));
+      assert.deepEqual({ ...(await statusOf(id)), plan: await planOf(tenant) }, before, status);
+    }
+    const tenant = await starter();
+    const id = newStripeId('sub');
+    await accepted(updated({ id, status: 'active', tenant: tenant.id }));
+    await accepted(invoice(id, 'payment_failed', now() - HOUR_MS));
+    assert.equal((await tier(tenant)).grace_period, null, 'it was before the state that is known');
+    await accepted(invoice(id, 'payment_failed', now() + SECOND_MS));
+    assert.equal((await tier(tenant)).grace_period.reason, 'past_due');
+    assert.equal((await statusOf(id)).status, 'active');
+    await accepted(invoice(id, 'paid', now() + 2 * SECOND_MS));
+    assert.equal((await tier(tenant)).grace_period, null);
+    await accepted(invoice(id, 'payment_failed', now() + 3 * SECOND_MS));
+    service.clock.advance(15 * DAY_MS);
+    await runJobs(service);
+    service.clock.advance(2 * HOUR_MS);
+    await runJobs(service);
+    assert.deepEqual([await planOf(tenant), (await tier(tenant)).grace_period], ['professional', null]);
   });
 
   test('a subscription that somebody else pays for takes nothing away when it ends', async () => {

@@ -4,6 +4,7 @@ import { lockCounter } from '../../kernel/storage/counters.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { settlePlan } from './service.ts';
 import * as store from './store.ts';
+import { isOverdue } from './subscription.ts';
 
 const AT_ONCE = 100;
 
@@ -30,7 +31,9 @@ async function endGrace(kernel: Kernel, tenantId: string, subscriptionId: string
     await lockCounter(tx, operatorTenantId, 'billing events');
     const row = await store.lockSubscription(tx, subscriptionId);
     if (row?.tenant_id !== tenantId || row.grace_until === null || row.grace_until > cutoff) return;
-    await store.putSubscription(tx, { ...row, status: 'lapsed', grace_until: null, updated_at: clock.now() }, row);
+    // Stripe calls it paid for, so the invoice that was not paid was for something else.
+    const status = isOverdue(row) ? 'lapsed' : row.status;
+    await store.putSubscription(tx, { ...row, status, grace_until: null, updated_at: clock.now() }, row);
     const settled = tenantId === operatorTenantId ? {} : await settlePlan(tx, tenantId);
     const entry = systemEntry({
       tenantId,
@@ -38,7 +41,7 @@ async function endGrace(kernel: Kernel, tenantId: string, subscriptionId: string
       action: 'billing:end_grace',
       resource: 'billing',
       status: 200,
-      details: { subscription: subscriptionId, ...settled },
+      details: { subscription: subscriptionId, status, ...settled },
       now: clock.now(),
     });
     await audit.recordIn(tx, [entry], headKey);

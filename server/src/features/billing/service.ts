@@ -15,7 +15,7 @@ import { type BillingEvent, type Fact, parseEvent, type SubscriptionState } from
 import { isSignedBy } from './signature.ts';
 import * as store from './store.ts';
 import { fetchSubscription } from './stripe-api.ts';
-import { decide, effectivePlan, type NewState, planOfPrices } from './subscription.ts';
+import { decide, decidePayment, effectivePlan, type NewState, type Payment, planOfPrices } from './subscription.ts';
 
 const RECEIVED = { received: true };
 /** The tenant is in an event before the event is applied; another event may say in between whose the subscription is. */
@@ -94,7 +94,7 @@ interface PlannedChange {
   /** Whose subscription it is; null if that is not known yet, or if the event is about none. */
   tenantId: string | null;
   subscriptionId: string | null;
-  change: { state: NewState; isKnownPrice: boolean } | { payment: boolean; at: number } | null;
+  change: { state: NewState; isKnownPrice: boolean } | { payment: Payment } | null;
   /** Why nothing changes. */
   reason: 'recorded' | 'unknown_tenant' | 'other_tenant';
 }
@@ -142,7 +142,7 @@ function changeOf(
     const { status, customerId } = told.state;
     return { state: { status, plan, customerId, at: told.at }, isKnownPrice: plan !== null };
   }
-  return fact.kind === 'payment' ? { payment: fact.isPaid, at } : null;
+  return fact.kind === 'payment' ? { payment: { isPaid: fact.isPaid, at } } : null;
 }
 
 /** Applies a change to the subscription and the plan of its tenant; returns what became of the event. */
@@ -154,11 +154,12 @@ async function apply(ctx: Context, tx: Tx, planned: PlannedChange): Promise<stri
   if (owner !== null && owner !== tenantId) throw unavailable(CHANGED_MEANWHILE);
   const home = tenantId ?? ctx.tenantId;
   const current = before ?? newRow(home, subscriptionId, ctx.now);
-  const state = stateIn(change, current);
-  const decision = state === null ? null : decide(current, state, ctx.now);
+  const decision = decisionOn(change, current, ctx.now);
   const row = { ...(decision?.row ?? current), tenant_id: home };
-  const outcome = decision?.outcome ?? (before?.tenant_id === home ? 'recorded' : 'applied');
-  if (outcome !== 'applied' && before?.tenant_id === home) return outcome;
+  const isMoved = before?.tenant_id !== home;
+  const outcome =
+    isMoved && (decision === null || decision.outcome === 'recorded') ? 'applied' : (decision?.outcome ?? 'recorded');
+  if (outcome !== 'applied' && !isMoved) return outcome;
   await store.putSubscription(tx, row, before);
   if (tenantId !== null) ctx.record.describe(await settlePlan(tx, tenantId));
   if (change !== null && 'isKnownPrice' in change && !change.isKnownPrice) {
@@ -184,14 +185,9 @@ function newRow(tenantId: string, subscriptionId: string, now: number): store.Su
   };
 }
 
-/** An invoice says only whether it was paid: that decides about a subscription that was active or overdue. */
-function stateIn(change: PlannedChange['change'], { status }: store.SubscriptionRow): NewState | null {
+function decisionOn(change: PlannedChange['change'], row: store.SubscriptionRow, now: number) {
   if (change === null) return null;
-  if ('state' in change) return change.state;
-  const isLive = ['active', 'trialing', 'past_due', 'unpaid', 'lapsed'].includes(status);
-  if (!isLive) return null;
-  if (change.payment) return status === 'trialing' ? null : { status: 'active', at: change.at };
-  return { status: status === 'unpaid' ? 'unpaid' : 'past_due', at: change.at };
+  return 'state' in change ? decide(row, change.state, now) : decidePayment(row, change.payment, now);
 }
 
 /** Gives the tenant the plan that its subscriptions give, or the one it has without them. Returns what the audit log says about it. */
