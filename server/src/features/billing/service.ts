@@ -93,13 +93,21 @@ function eventIn(body: Buffer): BillingEvent {
 interface PlannedChange {
   /** Whose subscription it is; null if that is not known yet, or if the event is about none. */
   tenantId: string | null;
+  /** A tenant that does not exist, or not yet: the subscription waits for its sign-up to be verified. */
+  claimedBy: string | null;
   subscriptionId: string | null;
   change: { state: NewState; isKnownPrice: boolean } | { payment: Payment } | null;
   /** Why nothing changes. */
   reason: 'recorded' | 'unknown_tenant' | 'other_tenant';
 }
 
-const NOTHING: PlannedChange = { tenantId: null, subscriptionId: null, change: null, reason: 'recorded' };
+const NOTHING: PlannedChange = {
+  tenantId: null,
+  claimedBy: null,
+  subscriptionId: null,
+  change: null,
+  reason: 'recorded',
+};
 
 async function planChange(ctx: Context, stripe: StripeConfig, { fact, at }: BillingEvent): Promise<PlannedChange> {
   if (fact === null) return NOTHING;
@@ -114,15 +122,12 @@ async function planChange(ctx: Context, stripe: StripeConfig, { fact, at }: Bill
     return { ...NOTHING, subscriptionId, reason: 'other_tenant' };
   const tenantId = owner ?? named;
   const tenant = tenantId === null ? undefined : await findTenant(ctx.database.read, tenantId);
+  const change = changeOf(stripe, fact, at, fetched && { state: fetched, at: startedAt });
   if (tenantId !== null && (tenant === undefined || tenant.is_operator === 1)) {
-    return { ...NOTHING, subscriptionId, reason: 'unknown_tenant' };
+    const claimedBy = tenant === undefined && owner === null ? tenantId : null;
+    return { ...NOTHING, claimedBy, subscriptionId, change, reason: 'unknown_tenant' };
   }
-  return {
-    tenantId,
-    subscriptionId,
-    change: changeOf(stripe, fact, at, fetched && { state: fetched, at: startedAt }),
-    reason: 'recorded',
-  };
+  return { ...NOTHING, tenantId, subscriptionId, change };
 }
 
 function tenantNamedBy(fact: Fact): string | null {
@@ -147,19 +152,22 @@ function changeOf(
 
 /** Applies a change to the subscription and the plan of its tenant; returns what became of the event. */
 async function apply(ctx: Context, tx: Tx, planned: PlannedChange): Promise<string> {
-  const { tenantId, subscriptionId, change, reason } = planned;
-  if (subscriptionId === null || reason !== 'recorded') return reason;
+  const { tenantId, claimedBy, subscriptionId, change, reason } = planned;
+  if (subscriptionId === null || (reason !== 'recorded' && claimedBy === null)) return reason;
+  // Its sign-up was verified since the event was read, and has not found the subscription.
+  if (claimedBy !== null && (await findTenant(tx, claimedBy)) !== undefined) throw unavailable(CHANGED_MEANWHILE);
   const before = await store.lockSubscription(tx, subscriptionId);
   const owner = before === undefined || before.tenant_id === ctx.tenantId ? null : before.tenant_id;
   if (owner !== null && owner !== tenantId) throw unavailable(CHANGED_MEANWHILE);
   const home = tenantId ?? ctx.tenantId;
   const current = before ?? newRow(home, subscriptionId, ctx.now);
   const decision = decisionOn(change, current, ctx.now);
-  const row = { ...(decision?.row ?? current), tenant_id: home };
-  const isMoved = before?.tenant_id !== home;
+  const claimed_tenant_id = tenantId === null ? (claimedBy ?? current.claimed_tenant_id) : null;
+  const row = { ...(decision?.row ?? current), tenant_id: home, claimed_tenant_id };
+  const isMoved = before?.tenant_id !== home || before.claimed_tenant_id !== claimed_tenant_id;
   const outcome =
     isMoved && (decision === null || decision.outcome === 'recorded') ? 'applied' : (decision?.outcome ?? 'recorded');
-  if (outcome !== 'applied' && !isMoved) return outcome;
+  if (outcome !== 'applied' && !isMoved) return reason === 'recorded' ? outcome : reason;
   await store.putSubscription(tx, row, before);
   if (tenantId !== null) ctx.record.describe(await settlePlan(tx, tenantId));
   if (change !== null && 'isKnownPrice' in change && !change.isKnownPrice) {
@@ -169,7 +177,7 @@ async function apply(ctx: Context, tx: Tx, planned: PlannedChange): Promise<stri
     );
     return 'unknown_price';
   }
-  return outcome;
+  return reason === 'recorded' ? outcome : reason;
 }
 
 function newRow(tenantId: string, subscriptionId: string, now: number): store.SubscriptionRow {
@@ -182,6 +190,7 @@ function newRow(tenantId: string, subscriptionId: string, now: number): store.Su
     state_at: 0,
     grace_until: null,
     updated_at: now,
+    claimed_tenant_id: null,
   };
 }
 
@@ -202,6 +211,17 @@ export async function settlePlan(tx: Tx, tenantId: string): Promise<Record<strin
     await raiseEpoch(tx, tenantId);
   }
   return { plan: { before: tenant.plan, after: plan }, grace_until: timestampOrNull(graceOf(subscriptions)) };
+}
+
+/** Gives a new tenant the subscriptions that were bought for it while its sign-up was not verified. */
+export async function claimSubscriptions(ctx: Context, tx: Tx, tenantId: string): Promise<void> {
+  const { config, operatorTenantId } = ctx.kernel;
+  if (config.stripe === null) return;
+  await lockCounter(tx, operatorTenantId, 'billing events');
+  const claimed = await store.lockClaimed(tx, operatorTenantId, tenantId);
+  for (const row of claimed)
+    await store.putSubscription(tx, { ...row, tenant_id: tenantId, claimed_tenant_id: null, updated_at: ctx.now }, row);
+  if (claimed.length > 0) ctx.record.describe(await settlePlan(tx, tenantId));
 }
 
 /** The first end of a grace among those that still give a plan. */

@@ -8,7 +8,6 @@ import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
 import { newId } from '../../kernel/platform/ids.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { isReservedName } from '../../kernel/platform/reserved-names.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body } from '../../kernel/request/declaration.ts';
 import { canonicalEmail } from '../../kernel/request/wire.ts';
@@ -16,7 +15,7 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenantByName } from '../../kernel/storage/tenant-rows.ts';
 import { prepareMail, queueMail } from '../mail/index.ts';
 import { beginTry, signupSubjects, verificationSubjects } from '../sessions/index.ts';
-import { insertPrepared, prepareTenant } from '../tenants/index.ts';
+import { type CreationPorts, insertPrepared, prepareTenant } from '../tenants/index.ts';
 import { hasAccountAnywhere } from '../users/index.ts';
 import type * as contract from './contract.ts';
 import { existingAccountMail, verificationMail } from './signup-mail.ts';
@@ -143,11 +142,7 @@ function isSame(before: store.SignupRow | undefined, known: store.SignupRow | nu
  * Creates the tenant. The token has 256 random bits, so response time reveals nothing useful. Whoever signs up need not own the address, so the
  * password that they chose opens nothing until the owner of the address, who has the token, gives it too.
  */
-export async function verify(
-  ctx: Context,
-  ports: Pick<Ports, 'assignNewTenant'>,
-  body: Body<typeof contract.verifySignup>,
-) {
+export async function verify(ctx: Context, ports: CreationPorts, body: Body<typeof contract.verifySignup>) {
   requireSignup(ctx);
   const { kernel } = ctx;
   ctx.record.setResource('signup');
