@@ -276,6 +276,31 @@ onBothDatabases('billing', (database) => {
     assert.equal((await ok(service.call('GET', '/auth/me', { token: tenant.owner.token }))).tenant.plan, 'starter');
   });
 
+  test('a grace that was extended in the database is reported, and does not keep others from ending', async () => {
+    const [eve, ann] = [await starter(), await starter()];
+    const [eves, anns] = [newStripeId('sub'), newStripeId('sub')];
+    for (const [id, tenant] of [
+      [eves, eve],
+      [anns, ann],
+    ] as const)
+      await accepted(updated({ id, status: 'past_due', tenant: tenant.id }));
+    for (const change of [`grace_until = ${now() + 900 * DAY_MS}`, 'grace_until = null', `status = 'active'`]) {
+      const text = `update subscriptions set ${change} where subscription_id = '${eves}'`;
+      await service.app.kernel.database.transaction((tx) => tx.executeQuery(CompiledQuery.raw(text)));
+      const reported = service.logs.length;
+      service.expectErrorLogs(/was not written by the service/);
+      service.clock.advance(2 * HOUR_MS);
+      await runJobs(service);
+      assert.match(service.logs.slice(reported).join(''), new RegExp(`subscriptions.*${eves}`), change);
+    }
+    assert.equal(await planOf(ann), 'professional');
+    service.clock.advance(15 * DAY_MS);
+    await runJobs(service);
+    service.clock.advance(2 * HOUR_MS);
+    await runJobs(service);
+    assert.equal(await planOf(ann), 'starter');
+  });
+
   test('a secret in a file can be rotated while the service runs, with two at a time', async () => {
     const { CV_STRIPE_WEBHOOK_SECRET: _, ...env } = STRIPE_ENV;
     const file = join(service.dataDir, 'stripe.secret');

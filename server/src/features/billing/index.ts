@@ -26,7 +26,7 @@ export function billingFeature(kernel: Kernel): Feature {
     jobs: [
       {
         name: 'end-grace-periods',
-        intervalMs: 5 * MINUTE_MS,
+        intervalMs: 15 * MINUTE_MS,
         // It deletes nothing: a plan that ended too early comes back with the next event.
         removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
         run: (signal, cutoff) => endGracePeriods(kernel, signal, cutoff),

@@ -96,13 +96,20 @@ export async function putSubscription(
   await SUBSCRIPTIONS.insert(tx, row);
 }
 
-/** Subscriptions whose grace is over. */
-export function overdueBefore(db: Reader, time: Cutoff, limit: number): Promise<SubscriptionRow[]> {
+/** A page of all subscriptions in the order of their key. They are not verified yet. */
+export async function subscriptionsAfter(
+  db: Reader,
+  after: Pick<SubscriptionRow, 'tenant_id' | 'subscription_id'>,
+  limit: number,
+): Promise<SubscriptionRow[]> {
   return db
     .selectFrom('subscriptions')
     .selectAll()
-    .where('grace_until', '<=', time)
-    .orderBy('grace_until')
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('tenant_id', 'subscription_id'), '>', tuple(after.tenant_id, after.subscription_id)),
+    )
+    .orderBy('tenant_id')
+    .orderBy('subscription_id')
     .limit(limit)
     .execute();
 }
