@@ -9,7 +9,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import { lockCounter } from '../../kernel/storage/counters.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { findTenant, isTenantThere } from '../../kernel/storage/tenant-rows.ts';
 import { lockTenant, updateTenant } from '../tenants/index.ts';
 import { type BillingEvent, type Fact, parseEvent, type SubscriptionState } from './event.ts';
 import { isSignedBy } from './signature.ts';
@@ -155,7 +155,7 @@ async function apply(ctx: Context, tx: Tx, planned: PlannedChange): Promise<stri
   const { tenantId, claimedBy, subscriptionId, change, reason } = planned;
   if (subscriptionId === null || (reason !== 'recorded' && claimedBy === null)) return reason;
   // Its sign-up was verified since the event was read, and has not found the subscription.
-  if (claimedBy !== null && (await findTenant(tx, claimedBy)) !== undefined) throw unavailable(CHANGED_MEANWHILE);
+  if (claimedBy !== null && (await isTenantThere(tx, claimedBy))) throw unavailable(CHANGED_MEANWHILE);
   const before = await store.lockSubscription(tx, subscriptionId);
   const owner = before === undefined || before.tenant_id === ctx.tenantId ? null : before.tenant_id;
   if (owner !== null && owner !== tenantId) throw unavailable(CHANGED_MEANWHILE);
