@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
 import { after, before, beforeEach, test } from 'node:test';
 import { ModelProvider } from '../../../../test/support/model-provider.ts';
-import { addColleague, addTenant, ok, refused, uniqueName } from '../../../../test/support/people.ts';
+import { addColleague, addTenant, invalid, ok, refused, uniqueName } from '../../../../test/support/people.ts';
 import { type Answer, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import { until } from '../../../../test/support/until.ts';
 import { addPolicy, addSecret, addVault, auditOf } from '../../../../test/support/vaults.ts';
@@ -81,5 +82,15 @@ onBothDatabases('stored values in a conversation', (database) => {
     for (const value of values) assert.equal(await masked(`It is "${value}".`, owner), 1);
     service.clock.advance(HOUR_MS);
     assert.equal(await masked(`It is "${values[0]}".`, member), 1);
+  });
+
+  test('a conversation with more different words than can be compared is refused', async () => {
+    const { owner } = await tenantWithMember();
+    const letters = () => Array.from({ length: 8000 }, () => String.fromCharCode(97 + randomInt(26))).join(' ');
+    const body = () => ({ messages: [letters(), letters()].map((content) => ({ role: 'user', content })) });
+    await ok(service.call('POST', '/copilot/chat', { token: owner, body: body() }));
+    const reply = `${letters()} ${letters()}`;
+    model.say = () => reply;
+    await invalid(service.call('POST', '/copilot/chat', { token: owner, body: body() }), '/body');
   });
 });

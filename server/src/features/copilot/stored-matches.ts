@@ -1,6 +1,6 @@
 import { isCommonPassword } from '../../kernel/crypto/common-passwords.ts';
 import { HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
-import { CofferError } from '../../kernel/platform/errors.ts';
+import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { holdersOf, storedValues, visibleSecrets } from '../secrets/index.ts';
 import { countedThisHour } from '../sessions/index.ts';
@@ -20,6 +20,9 @@ export function isGuessable(value: string): boolean {
   return entropyOf(value) * value.length < UNGUESSABLE_BITS_MIN || isCommonPassword(value);
 }
 
+/** Different texts of one conversation that are compared. An ordinary one of the greatest length has fewer. */
+export const CANDIDATES_MAX = 50_000;
+
 /**
  * Says which texts of one conversation are stored values. A placeholder tells the caller that a value is stored somewhere, so a value that the
  * caller may not read is masked only if it cannot be guessed, and only so often.
@@ -37,6 +40,11 @@ export class StoredMatches {
     const { kernel, database, tenantId } = this.#ctx;
     const found = new Set(texts.filter((text) => this.#decided.get(text) === true));
     const unknown = texts.filter((text) => !this.#decided.has(text));
+    if (this.#decided.size + unknown.length > CANDIDATES_MAX)
+      throw invalidField(
+        '/body',
+        `and the reply have too many different words to be compared with the stored values, more than ${CANDIDATES_MAX}: send less at once`,
+      );
     let hidden = 0;
     for (const text of unknown) this.#decided.set(text, false);
     for (const [text, fingerprint] of await storedValues(kernel, database.read, tenantId, unknown)) {

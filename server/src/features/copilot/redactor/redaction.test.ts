@@ -194,6 +194,46 @@ describe('a stream', () => {
     }
   });
 
+  test('costs as much as the text is long, also if it arrives one character at a time', async () => {
+    class Measured extends Redaction {
+      scanned = 0;
+      override find(text: string) {
+        this.scanned += text.length;
+        return super.find(text);
+      }
+    }
+    const fillers = [
+      'a',
+      'A1',
+      '%41',
+      'word ',
+      'a line\n',
+      'a paragraph\n\n',
+      '```\n',
+      'password: ',
+      '-----BEGIN PRIVATE KEY-----',
+    ];
+    for (const filler of fillers) {
+      const text = filler.repeat(Math.ceil(32_768 / filler.length)).slice(0, 32_768);
+      const redaction = new Measured(nothingStored);
+      const stream = new RedactedStream(redaction);
+      let shown = '';
+      for (const letter of text) shown += await stream.push(letter);
+      shown += await stream.end();
+      assert.ok(redaction.scanned <= 6 * text.length, `${filler}: ${redaction.scanned}`);
+      if (!filler.includes('KEY')) assert.equal(shown, text);
+    }
+  });
+
+  test('that is cut off shows nothing of what might have been a secret', async () => {
+    const prose = 'Some words before it, so that parts are released. '.repeat(20);
+    for (let length = 4; length < KEY.length; length++) {
+      const stream = new RedactedStream(new Redaction(nothingStored));
+      const shown = (await stream.push(`${prose}\n\n${prose}${KEY.slice(0, length)}`)) + (await stream.cut());
+      assert.ok(shown.startsWith(prose.slice(0, 60)) && !shown.includes(KEY.slice(0, 4)));
+    }
+  });
+
   test('releases what is harmless before its end, and all of it at the end', async () => {
     const prose = 'Nothing here needs to be masked at all. '.repeat(50);
     const stream = new RedactedStream(new Redaction(nothingStored));

@@ -18,6 +18,8 @@ export class RedactedStream {
   /** Released text that is kept as context, then text that is not released yet. */
   #text = '';
   #released = 0;
+  /** How long the text must be before it is worth scanning again. */
+  #scannedFrom = 2 * HELD_BACK;
 
   constructor(redaction: Redaction) {
     this.#redaction = redaction;
@@ -26,7 +28,12 @@ export class RedactedStream {
   /** Returns what can be released; often nothing. */
   async push(part: string): Promise<string> {
     this.#text += part;
-    return this.#text.length - this.#released < 2 * HELD_BACK ? '' : this.#release(false);
+    return this.#text.length < this.#scannedFrom ? '' : this.#release(false);
+  }
+
+  /** What can be released of a text that is cut off here. The rest might be part of a secret. */
+  cut(): Promise<string> {
+    return this.#release(false);
   }
 
   /** The rest, once the text is complete. */
@@ -38,7 +45,10 @@ export class RedactedStream {
     const findings = await this.#redaction.find(this.#text);
     let cut = isLast ? this.#text.length : this.#safeCut();
     for (const { start, end } of findings.toReversed()) if (start < cut && end > cut) cut = start;
-    if (cut <= this.#released) return '';
+    if (cut <= this.#released) {
+      this.#waitForMore();
+      return '';
+    }
     const from = this.#released;
     const shown = findings
       .filter(({ start, end }) => start < cut && end > from)
@@ -47,7 +57,14 @@ export class RedactedStream {
     const kept = Math.max(0, cut - CONTEXT);
     this.#text = this.#text.slice(kept);
     this.#released = cut - kept;
+    this.#waitForMore();
     return masked;
+  }
+
+  /** A provider may send one character at a time. What is held back grows by a share before it is scanned again, so all scans take linear time. */
+  #waitForMore(): void {
+    const held = this.#text.length - this.#released;
+    this.#scannedFrom = this.#text.length + Math.max(HELD_BACK, Math.ceil(held / 2));
   }
 
   /** The end of a word, far enough from the end, and before a private key that has not ended. */

@@ -1,0 +1,24 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Longer work than this is interrupted, so that other requests are not kept waiting. */
+const TURN_MS = 10;
+
+/** Does work in steps, and lets others have a turn between them where it takes long. */
+export async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
+  let started = performance.now();
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    if (performance.now() - started < TURN_MS) continue;
+    await setImmediate();
+    started = performance.now();
+  }
+}
+
+/** Does all of the work at once. */
+export function atOnce<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
