@@ -90,7 +90,7 @@ for (const kind of COPILOT_PROVIDERS) {
 
     test('masks a streamed answer wherever it is cut', async () => {
       const key = `AKIA${'Q3EGRIVCZ7AXO4LM'}`;
-      const prose = 'This sentence only makes the answer longer, so that parts are released before its end. '.repeat(
+      const prose = 'This sentence only makes the answer longer, so that parts are released before its end.\n\n'.repeat(
         12,
       );
       model.say = () => `${prose}\nThe key is ${key}, the password is Winter2026!x and the host 10.20.30.40.\n${prose}`;

@@ -177,7 +177,7 @@ test('every character of an unfolded text knows where it comes from', () => {
 
 describe('a stream', () => {
   test('lets no planted value pass, wherever it is cut', async () => {
-    const prose = 'Some words before it, and more of them, so that parts are released. '.repeat(10);
+    const prose = `${'Some words before it, and more of them, so that parts are released. '.repeat(10)}\n\n`;
     for (const [at, { text, planted, kind }] of promptsOf(51).entries()) {
       const whole = `${prose}\n${text}\n${prose}`;
       const stream = new RedactedStream(new Redaction(nothingStored));
@@ -234,8 +234,30 @@ describe('a stream', () => {
     }
   });
 
+  test('shows nothing of a stored value of many lines, wherever it is cut', async () => {
+    const lines = Array.from({ length: 40 }, (_, no) => `setting_${no} = an ordinary line of a stored file`);
+    const value = lines.join('\n');
+    const prose = 'Some words before it, so that parts are released. '.repeat(20);
+    for (const around of [
+      ['', ''],
+      ['```ini\n', '\n```'],
+    ]) {
+      for (const length of [1, 50, 700, 4096]) {
+        const whole = `${prose}\n\n${around.join(value)}\n\n${prose}`;
+        const stream = new RedactedStream(
+          new Redaction(async (texts) => new Set(texts.filter((text) => text === value))),
+        );
+        let shown = '';
+        for (let start = 0; start < whole.length; start += length)
+          shown += await stream.push(whole.slice(start, start + length));
+        shown += await stream.end();
+        assert.equal(shown, whole.replace(value, '[SECRET_1]'), `parts of ${length}`);
+      }
+    }
+  });
+
   test('releases what is harmless before its end, and all of it at the end', async () => {
-    const prose = 'Nothing here needs to be masked at all. '.repeat(50);
+    const prose = 'Nothing here needs to be masked at all.\n\n'.repeat(50);
     const stream = new RedactedStream(new Redaction(nothingStored));
     const parts = [];
     for (const word of prose.match(/\S+\s*/g) ?? []) parts.push(await stream.push(word));

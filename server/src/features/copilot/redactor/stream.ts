@@ -4,14 +4,15 @@ import type { Redaction } from './redaction.ts';
 const HELD_BACK = 256;
 /** What was released is still read with what follows it: the name of a password may stand before its value. */
 const CONTEXT = 512;
-/** No token is longer than this: a longer word is released in parts. */
-const WORD_LENGTH_MAX = 16 * 1024;
+const BLANK_LINE = /\n[^\S\n]*\n/g;
+const FENCE = /```/g;
 const KEY_BEGIN = /-{2,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/g;
 const KEY_END = /-{2,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY/;
 
 /**
- * Masks a text that arrives in parts. A part is released when nothing that follows could make it part of a secret: at the end of a word, some
- * distance before the end, and never inside of what is masked or of an unfinished private key.
+ * Masks a text that arrives in parts. A part is released when nothing that follows could make it part of a secret: at the end of a paragraph, some
+ * distance before the end, and never inside of what is masked, of a code block, or of a private key that has not ended. A stored value may have many
+ * lines, and is known only as a whole. The caller bounds the length of the text.
  */
 export class RedactedStream {
   readonly #redaction: Redaction;
@@ -42,8 +43,8 @@ export class RedactedStream {
   }
 
   async #release(isLast: boolean): Promise<string> {
-    const findings = await this.#redaction.find(this.#text);
     let cut = isLast ? this.#text.length : this.#safeCut();
+    const findings = cut <= this.#released ? [] : await this.#redaction.find(this.#text);
     for (const { start, end } of findings.toReversed()) if (start < cut && end > cut) cut = start;
     if (cut <= this.#released) {
       this.#waitForMore();
@@ -67,14 +68,20 @@ export class RedactedStream {
     this.#scannedFrom = this.#text.length + Math.max(HELD_BACK, Math.ceil(held / 2));
   }
 
-  /** The end of a word, far enough from the end, and before a private key that has not ended. */
+  /** The end of a paragraph, far enough from the end, outside of a code block and before a private key that has not ended. */
   #safeCut(): number {
-    const limit = this.#text.length - HELD_BACK;
-    let cut = limit;
-    while (cut > this.#released && !/\s/.test(this.#text.charAt(cut - 1))) cut--;
-    if (cut === this.#released && limit - cut > WORD_LENGTH_MAX) cut = limit;
+    let limit = this.#text.length - HELD_BACK;
     const begin = [...this.#text.matchAll(KEY_BEGIN)].at(-1);
-    if (begin !== undefined && !KEY_END.test(this.#text.slice(begin.index))) cut = Math.min(cut, begin.index);
+    if (begin !== undefined && !KEY_END.test(this.#text.slice(begin.index))) limit = Math.min(limit, begin.index);
+    const fences = [...this.#text.matchAll(FENCE)].map(({ index }) => index).filter((at) => at >= this.#released);
+    let cut = this.#released;
+    let passed = 0;
+    for (const { index, 0: blank } of this.#text.matchAll(BLANK_LINE)) {
+      const end = index + blank.length;
+      if (end > limit) break;
+      while (passed < fences.length && (fences[passed] ?? 0) < end) passed++;
+      if (end > cut && passed % 2 === 0) cut = end;
+    }
     return cut;
   }
 }
