@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { promptsOf } from '../../../../../evaluate/redactor/prompts.ts';
@@ -121,6 +122,55 @@ describe('a secret is found', () => {
       }
     });
   }
+
+  test('in long runs of base64 and hexadecimal, on one line or many, and in UTF-16', async () => {
+    const filler = 'Nothing to see in these words at all. '.repeat(300);
+    const bytes = Buffer.from(`${filler}${KEY} ${filler}`);
+    const base64 = bytes.toString('base64');
+    const spellings = [
+      base64,
+      base64.replace(/(.{76})/g, '$1\n'),
+      base64.replace(/(.{64})/g, '$1\r\n  '),
+      bytes.toString('base64url'),
+      bytes.toString('hex').slice(0, 31_000),
+      Buffer.from(`the key is ${KEY}`, 'utf16le').toString('base64'),
+      Buffer.from(`the key is ${KEY}`, 'utf16le').swap16().toString('base64'),
+      Buffer.from(`the key is ${KEY}`, 'utf16le').toString('hex'),
+    ];
+    assert.ok(base64.length > 16_384);
+    for (const [at, spelling] of spellings.entries())
+      assert.equal(await masked(`before "${spelling}" after`), 'before "[SECRET_1]" after', `spelling ${at}`);
+  });
+
+  test('in a private key without the lines around it, and not in a certificate or public key', async () => {
+    const pairs = [
+      generateKeyPairSync('ed25519'),
+      generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+      generateKeyPairSync('rsa', { modulusLength: 2048 }),
+    ];
+    const cipher = { cipher: 'aes-256-cbc', passphrase: 'of the test' };
+    for (const { privateKey, publicKey } of pairs) {
+      const keys = [
+        privateKey.export({ format: 'der', type: 'pkcs8' }),
+        privateKey.export({ format: 'der', type: 'pkcs8', ...cipher }),
+      ];
+      const { asymmetricKeyType: type } = privateKey;
+      if (type === 'ec') keys.push(privateKey.export({ format: 'der', type: 'sec1' }));
+      if (type === 'rsa') keys.push(privateKey.export({ format: 'der', type: 'pkcs1' }));
+      for (const der of keys) {
+        const base64 = der.toString('base64');
+        for (const spelling of [
+          base64,
+          base64.replace(/(.{64})/g, '$1\n').trim(),
+          base64.slice(0, -16),
+          der.toString('hex'),
+        ])
+          assert.equal(await masked(`key: ${spelling} .`), 'key: [PRIVATE_KEY_1] .', String(type));
+      }
+      const harmless = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+      assert.doesNotMatch(await masked(`See ${harmless} .`), /PRIVATE_KEY/);
+    }
+  });
 
   test('in a private key without an end', async () => {
     const begin = ['-----BEGIN', 'RSA PRIVATE KEY-----'].join(' ');

@@ -1,4 +1,5 @@
 import { assignmentFindings } from './assignments.ts';
+import { binaryKeyFindings } from './binary-keys.ts';
 import { credentialFindings } from './credentials.ts';
 import { type Finding, merged } from './finding.ts';
 import { networkFindings } from './network.ts';
@@ -52,7 +53,14 @@ function* found(text: string, depth: number): Generator<void, Finding[]> {
   return findings;
 }
 
-const RULES = [credentialFindings, formatFindings, assignmentFindings, personalFindings, networkFindings];
+const RULES = [
+  credentialFindings,
+  binaryKeyFindings,
+  formatFindings,
+  assignmentFindings,
+  personalFindings,
+  networkFindings,
+];
 
 function* asItStands(text: string): Generator<void, Finding[]> {
   const findings: Finding[] = [];
