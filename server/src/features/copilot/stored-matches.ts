@@ -3,7 +3,7 @@ import { HOUR_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { holdersOf, storedValues, visibleSecrets } from '../secrets/index.ts';
-import { countedThisHour } from '../sessions/index.ts';
+import { countedWithin } from '../sessions/index.ts';
 import { entropyOf } from './redactor/finding.ts';
 
 /** Stored values that a principal may not read, and that are masked for it in an hour. Whoever pastes more is guessing. */
@@ -63,7 +63,7 @@ export class StoredMatches {
   async #countHidden(count: number): Promise<void> {
     const { principal, tenantId, now, database } = this.#ctx;
     const subject = ['stored values', tenantId, principal.kind, principal.id];
-    const counted = await database.transaction((tx) => countedThisHour(tx, subject, count, now));
+    const counted = await database.transaction((tx) => countedWithin(tx, subject, { count, now, periodMs: HOUR_MS }));
     if (counted <= HIDDEN_MATCHES_PER_HOUR_MAX) return;
     throw new CofferError(
       'RATE_LIMIT_EXCEEDED',

@@ -17,7 +17,18 @@ import { auditOf, runJobs } from '../../../../test/support/vaults.ts';
 import { COST_DEFAULT } from '../../kernel/crypto/argon2-cost.ts';
 import { setPasswordCost } from '../../kernel/crypto/passwords.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
-import { MAILS_PER_DAY_MAX } from './signup.ts';
+import { MAILS_PER_DAY_MAX, mailboxOf } from './signup-limits.ts';
+
+test('addresses of one mailbox are told apart from others', () => {
+  for (const [address, mailbox] of [
+    ['ann@example.com', 'ann@example.com'],
+    ['ann+news+more@example.com', 'ann@example.com'],
+    ['a.nn@example.com', 'a.nn@example.com'],
+    ['a.n.n+x@gmail.com', 'ann@gmail.com'],
+    ['ann@googlemail.com', 'ann@gmail.com'],
+  ] as const)
+    assert.equal(mailboxOf(address), mailbox);
+});
 
 onBothDatabases('sign-up', (database) => {
   let server: MailServer;
@@ -220,6 +231,44 @@ onBothDatabases('sign-up', (database) => {
     await ok(verify(await tokenIn(server, applicant.email, MAILS_PER_DAY_MAX), applicant.password));
   });
 
+  test('nor with tags in the address, from many addresses of one network, or by flooding a domain or everybody', async () => {
+    const tagged = newApplicant();
+    const [local, domain] = tagged.email.split('@');
+    for (let no = 0; no < MAILS_PER_DAY_MAX + 3; no++) {
+      await ok(signUp({ ...tagged, email: `${local}+${no}@${domain}` }), 201);
+      service.clock.advance(20 * 60_000);
+    }
+    await tokenIn(server, `${local}+${MAILS_PER_DAY_MAX - 1}@${domain}`);
+    await until('an empty outbox', async () => (await waiting()).length === 0);
+    assert.equal(mailTo(server, `${local}+${MAILS_PER_DAY_MAX}@${domain}`).length, 0);
+
+    service.clock.hold();
+    const statuses: number[] = [];
+    // Each from a /64 of its own, all of one /48.
+    for (let no = 0; no < 110; no++)
+      statuses.push((await signUp(newApplicant(), `2001:db8:7:${no.toString(16)}::1`)).status);
+    assert.deepEqual([...new Set(statuses)], [201, 429]);
+    assert.ok(statuses.indexOf(429) >= 99);
+    await ok(signUp(newApplicant(), '2001:db8:8::1'), 201);
+    service.clock.release(HOUR_MS);
+
+    const few = await startService(database, {
+      env: { ...SIGNUP_ENV, CV_SMTP_URL: server.url, CV_SIGNUP_MAILS_PER_HOUR: '10' },
+    });
+    const to = (where: string) =>
+      post(few, '/saas/signup', { ...newApplicant(), email: newApplicant().email.replace('example.com', where) });
+    for (let no = 0; no < 2; no++) await ok(to('one.example'), 201);
+    const full = await refused(to('one.example'), 429, 'RATE_LIMIT_EXCEEDED');
+    assert.match(full.message, /addresses of this domain/);
+    await refused(post(few, '/saas/resend', { email: 'nobody@one.example' }), 429, 'RATE_LIMIT_EXCEEDED');
+    for (const where of ['two', 'three', 'four']) for (let no = 0; no < 2; no++) await ok(to(`${where}.example`), 201);
+    const all = await refused(to('five.example'), 429, 'RATE_LIMIT_EXCEEDED');
+    assert.match(all.message, /at this installation.*try again/);
+    few.clock.advance(HOUR_MS);
+    await ok(to('one.example'), 201);
+    await few.close();
+  });
+
   test('passwords that everybody guesses are refused, and bad input is pointed at', async () => {
     const good = newApplicant();
     for (const password of ['password1234', 'Passw0rd2026!', '123456789012', good.email, 'short']) {
@@ -273,7 +322,7 @@ onBothDatabases('sign-up', (database) => {
   test('a sign-up that nobody verified is removed after a week', async () => {
     const applicant = newApplicant();
     await ok(signUp(applicant), 201);
-    const count = async () => (await read().selectFrom('signups').select('mails').execute()).length;
+    const count = async () => (await read().selectFrom('signups').select('created_at').execute()).length;
     assert.ok((await count()) > 0);
     service.clock.advance(6 * DAY_MS);
     await runJobs(service);

@@ -14,10 +14,11 @@ import { canonicalEmail } from '../../kernel/request/wire.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenantByName } from '../../kernel/storage/tenant-rows.ts';
 import { prepareMail, queueMail } from '../mail/index.ts';
-import { beginTry, signupSubjects, verificationSubjects } from '../sessions/index.ts';
+import { beginTry, verificationSubjects } from '../sessions/index.ts';
 import { type CreationPorts, insertPrepared, prepareTenant } from '../tenants/index.ts';
 import { hasAccountAnywhere } from '../users/index.ts';
 import type * as contract from './contract.ts';
+import { countSignup } from './signup-limits.ts';
 import { existingAccountMail, verificationMail } from './signup-mail.ts';
 import * as store from './signup-store.ts';
 
@@ -26,8 +27,6 @@ export const VERIFICATION_TOKEN = new CredentialText('cv_verify_');
 export const VERIFICATION_TTL_MS = 24 * HOUR_MS;
 /** How long a sign-up that nobody verifies is kept. */
 export const SIGNUP_KEPT_MS = 7 * DAY_MS;
-/** Mail to one address a day. Beyond that a sign-up gets the same response, and changes nothing. */
-export const MAILS_PER_DAY_MAX = 10;
 /** Sign-ups share the slots in which passwords are hashed, so that they never delay logins much. */
 const QUEUE_KEY = 'sign-up';
 
@@ -49,13 +48,13 @@ interface Signup {
 export async function signUp(ctx: Context, body: Body<typeof contract.signUp>) {
   const email = begin(ctx, body.email);
   requireUncommon(body.password, email);
-  await beginTry(ctx.database, signupSubjects(email, ctx.call.address), ctx.now, 'sign-ups');
+  const isMailed = await countSignup(ctx, email);
   const isDecoy = await hasAccountAnywhere(ctx.database.read, email);
   const password_hash = await hashPassword(body.password, QUEUE_KEY);
   const tenant_id = newId('tenant', ctx.now);
   const token = VERIFICATION_TOKEN.create();
   const signup = { email, organization: body.organization, password_hash, tenant_id, isDecoy, ...lifeOf(ctx, token) };
-  return replaceSignup(ctx, signup, token, { isSent: true }, { tenant_id, status: PENDING });
+  return replaceSignup(ctx, signup, token, { isSent: true, isMailed }, { tenant_id, status: PENDING });
 }
 
 function requireUncommon(password: string, email: string): void {
@@ -66,14 +65,14 @@ function requireUncommon(password: string, email: string): void {
 /** The same work for an address that has no sign-up to verify; the mail is then discarded. */
 export async function resend(ctx: Context, body: Body<typeof contract.resendVerification>) {
   const email = begin(ctx, body.email);
-  await beginTry(ctx.database, signupSubjects(email, ctx.call.address), ctx.now, 'sign-ups');
+  const isMailed = await countSignup(ctx, email);
   const key = keyOf(ctx.kernel, email);
   const row = await store.findSignup(ctx.database.read, key);
   const pending = row === undefined ? null : await opened(ctx.kernel, row);
   const token = VERIFICATION_TOKEN.create();
   const isPending = pending !== null && !pending.isDecoy;
   const nobody = { email, organization: '', password_hash: '', tenant_id: '', isDecoy: true };
-  const how = { isSent: isPending, replaces: row ?? null };
+  const how = { isSent: isPending, isMailed, replaces: row ?? null };
   return replaceSignup(ctx, { ...(pending ?? nobody), ...lifeOf(ctx, token) }, token, how, { status: PENDING });
 }
 
@@ -92,6 +91,8 @@ function lifeOf(ctx: Context, token: string): Pick<Signup, 'token_hash' | 'expir
 interface Replacement {
   /** Whether a mail leaves, or only the work of one is done. */
   isSent: boolean;
+  /** Whether the mailbox may get mail today. If not, nothing changes. */
+  isMailed: boolean;
   /** For a resend: the row that it renews, or null if there is none. */
   replaces?: store.SignupRow | null;
 }
@@ -115,17 +116,13 @@ async function replaceSignup<T>(
   return ctx.change(async (tx) => {
     const before = await store.lockSignup(tx, key);
     if (how.replaces !== undefined && !isSame(before, how.replaces)) return response;
-    const isNewDay = before === undefined || before.mails_since + DAY_MS <= ctx.now || before.mails_since > ctx.now;
-    const mails = isNewDay ? 0 : before.mails;
-    if (mails >= MAILS_PER_DAY_MAX) return response;
+    if (!how.isMailed) return response;
     await queueMail(tx, mail);
     if (how.replaces === null) return response;
     await store.putSignup(tx, {
       ...key,
       token_hash: Buffer.from(signup.token_hash, 'base64url'),
       sealed_signup,
-      mails: mails + 1,
-      mails_since: isNewDay ? ctx.now : before.mails_since,
       created_at: how.replaces?.created_at ?? ctx.now,
     });
     return response;

@@ -1,13 +1,13 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { addressGroup } from '../../kernel/limits/address-group.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
+import { addressGroup, networkGroup } from '../../kernel/limits/address-group.ts';
+import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import * as store from './store.ts';
 
 /** Failed attempts without a delay; each further one doubles it: 1, 2, 4 … seconds, up to the maximum. */
-const FREE_TRIES = { account: 5, address: 20 };
+const FREE_TRIES = { account: 5, address: 20, network: 100 };
 const LONGEST_MS = 5 * MINUTE_MS;
 const FORGET_AFTER_MS = 60 * MINUTE_MS;
 
@@ -25,10 +25,11 @@ export function subjectsOf(tenant: string, email: string, address: string): Subj
 }
 
 /** Sign-ups have counters of their own: many of them from one network must not delay its logins. */
-export function signupSubjects(email: string, address: string): Subject[] {
+export function signupSubjects(mailbox: string, address: string): Subject[] {
   return [
-    { kind: 'account', hash: sha256(JSON.stringify(['sign-up account', email])) },
+    { kind: 'account', hash: sha256(JSON.stringify(['sign-up account', mailbox])) },
     { kind: 'address', hash: sha256(JSON.stringify(['sign-up address', addressGroup(address)])) },
+    { kind: 'network', hash: sha256(JSON.stringify(['sign-up network', networkGroup(address)])) },
   ];
 }
 
@@ -77,13 +78,17 @@ export async function beginTry(
   });
 }
 
-/** Adds to what is counted of a subject in an hour, and returns the sum. The hour begins with the first of them. */
-export async function countedThisHour(tx: Tx, subject: readonly string[], count: number, now: number): Promise<number> {
-  const hash = sha256(JSON.stringify(['hourly', ...subject]));
+/** Adds to what is counted of a subject in a period, and returns the sum. The period begins with the first of them. */
+export async function countedWithin(
+  tx: Tx,
+  subject: readonly string[],
+  { count, now, periodMs }: { count: number; now: number; periodMs: number },
+): Promise<number> {
+  const hash = sha256(JSON.stringify(['counted', periodMs, ...subject]));
   const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
-  const isRunning = row.forget_at > now && row.forget_at <= now + HOUR_MS;
+  const isRunning = row.forget_at > now && row.forget_at <= now + periodMs;
   const failures = (isRunning ? row.failures : 0) + count;
-  const forget_at = isRunning ? row.forget_at : now + HOUR_MS;
+  const forget_at = isRunning ? row.forget_at : now + periodMs;
   await store.saveFailures(tx, { ...row, failures, blocked_until: 0, forget_at });
   return failures;
 }
