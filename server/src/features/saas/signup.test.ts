@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type MailServer, startMailServer, textPart } from '../../../../test/support/mail-server.ts';
 import { addPerson, invalid, ok, refused } from '../../../../test/support/people.ts';
+import { statementsDuring } from '../../../../test/support/queries.ts';
 import { CHEAP_PASSWORDS, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import {
   mailTo,
@@ -197,6 +198,35 @@ onBothDatabases('sign-up', (database) => {
     } finally {
       setPasswordCost(CHEAP_PASSWORDS);
     }
+  });
+
+  test('a resend does the same work for an address with and without a sign-up, and makes nothing of the latter', async () => {
+    const applicant = newApplicant();
+    await ok(signUp(applicant), 201);
+    await tokenIn(server, applicant.email);
+    const person = await addPerson(service);
+    const decoy = newApplicant({ email: person.email });
+    await ok(signUp(decoy), 201);
+    const writes = async (email: string) => {
+      await until('an empty outbox', async () => (await waiting()).length === 0);
+      const statements = await statementsDuring(() => ok(resend(email)));
+      // Background work also reads and writes, but none of these tables is its own before the mail is sent.
+      return statements
+        .map(({ sql }) => sql)
+        .filter((sql) => /"signups"|into "outgoing_mail"|"login_failures"/.test(sql))
+        .sort();
+    };
+    const unknown = newApplicant();
+    const pending = await writes(applicant.email);
+    assert.ok(
+      pending.some((sql) => /into "signups"/.test(sql)) && pending.some((sql) => /into "outgoing_mail"/.test(sql)),
+    );
+    for (const email of [unknown.email, unknown.email, decoy.email]) assert.deepEqual(await writes(email), pending);
+    await tokenIn(server, applicant.email, 2);
+    await until('an empty outbox', async () => (await waiting()).length === 0);
+    assert.equal(mailTo(server, unknown.email).length, 0);
+    const { tenant } = await signedUp(service, server, unknown);
+    assert.ok(tenant !== '', 'whoever was asked about can still sign up');
   });
 
   test('sign-ups are slowed down by address of the person and by network, and logins are not', async () => {

@@ -62,18 +62,23 @@ function requireUncommon(password: string, email: string): void {
   throw invalidField('/body/password', 'is one of the first that anybody would guess: choose another one');
 }
 
-/** The same work for an address that has no sign-up to verify; the mail is then discarded. */
+/**
+ * The same work for an address that has no sign-up to verify: it gets a row too, which nobody can verify, and its mail is discarded. Otherwise the
+ * time would tell who has signed up.
+ */
 export async function resend(ctx: Context, body: Body<typeof contract.resendVerification>) {
   const email = begin(ctx, body.email);
   const isMailed = await countSignup(ctx, email);
-  const key = keyOf(ctx.kernel, email);
-  const row = await store.findSignup(ctx.database.read, key);
-  const pending = row === undefined ? null : await opened(ctx.kernel, row);
+  const { kernel } = ctx;
+  const key = keyOf(kernel, email);
   const token = VERIFICATION_TOKEN.create();
-  const isPending = pending !== null && !pending.isDecoy;
-  const nobody = { email, organization: '', password_hash: '', tenant_id: '', isDecoy: true };
-  const how = { isSent: isPending, isMailed, replaces: row ?? null };
-  return replaceSignup(ctx, { ...(pending ?? nobody), ...lifeOf(ctx, token) }, token, how, { status: PENDING });
+  const tenant_id = newId('tenant', ctx.now);
+  const nobody = { email, organization: '', password_hash: '', tenant_id, isDecoy: true, ...lifeOf(ctx, token) };
+  const none = { ...key, sealed_signup: await sealed(kernel, nobody) };
+  const row = await store.findSignup(ctx.database.read, key);
+  const pending = await opened(kernel, row ?? none);
+  const how = { isSent: !pending.isDecoy, isMailed, replaces: row ?? null };
+  return replaceSignup(ctx, { ...pending, ...lifeOf(ctx, token) }, token, how, { status: PENDING });
 }
 
 function begin(ctx: Context, address: string): string {
@@ -107,7 +112,7 @@ async function replaceSignup<T>(
 ): Promise<T> {
   const { kernel } = ctx;
   const key = keyOf(kernel, signup.email);
-  const sealed_signup = await kernel.keyring.seal(PURPOSE, sealedFor(key), Buffer.from(JSON.stringify(signup), 'utf8'));
+  const sealed_signup = await sealed(kernel, signup);
   const { baseUrl } = kernel.addresses;
   const message = signup.isDecoy
     ? existingAccountMail(signup.email, baseUrl)
@@ -118,7 +123,6 @@ async function replaceSignup<T>(
     if (how.replaces !== undefined && !isSame(before, how.replaces)) return response;
     if (!how.isMailed) return response;
     await queueMail(tx, mail);
-    if (how.replaces === null) return response;
     await store.putSignup(tx, {
       ...key,
       token_hash: Buffer.from(signup.token_hash, 'base64url'),
@@ -217,7 +221,14 @@ function sealedFor({ tenant_id, address_hash }: Pick<store.SignupRow, 'tenant_id
   return { tenantId: tenant_id, table: 'signups', row: Buffer.from(address_hash).toString('base64url') };
 }
 
-async function opened(kernel: Kernel, row: store.SignupRow): Promise<Signup> {
+function sealed(kernel: Kernel, signup: Signup): Promise<Buffer> {
+  const bytes = Buffer.from(JSON.stringify(signup), 'utf8');
+  return kernel.keyring.seal(PURPOSE, sealedFor(keyOf(kernel, signup.email)), bytes);
+}
+
+type SealedSignup = Pick<store.SignupRow, 'tenant_id' | 'address_hash' | 'sealed_signup'>;
+
+async function opened(kernel: Kernel, row: SealedSignup): Promise<Signup> {
   const bytes = await kernel.keyring.unseal(PURPOSE, sealedFor(row), row.sealed_signup);
   return JSON.parse(bytes.toString('utf8')) as Signup;
 }
