@@ -54,6 +54,10 @@ onBothDatabases('sign-up', (database) => {
     assert.deepEqual(Object.keys(answer).sort(), ['status', 'tenant_id']);
     assert.equal(answer.status, 'pending_verification');
     const token = await tokenIn(server, applicant.email);
+    assert.ok(
+      mailTo(server, applicant.email)[0]?.source.includes(token),
+      'it can be copied from the mail as it was sent',
+    );
     const verified = await ok(verify(token, applicant.password));
     assert.deepEqual(verified, { tenant_id: answer.tenant_id, tenant: verified.tenant, status: 'active' });
     assert.match(verified.tenant, /^zo-ta-odz-sons/);
