@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { OutgoingFailure, type OutgoingStream } from '../../kernel/outbound/http-client.ts';
 import { DAY_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { CopilotConfig } from '../../kernel/platform/copilot-settings.ts';
@@ -36,7 +37,10 @@ export class Conversation {
   constructor(ctx: Context) {
     this.#ctx = ctx;
     const matches = new StoredMatches(ctx);
-    this.redaction = new Redaction((texts) => matches.find(texts));
+    this.redaction = new Redaction(
+      (texts) => matches.find(texts),
+      () => nextTurn(ctx.tenantId),
+    );
   }
 
   /** Sizes and counts: neither the prompt nor the reply is in any log. */

@@ -86,6 +86,8 @@ for (const kind of COPILOT_PROVIDERS) {
       assert.equal(streamed.headers.get('content-type'), 'text/event-stream');
       assert.equal(contentOf(streamed.text), 'Answer to two: “åß∂ 日本”.');
       assert.deepEqual(eventsOf(streamed.text).at(-1), ['done', { redactions: {} }]);
+      const whole = await chat('three', { accept: 'application/json, text/event-stream;q=0' });
+      assert.equal(whole.body.message.content, 'Answer to three: “åß∂ 日本”.');
     });
 
     test('masks a streamed answer wherever it is cut', async () => {
