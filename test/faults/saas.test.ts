@@ -91,7 +91,7 @@ for (const database of DATABASES) {
       let tried = '';
       const verify = () => {
         tried = tokens().at(-1) ?? '';
-        return post('/saas/verify', { token: tried });
+        return post('/saas/verify', { token: tried, password: applicant.password });
       };
       let verified = await throughKills(verify);
       const tenant = `firm-${applicant.organization.slice('Firm '.length)}`;

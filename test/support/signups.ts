@@ -51,9 +51,9 @@ export interface SignedUp {
 /** Signs up, verifies the address and logs in. */
 export async function signedUp(service: Service, server: MailServer, applicant = newApplicant()): Promise<SignedUp> {
   await ok(post(service, '/saas/signup', applicant), 201);
-  const token = await tokenIn(server, applicant.email);
-  const { tenant_id, tenant } = await ok(post(service, '/saas/verify', { token }));
   const { email, password } = applicant;
+  const token = await tokenIn(server, email);
+  const { tenant_id, tenant } = await ok(post(service, '/saas/verify', { token, password }));
   const session = await ok(post(service, '/auth/login', { email, password, tenant }));
   return { tenantId: tenant_id, tenant, token: session.token };
 }

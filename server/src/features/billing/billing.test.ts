@@ -129,6 +129,7 @@ onBothDatabases('billing', (database) => {
     await ok(send('POST', '/v1/vaults/v11/secrets', { path: 'kept', value: 'x' }), 201);
     const failed = stripeEvent('invoice.payment_failed', { object: 'invoice', subscription: id }, now() + SECOND_MS);
     await accepted(failed);
+    await accepted(updated({ id, status: 'past_due', tenant: tenant.id }, now() + 2 * SECOND_MS));
     const { tier: plan, grace_period } = await tier(tenant);
     assert.equal(plan, 'professional');
     assert.equal(grace_period.reason, 'past_due');
@@ -149,8 +150,43 @@ onBothDatabases('billing', (database) => {
     assert.equal(await planOf(tenant), 'starter');
     const parent = { subscription_details: { subscription: id } };
     await accepted(stripeEvent('invoice.paid', { object: 'invoice', parent }, now() + SECOND_MS));
+    assert.equal(await planOf(tenant), 'starter', 'an invoice may be for anything');
+    await accepted(updated({ id, status: 'active', tenant: tenant.id }, now() + SECOND_MS));
     assert.equal(await planOf(tenant), 'professional');
     await ok(send('POST', '/v1/vaults', { name: 'more' }), 201);
+  });
+
+  test('an invoice never changes the status of a subscription, only its grace', async () => {
+    const invoice = (id: string, type: 'paid' | 'payment_failed', at: number) =>
+      stripeEvent(`invoice.${type}`, { object: 'invoice', subscription: id }, at);
+    const statusOf = async (id: string) => {
+      const query = service.app.kernel.database.read.selectFrom('subscriptions').select(['status', 'grace_until']);
+      return query.where('subscription_id', '=', id).executeTakeFirstOrThrow();
+    };
+    for (const status of ['incomplete', 'trialing', 'past_due', 'unpaid', 'paused', 'canceled']) {
+      const tenant = await starter();
+      const id = newStripeId('sub');
+      await accepted(updated({ id, status, tenant: tenant.id }));
+      const before = { ...(await statusOf(id)), plan: await planOf(tenant) };
+      await accepted(invoice(id, 'paid', now() + SECOND_MS));
+      assert.deepEqual({ ...(await statusOf(id)), plan: await planOf(tenant) }, before, status);
+    }
+    const tenant = await starter();
+    const id = newStripeId('sub');
+    await accepted(updated({ id, status: 'active', tenant: tenant.id }));
+    await accepted(invoice(id, 'payment_failed', now() - HOUR_MS));
+    assert.equal((await tier(tenant)).grace_period, null, 'it was before the state that is known');
+    await accepted(invoice(id, 'payment_failed', now() + SECOND_MS));
+    assert.equal((await tier(tenant)).grace_period.reason, 'past_due');
+    assert.equal((await statusOf(id)).status, 'active');
+    await accepted(invoice(id, 'paid', now() + 2 * SECOND_MS));
+    assert.equal((await tier(tenant)).grace_period, null);
+    await accepted(invoice(id, 'payment_failed', now() + 3 * SECOND_MS));
+    service.clock.advance(15 * DAY_MS);
+    await runJobs(service);
+    service.clock.advance(2 * HOUR_MS);
+    await runJobs(service);
+    assert.deepEqual([await planOf(tenant), (await tier(tenant)).grace_period], ['professional', null]);
   });
 
   test('a subscription that somebody else pays for takes nothing away when it ends', async () => {
@@ -238,6 +274,31 @@ onBothDatabases('billing', (database) => {
       'INTERNAL_ERROR',
     );
     assert.equal((await ok(service.call('GET', '/auth/me', { token: tenant.owner.token }))).tenant.plan, 'starter');
+  });
+
+  test('a grace that was extended in the database is reported, and does not keep others from ending', async () => {
+    const [eve, ann] = [await starter(), await starter()];
+    const [eves, anns] = [newStripeId('sub'), newStripeId('sub')];
+    for (const [id, tenant] of [
+      [eves, eve],
+      [anns, ann],
+    ] as const)
+      await accepted(updated({ id, status: 'past_due', tenant: tenant.id }));
+    for (const change of [`grace_until = ${now() + 900 * DAY_MS}`, 'grace_until = null', `status = 'active'`]) {
+      const text = `update subscriptions set ${change} where subscription_id = '${eves}'`;
+      await service.app.kernel.database.transaction((tx) => tx.executeQuery(CompiledQuery.raw(text)));
+      const reported = service.logs.length;
+      service.expectErrorLogs(/was not written by the service/);
+      service.clock.advance(2 * HOUR_MS);
+      await runJobs(service);
+      assert.match(service.logs.slice(reported).join(''), new RegExp(`subscriptions.*${eves}`), change);
+    }
+    assert.equal(await planOf(ann), 'professional');
+    service.clock.advance(15 * DAY_MS);
+    await runJobs(service);
+    service.clock.advance(2 * HOUR_MS);
+    await runJobs(service);
+    assert.equal(await planOf(ann), 'starter');
   });
 
   test('a secret in a file can be rotated while the service runs, with two at a time', async () => {

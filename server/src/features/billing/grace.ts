@@ -1,25 +1,34 @@
 import { systemEntry } from '../../kernel/audit/system-entry.ts';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { lockCounter } from '../../kernel/storage/counters.ts';
 import type { Cutoff } from '../../kernel/time/cutoff.ts';
 import { settlePlan } from './service.ts';
 import * as store from './store.ts';
+import { isOverdue } from './subscription.ts';
 
-const AT_ONCE = 100;
+const AT_ONCE = 500;
 
-/** Ends the grace of subscriptions that were not paid. Their tenants keep everything they have, and get the limits of a smaller plan. */
+/**
+ * Ends the grace of subscriptions that were not paid. Their tenants keep everything they have, and get the limits of a smaller plan. Every
+ * subscription is read and verified: a query for those that are over would miss one whose grace somebody extended in the database, and nobody
+ * would notice.
+ */
 export async function endGracePeriods(kernel: Kernel, signal: AbortSignal, cutoff: Cutoff): Promise<void> {
   const { database, regionGate, operatorTenantId } = kernel;
-  for (;;) {
-    const found = await store.overdueBefore(database.read, cutoff, AT_ONCE);
-    let ended = 0;
-    for (const { tenant_id, subscription_id } of found) {
+  for (let after = { tenant_id: '', subscription_id: '' }; ; ) {
+    const page = await store.subscriptionsAfter(database.read, after, AT_ONCE);
+    for (const row of await store.SUBSCRIPTIONS.authenticOf(database.read, page)) {
       if (signal.aborted) return;
+      const { tenant_id, subscription_id, grace_until } = row;
+      if (grace_until === null || grace_until > cutoff) continue;
       if (tenant_id !== operatorTenantId && !(await regionGate.isServedHere(tenant_id))) continue;
       await endGrace(kernel, tenant_id, subscription_id, cutoff);
-      ended++;
     }
-    if (ended < AT_ONCE) return;
+    const last = page.at(-1);
+    if (last === undefined || page.length < AT_ONCE) return;
+    after = last;
+    await nextTurn(operatorTenantId);
   }
 }
 
@@ -30,7 +39,9 @@ async function endGrace(kernel: Kernel, tenantId: string, subscriptionId: string
     await lockCounter(tx, operatorTenantId, 'billing events');
     const row = await store.lockSubscription(tx, subscriptionId);
     if (row?.tenant_id !== tenantId || row.grace_until === null || row.grace_until > cutoff) return;
-    await store.putSubscription(tx, { ...row, status: 'lapsed', grace_until: null, updated_at: clock.now() }, row);
+    // Stripe calls it paid for, so the invoice that was not paid was for something else.
+    const status = isOverdue(row) ? 'lapsed' : row.status;
+    await store.putSubscription(tx, { ...row, status, grace_until: null, updated_at: clock.now() }, row);
     const settled = tenantId === operatorTenantId ? {} : await settlePlan(tx, tenantId);
     const entry = systemEntry({
       tenantId,
@@ -38,7 +49,7 @@ async function endGrace(kernel: Kernel, tenantId: string, subscriptionId: string
       action: 'billing:end_grace',
       resource: 'billing',
       status: 200,
-      details: { subscription: subscriptionId, ...settled },
+      details: { subscription: subscriptionId, status, ...settled },
       now: clock.now(),
     });
     await audit.recordIn(tx, [entry], headKey);

@@ -7,7 +7,7 @@ import { SECOND_CHECK_MS } from '../../kernel/time/clock-guard.ts';
 import { earlier } from '../../kernel/time/cutoff.ts';
 import * as contract from './contract.ts';
 import { endGracePeriods } from './grace.ts';
-import { graceOf, receiveEvent, secretsOf } from './service.ts';
+import { claimSubscriptions, graceOf, receiveEvent, secretsOf } from './service.ts';
 import { deleteEventsBefore, subscriptionsOf } from './store.ts';
 
 export { SUBSCRIPTIONS } from './store.ts';
@@ -20,12 +20,13 @@ export function billingFeature(kernel: Kernel): Feature {
     name: 'billing',
     endpoints: bindContract(contract, { billingWebhook: (ctx) => receiveEvent(ctx) }),
     provides: {
+      claimSubscriptions,
       graceUntil: async (db, tenantId) => graceOf(await subscriptionsOf(db, tenantId)),
     },
     jobs: [
       {
         name: 'end-grace-periods',
-        intervalMs: 5 * MINUTE_MS,
+        intervalMs: 15 * MINUTE_MS,
         // It deletes nothing: a plan that ended too early comes back with the next event.
         removes: { secondCheckMs: SECOND_CHECK_MS, share: null },
         run: (signal, cutoff) => endGracePeriods(kernel, signal, cutoff),

@@ -9,13 +9,13 @@ import type { Context } from '../../kernel/request/context.ts';
 import { lockCounter } from '../../kernel/storage/counters.ts';
 import type { Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { findTenant } from '../../kernel/storage/tenant-rows.ts';
+import { findTenant, isTenantThere } from '../../kernel/storage/tenant-rows.ts';
 import { lockTenant, updateTenant } from '../tenants/index.ts';
 import { type BillingEvent, type Fact, parseEvent, type SubscriptionState } from './event.ts';
 import { isSignedBy } from './signature.ts';
 import * as store from './store.ts';
 import { fetchSubscription } from './stripe-api.ts';
-import { decide, effectivePlan, type NewState, planOfPrices } from './subscription.ts';
+import { decide, decidePayment, effectivePlan, type NewState, type Payment, planOfPrices } from './subscription.ts';
 
 const RECEIVED = { received: true };
 /** The tenant is in an event before the event is applied; another event may say in between whose the subscription is. */
@@ -93,13 +93,21 @@ function eventIn(body: Buffer): BillingEvent {
 interface PlannedChange {
   /** Whose subscription it is; null if that is not known yet, or if the event is about none. */
   tenantId: string | null;
+  /** A tenant that does not exist, or not yet: the subscription waits for its sign-up to be verified. */
+  claimedBy: string | null;
   subscriptionId: string | null;
-  change: { state: NewState; isKnownPrice: boolean } | { payment: boolean; at: number } | null;
+  change: { state: NewState; isKnownPrice: boolean } | { payment: Payment } | null;
   /** Why nothing changes. */
   reason: 'recorded' | 'unknown_tenant' | 'other_tenant';
 }
 
-const NOTHING: PlannedChange = { tenantId: null, subscriptionId: null, change: null, reason: 'recorded' };
+const NOTHING: PlannedChange = {
+  tenantId: null,
+  claimedBy: null,
+  subscriptionId: null,
+  change: null,
+  reason: 'recorded',
+};
 
 async function planChange(ctx: Context, stripe: StripeConfig, { fact, at }: BillingEvent): Promise<PlannedChange> {
   if (fact === null) return NOTHING;
@@ -114,15 +122,12 @@ async function planChange(ctx: Context, stripe: StripeConfig, { fact, at }: Bill
     return { ...NOTHING, subscriptionId, reason: 'other_tenant' };
   const tenantId = owner ?? named;
   const tenant = tenantId === null ? undefined : await findTenant(ctx.database.read, tenantId);
+  const change = changeOf(stripe, fact, at, fetched && { state: fetched, at: startedAt });
   if (tenantId !== null && (tenant === undefined || tenant.is_operator === 1)) {
-    return { ...NOTHING, subscriptionId, reason: 'unknown_tenant' };
+    const claimedBy = tenant === undefined && owner === null ? tenantId : null;
+    return { ...NOTHING, claimedBy, subscriptionId, change, reason: 'unknown_tenant' };
   }
-  return {
-    tenantId,
-    subscriptionId,
-    change: changeOf(stripe, fact, at, fetched && { state: fetched, at: startedAt }),
-    reason: 'recorded',
-  };
+  return { ...NOTHING, tenantId, subscriptionId, change };
 }
 
 function tenantNamedBy(fact: Fact): string | null {
@@ -142,23 +147,27 @@ function changeOf(
     const { status, customerId } = told.state;
     return { state: { status, plan, customerId, at: told.at }, isKnownPrice: plan !== null };
   }
-  return fact.kind === 'payment' ? { payment: fact.isPaid, at } : null;
+  return fact.kind === 'payment' ? { payment: { isPaid: fact.isPaid, at } } : null;
 }
 
 /** Applies a change to the subscription and the plan of its tenant; returns what became of the event. */
 async function apply(ctx: Context, tx: Tx, planned: PlannedChange): Promise<string> {
-  const { tenantId, subscriptionId, change, reason } = planned;
-  if (subscriptionId === null || reason !== 'recorded') return reason;
+  const { tenantId, claimedBy, subscriptionId, change, reason } = planned;
+  if (subscriptionId === null || (reason !== 'recorded' && claimedBy === null)) return reason;
+  // Its sign-up was verified since the event was read, and has not found the subscription.
+  if (claimedBy !== null && (await isTenantThere(tx, claimedBy))) throw unavailable(CHANGED_MEANWHILE);
   const before = await store.lockSubscription(tx, subscriptionId);
   const owner = before === undefined || before.tenant_id === ctx.tenantId ? null : before.tenant_id;
   if (owner !== null && owner !== tenantId) throw unavailable(CHANGED_MEANWHILE);
   const home = tenantId ?? ctx.tenantId;
   const current = before ?? newRow(home, subscriptionId, ctx.now);
-  const state = stateIn(change, current);
-  const decision = state === null ? null : decide(current, state, ctx.now);
-  const row = { ...(decision?.row ?? current), tenant_id: home };
-  const outcome = decision?.outcome ?? (before?.tenant_id === home ? 'recorded' : 'applied');
-  if (outcome !== 'applied' && before?.tenant_id === home) return outcome;
+  const decision = decisionOn(change, current, ctx.now);
+  const claimed_tenant_id = tenantId === null ? (claimedBy ?? current.claimed_tenant_id) : null;
+  const row = { ...(decision?.row ?? current), tenant_id: home, claimed_tenant_id };
+  const isMoved = before?.tenant_id !== home || before.claimed_tenant_id !== claimed_tenant_id;
+  const outcome =
+    isMoved && (decision === null || decision.outcome === 'recorded') ? 'applied' : (decision?.outcome ?? 'recorded');
+  if (outcome !== 'applied' && !isMoved) return reason === 'recorded' ? outcome : reason;
   await store.putSubscription(tx, row, before);
   if (tenantId !== null) ctx.record.describe(await settlePlan(tx, tenantId));
   if (change !== null && 'isKnownPrice' in change && !change.isKnownPrice) {
@@ -168,7 +177,7 @@ async function apply(ctx: Context, tx: Tx, planned: PlannedChange): Promise<stri
     );
     return 'unknown_price';
   }
-  return outcome;
+  return reason === 'recorded' ? outcome : reason;
 }
 
 function newRow(tenantId: string, subscriptionId: string, now: number): store.SubscriptionRow {
@@ -181,17 +190,13 @@ function newRow(tenantId: string, subscriptionId: string, now: number): store.Su
     state_at: 0,
     grace_until: null,
     updated_at: now,
+    claimed_tenant_id: null,
   };
 }
 
-/** An invoice says only whether it was paid: that decides about a subscription that was active or overdue. */
-function stateIn(change: PlannedChange['change'], { status }: store.SubscriptionRow): NewState | null {
+function decisionOn(change: PlannedChange['change'], row: store.SubscriptionRow, now: number) {
   if (change === null) return null;
-  if ('state' in change) return change.state;
-  const isLive = ['active', 'trialing', 'past_due', 'unpaid', 'lapsed'].includes(status);
-  if (!isLive) return null;
-  if (change.payment) return status === 'trialing' ? null : { status: 'active', at: change.at };
-  return { status: status === 'unpaid' ? 'unpaid' : 'past_due', at: change.at };
+  return 'state' in change ? decide(row, change.state, now) : decidePayment(row, change.payment, now);
 }
 
 /** Gives the tenant the plan that its subscriptions give, or the one it has without them. Returns what the audit log says about it. */
@@ -206,6 +211,17 @@ export async function settlePlan(tx: Tx, tenantId: string): Promise<Record<strin
     await raiseEpoch(tx, tenantId);
   }
   return { plan: { before: tenant.plan, after: plan }, grace_until: timestampOrNull(graceOf(subscriptions)) };
+}
+
+/** Gives a new tenant the subscriptions that were bought for it while its sign-up was not verified. */
+export async function claimSubscriptions(ctx: Context, tx: Tx, tenantId: string): Promise<void> {
+  const { config, operatorTenantId } = ctx.kernel;
+  if (config.stripe === null) return;
+  await lockCounter(tx, operatorTenantId, 'billing events');
+  const claimed = await store.lockClaimed(tx, operatorTenantId, tenantId);
+  for (const row of claimed)
+    await store.putSubscription(tx, { ...row, tenant_id: tenantId, claimed_tenant_id: null, updated_at: ctx.now }, row);
+  if (claimed.length > 0) ctx.record.describe(await settlePlan(tx, tenantId));
 }
 
 /** The first end of a grace among those that still give a plan. */

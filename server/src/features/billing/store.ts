@@ -38,6 +38,8 @@ export interface SubscriptionRow {
   /** Until when an overdue one gives its plan. */
   grace_until: number | null;
   updated_at: number;
+  /** In the tenant of the operator: a tenant that does not exist yet, named by an event. Its sign-up may still be verified. */
+  claimed_tenant_id: string | null;
 }
 
 /** An event that was received, in the tenant of the operator, so that it is applied once. */
@@ -54,6 +56,7 @@ export interface BillingEventRow {
 export const SUBSCRIPTIONS = new AuthenticatedTable<'subscriptions', SubscriptionRow>('subscriptions', {
   key: ['subscription_id'],
   covered: ['customer_id', 'status', 'plan', 'state_at', 'grace_until', 'updated_at'],
+  appended: ['claimed_tenant_id'],
 });
 
 export async function findSubscription(db: Reader, subscriptionId: string): Promise<SubscriptionRow | undefined> {
@@ -69,6 +72,11 @@ export async function lockSubscription(tx: Tx, subscriptionId: string): Promise<
 export async function subscriptionsOf(db: Reader, tenantId: string): Promise<SubscriptionRow[]> {
   const rows = await db.selectFrom('subscriptions').selectAll().where('tenant_id', '=', tenantId).execute();
   return SUBSCRIPTIONS.checkedAll(db, rows);
+}
+
+/** Subscriptions that were bought for a tenant before it existed. */
+export function lockClaimed(tx: Tx, tenantId: string, claimed_tenant_id: string): Promise<SubscriptionRow[]> {
+  return SUBSCRIPTIONS.lockedWhere(tx, (eb) => eb.and({ tenant_id: tenantId, claimed_tenant_id }));
 }
 
 /** Inserts or replaces it, and removes it from the tenant it was in before. */
@@ -88,13 +96,20 @@ export async function putSubscription(
   await SUBSCRIPTIONS.insert(tx, row);
 }
 
-/** Subscriptions whose grace is over. */
-export function overdueBefore(db: Reader, time: Cutoff, limit: number): Promise<SubscriptionRow[]> {
+/** A page of all subscriptions in the order of their key. They are not verified yet. */
+export async function subscriptionsAfter(
+  db: Reader,
+  after: Pick<SubscriptionRow, 'tenant_id' | 'subscription_id'>,
+  limit: number,
+): Promise<SubscriptionRow[]> {
   return db
     .selectFrom('subscriptions')
     .selectAll()
-    .where('grace_until', '<=', time)
-    .orderBy('grace_until')
+    .where(({ eb, refTuple, tuple }) =>
+      eb(refTuple('tenant_id', 'subscription_id'), '>', tuple(after.tenant_id, after.subscription_id)),
+    )
+    .orderBy('tenant_id')
+    .orderBy('subscription_id')
     .limit(limit)
     .execute();
 }

@@ -14,6 +14,7 @@ const ROW: SubscriptionRow = {
   state_at: 0,
   grace_until: null,
   updated_at: 0,
+  claimed_tenant_id: null,
 };
 
 test('whatever the order of events, the newest state is the one that is left', () => {

@@ -8,7 +8,7 @@ export const GRACE_MS = 14 * DAY_MS;
 /** What is known about a subscription at a time. */
 export interface NewState {
   status: StripeStatus;
-  /** Undefined if it is not told, as with an invoice. Null if no price of it is known. */
+  /** Undefined if it is not told. Null if no price of it is known. */
   plan?: Plan | null;
   customerId?: string;
   at: number;
@@ -27,9 +27,9 @@ export function decide(row: SubscriptionRow, state: NewState, now: number): Deci
   if (ENDED.has(row.status) && !ENDED.has(state.status)) return { row: null, outcome: 'ended' };
   const isOlder = state.at < row.state_at || (state.at === row.state_at && rank(state.status) < rank(row.status));
   if (isOlder) return { row: null, outcome: 'older' };
-  const isOverdue = OVERDUE.has(state.status);
+  const isDue = isOverdue(state);
   // Once the grace is over, only a payment ends that.
-  const status = isOverdue && row.status === 'lapsed' ? 'lapsed' : state.status;
+  const status = isDue && row.status === 'lapsed' ? 'lapsed' : state.status;
   return {
     outcome: 'applied',
     row: {
@@ -38,10 +38,43 @@ export function decide(row: SubscriptionRow, state: NewState, now: number): Deci
       customer_id: state.customerId || row.customer_id,
       plan: state.plan === undefined ? row.plan : state.plan,
       state_at: state.at,
-      grace_until: status === 'lapsed' || !isOverdue ? null : (row.grace_until ?? state.at + GRACE_MS),
+      grace_until: status === 'lapsed' || !isDue ? null : (row.grace_until ?? state.at + GRACE_MS),
       updated_at: now,
     },
   };
+}
+
+/** Whether an invoice of a subscription was paid. */
+export interface Payment {
+  isPaid: boolean;
+  at: number;
+}
+
+/**
+ * The row after an event about an invoice. A subscription has invoices for other things than its price, so an invoice never changes the status:
+ * Stripe sends an event about the subscription itself for that. One that was not paid starts the grace; one that was paid ends a grace that only
+ * such an invoice had started.
+ */
+export function decidePayment(
+  row: SubscriptionRow,
+  { isPaid, at }: Payment,
+  now: number,
+): Decision | { row: null; outcome: 'recorded' } {
+  const isGood = row.status === 'active' || row.status === 'trialing';
+  if (!isGood && !isOverdue(row)) return { row: null, outcome: 'recorded' };
+  if (at < row.state_at) return { row: null, outcome: 'older' };
+  const startedAt = row.grace_until === null ? null : row.grace_until - GRACE_MS;
+  if (isPaid) {
+    if (!isGood || startedAt === null) return { row: null, outcome: 'recorded' };
+    if (at < startedAt) return { row: null, outcome: 'older' };
+    return { outcome: 'applied', row: { ...row, grace_until: null, updated_at: now } };
+  }
+  if (startedAt !== null) return { row: null, outcome: 'recorded' };
+  return { outcome: 'applied', row: { ...row, grace_until: at + GRACE_MS, updated_at: now } };
+}
+
+export function isOverdue({ status }: Pick<SubscriptionRow, 'status'>): boolean {
+  return OVERDUE.has(status);
 }
 
 function rank(status: SubscriptionRow['status']): number {
@@ -51,7 +84,7 @@ function rank(status: SubscriptionRow['status']): number {
 /** The plan that a subscription gives. An overdue one gives it until a job ends its grace. */
 export function planGiven({ status, plan, grace_until }: SubscriptionRow): Plan | null {
   if (status === 'active' || status === 'trialing') return plan;
-  return OVERDUE.has(status) && grace_until !== null ? plan : null;
+  return isOverdue({ status }) && grace_until !== null ? plan : null;
 }
 
 /** The highest plan of a tenant: its own without a subscription, or one that is paid for. */

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { nextTurn } from '../../kernel/fairness/event-loop-turns.ts';
 import { OutgoingFailure, type OutgoingStream } from '../../kernel/outbound/http-client.ts';
 import { DAY_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { CopilotConfig } from '../../kernel/platform/copilot-settings.ts';
@@ -6,7 +7,6 @@ import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import { StartError } from '../../kernel/storage/data-folder.ts';
-import { storedValues } from '../secrets/index.ts';
 import { AzureOpenAi } from './providers/azure-openai.ts';
 import { Bedrock } from './providers/bedrock.ts';
 import { Ollama } from './providers/ollama.ts';
@@ -14,10 +14,14 @@ import { OpenAi } from './providers/openai.ts';
 import { MalformedAnswer, type Message, type Provider, type ProviderKeys } from './providers/provider.ts';
 import { Redaction } from './redactor/redaction.ts';
 import { RedactedStream } from './redactor/stream.ts';
+import { REPLY_LENGTH_MAX } from './schemas.ts';
 import { countRequest } from './store.ts';
+import { StoredMatches } from './stored-matches.ts';
 
-/** A reply is text for a person to read. */
+const CUT_OFF = `\n\n[The reply is longer than ${REPLY_LENGTH_MAX} characters and is cut off here.]`;
+/** What surrounds the text takes more, above all in a stream, where each word may be an event of its own. */
 const REPLY_BYTES_MAX = 512 * 1024;
+const STREAM_BYTES_MAX = 8 * 1024 * 1024;
 const REPLY_TOKENS_MAX = 2048;
 const RETRY_SECONDS = 10;
 
@@ -32,8 +36,11 @@ export class Conversation {
 
   constructor(ctx: Context) {
     this.#ctx = ctx;
-    const { kernel, database, tenantId } = ctx;
-    this.redaction = new Redaction((texts) => storedValues(kernel, database.read, tenantId, texts));
+    const matches = new StoredMatches(ctx);
+    this.redaction = new Redaction(
+      (texts) => matches.find(texts),
+      () => nextTurn(ctx.tenantId),
+    );
   }
 
   /** Sizes and counts: neither the prompt nor the reply is in any log. */
@@ -130,9 +137,23 @@ export class Assistant {
   }
 
   async reply(ctx: Context, conversation: Conversation, messages: readonly Message[]): Promise<string> {
-    const text = await conversation.redaction.mask(await this.rawReply(ctx, conversation, messages));
+    const reply = await this.rawReply(ctx, conversation, messages);
+    const text =
+      reply.length <= REPLY_LENGTH_MAX
+        ? await conversation.redaction.mask(reply)
+        : await cutOff(new RedactedStream(conversation.redaction), reply.slice(0, REPLY_LENGTH_MAX));
     this.finish(conversation);
     return text;
+  }
+
+  /** For a reply of which a part is of no use. */
+  tooLong(conversation: Conversation): CofferError {
+    this.finish(conversation);
+    return new CofferError(
+      'COPILOT_UNAVAILABLE',
+      `The reply of the model is longer than ${REPLY_LENGTH_MAX} characters: ask for less at once.`,
+      { retryAfterSeconds: RETRY_SECONDS, auditReason: 'the reply is too long' },
+    );
   }
 
   /** The parts of the reply. It resolves once the provider has begun to answer, so that until then an error has a status of its own. */
@@ -154,13 +175,17 @@ export class Assistant {
   ): AsyncGenerator<string, void> {
     const redacted = new RedactedStream(conversation.redaction);
     let outcome: Outcome = 'cancelled';
+    let length = 0;
     try {
       for await (const part of provider.parts(stream.pieces)) {
         conversation.replyBytes += Buffer.byteLength(part);
-        const safe = await redacted.push(part);
+        const room = REPLY_LENGTH_MAX - length;
+        length += part.length;
+        const safe = part.length <= room ? await redacted.push(part) : await cutOff(redacted, part.slice(0, room));
         if (safe !== '') yield safe;
+        if (part.length > room) break;
       }
-      const rest = await redacted.end();
+      const rest = length <= REPLY_LENGTH_MAX ? await redacted.end() : '';
       if (rest !== '') yield rest;
       outcome = 'answered';
     } catch (error) {
@@ -212,7 +237,7 @@ export class Assistant {
         method: 'POST',
         headers: { ...headers, accept: isStreamed ? '*/*' : 'application/json' },
         body,
-        bodyBytesMax: REPLY_BYTES_MAX,
+        bodyBytesMax: isStreamed ? STREAM_BYTES_MAX : REPLY_BYTES_MAX,
         timeoutMs: config.timeoutMs,
         signal: ctx.call.departure?.(),
       });
@@ -249,6 +274,12 @@ export class Assistant {
     this.#requests.labels(outcome).inc();
     this.#seconds.observe((performance.now() - started) / SECOND_MS);
   }
+}
+
+/** The last part of a reply that is too long, and a sentence that says so. */
+async function cutOff(redacted: RedactedStream, part: string): Promise<string> {
+  const safe = await redacted.push(part);
+  return `${safe}${await redacted.cut()}${CUT_OFF}`;
 }
 
 function isCancelled(error: unknown): boolean {

@@ -29,8 +29,12 @@ export async function chat(ctx: Context, assistant: Assistant, messages: readonl
 }
 
 function acceptsEvents({ call }: Context): boolean {
-  const accepted = (call.headers.accept ?? '').split(',').map((type) => type.split(';', 1)[0]?.trim().toLowerCase());
-  return accepted.includes(EVENT_STREAM);
+  const accepted = (call.headers.accept ?? '')
+    .split(',')
+    .map((range) => range.split(';').map((part) => part.trim().toLowerCase()));
+  return accepted.some(
+    ([type, ...parameters]) => type === EVENT_STREAM && !parameters.some((one) => /^q=0(?:\.0*)?$/.test(one)),
+  );
 }
 
 async function* eventsOf(
@@ -44,7 +48,7 @@ async function* eventsOf(
     yield event('done', { redactions: redaction.counts });
   } catch (error) {
     // The status is sent already, so the error is an event.
-    if (!(error instanceof CofferError) || error.code !== 'COPILOT_UNAVAILABLE') throw error;
+    if (!(error instanceof CofferError)) throw error;
     yield event('error', { code: error.code, message: error.message });
   }
 }

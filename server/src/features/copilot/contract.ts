@@ -6,6 +6,7 @@ import { freeText, idOrName, object, objectWithExamples } from '../../kernel/req
 import { riskFactors, riskScore } from '../secrets/index.ts';
 import {
   ChatMessage,
+  ChatReply,
   CodeFinding,
   MESSAGE_LENGTH_MAX,
   MESSAGES_MAX,
@@ -149,7 +150,7 @@ export const chat = endpoint({
       description: `The conversation, at most ${PROMPT_LENGTH_MAX} characters in all. The last message is the user’s.`,
     }),
   }),
-  output: object({ message: described('The reply.', ChatMessage), redactions: Redactions }),
+  output: object({ message: ChatReply, redactions: Redactions }),
   errors: ['COPILOT_DISABLED', 'COPILOT_UNAVAILABLE'],
 });
 

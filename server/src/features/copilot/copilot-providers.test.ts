@@ -16,6 +16,7 @@ import {
 import { until } from '../../../../test/support/until.ts';
 import { auditOf } from '../../../../test/support/vaults.ts';
 import { COPILOT_PROVIDERS, type CopilotProvider } from '../../kernel/platform/copilot-settings.ts';
+import { REPLY_LENGTH_MAX } from './schemas.ts';
 
 const EVENTS = { accept: 'text/event-stream' };
 const ask = (content: string) => ({ messages: [{ role: 'user', content }] });
@@ -85,11 +86,13 @@ for (const kind of COPILOT_PROVIDERS) {
       assert.equal(streamed.headers.get('content-type'), 'text/event-stream');
       assert.equal(contentOf(streamed.text), 'Answer to two: “åß∂ 日本”.');
       assert.deepEqual(eventsOf(streamed.text).at(-1), ['done', { redactions: {} }]);
+      const whole = await chat('three', { accept: 'application/json, text/event-stream;q=0' });
+      assert.equal(whole.body.message.content, 'Answer to three: “åß∂ 日本”.');
     });
 
     test('masks a streamed answer wherever it is cut', async () => {
       const key = `AKIA${'Q3EGRIVCZ7AXO4LM'}`;
-      const prose = 'This sentence only makes the answer longer, so that parts are released before its end. '.repeat(
+      const prose = 'This sentence only makes the answer longer, so that parts are released before its end.\n\n'.repeat(
         12,
       );
       model.say = () => `${prose}\nThe key is ${key}, the password is Winter2026!x and the host 10.20.30.40.\n${prose}`;
@@ -110,6 +113,28 @@ for (const kind of COPILOT_PROVIDERS) {
         assert.deepEqual(eventsOf(text).at(-1)?.[1].redactions, { secret: 1, password: 1, internal_address: 1 });
         if (partLength > 1) assert.ok(eventsOf(text).length > 3, 'it arrives in parts');
       }
+    });
+
+    test('cuts a reply that is too long, and says so', async () => {
+      const key = `AKIA${'Q3EGRIVCZ7AXO4LM'}`;
+      const paragraph = `${'This sentence only makes the answer longer. '.repeat(6)}\n\n`;
+      const before = paragraph.repeat(Math.floor(REPLY_LENGTH_MAX / paragraph.length));
+      const filled = before + 'x'.repeat(REPLY_LENGTH_MAX - before.length - 10);
+      model.say = () => `${filled.slice(0, -1)} ${key} and more`;
+      model.partLength = 9;
+      const whole = (await ok(chat('go on'))).message.content;
+      const streamed = await chat('go on', EVENTS);
+      for (const content of [whole, contentOf(streamed.text)]) {
+        assert.match(content, /\[The reply is longer than 32768 characters and is cut off here\.\]$/);
+        assert.ok(content.startsWith(paragraph.repeat(50)) && content.length < REPLY_LENGTH_MAX + 100);
+        assert.ok(!content.includes('AKIA'));
+      }
+      assert.equal(eventsOf(streamed.text).at(-1)?.[0], 'done');
+      const body = { language: 'go', prompt: 'read a secret' };
+      const error = await refused(service.call('POST', '/copilot/generate-code', { body }), 503, 'COPILOT_UNAVAILABLE');
+      assert.match(error.message, /longer than 32768 characters: ask for less/);
+      model.say = () => before;
+      assert.equal((await ok(chat('go on'))).message.content, before);
     });
 
     test('says that it is unavailable if the provider fails, without its words', async () => {

@@ -267,7 +267,7 @@ onBothDatabases('the assistant', (database) => {
       const { tenant, token, vault } = await newTenant();
       const hidden = await addVault(service, {}, token);
       const values = [
-        uniqueName('lantern'),
+        uniqueName('lantern-of-the-north'),
         `${uniqueName('green')} door at midnight`,
         `first line of ${uniqueName('block')}\nsecond line\nthird`,
         JSON.stringify({ user: 'app', host: uniqueName('host') }),

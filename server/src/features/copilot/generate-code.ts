@@ -3,7 +3,7 @@ import type { Context } from '../../kernel/request/context.ts';
 import { type Assistant, Conversation } from './assistant.ts';
 import { CODE_INSTRUCTIONS } from './framing.ts';
 import { CREDENTIAL_KINDS } from './redactor/finding.ts';
-import type { CodeFinding } from './schemas.ts';
+import { type CodeFinding, REPLY_LENGTH_MAX } from './schemas.ts';
 
 const FENCED = /```[^\n]{0,40}\n([\s\S]*?)```/;
 const FINDINGS_MAX = 100;
@@ -34,19 +34,19 @@ export async function generateCode(
     { role: 'system', content: CODE_INSTRUCTIONS },
     { role: 'user', content: `Language: ${language}\n\n${prompt}` },
   ]);
+  if (reply.length > REPLY_LENGTH_MAX) throw assistant.tooLong(conversation);
   const raw = FENCED.exec(reply)?.[1] ?? reply;
   const found = await conversation.redaction.find(raw);
   const lineAt = (position: number) => raw.slice(0, position).split('\n').length;
-  const secrets = found
-    .filter(({ kind }) => CREDENTIAL_KINDS.has(kind))
-    .map(({ start, rule }) => ({ line: lineAt(start), rule }));
+  const secrets = found.filter(({ kind }) => CREDENTIAL_KINDS.has(kind));
   if (secrets.length > 0) {
     assistant.finish(conversation);
     ctx.record.describe({ hardcoded_secrets: secrets.length });
+    const findings = secrets.slice(0, FINDINGS_MAX).map(({ start, rule }) => ({ line: lineAt(start), rule }));
     throw new CofferError(
       'HARDCODED_SECRET',
       'The generated code contains secrets as literals, so it is not returned. Ask for code that reads them from the service.',
-      { details: { findings: secrets.slice(0, FINDINGS_MAX) } },
+      { details: { findings } },
     );
   }
   const code = conversation.redaction.replace(raw, found);

@@ -6,6 +6,8 @@ import { freeText, object, oneOf, record } from '../../kernel/request/wire.ts';
 export const MESSAGES_MAX = 64;
 export const MESSAGE_LENGTH_MAX = 16_384;
 export const PROMPT_LENGTH_MAX = 32_768;
+/** A reply is text for a person to read, and all of it is scanned. */
+export const REPLY_LENGTH_MAX = 32_768;
 const KINDS_MAX = 32;
 
 export const Redactions = named(
@@ -54,6 +56,17 @@ export const ChatMessage = named(
   object({ role: oneOf(['user', 'assistant'], 'Who wrote it.'), content }),
 );
 export type ChatMessage = Static<typeof ChatMessage>;
+
+export const ChatReply = named(
+  'ChatReply',
+  'The reply of the assistant, which can be sent back as a message of the conversation.',
+  object({
+    role: oneOf(['assistant'], 'Who wrote it.'),
+    content: Type.String({
+      description: `The text. A reply with more than ${REPLY_LENGTH_MAX} characters is cut off, and says so at its end.`,
+    }),
+  }),
+);
 
 export const CodeFinding = named(
   'CodeFinding',

@@ -44,6 +44,15 @@ test('text from people is escaped in HTML and stays as it is in text', () => {
   assert.equal(textOf(message), `<script>alert("1")</script> & 'co'\n\n    one\n    two\n`);
 });
 
+test('the text has lines that no mail server breaks, with all of its words', () => {
+  const paragraph = 'Somebody signed up with this address, and whoever reads this knows more about it. '
+    .repeat(5)
+    .trim();
+  const text = textOf({ ...GOOD, paragraphs: [paragraph] });
+  assert.ok(text.split('\n').every((line) => line.length <= 72));
+  assert.equal(text.replaceAll('\n', ' ').trim(), paragraph);
+});
+
 test('waits grow for about a day, then a mail is given up', () => {
   const waits: number[] = [];
   for (let attempts = 1; ; attempts++) {

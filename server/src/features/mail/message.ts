@@ -19,8 +19,22 @@ export function isMailAddress(text: string): boolean {
   return ADDRESS.test(text);
 }
 
+/** Longer lines would be encoded for the way, and a token in a file could not be copied. */
+const LINE_LENGTH_MAX = 72;
+
 export function textOf({ paragraphs }: Message): string {
-  return `${paragraphs.map((one) => (typeof one === 'string' ? one : indented(one.copy))).join('\n\n')}\n`;
+  return `${paragraphs.map((one) => (typeof one === 'string' ? wrapped(one) : indented(one.copy))).join('\n\n')}\n`;
+}
+
+function wrapped(paragraph: string): string {
+  const lines: string[] = [];
+  for (const word of paragraph.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= LINE_LENGTH_MAX)
+      lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.join('\n');
 }
 
 function indented(copy: string): string {

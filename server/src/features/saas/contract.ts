@@ -66,7 +66,7 @@ export const verifySignup = endpoint({
   path: '/saas/verify',
   summary: 'Verify the e-mail address of a sign-up',
   description:
-    'Creates the tenant and its owner, who then logs in with the e-mail address, the password of the sign-up, and `tenant`. A token can be used once, within 24 hours, and only the newest one.',
+    'Creates the tenant and its owner, who then logs in with the e-mail address, `password`, and `tenant`. Anybody can sign up with your address, so the password of the sign-up alone counts for nothing: confirm it here, or replace it. A wrong password does not use up the token. A token can be used once, within 24 hours, and only the newest one.',
   audit: 'saas:verify',
   body: object({
     token: Type.String({
@@ -76,6 +76,13 @@ export const verifySignup = endpoint({
       description: 'The token in the mail.',
       examples: ['cv_verify_7Qm2xV9kLr4Tn8'],
     }),
+    password: described('The password of the sign-up; with `replace_password` the one that replaces it.', newPassword),
+    replace_password: Type.Optional(
+      Type.Boolean({
+        description:
+          'Sets `password` as the password of the owner, for somebody who forgot the one of the sign-up, or for whom somebody else signed up.',
+      }),
+    ),
   }),
   status: 200,
   output: object({

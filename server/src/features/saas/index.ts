@@ -14,7 +14,7 @@ import { readTier } from './tier.ts';
 export { PLAN_LIMITS_TABLE } from './plans-store.ts';
 
 export function saasFeature(kernel: Kernel, wiring: Wiring): Feature {
-  const ports = wiring.needs('assignNewTenant', 'graceUntil');
+  const ports = wiring.needs('assignNewTenant', 'claimSubscriptions', 'graceUntil');
   const settings = new PlanSettings(kernel);
   return {
     name: 'saas',

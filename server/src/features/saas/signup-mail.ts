@@ -6,12 +6,13 @@ export function verificationMail(to: string, baseUrl: string, token: string): Me
     to,
     subject: 'Verify your e-mail address for Coffer',
     paragraphs: [
-      'Somebody signed up for Coffer with this address. If it was you, verify the address within 24 hours by sending this token:',
+      'Somebody signed up for Coffer with this address. If it was you, verify the address within 24 hours by sending this token, and the password that you signed up with:',
       { copy: token },
-      'For example:',
-      {
-        copy: `curl -X POST ${baseUrl}/saas/verify \\\n  -H 'Content-Type: application/json' \\\n  -d '{"token": "${token}"}'`,
-      },
+      'For example, put this into a file verify.json:',
+      { copy: `{"token": "${token}",\n "password": "the password of the sign-up"}` },
+      'and send it:',
+      { copy: `curl ${baseUrl}/saas/verify \\\n  -H 'Content-Type: application/json' -d @verify.json` },
+      'If you forgot the password, write a new one, and add "replace_password": true.',
       'If it was not you, ignore this mail: without the token nothing is created, and the sign-up is deleted.',
     ],
   };

@@ -14,9 +14,6 @@ export interface SignupRow {
   /** Only finds the row; the sealed part has it too. */
   token_hash: Uint8Array;
   sealed_signup: Uint8Array;
-  /** Mail sent to the address since `mails_since`. */
-  mails: number;
-  mails_since: number;
   created_at: number;
 }
 

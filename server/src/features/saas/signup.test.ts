@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type MailServer, startMailServer, textPart } from '../../../../test/support/mail-server.ts';
 import { addPerson, invalid, ok, refused } from '../../../../test/support/people.ts';
+import { statementsDuring } from '../../../../test/support/queries.ts';
 import { CHEAP_PASSWORDS, onBothDatabases, type Service, startService } from '../../../../test/support/service.ts';
 import {
   mailTo,
@@ -17,7 +18,18 @@ import { auditOf, runJobs } from '../../../../test/support/vaults.ts';
 import { COST_DEFAULT } from '../../kernel/crypto/argon2-cost.ts';
 import { setPasswordCost } from '../../kernel/crypto/passwords.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
-import { MAILS_PER_DAY_MAX } from './signup.ts';
+import { MAILS_PER_DAY_MAX, mailboxOf } from './signup-limits.ts';
+
+test('addresses of one mailbox are told apart from others', () => {
+  for (const [address, mailbox] of [
+    ['ann@example.com', 'ann@example.com'],
+    ['ann+news+more@example.com', 'ann@example.com'],
+    ['a.nn@example.com', 'a.nn@example.com'],
+    ['a.n.n+x@gmail.com', 'ann@gmail.com'],
+    ['ann@googlemail.com', 'ann@gmail.com'],
+  ] as const)
+    assert.equal(mailboxOf(address), mailbox);
+});
 
 onBothDatabases('sign-up', (database) => {
   let server: MailServer;
@@ -29,7 +41,8 @@ onBothDatabases('sign-up', (database) => {
   after(() => service.close());
 
   const signUp = (applicant: object, network?: string) => post(service, '/saas/signup', applicant, network);
-  const verify = (token: string) => post(service, '/saas/verify', { token });
+  const verify = (token: string, password: string, more: object = {}) =>
+    post(service, '/saas/verify', { token, password, ...more });
   const resend = (email: string, network?: string) => post(service, '/saas/resend', { email }, network);
   const read = () => service.app.kernel.database.read;
 
@@ -41,7 +54,11 @@ onBothDatabases('sign-up', (database) => {
     assert.deepEqual(Object.keys(answer).sort(), ['status', 'tenant_id']);
     assert.equal(answer.status, 'pending_verification');
     const token = await tokenIn(server, applicant.email);
-    const verified = await ok(verify(token));
+    assert.ok(
+      mailTo(server, applicant.email)[0]?.source.includes(token),
+      'it can be copied from the mail as it was sent',
+    );
+    const verified = await ok(verify(token, applicant.password));
     assert.deepEqual(verified, { tenant_id: answer.tenant_id, tenant: verified.tenant, status: 'active' });
     assert.match(verified.tenant, /^zo-ta-odz-sons/);
     const { email, password } = applicant;
@@ -65,9 +82,11 @@ onBothDatabases('sign-up', (database) => {
     const applicant = newApplicant();
     await ok(signUp(applicant), 201);
     const token = await tokenIn(server, applicant.email);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => verify(token)));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(401)]);
-    await refused(verify(token), 401, 'LOGIN_DENIED');
+    const answers = await Promise.all(Array.from({ length: 10 }, () => verify(token, applicant.password)));
+    const statuses = answers.map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 200).length, 1);
+    assert.ok(statuses.every((status) => [200, 401, 429].includes(status)));
+    await refused(verify(token, applicant.password), 401, 'LOGIN_DENIED');
   });
 
   test('only the newest token works, and only for a day', async () => {
@@ -79,13 +98,42 @@ onBothDatabases('sign-up', (database) => {
     await ok(signUp({ ...applicant, password: 'tulips of another day' }), 201);
     const third = await tokenIn(server, applicant.email, 3);
     assert.equal(new Set([first, second, third]).size, 3);
-    for (const old of [first, second]) await refused(verify(old), 401, 'LOGIN_DENIED');
+    const password = 'tulips of another day';
+    for (const old of [first, second]) await refused(verify(old, password), 401, 'LOGIN_DENIED');
     service.clock.advance(DAY_MS);
-    await refused(verify(third), 401, 'LOGIN_DENIED');
+    await refused(verify(third, password), 401, 'LOGIN_DENIED');
     await ok(resend(applicant.email));
-    const { tenant } = await ok(verify(await tokenIn(server, applicant.email, 4)));
-    const login = { email: applicant.email, password: 'tulips of another day', tenant };
+    const { tenant } = await ok(verify(await tokenIn(server, applicant.email, 4), password));
+    const login = { email: applicant.email, password, tenant };
     await ok(post(service, '/auth/login', login));
+  });
+
+  test('whoever signs up with the address of somebody else gets no password into their account', async () => {
+    const owner = newApplicant();
+    const foreign = { ...newApplicant(), email: owner.email };
+    await ok(signUp(owner), 201);
+    await ok(signUp(foreign), 201);
+    const token = await tokenIn(server, owner.email, 2);
+    await invalid(post(service, '/saas/verify', { token }), '/body/password');
+    const error = await refused(verify(token, owner.password), 401, 'LOGIN_DENIED');
+    assert.match(error.message, /still valid.*replace_password/);
+    await invalid(verify(token, 'password1234', { replace_password: true }), '/body/password');
+    const { tenant } = await ok(verify(token, owner.password, { replace_password: true }));
+    const login = (password: string) => post(service, '/auth/login', { email: owner.email, password, tenant });
+    await refused(login(foreign.password), 401, 'LOGIN_DENIED');
+    await ok(login(owner.password));
+  });
+
+  test('the owner of a mailbox cannot guess the password of whoever signed up with their address', async () => {
+    const applicant = newApplicant();
+    await ok(signUp(applicant), 201);
+    const token = await tokenIn(server, applicant.email);
+    service.clock.hold();
+    for (let no = 0; no < 5; no++) await refused(verify(token, `tulips of guess ${no}`), 401, 'LOGIN_DENIED');
+    const error = await refused(verify(token, applicant.password), 429, 'RATE_LIMIT_EXCEEDED');
+    assert.match(error.message, /Too many attempts to verify/);
+    service.clock.release(HOUR_MS);
+    await ok(verify(token, applicant.password));
   });
 
   test('tokens are neither stored nor logged, and other text is refused alike', async () => {
@@ -101,10 +149,11 @@ onBothDatabases('sign-up', (database) => {
     assert.ok(!stored.join().includes(token) && !stored.join().includes(applicant.email));
     assert.ok(!service.logs.join('').includes(token) && !service.logs.join('').includes(applicant.password));
     const wrong = ['x', `${token.slice(0, -1)}0`, token.toLowerCase(), `cv_verify_${'A'.repeat(49)}`];
-    for (const text of wrong) await refused(verify(text), 401, 'LOGIN_DENIED');
-    await invalid(verify(''), '/body/token');
-    await invalid(verify('x'.repeat(129)), '/body/token');
-    await ok(verify(token));
+    const { password } = applicant;
+    for (const text of wrong) await refused(verify(text, password), 401, 'LOGIN_DENIED');
+    await invalid(verify('', password), '/body/token');
+    await invalid(verify('x'.repeat(129), password), '/body/token');
+    await ok(verify(token, password));
   });
 
   test('an address with an account gets the same answer, a decoy, and a notice by mail', async () => {
@@ -120,7 +169,7 @@ onBothDatabases('sign-up', (database) => {
     assert.deepEqual(headers(known), headers(unknown));
     await until('a notice', () => mailTo(server, person.email).length > 0);
     const text = textPart(mailTo(server, person.email)[0]?.source ?? '');
-    assert.match(text, /already has an account/);
+    assert.match(text, /already\s+has\s+an\s+account/);
     assert.doesNotMatch(text, /cv_verify_/);
     const again = await resend(person.email);
     const nobody = await resend('nobody-ever@example.com');
@@ -155,6 +204,35 @@ onBothDatabases('sign-up', (database) => {
     }
   });
 
+  test('a resend does the same work for an address with and without a sign-up, and makes nothing of the latter', async () => {
+    const applicant = newApplicant();
+    await ok(signUp(applicant), 201);
+    await tokenIn(server, applicant.email);
+    const person = await addPerson(service);
+    const decoy = newApplicant({ email: person.email });
+    await ok(signUp(decoy), 201);
+    const writes = async (email: string) => {
+      await until('an empty outbox', async () => (await waiting()).length === 0);
+      const statements = await statementsDuring(() => ok(resend(email)));
+      // Background work also reads and writes, but none of these tables is its own before the mail is sent.
+      return statements
+        .map(({ sql }) => sql)
+        .filter((sql) => /"signups"|into "outgoing_mail"|"login_failures"/.test(sql))
+        .sort();
+    };
+    const unknown = newApplicant();
+    const pending = await writes(applicant.email);
+    assert.ok(
+      pending.some((sql) => /into "signups"/.test(sql)) && pending.some((sql) => /into "outgoing_mail"/.test(sql)),
+    );
+    for (const email of [unknown.email, unknown.email, decoy.email]) assert.deepEqual(await writes(email), pending);
+    await tokenIn(server, applicant.email, 2);
+    await until('an empty outbox', async () => (await waiting()).length === 0);
+    assert.equal(mailTo(server, unknown.email).length, 0);
+    const { tenant } = await signedUp(service, server, unknown);
+    assert.ok(tenant !== '', 'whoever was asked about can still sign up');
+  });
+
   test('sign-ups are slowed down by address of the person and by network, and logins are not', async () => {
     const applicant = newApplicant();
     service.clock.hold();
@@ -184,7 +262,45 @@ onBothDatabases('sign-up', (database) => {
     await ok(signUp(other), 201);
     await tokenIn(server, other.email);
     assert.equal(mailTo(server, applicant.email).length, MAILS_PER_DAY_MAX);
-    await ok(verify(await tokenIn(server, applicant.email, MAILS_PER_DAY_MAX)));
+    await ok(verify(await tokenIn(server, applicant.email, MAILS_PER_DAY_MAX), applicant.password));
+  });
+
+  test('nor with tags in the address, from many addresses of one network, or by flooding a domain or everybody', async () => {
+    const tagged = newApplicant();
+    const [local, domain] = tagged.email.split('@');
+    for (let no = 0; no < MAILS_PER_DAY_MAX + 3; no++) {
+      await ok(signUp({ ...tagged, email: `${local}+${no}@${domain}` }), 201);
+      service.clock.advance(20 * 60_000);
+    }
+    await tokenIn(server, `${local}+${MAILS_PER_DAY_MAX - 1}@${domain}`);
+    await until('an empty outbox', async () => (await waiting()).length === 0);
+    assert.equal(mailTo(server, `${local}+${MAILS_PER_DAY_MAX}@${domain}`).length, 0);
+
+    service.clock.hold();
+    const statuses: number[] = [];
+    // Each from a /64 of its own, all of one /48.
+    for (let no = 0; no < 110; no++)
+      statuses.push((await signUp(newApplicant(), `2001:db8:7:${no.toString(16)}::1`)).status);
+    assert.deepEqual([...new Set(statuses)], [201, 429]);
+    assert.ok(statuses.indexOf(429) >= 99);
+    await ok(signUp(newApplicant(), '2001:db8:8::1'), 201);
+    service.clock.release(HOUR_MS);
+
+    const few = await startService(database, {
+      env: { ...SIGNUP_ENV, CV_SMTP_URL: server.url, CV_SIGNUP_MAILS_PER_HOUR: '10' },
+    });
+    const to = (where: string) =>
+      post(few, '/saas/signup', { ...newApplicant(), email: newApplicant().email.replace('example.com', where) });
+    for (let no = 0; no < 2; no++) await ok(to('one.example'), 201);
+    const full = await refused(to('one.example'), 429, 'RATE_LIMIT_EXCEEDED');
+    assert.match(full.message, /addresses of this domain/);
+    await refused(post(few, '/saas/resend', { email: 'nobody@one.example' }), 429, 'RATE_LIMIT_EXCEEDED');
+    for (const where of ['two', 'three', 'four']) for (let no = 0; no < 2; no++) await ok(to(`${where}.example`), 201);
+    const all = await refused(to('five.example'), 429, 'RATE_LIMIT_EXCEEDED');
+    assert.match(all.message, /at this installation.*try again/);
+    few.clock.advance(HOUR_MS);
+    await ok(to('one.example'), 201);
+    await few.close();
   });
 
   test('passwords that everybody guesses are refused, and bad input is pointed at', async () => {
@@ -229,18 +345,18 @@ onBothDatabases('sign-up', (database) => {
       const change = { token_hash: eves.token_hash };
       await tx.updateTable('signups').set(change).where('address_hash', '=', anns.address_hash).execute();
     });
-    await refused(verify(token), 401, 'LOGIN_DENIED');
+    await refused(verify(token, eve.password), 401, 'LOGIN_DENIED');
     await database.transaction(async (tx) => {
       const change = { sealed_signup: eves.sealed_signup };
       await tx.updateTable('signups').set(change).where('address_hash', '=', anns.address_hash).execute();
     });
-    await refused(verify(token), 500, 'INTERNAL_ERROR');
+    await refused(verify(token, eve.password), 500, 'INTERNAL_ERROR');
   });
 
   test('a sign-up that nobody verified is removed after a week', async () => {
     const applicant = newApplicant();
     await ok(signUp(applicant), 201);
-    const count = async () => (await read().selectFrom('signups').select('mails').execute()).length;
+    const count = async () => (await read().selectFrom('signups').select('created_at').execute()).length;
     assert.ok((await count()) > 0);
     service.clock.advance(6 * DAY_MS);
     await runJobs(service);
@@ -256,7 +372,7 @@ onBothDatabases('sign-up', (database) => {
     const other = await startService(database);
     for (const [path, body] of [
       ['/saas/signup', newApplicant()],
-      ['/saas/verify', { token: 'x' }],
+      ['/saas/verify', { token: 'x', password: 'tulips over Zagreb' }],
       ['/saas/resend', { email: 'ann@example.com' }],
     ] as const) {
       await refused(other.call('POST', path, { token: null, body }), 404, 'NOT_FOUND');

@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto';
 import { isCommonPassword } from '../../kernel/crypto/common-passwords.ts';
 import { CredentialText } from '../../kernel/crypto/credential-text.ts';
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { hashPassword } from '../../kernel/crypto/passwords.ts';
+import { hashPassword, verifyPassword } from '../../kernel/crypto/passwords.ts';
 import { DAY_MS, HOUR_MS } from '../../kernel/platform/clock.ts';
 import { CofferError, invalidField } from '../../kernel/platform/errors.ts';
 import { newId } from '../../kernel/platform/ids.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import { isReservedName } from '../../kernel/platform/reserved-names.ts';
-import type { Ports } from '../../kernel/platform/wiring.ts';
 import type { Context } from '../../kernel/request/context.ts';
 import type { Body } from '../../kernel/request/declaration.ts';
 import { canonicalEmail } from '../../kernel/request/wire.ts';
 import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenantByName } from '../../kernel/storage/tenant-rows.ts';
 import { prepareMail, queueMail } from '../mail/index.ts';
-import { beginTry, signupSubjects } from '../sessions/index.ts';
-import { insertPrepared, prepareTenant } from '../tenants/index.ts';
+import { beginTry, verificationSubjects } from '../sessions/index.ts';
+import { type CreationPorts, insertPrepared, prepareTenant } from '../tenants/index.ts';
 import { hasAccountAnywhere } from '../users/index.ts';
 import type * as contract from './contract.ts';
+import { countSignup } from './signup-limits.ts';
 import { existingAccountMail, verificationMail } from './signup-mail.ts';
 import * as store from './signup-store.ts';
 
@@ -27,8 +27,6 @@ export const VERIFICATION_TOKEN = new CredentialText('cv_verify_');
 export const VERIFICATION_TTL_MS = 24 * HOUR_MS;
 /** How long a sign-up that nobody verifies is kept. */
 export const SIGNUP_KEPT_MS = 7 * DAY_MS;
-/** Mail to one address a day. Beyond that a sign-up gets the same response, and changes nothing. */
-export const MAILS_PER_DAY_MAX = 10;
 /** Sign-ups share the slots in which passwords are hashed, so that they never delay logins much. */
 const QUEUE_KEY = 'sign-up';
 
@@ -49,30 +47,38 @@ interface Signup {
 /** An address with an account gets the same response after the same work: a password hash, a sealed row, a mail. */
 export async function signUp(ctx: Context, body: Body<typeof contract.signUp>) {
   const email = begin(ctx, body.email);
-  if (isCommonPassword(body.password) || body.password.toLowerCase() === email) {
-    throw invalidField('/body/password', 'is one of the first that anybody would guess: choose another one');
-  }
-  await beginTry(ctx.database, signupSubjects(email, ctx.call.address), ctx.now, 'sign-ups');
+  requireUncommon(body.password, email);
+  const isMailed = await countSignup(ctx, email);
   const isDecoy = await hasAccountAnywhere(ctx.database.read, email);
   const password_hash = await hashPassword(body.password, QUEUE_KEY);
   const tenant_id = newId('tenant', ctx.now);
   const token = VERIFICATION_TOKEN.create();
   const signup = { email, organization: body.organization, password_hash, tenant_id, isDecoy, ...lifeOf(ctx, token) };
-  return replaceSignup(ctx, signup, token, { isSent: true }, { tenant_id, status: PENDING });
+  return replaceSignup(ctx, signup, token, { isSent: true, isMailed }, { tenant_id, status: PENDING });
 }
 
-/** The same work for an address that has no sign-up to verify; the mail is then discarded. */
+function requireUncommon(password: string, email: string): void {
+  if (!isCommonPassword(password) && password.toLowerCase() !== email) return;
+  throw invalidField('/body/password', 'is one of the first that anybody would guess: choose another one');
+}
+
+/**
+ * The same work for an address that has no sign-up to verify: it gets a row too, which nobody can verify, and its mail is discarded. Otherwise the
+ * time would tell who has signed up.
+ */
 export async function resend(ctx: Context, body: Body<typeof contract.resendVerification>) {
   const email = begin(ctx, body.email);
-  await beginTry(ctx.database, signupSubjects(email, ctx.call.address), ctx.now, 'sign-ups');
-  const key = keyOf(ctx.kernel, email);
-  const row = await store.findSignup(ctx.database.read, key);
-  const pending = row === undefined ? null : await opened(ctx.kernel, row);
+  const isMailed = await countSignup(ctx, email);
+  const { kernel } = ctx;
+  const key = keyOf(kernel, email);
   const token = VERIFICATION_TOKEN.create();
-  const isPending = pending !== null && !pending.isDecoy;
-  const nobody = { email, organization: '', password_hash: '', tenant_id: '', isDecoy: true };
-  const how = { isSent: isPending, replaces: row ?? null };
-  return replaceSignup(ctx, { ...(pending ?? nobody), ...lifeOf(ctx, token) }, token, how, { status: PENDING });
+  const tenant_id = newId('tenant', ctx.now);
+  const nobody = { email, organization: '', password_hash: '', tenant_id, isDecoy: true, ...lifeOf(ctx, token) };
+  const none = { ...key, sealed_signup: await sealed(kernel, nobody) };
+  const row = await store.findSignup(ctx.database.read, key);
+  const pending = await opened(kernel, row ?? none);
+  const how = { isSent: !pending.isDecoy, isMailed, replaces: row ?? null };
+  return replaceSignup(ctx, { ...pending, ...lifeOf(ctx, token) }, token, how, { status: PENDING });
 }
 
 function begin(ctx: Context, address: string): string {
@@ -90,6 +96,8 @@ function lifeOf(ctx: Context, token: string): Pick<Signup, 'token_hash' | 'expir
 interface Replacement {
   /** Whether a mail leaves, or only the work of one is done. */
   isSent: boolean;
+  /** Whether the mailbox may get mail today. If not, nothing changes. */
+  isMailed: boolean;
   /** For a resend: the row that it renews, or null if there is none. */
   replaces?: store.SignupRow | null;
 }
@@ -104,7 +112,7 @@ async function replaceSignup<T>(
 ): Promise<T> {
   const { kernel } = ctx;
   const key = keyOf(kernel, signup.email);
-  const sealed_signup = await kernel.keyring.seal(PURPOSE, sealedFor(key), Buffer.from(JSON.stringify(signup), 'utf8'));
+  const sealed_signup = await sealed(kernel, signup);
   const { baseUrl } = kernel.addresses;
   const message = signup.isDecoy
     ? existingAccountMail(signup.email, baseUrl)
@@ -113,17 +121,12 @@ async function replaceSignup<T>(
   return ctx.change(async (tx) => {
     const before = await store.lockSignup(tx, key);
     if (how.replaces !== undefined && !isSame(before, how.replaces)) return response;
-    const isNewDay = before === undefined || before.mails_since + DAY_MS <= ctx.now || before.mails_since > ctx.now;
-    const mails = isNewDay ? 0 : before.mails;
-    if (mails >= MAILS_PER_DAY_MAX) return response;
+    if (!how.isMailed) return response;
     await queueMail(tx, mail);
-    if (how.replaces === null) return response;
     await store.putSignup(tx, {
       ...key,
       token_hash: Buffer.from(signup.token_hash, 'base64url'),
       sealed_signup,
-      mails: mails + 1,
-      mails_since: isNewDay ? ctx.now : before.mails_since,
       created_at: how.replaces?.created_at ?? ctx.now,
     });
     return response;
@@ -136,12 +139,11 @@ function isSame(before: store.SignupRow | undefined, known: store.SignupRow | nu
   return Buffer.compare(before.token_hash, known.token_hash) === 0;
 }
 
-/** Creates the tenant. The token has 256 random bits, so response time reveals nothing useful. */
-export async function verify(
-  ctx: Context,
-  ports: Pick<Ports, 'assignNewTenant'>,
-  body: Body<typeof contract.verifySignup>,
-) {
+/**
+ * Creates the tenant. The token has 256 random bits, so response time reveals nothing useful. Whoever signs up need not own the address, so the
+ * password that they chose opens nothing until the owner of the address, who has the token, gives it too.
+ */
+export async function verify(ctx: Context, ports: CreationPorts, body: Body<typeof contract.verifySignup>) {
   requireSignup(ctx);
   const { kernel } = ctx;
   ctx.record.setResource('signup');
@@ -157,6 +159,7 @@ export async function verify(
   ctx.caller.identify(kernel.operatorTenantId, { kind: 'anonymous', id: '', name: signup.email, key: '' });
   if (signup.expires_at <= ctx.now || signup.expires_at > ctx.now + VERIFICATION_TTL_MS)
     throw denied('the token has expired');
+  const password_hash = await confirmedPassword(ctx, signup, body);
   const made = await prepareTenant(kernel, {
     name: await freeName(ctx.database.read, signup.organization),
     plan: 'starter',
@@ -164,9 +167,10 @@ export async function verify(
     isOperator: false,
     ownerEmail: signup.email,
     tenantId: signup.tenant_id,
-    password_hash: signup.password_hash,
+    password_hash,
   });
-  ctx.record.describe({ tenant: made.row.tenant_id, name: made.row.name });
+  const isReplaced = body.replace_password === true;
+  ctx.record.describe({ tenant: made.row.tenant_id, name: made.row.name, password_replaced: isReplaced });
   return ctx.change(async (tx) => {
     const current = await store.lockSignup(tx, row);
     if (current === undefined || !hash.equals(current.token_hash))
@@ -175,6 +179,25 @@ export async function verify(
     await store.deleteSignup(tx, row);
     return { tenant_id: made.row.tenant_id, tenant: made.row.name, status: 'active' as const };
   });
+}
+
+/** The hash of the password that the owner will log in with. */
+async function confirmedPassword(
+  ctx: Context,
+  signup: Signup,
+  { token, password, replace_password }: Body<typeof contract.verifySignup>,
+): Promise<string> {
+  await beginTry(ctx.database, verificationSubjects(sha256(token)), ctx.now, 'attempts to verify');
+  if (replace_password === true) {
+    requireUncommon(password, signup.email);
+    return hashPassword(password, QUEUE_KEY);
+  }
+  if (await verifyPassword(password, signup.password_hash, QUEUE_KEY)) return signup.password_hash;
+  throw new CofferError(
+    'LOGIN_DENIED',
+    'This is not the password of the newest sign-up with this address. The token is still valid: send that password, or one of your choice with "replace_password": true.',
+    { auditReason: 'wrong password of a sign-up' },
+  );
 }
 
 function requireSignup({ kernel }: Context): void {
@@ -198,7 +221,14 @@ function sealedFor({ tenant_id, address_hash }: Pick<store.SignupRow, 'tenant_id
   return { tenantId: tenant_id, table: 'signups', row: Buffer.from(address_hash).toString('base64url') };
 }
 
-async function opened(kernel: Kernel, row: store.SignupRow): Promise<Signup> {
+function sealed(kernel: Kernel, signup: Signup): Promise<Buffer> {
+  const bytes = Buffer.from(JSON.stringify(signup), 'utf8');
+  return kernel.keyring.seal(PURPOSE, sealedFor(keyOf(kernel, signup.email)), bytes);
+}
+
+type SealedSignup = Pick<store.SignupRow, 'tenant_id' | 'address_hash' | 'sealed_signup'>;
+
+async function opened(kernel: Kernel, row: SealedSignup): Promise<Signup> {
   const bytes = await kernel.keyring.unseal(PURPOSE, sealedFor(row), row.sealed_signup);
   return JSON.parse(bytes.toString('utf8')) as Signup;
 }

@@ -35,7 +35,7 @@ export { fortressVaults, idsByPath, type LocatedRow, locateSecrets } from './sto
 export { secretsById, type WatchedRow, watchedSecretAt, watchedSecrets } from './storage/watched-store.ts';
 export { comparedSecrets, type Fingerprint } from './value/fingerprint-store.ts';
 export { FINGERPRINT_PURPOSE, fingerprintKey, sealerFor } from './value/sealing.ts';
-export { storedValues } from './value/stored-values.ts';
+export { holdersOf, storedValues } from './value/stored-values.ts';
 export { refuseInZeroKnowledge } from './value/value-rules.ts';
 
 /** Features share it, because it reads secrets that are requested together in one statement. */

@@ -1,5 +1,5 @@
 import { sha256 } from '../../kernel/crypto/digest.ts';
-import { addressGroup } from '../../kernel/limits/address-group.ts';
+import { addressGroup, networkGroup } from '../../kernel/limits/address-group.ts';
 import { MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import { CofferError } from '../../kernel/platform/errors.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
@@ -7,7 +7,7 @@ import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import * as store from './store.ts';
 
 /** Failed attempts without a delay; each further one doubles it: 1, 2, 4 … seconds, up to the maximum. */
-const FREE_TRIES = { account: 5, address: 20 };
+const FREE_TRIES = { account: 5, address: 20, network: 100 };
 const LONGEST_MS = 5 * MINUTE_MS;
 const FORGET_AFTER_MS = 60 * MINUTE_MS;
 
@@ -25,11 +25,17 @@ export function subjectsOf(tenant: string, email: string, address: string): Subj
 }
 
 /** Sign-ups have counters of their own: many of them from one network must not delay its logins. */
-export function signupSubjects(email: string, address: string): Subject[] {
+export function signupSubjects(mailbox: string, address: string): Subject[] {
   return [
-    { kind: 'account', hash: sha256(JSON.stringify(['sign-up account', email])) },
+    { kind: 'account', hash: sha256(JSON.stringify(['sign-up account', mailbox])) },
     { kind: 'address', hash: sha256(JSON.stringify(['sign-up address', addressGroup(address)])) },
+    { kind: 'network', hash: sha256(JSON.stringify(['sign-up network', networkGroup(address)])) },
   ];
+}
+
+/** Whoever has the token of a sign-up may still not guess the password of the person who signed up. */
+export function verificationSubjects(tokenHash: Buffer): Subject[] {
+  return [{ kind: 'account', hash: sha256(JSON.stringify(['verification', tokenHash.toString('base64url')])) }];
 }
 
 /**
@@ -40,7 +46,7 @@ export async function beginTry(
   database: Database,
   subjects: readonly Subject[],
   now: number,
-  what: 'failed logins' | 'sign-ups' = 'failed logins',
+  what: 'failed logins' | 'sign-ups' | 'attempts to verify' = 'failed logins',
 ): Promise<void> {
   const blockedUntil = await database.transaction(async (tx) => {
     let until = 0;
@@ -70,6 +76,21 @@ export async function beginTry(
     retryAfterSeconds,
     auditReason: `too many ${what}`,
   });
+}
+
+/** Adds to what is counted of a subject in a period, and returns the sum. The period begins with the first of them. */
+export async function countedWithin(
+  tx: Tx,
+  subject: readonly string[],
+  { count, now, periodMs }: { count: number; now: number; periodMs: number },
+): Promise<number> {
+  const hash = sha256(JSON.stringify(['counted', periodMs, ...subject]));
+  const row = await store.lockFailures(tx, SYSTEM_TENANT, hash);
+  const isRunning = row.forget_at > now && row.forget_at <= now + periodMs;
+  const failures = (isRunning ? row.failures : 0) + count;
+  const forget_at = isRunning ? row.forget_at : now + periodMs;
+  await store.saveFailures(tx, { ...row, failures, blocked_until: 0, forget_at });
+  return failures;
 }
 
 /** The account's counter is reset. The address's is only decremented: otherwise one valid account would hide guesses at others. */

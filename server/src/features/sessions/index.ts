@@ -8,7 +8,7 @@ import * as contract from './contract.ts';
 import * as sessions from './service.ts';
 import { deleteFailuresBefore } from './store.ts';
 
-export { beginTry, signupSubjects } from './back-off.ts';
+export { beginTry, countedWithin, signupSubjects, verificationSubjects } from './back-off.ts';
 
 export function sessionsFeature(kernel: Kernel): Feature {
   return {

@@ -5,11 +5,11 @@ import { bindContract } from '../../kernel/request/binding.ts';
 import * as contract from './contract.ts';
 import * as tenants from './service.ts';
 
-export { insertPrepared, type NewTenant, prepareTenant } from './service.ts';
+export { type CreationPorts, insertPrepared, type NewTenant, prepareTenant } from './service.ts';
 export { lockTenant, updateTenant } from './store.ts';
 
 export function tenantsFeature(_: Kernel, wiring: Wiring): Feature {
-  const ports = wiring.needs('assignNewTenant');
+  const ports = wiring.needs('assignNewTenant', 'claimSubscriptions');
   return {
     name: 'tenants',
     endpoints: bindContract(contract, {

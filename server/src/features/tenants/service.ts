@@ -28,8 +28,13 @@ declare module '../../kernel/platform/wiring.ts' {
   interface Ports {
     /** Makes this region the primary region of a tenant that is created here. */
     assignNewTenant(tx: Tx, tenant: TenantRow, now: number): Promise<void>;
+    /** Gives a new tenant what was bought for it before it was created. */
+    claimSubscriptions(ctx: Context, tx: Tx, tenantId: string): Promise<void>;
   }
 }
+
+/** What other features add to a new tenant. */
+export type CreationPorts = Pick<Ports, 'assignNewTenant' | 'claimSubscriptions'>;
 
 const OWNER_TOKEN_TTL_MS = 365 * DAY_MS;
 
@@ -94,11 +99,7 @@ export async function prepareTenant(kernel: KernelWithoutOperator, facts: NewTen
   return { row, owner, ownerToken: issued?.token ?? '', insert };
 }
 
-export async function create(
-  ctx: Context,
-  ports: Pick<Ports, 'assignNewTenant'>,
-  body: Body<typeof contract.createTenant>,
-) {
+export async function create(ctx: Context, ports: CreationPorts, body: Body<typeof contract.createTenant>) {
   if (isReservedName(body.name)) throw invalidField('/body/name', 'is reserved: choose another name');
   const made = await prepareTenant(ctx.kernel, {
     name: body.name,
@@ -118,15 +119,11 @@ export async function create(
 }
 
 /** Inserts a prepared tenant in the transaction of the request that creates it. */
-export async function insertPrepared(
-  ctx: Context,
-  tx: Tx,
-  ports: Pick<Ports, 'assignNewTenant'>,
-  made: NewTenant,
-): Promise<void> {
+export async function insertPrepared(ctx: Context, tx: Tx, ports: CreationPorts, made: NewTenant): Promise<void> {
   try {
     const { headKey } = await made.insert(tx);
     await ports.assignNewTenant(tx, made.row, ctx.now);
+    await ports.claimSubscriptions(ctx, tx, made.row.tenant_id);
     // The tenant's own log starts with its initial rows. Which operator created it is withheld from the tenant.
     const entry = { ...ctx.record.entryFor(made.row.tenant_id), actor_id: '', request_id: '' };
     await ctx.kernel.audit.recordIn(tx, [entry], headKey);

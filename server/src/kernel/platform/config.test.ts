@@ -57,6 +57,7 @@ test('an empty environment is a complete configuration', () => {
     changed: {},
     mail: { kind: 'files', folder: join(dataDir, 'mail'), from: 'coffer@localhost' },
     isSignupOn: false,
+    signupMailsPerHour: 1000,
     stripe: null,
     copilot: null,
   });

@@ -92,6 +92,7 @@ export interface Config {
   readonly changed: Readonly<Record<string, string>>;
   readonly mail: MailConfig;
   readonly isSignupOn: boolean;
+  readonly signupMailsPerHour: number;
   /** Null without a signing secret. */
   readonly stripe: StripeConfig | null;
   /** Null if the assistant is disabled. */
@@ -269,6 +270,7 @@ function build(values: Values, changed: Record<string, string>): Config {
       changed: Object.freeze(changed),
       mail: mailOf(values, dataDir),
       isSignupOn: values.CV_SIGNUP === 'on',
+      signupMailsPerHour: values.CV_SIGNUP_MAILS_PER_HOUR,
       stripe: stripeOf(values),
       copilot: copilotOf(values),
     }),

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { SECOND_MS } from './clock.ts';
-import { type Kind, text } from './setting-kind.ts';
+import { type Kind, text, whole } from './setting-kind.ts';
 
 export const COPILOT_PROVIDERS = ['openai', 'azure-openai', 'bedrock', 'ollama'] as const;
 export type CopilotProvider = (typeof COPILOT_PROVIDERS)[number];
@@ -47,14 +47,6 @@ const accessKeyId: Kind<string> = {
   expects: 'an AWS access key id of 16 to 128 capital letters and digits',
   parse: (written) => (/^[A-Z0-9]{16,128}$/.test(written) ? written : undefined),
 };
-const whole = (min: number, max: number): Kind<number> => ({
-  expects: `a whole number from ${min} to ${max}`,
-  parse: (written) => {
-    const number = /^(?:0|[1-9]\d{0,8})$/.test(written) ? Number(written) : -1;
-    return number >= min && number <= max ? number : undefined;
-  },
-});
-
 export const COPILOT_SETTINGS = [
   {
     name: 'CV_COPILOT_PROVIDER',

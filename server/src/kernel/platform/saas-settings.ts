@@ -1,5 +1,5 @@
 import { PLANS, type Plan } from '../limits/rate-classes.ts';
-import { type Kind, parseBaseUrl, text } from './setting-kind.ts';
+import { type Kind, parseBaseUrl, text, whole } from './setting-kind.ts';
 
 /** A mail server, from a URL such as smtps://user:password@mail.example.com. */
 export interface SmtpServer {
@@ -94,6 +94,13 @@ export const SAAS_SETTINGS = [
     kind: onOrOff,
     default: 'off',
     doc: '`on`: anyone can create a tenant on the starter plan at `POST /saas/signup`, after verifying an e-mail address.',
+    secret: false,
+  },
+  {
+    name: 'CV_SIGNUP_MAILS_PER_HOUR',
+    kind: whole(1, 1_000_000),
+    default: '1000',
+    doc: 'Sign-ups and resends that are accepted in an hour, since each of them sends a mail; a fifth of them for addresses of one domain.',
     secret: false,
   },
   {

@@ -9,6 +9,14 @@ export const text: Kind<string> = {
   parse: (written) => (/^\P{Cc}{1,1024}$/u.test(written) ? written : undefined),
 };
 
+export const whole = (min: number, max: number): Kind<number> => ({
+  expects: `a whole number from ${min} to ${max}`,
+  parse: (written) => {
+    const number = /^(?:0|[1-9]\d{0,8})$/.test(written) ? Number(written) : -1;
+    return number >= min && number <= max ? number : undefined;
+  },
+});
+
 export function parseBaseUrl(written: string): string | undefined {
   // URL repairs much of its input: spaces, backslashes, an empty query. Input that it would repair is rejected.
   if (!/^https?:\/\/[^\s/\\?#@]+\/?$/i.test(written) || !URL.canParse(written)) return undefined;

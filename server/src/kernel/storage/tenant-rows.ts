@@ -30,6 +30,15 @@ export async function lockAndCheckActive(tx: Tx, tenantId: string): Promise<bool
   return (await TENANTS.checked(tx, await query.executeTakeFirst()))?.status === 'active';
 }
 
+/**
+ * Whether there is a row of this tenant, for a transaction that may see one of another transaction of the same commit: its keys cannot be read yet,
+ * so its MAC cannot be verified.
+ */
+export async function isTenantThere(tx: Tx, tenantId: string): Promise<boolean> {
+  const query = tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId);
+  return (await query.executeTakeFirst()) !== undefined;
+}
+
 /** Makes concurrent transactions of a tenant wait for each other. */
 export async function lockTenantRow(tx: Tx, tenantId: string): Promise<void> {
   await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenantId).forUpdate().execute();

@@ -79,8 +79,16 @@ const EVENT_BYTES_MAX = 256 * 1024;
 /** Events of application/vnd.amazon.eventstream: lengths, their checksum, headers, payload, and the checksum of it all. */
 async function* eventsOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<AwsEvent, void> {
   let rest: Buffer = Buffer.alloc(0);
+  // Pieces of an event that has not ended: joining them one by one would take quadratic time.
+  let waiting: Buffer[] = [];
+  let needed = PRELUDE_BYTES;
   for await (const piece of pieces) {
-    rest = Buffer.concat([rest, piece]);
+    waiting.push(piece);
+    needed -= piece.length;
+    if (needed > 0) continue;
+    rest = Buffer.concat([rest, ...waiting]);
+    waiting = [];
+    needed = PRELUDE_BYTES - rest.length;
     while (rest.length >= PRELUDE_BYTES) {
       const total = rest.readUInt32BE(0);
       const headerBytes = rest.readUInt32BE(4);
@@ -89,13 +97,15 @@ async function* eventsOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<AwsEvent
         total >= PRELUDE_BYTES + headerBytes + CHECKSUM_BYTES &&
         crc32(rest.subarray(0, 8)) === rest.readUInt32BE(8);
       if (!isPlausible) throw new MalformedAnswer('the response is not a stream of events');
-      if (rest.length < total) break;
+      needed = total - rest.length;
+      if (needed > 0) break;
       if (crc32(rest.subarray(0, total - CHECKSUM_BYTES)) !== rest.readUInt32BE(total - CHECKSUM_BYTES))
         throw new MalformedAnswer('an event of the response is damaged');
       const headersEnd = PRELUDE_BYTES + headerBytes;
       const type = headerNamed(rest.subarray(PRELUDE_BYTES, headersEnd), ':event-type');
       yield { type, payload: rest.subarray(headersEnd, total - CHECKSUM_BYTES) };
       rest = rest.subarray(total);
+      needed = PRELUDE_BYTES - rest.length;
     }
   }
 }

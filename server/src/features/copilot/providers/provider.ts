@@ -66,13 +66,20 @@ const LINE_LENGTH_MAX = 256 * 1024;
 /** The lines of a stream, without their ends. A last line without an end is a stream that was cut off, unless it is empty. */
 export async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder('utf-8');
-  let rest = '';
+  // The parts of the line that has not ended: joining them with each piece would take quadratic time.
+  let rest: string[] = [];
+  let length = 0;
   for await (const piece of pieces) {
-    rest += decoder.decode(piece, { stream: true });
-    const lines = rest.split('\n');
-    rest = lines.pop() ?? '';
-    if (rest.length > LINE_LENGTH_MAX) throw new MalformedAnswer('a line of the response is too long');
-    for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line;
+    const [first = '', ...others] = decoder.decode(piece, { stream: true }).split('\n');
+    rest.push(first);
+    length += first.length;
+    for (const next of others) {
+      const line = rest.join('');
+      yield line.endsWith('\r') ? line.slice(0, -1) : line;
+      rest = [next];
+      length = next.length;
+    }
+    if (length > LINE_LENGTH_MAX) throw new MalformedAnswer('a line of the response is too long');
   }
-  if (rest !== '') yield rest;
+  if (length > 0) yield rest.join('');
 }

@@ -26,17 +26,20 @@ const PARAGRAPH = /\S[^\n]*(?:\n[^\S\n]*\S[^\n]*)*/g;
 const SENTENCE_END = /[.,;:!?]+$/;
 
 /** Everything that may have been pasted from a vault, as it stands and as it reads once decoded. */
-export function candidatesOf(text: string): Candidate[] {
+export function* candidateSteps(text: string): Generator<void, Candidate[]> {
   const candidates = [...plainCandidates(text)];
+  yield;
   for (const unfold of UNFOLDINGS) {
     const unfolded = unfold(text);
     if (unfolded === null) continue;
     for (const { start, end, value } of plainCandidates(unfolded.text))
       candidates.push({ ...originOf(unfolded, start, end), value });
+    yield;
   }
   for (const { start, end, text: plain } of decodedWords(text)) {
     candidates.push({ start, end, value: plain }, { start, end, value: plain.trim() });
     for (const { value } of plainCandidates(plain)) candidates.push({ start, end, value });
+    yield;
   }
   return candidates.filter(({ value }) => value.length >= STORED_LENGTH_MIN);
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { promptsOf } from '../../../../../evaluate/redactor/prompts.ts';
@@ -122,6 +123,55 @@ describe('a secret is found', () => {
     });
   }
 
+  test('in long runs of base64 and hexadecimal, on one line or many, and in UTF-16', async () => {
+    const filler = 'Nothing to see in these words at all. '.repeat(300);
+    const bytes = Buffer.from(`${filler}${KEY} ${filler}`);
+    const base64 = bytes.toString('base64');
+    const spellings = [
+      base64,
+      base64.replace(/(.{76})/g, '$1\n'),
+      base64.replace(/(.{64})/g, '$1\r\n  '),
+      bytes.toString('base64url'),
+      bytes.toString('hex').slice(0, 31_000),
+      Buffer.from(`the key is ${KEY}`, 'utf16le').toString('base64'),
+      Buffer.from(`the key is ${KEY}`, 'utf16le').swap16().toString('base64'),
+      Buffer.from(`the key is ${KEY}`, 'utf16le').toString('hex'),
+    ];
+    assert.ok(base64.length > 16_384);
+    for (const [at, spelling] of spellings.entries())
+      assert.equal(await masked(`before "${spelling}" after`), 'before "[SECRET_1]" after', `spelling ${at}`);
+  });
+
+  test('in a private key without the lines around it, and not in a certificate or public key', async () => {
+    const pairs = [
+      generateKeyPairSync('ed25519'),
+      generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+      generateKeyPairSync('rsa', { modulusLength: 2048 }),
+    ];
+    const cipher = { cipher: 'aes-256-cbc', passphrase: 'of the test' };
+    for (const { privateKey, publicKey } of pairs) {
+      const keys = [
+        privateKey.export({ format: 'der', type: 'pkcs8' }),
+        privateKey.export({ format: 'der', type: 'pkcs8', ...cipher }),
+      ];
+      const { asymmetricKeyType: type } = privateKey;
+      if (type === 'ec') keys.push(privateKey.export({ format: 'der', type: 'sec1' }));
+      if (type === 'rsa') keys.push(privateKey.export({ format: 'der', type: 'pkcs1' }));
+      for (const der of keys) {
+        const base64 = der.toString('base64');
+        for (const spelling of [
+          base64,
+          base64.replace(/(.{64})/g, '$1\n').trim(),
+          base64.slice(0, -16),
+          der.toString('hex'),
+        ])
+          assert.equal(await masked(`key: ${spelling} .`), 'key: [PRIVATE_KEY_1] .', String(type));
+      }
+      const harmless = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+      assert.doesNotMatch(await masked(`See ${harmless} .`), /PRIVATE_KEY/);
+    }
+  });
+
   test('in a private key without an end', async () => {
     const begin = ['-----BEGIN', 'RSA PRIVATE KEY-----'].join(' ');
     const result = await masked(`key:\n${begin}\nMIIEowIBAAKCAQEAx\nq8Zk3JYf\n`);
@@ -177,7 +227,7 @@ test('every character of an unfolded text knows where it comes from', () => {
 
 describe('a stream', () => {
   test('lets no planted value pass, wherever it is cut', async () => {
-    const prose = 'Some words before it, and more of them, so that parts are released. '.repeat(10);
+    const prose = `${'Some words before it, and more of them, so that parts are released. '.repeat(10)}\n\n`;
     for (const [at, { text, planted, kind }] of promptsOf(51).entries()) {
       const whole = `${prose}\n${text}\n${prose}`;
       const stream = new RedactedStream(new Redaction(nothingStored));
@@ -194,8 +244,70 @@ describe('a stream', () => {
     }
   });
 
+  test('costs as much as the text is long, also if it arrives one character at a time', async () => {
+    class Measured extends Redaction {
+      scanned = 0;
+      override find(text: string) {
+        this.scanned += text.length;
+        return super.find(text);
+      }
+    }
+    const fillers = [
+      'a',
+      'A1',
+      '%41',
+      'word ',
+      'a line\n',
+      'a paragraph\n\n',
+      '```\n',
+      'password: ',
+      '-----BEGIN PRIVATE KEY-----',
+    ];
+    for (const filler of fillers) {
+      const text = filler.repeat(Math.ceil(32_768 / filler.length)).slice(0, 32_768);
+      const redaction = new Measured(nothingStored);
+      const stream = new RedactedStream(redaction);
+      let shown = '';
+      for (const letter of text) shown += await stream.push(letter);
+      shown += await stream.end();
+      assert.ok(redaction.scanned <= 6 * text.length, `${filler}: ${redaction.scanned}`);
+      if (!filler.includes('KEY')) assert.equal(shown, text);
+    }
+  });
+
+  test('that is cut off shows nothing of what might have been a secret', async () => {
+    const prose = 'Some words before it, so that parts are released. '.repeat(20);
+    for (let length = 4; length < KEY.length; length++) {
+      const stream = new RedactedStream(new Redaction(nothingStored));
+      const shown = (await stream.push(`${prose}\n\n${prose}${KEY.slice(0, length)}`)) + (await stream.cut());
+      assert.ok(shown.startsWith(prose.slice(0, 60)) && !shown.includes(KEY.slice(0, 4)));
+    }
+  });
+
+  test('shows nothing of a stored value of many lines, wherever it is cut', async () => {
+    const lines = Array.from({ length: 40 }, (_, no) => `setting_${no} = an ordinary line of a stored file`);
+    const value = lines.join('\n');
+    const prose = 'Some words before it, so that parts are released. '.repeat(20);
+    for (const around of [
+      ['', ''],
+      ['```ini\n', '\n```'],
+    ]) {
+      for (const length of [1, 50, 700, 4096]) {
+        const whole = `${prose}\n\n${around.join(value)}\n\n${prose}`;
+        const stream = new RedactedStream(
+          new Redaction(async (texts) => new Set(texts.filter((text) => text === value))),
+        );
+        let shown = '';
+        for (let start = 0; start < whole.length; start += length)
+          shown += await stream.push(whole.slice(start, start + length));
+        shown += await stream.end();
+        assert.equal(shown, whole.replace(value, '[SECRET_1]'), `parts of ${length}`);
+      }
+    }
+  });
+
   test('releases what is harmless before its end, and all of it at the end', async () => {
-    const prose = 'Nothing here needs to be masked at all. '.repeat(50);
+    const prose = 'Nothing here needs to be masked at all.\n\n'.repeat(50);
     const stream = new RedactedStream(new Redaction(nothingStored));
     const parts = [];
     for (const word of prose.match(/\S+\s*/g) ?? []) parts.push(await stream.push(word));

@@ -1,6 +1,7 @@
-import { type Candidate, candidatesOf } from './candidates.ts';
+import { type Candidate, candidateSteps } from './candidates.ts';
 import { type Finding, KINDS, type Kind, merged } from './finding.ts';
-import { scan } from './scan.ts';
+import { scanSteps } from './scan.ts';
+import { inTurns, type NextTurn, nextIteration } from './turns.ts';
 
 /** Says which of these texts are stored values. Nobody else learns which. */
 export type FindStored = (values: readonly string[]) => Promise<ReadonlySet<string>>;
@@ -19,6 +20,7 @@ const KNOWN_LENGTH_MIN = 8;
  */
 export class Redaction {
   readonly #findStored: FindStored;
+  readonly #nextTurn: NextTurn;
   readonly #numbers = new Map<string, number>();
   readonly #last: Record<Kind, number>;
   readonly #counts: Counts = {};
@@ -26,8 +28,9 @@ export class Redaction {
   readonly #known = new Map<string, Kind>();
   #stored = 0;
 
-  constructor(findStored: FindStored) {
+  constructor(findStored: FindStored, nextTurn: NextTurn = nextIteration) {
     this.#findStored = findStored;
+    this.#nextTurn = nextTurn;
     this.#last = Object.fromEntries(KINDS.map((kind) => [kind, 0])) as Record<Kind, number>;
   }
 
@@ -49,7 +52,7 @@ export class Redaction {
   /** Everything that must not leave. What was recognized once is masked wherever it stands, also where nothing says what it is. */
   async find(text: string): Promise<Finding[]> {
     const stored = await this.#storedIn(text);
-    const findings = merged([...stored, ...scan(text)]);
+    const findings = merged([...stored, ...(await inTurns(scanSteps(text), this.#nextTurn))]);
     for (const { start, end, kind } of findings) {
       if (end - start >= KNOWN_LENGTH_MIN) this.#known.set(text.slice(start, end), kind);
     }
@@ -77,7 +80,7 @@ export class Redaction {
   }
 
   async #storedIn(text: string): Promise<Finding[]> {
-    const candidates = candidatesOf(text);
+    const candidates = await inTurns(candidateSteps(text), this.#nextTurn);
     const stored = await this.#findStored([...new Set(candidates.map(({ value }) => value))]);
     if (stored.size === 0) return [];
     const found = candidates.filter(({ value }) => stored.has(value));

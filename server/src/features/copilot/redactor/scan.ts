@@ -1,9 +1,11 @@
 import { assignmentFindings } from './assignments.ts';
+import { binaryKeyFindings } from './binary-keys.ts';
 import { credentialFindings } from './credentials.ts';
 import { type Finding, merged } from './finding.ts';
 import { networkFindings } from './network.ts';
 import { personalFindings } from './personal-data.ts';
 import { formatFindings } from './secret-formats.ts';
+import { atOnce } from './turns.ts';
 import {
   decodedWords,
   joined,
@@ -27,32 +29,44 @@ export const UNFOLDINGS: readonly ((text: string) => Unfolded | null)[] = [
 
 /** What must not leave, as far as its form tells: in the text itself, and in what is encoded or put together in it. */
 export function scan(text: string): Finding[] {
-  return merged(found(text, 0));
+  return atOnce(scanSteps(text));
 }
 
-function found(text: string, depth: number): Finding[] {
-  const findings = asItStands(text);
+export function* scanSteps(text: string): Generator<void, Finding[]> {
+  return merged(yield* found(text, 0));
+}
+
+function* found(text: string, depth: number): Generator<void, Finding[]> {
+  const findings = yield* asItStands(text);
   if (depth >= DEPTH_MAX) return findings;
   for (const unfold of UNFOLDINGS) {
     const unfolded = unfold(text);
     if (unfolded === null) continue;
     // The deeper, the fewer ways are combined. The depth grows with every step, or a text that is encoded many times over would never end.
-    const inside = found(unfolded.text, Math.max(depth + 1, unfold === joined || depth > 0 ? DEPTH_MAX - 1 : 0));
+    const inside = yield* found(unfolded.text, Math.max(depth + 1, unfold === joined || depth > 0 ? DEPTH_MAX - 1 : 0));
     for (const { start, end, kind, rule } of inside) findings.push({ ...originOf(unfolded, start, end), kind, rule });
   }
   for (const word of decodedWords(text)) {
-    const [first] = merged(found(word.text, depth + 1));
+    const [first] = merged(yield* found(word.text, depth + 1));
     if (first !== undefined) findings.push({ start: word.start, end: word.end, kind: first.kind, rule: first.rule });
   }
   return findings;
 }
 
-function asItStands(text: string): Finding[] {
-  return [
-    ...credentialFindings(text),
-    ...formatFindings(text),
-    ...assignmentFindings(text),
-    ...personalFindings(text),
-    ...networkFindings(text),
-  ];
+const RULES = [
+  credentialFindings,
+  binaryKeyFindings,
+  formatFindings,
+  assignmentFindings,
+  personalFindings,
+  networkFindings,
+];
+
+function* asItStands(text: string): Generator<void, Finding[]> {
+  const findings: Finding[] = [];
+  for (const rules of RULES) {
+    for (const finding of rules(text)) findings.push(finding);
+    yield;
+  }
+  return findings;
 }

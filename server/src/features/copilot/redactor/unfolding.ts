@@ -174,9 +174,26 @@ export function originOf({ starts, ends }: Unfolded, start: number, end: number)
   return { start: starts[start] ?? 0, end: ends[end - 1] ?? 0 };
 }
 
+/** Lines of base64 as files have them, or one run of it. The length of the text bounds both. */
 const BASE64 =
-  /(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{16,8192}={0,2}|(?:[A-Za-z0-9+/]{60,80}\r?\n[ \t]{0,16}){1,128}[A-Za-z0-9+/]{1,80}={0,2})(?![A-Za-z0-9+/_=-])/g;
-const HEXADECIMAL = /(?<![A-Za-z0-9])(?:0x)?(?<digits>(?:[0-9a-fA-F]{2}){12,4096})(?![A-Za-z0-9])/g;
+  /(?<![A-Za-z0-9+/_-])(?:(?:[A-Za-z0-9+/]{60,80}\r?\n[ \t]{0,16}){1,1024}[A-Za-z0-9+/]{1,80}={0,2}|[A-Za-z0-9+/_-]{16,}={0,2})(?![A-Za-z0-9+/_=-])/g;
+const HEXADECIMAL = /(?<![A-Za-z0-9])(?:0x)?(?<digits>(?:[0-9a-fA-F]{2}){12,})(?![A-Za-z0-9])/g;
+
+export interface EncodedRun {
+  readonly start: number;
+  readonly end: number;
+  readonly bytes: Buffer;
+}
+
+/** Whatever may be bytes in base64 or hexadecimal. */
+export function encodedRuns(text: string): EncodedRun[] {
+  const runs: EncodedRun[] = [];
+  for (const { 0: run, index } of text.matchAll(BASE64))
+    runs.push({ start: index, end: index + run.length, bytes: Buffer.from(run.replace(/\s/g, ''), 'base64') });
+  for (const { 0: run, index, groups } of text.matchAll(HEXADECIMAL))
+    runs.push({ start: index, end: index + run.length, bytes: Buffer.from(groups?.['digits'] ?? '', 'hex') });
+  return runs;
+}
 
 export interface Decoded {
   readonly start: number;
@@ -186,26 +203,36 @@ export interface Decoded {
 
 /** Words that are base64 or hexadecimal of readable text. */
 export function decodedWords(text: string): Decoded[] {
-  const words: Decoded[] = [];
-  for (const match of text.matchAll(BASE64)) {
-    const plain = readable(Buffer.from(match[0].replace(/\s/g, ''), 'base64'));
-    if (plain !== null) words.push({ start: match.index, end: match.index + match[0].length, text: plain });
-  }
-  for (const match of text.matchAll(HEXADECIMAL)) {
-    const plain = readable(Buffer.from(match.groups?.['digits'] ?? '', 'hex'));
-    if (plain !== null) words.push({ start: match.index, end: match.index + match[0].length, text: plain });
-  }
-  return words;
+  return encodedRuns(text).flatMap(({ start, end, bytes }) => {
+    const plain = readable(bytes);
+    return plain === null ? [] : [{ start, end, text: plain }];
+  });
 }
 
+const READABLE_BYTES_MIN = 6;
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
+const UTF16LE = new TextDecoder('utf-16le', { fatal: true });
+const UTF16BE = new TextDecoder('utf-16be', { fatal: true });
+// biome-ignore lint/suspicious/noControlCharactersInRegex: bytes with control characters are no text
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 function readable(bytes: Buffer): string | null {
-  if (bytes.length < 6) return null;
+  if (bytes.length < READABLE_BYTES_MIN) return null;
+  const text = decoded(UTF8, bytes);
+  if (text !== null) return text;
+  // Text of Windows, as in the commands of PowerShell. A zero in every other byte tells it from other bytes.
+  if (bytes.length % 2 !== 0) return null;
+  const zeros = [0, 0];
+  for (const [at, byte] of bytes.entries()) if (byte === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;
+  const [first = 0, second = 0] = zeros;
+  if (Math.max(first, second) < bytes.length / 4) return null;
+  return decoded(second > first ? UTF16LE : UTF16BE, bytes);
+}
+
+function decoded(decoder: TextDecoder, bytes: Buffer): string | null {
   try {
-    const text = UTF8.decode(bytes);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: bytes with control characters are no text
-    return /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/.test(text) ? null : text;
+    const text = decoder.decode(bytes);
+    return CONTROL.test(text) ? null : text;
   } catch {
     return null;
   }

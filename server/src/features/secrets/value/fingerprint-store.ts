@@ -87,6 +87,21 @@ export async function storedFingerprints(
   return rows.map(({ fingerprint }) => fingerprint).filter((one) => one !== null);
 }
 
+/** Some of the secrets that have this value; without deleted ones. */
+export function secretsWithFingerprint(
+  db: Reader,
+  tenantId: string,
+  { fingerprint, fingerprint_version }: Fingerprint,
+  limit: number,
+): Promise<LocatedRow[]> {
+  return everywhere(db, tenantId)
+    .where('fingerprint', 'is not', null)
+    .where('fingerprint_version', '=', fingerprint_version)
+    .where('fingerprint', '=', fingerprint)
+    .limit(limit)
+    .execute();
+}
+
 /** The secrets of a whole tenant, in an order in which equal paths or equal values are neighbours. */
 export const comparedSecrets = { byPath: secretsByPath, byFingerprint, hasOtherFingerprints, FIRST_FINGERPRINT: FIRST };
 
