@@ -102,6 +102,14 @@ export class RegionNetwork {
     }
   }
 
+  /** Cuts what one region sends to another, and not what that one sends, or connects it again. */
+  setLink(from: string, to: string, isConnected: boolean): void {
+    const proxy = this.#links.get(`${from}>${to}`);
+    if (proxy === undefined) throw new Error(`${from} has no link to ${to}`);
+    proxy.target = isConnected ? this.files(to).tlsPort : CLOSED_PORT;
+    if (!isConnected) proxy.reset();
+  }
+
   close(): void {
     rmSync(this.#folder, { recursive: true, force: true });
   }

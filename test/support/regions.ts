@@ -73,6 +73,11 @@ export class TestRegions {
     this.#network.setConnected(name, isConnected);
   }
 
+  /** Cuts what one region sends to another, or connects it again. */
+  setLink(from: string, to: string, isConnected: boolean): void {
+    this.#network.setLink(from, to, isConnected);
+  }
+
   async stop(name: string): Promise<void> {
     await this.#running.get(name)?.close();
     this.#running.delete(name);

@@ -167,6 +167,23 @@ export function cellsOfOrigin(db: Reader, origin: string, after: number, limit: 
     .execute();
 }
 
+/**
+ * The primary regions that an origin took after this number. Another region pushed them ahead of earlier operations of that origin, which are still
+ * to be pulled.
+ */
+export function primariesAfter(db: Reader, origin: string, after: number, limit: number): Promise<CellRow[]> {
+  return db
+    .selectFrom('region_cells')
+    .selectAll()
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('origin', '=', origin)
+    .where('seq', '>', after)
+    .where('kind', '=', 'primary')
+    .orderBy('seq')
+    .limit(limit)
+    .execute();
+}
+
 export async function deleteExpiredCells(tx: Tx, cutoff: Cutoff, limit: number): Promise<number> {
   const which = (eb: Parameters<Parameters<typeof REGION_CELLS.deleteWhere>[1]>[0]) =>
     eb.and([eb('tenant_id', '=', SYSTEM_TENANT), eb('expires_at', '<', cutoff)]);

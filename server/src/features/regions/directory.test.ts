@@ -13,6 +13,7 @@ import { type Operation, tagOf, valueText } from './crdt/operation.ts';
 import { Directory, RefusedBatch, type SyncProblem } from './directory.ts';
 import { findPrimary } from './directory-store.ts';
 import { RegionIdentity } from './identity.ts';
+import { PUSHED_AHEAD_MAX } from './schemas.ts';
 
 onBothDatabases('the directory', (database) => {
   const folder = mkdtempSync(join(tmpdir(), 'coffer-directory-'));
@@ -113,6 +114,35 @@ onBothDatabases('the directory', (database) => {
     assert.ok(!passedOn.some(({ key }) => key === 'tenant_5'), 'nobody else gets it before the earlier one');
     assert.deepEqual(await eu.merge([earlier, pushed], new Map([['us', pushed.seq]])), ['merged', 'known']);
     assert.equal((await eu.vector()).get('us'), pushed.seq);
+  });
+
+  test('a promotion that is pushed ahead of earlier operations is passed on at once', async () => {
+    const earlier = signed({ key: 'tenant_6' });
+    const value = valueText('primary', { epoch: 1, previous: null });
+    const pushed = signed({ kind: 'primary', key: 'tenant_6', value });
+    await eu.merge([pushed]);
+    const told = async (known: Map<string, number>) => (await eu.delta(known, 1000)).pushed.map(({ seq }) => seq);
+    assert.deepEqual(await told(new Map()), [pushed.seq]);
+    assert.deepEqual(await told(new Map([['us', pushed.seq - 1]])), [pushed.seq]);
+    assert.deepEqual(await told(new Map([['us', pushed.seq]])), [], 'the other region has it');
+    assert.deepEqual((await eu.delta(new Map(), 1)).pushed, [], 'with the last page only');
+    await eu.merge([earlier, pushed], new Map([['us', pushed.seq]]));
+    const { operations, pushed: left } = await eu.delta(new Map(), 1000);
+    assert.ok(operations.some(({ seq }) => seq === pushed.seq));
+    assert.deepEqual(left, []);
+  });
+
+  test('more promotions than a page has room for are not noted ahead of what was pulled', async () => {
+    const value = valueText('primary', { epoch: 1, previous: null });
+    const push = (n: number) => signed({ kind: 'primary', key: `tenant_p${n}`, value });
+    const last = (await eu.vector()).get('us') ?? 0;
+    await eu.merge(Array.from({ length: PUSHED_AHEAD_MAX }, (_, n) => push(n)));
+    const beyond = push(PUSHED_AHEAD_MAX);
+    await refusedFor('too_many_pushed', beyond);
+    assert.equal((await eu.delta(new Map([['us', last]]), 1000)).pushed.length, PUSHED_AHEAD_MAX);
+    await eu.merge([], new Map([['us', beyond.seq - 1]]));
+    assert.deepEqual(await eu.merge([beyond]), ['merged']);
+    await eu.merge([], new Map([['us', beyond.seq]]));
   });
 
   test('writes and merges at the same time lose nothing, and their numbers grow', async () => {

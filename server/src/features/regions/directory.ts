@@ -18,11 +18,12 @@ import {
 import { byOriginAndSeq, type Delta, deltaOf, type Vector } from './crdt/vector.ts';
 import * as store from './directory-store.ts';
 import type { RegionIdentity } from './identity.ts';
+import { PUSHED_AHEAD_MAX } from './schemas.ts';
 
 /** Numbers follow the time, so that a region whose database was restored does not repeat those of operations that it lost. */
 const SEQS_PER_MS = 1000;
 
-export type SyncProblem = 'malformed' | 'unknown_origin' | 'bad_signature' | 'clock_ahead';
+export type SyncProblem = 'malformed' | 'unknown_origin' | 'bad_signature' | 'clock_ahead' | 'too_many_pushed';
 
 /** What another region sent is not accepted. */
 export class RefusedBatch extends Error {
@@ -123,7 +124,7 @@ export class Directory {
     const known = await store.readVector(this.#database.read);
     const reached = pulled === null ? new Map<string, number>() : reachedBy(accepted, pulled, late);
     const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
-    if (changing.length > 0 || isAhead) await this.#commit(accepted, changing, reached);
+    if (changing.length > 0 || isAhead) await this.#commit(accepted, changing, reached, pulled === null);
     if (late.size > 0) {
       const names = [...late].join(', ');
       throw new RefusedBatch('clock_ahead', `the clock of ${names} is more than a minute ahead of this region's`);
@@ -150,12 +151,14 @@ export class Directory {
     accepted: readonly Operation[],
     changing: readonly Operation[],
     reached: ReadonlyMap<string, number>,
+    isPushed: boolean,
   ): Promise<void> {
     await this.#database.transaction(async (tx) => {
       // Locked before the clock, as in transactions that revoke a token. Requests in progress are checked again before they commit.
       for (const tenantId of tenantsAffected(changing)) await raiseEpoch(tx, tenantId);
       let clock = await store.lockClock(tx, this.region);
       await this.#apply(tx, accepted);
+      if (isPushed) await this.#refuseTooMany(tx);
       for (const { ms, counter } of accepted) clock = { ...laterOf({ ...clock, ms, counter }, clock) };
       const known = await store.readVector(tx);
       for (const [origin, seq] of reached) if (seq > (known.get(origin) ?? 0)) await store.putVector(tx, origin, seq);
@@ -163,6 +166,26 @@ export class Directory {
       await store.putClock(tx, this.region, { ms: clock.ms, counter: clock.counter, seq: ownSeq });
     });
     this.onMerged(tenantsAffected(changing));
+  }
+
+  /** Every page has all of them, so there must not be more than fit. */
+  async #refuseTooMany(tx: Tx): Promise<void> {
+    if ((await this.#pushedAhead(tx, await store.readVector(tx), new Map())).length <= PUSHED_AHEAD_MAX) return;
+    throw new RefusedBatch(
+      'too_many_pushed',
+      'too many promotions were pushed here that this region has not pulled yet: try again once it has',
+    );
+  }
+
+  /** The primary regions that were pushed here ahead of what this region has pulled, and that a region with the vector `known` may lack. */
+  async #pushedAhead(db: Reader, own: Vector, known: Vector): Promise<Operation[]> {
+    const cells: Operation[] = [];
+    for (const origin of this.#identity.names) {
+      const after = Math.max(own.get(origin) ?? 0, known.get(origin) ?? 0);
+      const rows = await store.primariesAfter(db, origin, after, PUSHED_AHEAD_MAX + 1);
+      cells.push(...rows.map(store.operationOf));
+    }
+    return cells;
   }
 
   async #apply(tx: Tx, operations: readonly Operation[]): Promise<void> {
@@ -202,8 +225,12 @@ export class Directory {
     });
   }
 
-  /** What a region with this vector lacks. */
-  async delta(known: Vector, limit: number): Promise<Delta<Operation>> {
+  /**
+   * What a region with this vector lacks. `pushed`, with the last page, are the promotions that this region noted although it has not pulled
+   * everything that their origins wrote before. A region that has noted a promotion must pass it on at once: the regions that a former primary
+   * region relies on may have nothing but this one in common with those that noted it.
+   */
+  async delta(known: Vector, limit: number): Promise<Delta<Operation> & { pushed: Operation[] }> {
     const { read } = this.#database;
     const own = await store.readVector(read);
     const cells: Operation[] = [];
@@ -213,7 +240,8 @@ export class Directory {
       if ((own.get(origin) ?? 0) <= after) continue;
       cells.push(...(await store.cellsOfOrigin(read, origin, after, limit + 1 - cells.length)).map(store.operationOf));
     }
-    return deltaOf(cells, own, known, limit);
+    const delta = deltaOf(cells, own, known, limit);
+    return { ...delta, pushed: delta.isComplete ? await this.#pushedAhead(read, own, known) : [] };
   }
 
   vector(): Promise<Map<string, number>> {

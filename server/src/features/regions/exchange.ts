@@ -7,12 +7,12 @@ import type { Operation } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
 import { type MergeResult, RefusedBatch } from './directory.ts';
 import type { RegionIdentity } from './identity.ts';
-import { OPERATIONS_MAX, PUSHED_MAX } from './schemas.ts';
+import { OPERATIONS_MAX, PUSHED_AHEAD_MAX, PUSHED_MAX } from './schemas.ts';
 import { readPage, type SyncPage, vectorText } from './sync-page.ts';
 
 const TIMEOUT_MS = 10 * SECOND_MS;
 /** The largest page: each operation has a bounded value and signature. */
-const PAGE_BYTES_MAX = OPERATIONS_MAX * 4096 + 16 * 1024;
+const PAGE_BYTES_MAX = (OPERATIONS_MAX + PUSHED_AHEAD_MAX) * 4096 + 16 * 1024;
 
 /** Another region refused a request, or did not answer as it should. The message contains nothing of what it sent. */
 export class ExchangeFailure extends Error {

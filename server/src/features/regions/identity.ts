@@ -69,6 +69,11 @@ export class RegionIdentity {
     return known.keys.some((key) => verify(digestOf(key), text, key, signature));
   }
 
+  /** All configured regions, this one included. */
+  get names(): string[] {
+    return [...this.#regions.keys()];
+  }
+
   isKnownRegion(name: string): boolean {
     return this.#regions.has(name);
   }

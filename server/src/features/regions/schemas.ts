@@ -6,6 +6,8 @@ import { object, oneOf } from '../../kernel/request/wire.ts';
 export const OPERATIONS_MAX = 200;
 /** Operations in one push, which must fit into the body of a caller who is not known yet. */
 export const PUSHED_MAX = 10;
+/** Promotions that a region notes ahead of what it has pulled. They are part of every last page. */
+export const PUSHED_AHEAD_MAX = 200;
 const ORIGINS_MAX = 64;
 export const VECTOR_LENGTH_MAX = ORIGINS_MAX * 50;
 
@@ -64,6 +66,11 @@ export const SyncPageBody = named(
     operations: Type.Array(RegionOperation, { maxItems: OPERATIONS_MAX, description: 'By origin and number.' }),
     vector: Type.Array(VectorEntry, { maxItems: ORIGINS_MAX, description: 'What the caller has with these.' }),
     complete: Type.Boolean({ description: 'False if there is more.' }),
+    pushed: Type.Array(RegionOperation, {
+      maxItems: PUSHED_AHEAD_MAX,
+      description:
+        'With the last page: promotions that this region was told ahead of earlier operations of their origins. `vector` does not include them.',
+    }),
     digest: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()], {
       description: 'A digest of the whole directory, if it was asked for.',
     }),

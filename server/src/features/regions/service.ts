@@ -112,9 +112,9 @@ export async function pull(ctx: Context, opened: OpenRegions | null, query: Quer
   const known = parseVector(query.vector ?? '');
   if (known === null) throw invalidField('/query/vector', 'must be `origin:number` pairs, separated by commas');
   const digest = query.digest_at === undefined ? null : await regions.directory.digest(query.digest_at);
-  const { operations, vector, isComplete } = await regions.directory.delta(known, OPERATIONS_MAX);
+  const { operations, vector, isComplete, pushed } = await regions.directory.delta(known, OPERATIONS_MAX);
   const entries = [...vector].map(([origin, seq]) => ({ origin, seq }));
-  return { region: regions.config.name, operations, vector: entries, complete: isComplete, digest };
+  return { region: regions.config.name, operations, vector: entries, complete: isComplete, pushed, digest };
 }
 
 export async function push(

@@ -125,10 +125,11 @@ export class Synchronization {
   async #pullAfter(peer: RegionPeer, known: Vector): Promise<boolean> {
     const { directory, exchange } = this.#parts;
     for (let page = 0; page < PAGES_MAX && !this.#stopping.signal.aborted; page++) {
-      const { operations, vector, complete } = await exchange.pull(peer, known, null);
+      const { operations, vector, complete, pushed } = await exchange.pull(peer, known, null);
       // A region vouches for its own numbers. What it says about those of others counts only as far as they signed it.
       const own = vector.get(peer.name);
       await directory.merge(operations, own === undefined ? new Map() : new Map([[peer.name, own]]));
+      if (pushed.length > 0) await directory.merge(pushed);
       if (complete) return true;
       known = vector;
     }

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { addPerson, addTenant, type Tenant, uniqueName } from '../support/people.ts';
+import { promote, TestRegions } from '../support/regions.ts';
+import { call, onBothDatabases, type Service } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+const NAMES = ['eu', 'us', 'ap'];
+
+onBothDatabases('quorums of regions', (database) => {
+  // So long that no lease ends during the test: what a region refuses, it refuses because it knows of the promotion.
+  const regions = new TestRegions(database, { CV_REGION_LEASE_SECONDS: '600' });
+  const services = new Map<string, Service>();
+  let tenant: Tenant;
+
+  const service = (name: string) => services.get(name) as Service;
+  const start = async (name: string) => void services.set(name, await regions.start(name, NAMES));
+  const regionOf = async (name: string) => (await service(name).call('GET', `/admin/tenant-region/${tenant.id}`)).body;
+  const write = async (region: string) => {
+    const options = { token: tenant.owner.token, body: { name: uniqueName('group') } };
+    return (await call(regions.urlOf(region), 'POST', '/v1/groups', options)).status;
+  };
+
+  before(async () => {
+    for (const name of ['eu', 'ap']) await regions.prepare(name);
+    await regions.prepareCopy('us', 'eu');
+    for (const name of ['eu', 'ap']) await start(name);
+    tenant = await addTenant(service('eu'), { plan: 'enterprise' });
+    await until('eu serves', async () => (await write('eu')) === 201);
+    await regions.stop('eu');
+    await regions.prepareCopy('us', 'eu');
+    for (const name of ['eu', 'us']) await start(name);
+    await until('us knows the tenant', async () => (await regionOf('us')).region === 'eu');
+    await until('eu serves again', async () => (await write('eu')) === 201);
+  });
+  after(() => regions.close());
+
+  test('a region that was only told of a promotion passes it on to the former region', async () => {
+    // us can tell ap, and nothing else of it arrives anywhere.
+    for (const [from, to] of [
+      ['eu', 'us'],
+      ['us', 'eu'],
+      ['ap', 'us'],
+    ] as const)
+      regions.setLink(from, to, false);
+    const second = (await addPerson(service('us'), { role: 'admin' })).token;
+    await promote(service('us'), tenant.id, 'us', second);
+    await until('ap has noted it', async () => (await regionOf('ap')).region === 'us');
+    await until('eu learns of it from ap', async () => (await regionOf('eu')).region === 'us');
+    assert.notEqual(await write('eu'), 201);
+    assert.equal((await regionOf('us')).state, 'starting', 'the lease of eu may still last');
+  });
+});
