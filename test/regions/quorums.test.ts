@@ -5,6 +5,7 @@ import { promote, TestRegions } from '../support/regions.ts';
 import { call, onBothDatabases, type Service } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
+const HOUR_MS = 3_600_000;
 const NAMES = ['eu', 'us', 'ap'];
 
 onBothDatabases('quorums of regions', (database) => {
@@ -35,6 +36,17 @@ onBothDatabases('quorums of regions', (database) => {
   });
   after(() => regions.close());
 
+  test('each node of a region has a lease of its own', {
+    skip: database === 'sqlite' && 'SQLite has one node',
+  }, async () => {
+    const isolated = await regions.startIsolatedNode('eu', NAMES);
+    const options = { token: tenant.owner.token, body: { name: uniqueName('group') } };
+    const answer = await call(isolated.url, 'POST', '/v1/groups', options);
+    assert.deepEqual([answer.status, answer.body.error.code], [503, 'UNAVAILABLE']);
+    assert.equal((await call(isolated.url, 'GET', '/v1/groups', { token: tenant.owner.token })).status, 200);
+    assert.equal(await write('eu'), 201, 'a node that reaches the others goes on');
+  });
+
   test('a region that was only told of a promotion passes it on to the former region', async () => {
     // us can tell ap, and nothing else of it arrives anywhere.
     for (const [from, to] of [
@@ -49,5 +61,14 @@ onBothDatabases('quorums of regions', (database) => {
     await until('eu learns of it from ap', async () => (await regionOf('eu')).region === 'us');
     assert.notEqual(await write('eu'), 201);
     assert.equal((await regionOf('us')).state, 'starting', 'the lease of eu may still last');
+  });
+
+  test('a promotion waits for the time that passes, whatever the clocks say', async () => {
+    const triesOf = () => service('us').logs.filter((line) => line.includes('could not be told of a promotion')).length;
+    const before = triesOf();
+    service('us').clock.set({ node: HOUR_MS, database: HOUR_MS });
+    await until('us has tried some more', () => triesOf() >= before + 3);
+    assert.equal((await regionOf('us')).state, 'starting');
+    service('us').clock.set({});
   });
 });

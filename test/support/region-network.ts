@@ -6,7 +6,7 @@ import { DatabaseProxy } from './proxy.ts';
 import { testAuthority } from './test-authority.ts';
 
 /** Nothing listens there, so a connection is refused at once. */
-const CLOSED_PORT = 1;
+export const CLOSED_PORT = 1;
 
 export interface RegionFiles {
   dataDir: string;

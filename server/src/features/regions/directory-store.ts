@@ -10,7 +10,6 @@ declare module '../../kernel/storage/tables.ts' {
     region_cells: Authenticated<CellRow, 'expires_at'>;
     region_vectors: VectorRow;
     region_clocks: ClockRow;
-    region_contacts: ContactRow;
     region_promotions: Authenticated<PromotionRow>;
   }
 }
@@ -47,17 +46,6 @@ interface ClockRow {
   seq: number;
 }
 
-/** When another region was last reached, by the clock of the database. */
-export interface ContactRow {
-  tenant_id: string;
-  region: string;
-  contacted_at: number;
-  failed_since: number | null;
-  last_error: string | null;
-  /** How often in a row its directory had another digest. */
-  differences: number;
-}
-
 /** A tenant that this region was made the primary region of, until and after it serves it. */
 export interface PromotionRow {
   tenant_id: string;
@@ -70,7 +58,7 @@ export interface PromotionRow {
   begun_at: number;
   /** JSON: the regions that have noted the epoch. */
   noted_by: string;
-  /** When enough regions had noted it, by the clock of the database. */
+  /** When enough regions had noted it. Nothing is measured from it: see `Promotions`. */
   noted_at: number | null;
   active_at: number | null;
 }
@@ -236,19 +224,6 @@ export async function putClock(
     .execute();
 }
 
-export function readContacts(db: Reader): Promise<ContactRow[]> {
-  return db.selectFrom('region_contacts').selectAll().where('tenant_id', '=', SYSTEM_TENANT).execute();
-}
-
-export async function putContact(tx: Tx, contact: Omit<ContactRow, 'tenant_id'>): Promise<void> {
-  const { region, ...change } = contact;
-  await tx
-    .insertInto('region_contacts')
-    .values({ tenant_id: SYSTEM_TENANT, ...contact })
-    .onConflict((c) => c.columns(['tenant_id', 'region']).doUpdateSet(change))
-    .execute();
-}
-
 export async function findPromotion(db: Reader, tenantId: string): Promise<PromotionRow | undefined> {
   const query = db
     .selectFrom('region_promotions')
@@ -267,6 +242,15 @@ export async function pendingPromotions(db: Reader, limit: number): Promise<Prom
     .limit(limit)
     .execute();
   return REGION_PROMOTIONS.authenticOf(db, rows);
+}
+
+export async function deletePendingPromotion(
+  tx: Tx,
+  { promoted_id, epoch }: Pick<PromotionRow, 'promoted_id' | 'epoch'>,
+): Promise<void> {
+  await REGION_PROMOTIONS.deleteWhere(tx, (eb) =>
+    eb.and([eb.and({ tenant_id: SYSTEM_TENANT, promoted_id, epoch }), eb('active_at', 'is', null)]),
+  );
 }
 
 export async function putPromotion(tx: Tx, row: Omit<PromotionRow, 'tenant_id'>): Promise<void> {

@@ -50,12 +50,11 @@ export async function openRegions(
     log.error({ tenant, regions, what_to_do: CONFLICT_ADVICE }, 'two regions took the same epoch of a tenant');
   };
   const directory = new Directory({ region: config.name, database, clock, identity, onConflict });
-  const contacts = new Contacts(config, database, time);
+  const contacts = new Contacts(config, time);
   const exchange = new Exchange(config, identity);
   const homes = new Homes(config, kernel, directory, contacts);
-  const promotions = new Promotions({ config, database, directory, contacts, exchange, log });
+  const promotions = new Promotions({ config, database, directory, contacts, exchange, log, clock });
   const parts = { kernel, config, directory, contacts, exchange, promotions };
-  await contacts.refresh();
   kernel.regionGate.use(homes);
   return {
     config,

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../../kernel/platform/clock.ts';
 import type { RegionConfig } from '../../kernel/platform/config.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { type Contacts, quorums } from './contacts.ts';
 import type { Directory } from './directory.ts';
 import {
+  deletePendingPromotion,
   findCells,
   findPromotion,
   operationOf,
@@ -24,6 +26,9 @@ export class Promotions {
   readonly #contacts: Contacts;
   readonly #exchange: Exchange;
   readonly #log: Logger;
+  readonly #clock: Clock;
+  /** When this process first saw that enough regions had noted the epoch of a tenant, by its monotonic clock. */
+  readonly #waitingSince = new Map<string, { epoch: number; at: number }>();
 
   constructor(parts: {
     config: RegionConfig;
@@ -32,6 +37,7 @@ export class Promotions {
     contacts: Contacts;
     exchange: Exchange;
     log: Logger;
+    clock: Clock;
   }) {
     this.#config = parts.config;
     this.#database = parts.database;
@@ -39,6 +45,7 @@ export class Promotions {
     this.#contacts = parts.contacts;
     this.#exchange = parts.exchange;
     this.#log = parts.log;
+    this.#clock = parts.clock;
   }
 
   /** For a tenant that is created here: no other region can know it. */
@@ -83,8 +90,12 @@ export class Promotions {
 
   async #advance(pending: PromotionRow): Promise<void> {
     const [cell] = await findCells(this.#database.read, 'primary', [pending.promoted_id]);
-    // Another region has taken a later epoch meanwhile.
-    if (cell === undefined || cell.origin !== this.#config.name) return;
+    if (cell === undefined) return;
+    if (cell.origin !== this.#config.name) {
+      // Another region has taken a later epoch meanwhile. Left here, it would take the turn of others.
+      await this.#database.transaction((tx) => deletePendingPromotion(tx, pending));
+      return;
+    }
     const noted = new Set(JSON.parse(pending.noted_by) as string[]);
     await Promise.all(
       this.#config.peers
@@ -101,13 +112,24 @@ export class Promotions {
           }
         }),
     );
-    const now = await this.#contacts.now();
+    const now = this.#clock.now();
     const isEnough = noted.size >= quorums(this.#config.peers.length + 1).toPromote;
     const noted_at = isEnough ? (pending.noted_at ?? now) : null;
     // The region before may itself have waited for one that still serves: only if every region has noted the epoch has every other stopped.
     const hasStopped = pending.previous === null || noted.size === this.#config.peers.length + 1;
-    const isOver = noted_at !== null && now >= noted_at + this.#contacts.waitMs;
+    const isOver = isEnough && this.#waited(pending) >= this.#contacts.waitMs;
     await this.#store(pending, noted, noted_at, isEnough && (hasStopped || isOver) ? now : null);
+  }
+
+  /**
+   * How long this process has known that enough regions have noted an epoch. The wait must not depend on a clock that somebody can set, so it
+   * begins again in each process: a node that starts, or learns of it from another node, waits too long rather than too short.
+   */
+  #waited({ promoted_id, epoch }: PromotionRow): number {
+    const known = this.#waitingSince.get(promoted_id);
+    const since = known?.epoch === epoch ? known : { epoch, at: this.#contacts.elapsed() };
+    this.#waitingSince.set(promoted_id, since);
+    return this.#contacts.elapsed() - since.at;
   }
 
   async #store(
@@ -123,7 +145,8 @@ export class Promotions {
       if (current?.epoch !== pending.epoch || current.active_at !== null) return;
       await putPromotion(tx, { ...row, noted_by: JSON.stringify([...noted]), noted_at, active_at });
     });
-    if (active_at !== null)
-      this.#log.info({ tenant: pending.promoted_id, epoch: pending.epoch }, 'this region is now the primary region');
+    if (active_at === null) return;
+    this.#waitingSince.delete(pending.promoted_id);
+    this.#log.info({ tenant: pending.promoted_id, epoch: pending.epoch }, 'this region is now the primary region');
   }
 }

@@ -39,6 +39,11 @@ export class Synchronization {
   readonly #parts: Parts;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
+  /**
+   * What each region has sent to this process. It begins empty, so that every process merges all of the directory once: a vector of the database
+   * could be changed there, and rows that it claims to include could be missing.
+   */
+  readonly #received = new Map<string, Vector>();
   readonly #failing = new Map<string, string>();
   readonly #comparedAt = new Map<string, number>();
   #publishedAt = Number.NEGATIVE_INFINITY;
@@ -72,25 +77,24 @@ export class Synchronization {
 
   /** Publishes what changed here, pulls from every other region at the same time, and continues promotions. */
   async round(): Promise<void> {
-    const { config, contacts, promotions, kernel } = this.#parts;
+    const { config, promotions, kernel } = this.#parts;
     if (kernel.time.elapsed() - this.#publishedAt >= PUBLISH_MS) {
       this.#publishedAt = kernel.time.elapsed();
       await this.#publishKeys();
       await this.#publishHeads();
     }
     await Promise.all(config.peers.map((peer) => this.#contact(peer)));
-    await contacts.refresh();
     await promotions.advance();
   }
 
   async #contact(peer: RegionPeer): Promise<void> {
     const { contacts, kernel } = this.#parts;
     try {
-      const contacted_at = await contacts.now();
+      const begunAt = contacts.elapsed();
       const differences = await this.#pull(peer);
       // What is left may say that another region has taken over, so this is no contact yet.
       if (differences === null) return;
-      await contacts.note(peer.name, { contacted_at, differences });
+      contacts.noteComplete(peer.name, begunAt, differences);
       if (this.#failing.delete(peer.name)) this.#log.info({ region: peer.name }, 'a region can be reached again');
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
@@ -101,15 +105,14 @@ export class Synchronization {
           FAILED,
         );
       this.#failing.set(peer.name, problem);
-      await contacts.noteFailure(peer.name, problem);
     }
   }
 
   /** Returns how often in a row the digests differed; null if there is more than one round takes. */
   async #pull(peer: RegionPeer): Promise<number | null> {
     const { directory, contacts, kernel, exchange } = this.#parts;
-    if (!(await this.#pullAfter(peer, await directory.vector()))) return null;
-    const before = contacts.get(peer.name)?.differences ?? 0;
+    if (!(await this.#pullRest(peer))) return null;
+    const before = contacts.differences(peer.name);
     const comparedAt = this.#comparedAt.get(peer.name) ?? Number.NEGATIVE_INFINITY;
     if (kernel.time.elapsed() - comparedAt < DIGEST_MS) return before;
     this.#comparedAt.set(peer.name, kernel.time.elapsed());
@@ -118,20 +121,23 @@ export class Synchronization {
     if (digest === (await directory.digest(digestAt))) return 0;
     if (before + 1 < DIFFERENCES_MAX) return before + 1;
     this.#log.warn({ region: peer.name }, 'the directory of a region differs; all of it is merged again');
-    return (await this.#pullAfter(peer, new Map())) ? 0 : null;
+    this.#received.delete(peer.name);
+    return (await this.#pullRest(peer)) ? 0 : null;
   }
 
   /** Returns whether that was all. */
-  async #pullAfter(peer: RegionPeer, known: Vector): Promise<boolean> {
-    const { directory, exchange } = this.#parts;
+  async #pullRest(peer: RegionPeer): Promise<boolean> {
+    const { directory, exchange, contacts } = this.#parts;
     for (let page = 0; page < PAGES_MAX && !this.#stopping.signal.aborted; page++) {
+      const known = this.#received.get(peer.name) ?? new Map();
       const { operations, vector, complete, pushed } = await exchange.pull(peer, known, null);
+      contacts.noteReached(peer.name);
       // A region vouches for its own numbers. What it says about those of others counts only as far as they signed it.
       const own = vector.get(peer.name);
       await directory.merge(operations, own === undefined ? new Map() : new Map([[peer.name, own]]));
+      this.#received.set(peer.name, vector);
       if (pushed.length > 0) await directory.merge(pushed);
       if (complete) return true;
-      known = vector;
     }
     return false;
   }
