@@ -16,7 +16,15 @@ export function quorums(regions: number): { toPromote: number; toServe: number }
   return { toPromote, toServe: regions - toPromote + 1 };
 }
 
+/** How long a promotion waits, once regions with these leases have noted it, for a former region that cannot be reached. */
+export function waitMs(leases: readonly number[]): number {
+  const longest = Math.max(0, ...leases);
+  return longest === 0 ? 0 : Math.ceil(longest * DRIFT) + SECOND_MS;
+}
+
 interface Contact {
+  /** How long that region waits for a former primary region that it cannot reach. */
+  leaseMs: number;
   /** When the last pull began that ended complete. */
   confirmedAt: number;
   /** When the region last sent a page. */
@@ -25,7 +33,7 @@ interface Contact {
   differences: number;
 }
 
-const NEVER: Contact = { confirmedAt: -Infinity, reachedAt: -Infinity, differences: 0 };
+const NEVER: Contact = { leaseMs: 0, confirmedAt: -Infinity, reachedAt: -Infinity, differences: 0 };
 
 /**
  * When this process last reached each other region, by its monotonic clock, and the lease that follows from it.
@@ -35,6 +43,9 @@ const NEVER: Contact = { confirmedAt: -Infinity, reachedAt: -Infinity, differenc
  * database, which all nodes of this region share, and every change reads the primary region there in its own transaction. So a node with a lease
  * relies on what it has seen itself, and a node that cannot reach the others refuses changes even while its neighbours do not. Nothing has to be
  * agreed between nodes. A process that starts has no lease until its first complete pulls, which begin with an empty vector (`Synchronization`).
+ *
+ * Regions may be configured with different lengths. A region relies on a contact for no longer than its own length and that of the other region,
+ * and a promotion waits for the longest of the regions that have noted it. One of those is in both groups, so the wait is never the shorter one.
  */
 export class Contacts {
   readonly #config: RegionConfig;
@@ -57,13 +68,13 @@ export class Contacts {
     if (leaseMs === 0 || peers.length === 0) return true;
     const needed = quorums(peers.length + 1).toServe - 1;
     if (needed === 0) return true;
-    const ends = peers.map(({ name }) => this.#of(name).confirmedAt + leaseMs).sort((a, b) => b - a);
+    const ends = peers.map(({ name }) => this.#endOf(name)).sort((a, b) => b - a);
     return this.elapsed() < (ends[needed - 1] ?? -Infinity);
   }
 
-  /** How long a promotion waits for a former region that cannot be reached. */
-  get waitMs(): number {
-    return Math.ceil(this.#config.leaseMs * DRIFT) + (this.#config.leaseMs === 0 ? 0 : SECOND_MS);
+  #endOf(region: string): number {
+    const { confirmedAt, leaseMs } = this.#of(region);
+    return confirmedAt + Math.min(leaseMs, this.#config.leaseMs);
   }
 
   isReachable(region: string): boolean {
@@ -86,9 +97,9 @@ export class Contacts {
     this.#contacts.set(region, { ...this.#of(region), reachedAt: this.elapsed() });
   }
 
-  /** `begunAt`: when the pull began. What the region learned since then is not included. */
-  noteComplete(region: string, begunAt: number, differences: number): void {
-    this.#contacts.set(region, { ...this.#of(region), confirmedAt: begunAt, differences });
+  /** `confirmedAt`: when the pull began. What the region learned since then is not included. */
+  noteComplete(region: string, complete: Pick<Contact, 'confirmedAt' | 'leaseMs' | 'differences'>): void {
+    this.#contacts.set(region, { ...this.#of(region), ...complete });
   }
 
   #of(region: string): Contact {

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { ANY_TOKEN, BODY_BYTES_DEFAULT, endpoint, NONE } from '../../kernel/request/declaration.ts';
 import { described, named } from '../../kernel/request/named-schemas.ts';
 import { id, idParam, nextCursor, object, oneOf, pageQuery, timestampText } from '../../kernel/request/wire.ts';
-import { PUSHED_MAX, RegionOperation, regionNameText, SyncPageBody, VECTOR_LENGTH_MAX } from './schemas.ts';
+import { leaseMs, PUSHED_MAX, RegionOperation, regionNameText, SyncPageBody, VECTOR_LENGTH_MAX } from './schemas.ts';
 
 const REASON_LENGTH_MAX = 500;
 
@@ -212,6 +212,7 @@ export const pushDirectory = endpoint({
     results: Type.Array(oneOf(['merged', 'known', 'superseded'], '`superseded`: this region has something newer.'), {
       description: 'One for each operation.',
     }),
+    lease_ms: leaseMs,
   }),
   errors: ['CERTIFICATE_REQUIRED', 'NOT_FOUND'],
 });

@@ -56,7 +56,7 @@ export interface PromotionRow {
   /** JSON: how far the data here was behind when the promotion began; null for a tenant that had no other region. */
   replica: string | null;
   begun_at: number;
-  /** JSON: the regions that have noted the epoch. */
+  /** JSON: the regions that have noted the epoch, with their leases in milliseconds. */
   noted_by: string;
   /** When enough regions had noted it. Nothing is measured from it: see `Promotions`. */
   noted_at: number | null;

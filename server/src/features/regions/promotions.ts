@@ -3,7 +3,7 @@ import type { Clock } from '../../kernel/platform/clock.ts';
 import type { RegionConfig } from '../../kernel/platform/config.ts';
 import type { Database, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
-import { type Contacts, quorums } from './contacts.ts';
+import { type Contacts, quorums, waitMs } from './contacts.ts';
 import type { Directory } from './directory.ts';
 import {
   deletePendingPromotion,
@@ -15,6 +15,9 @@ import {
   putPromotion,
 } from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
+
+/** The lease of each region that has noted an epoch. */
+type NotedBy = Record<string, number>;
 
 const PROMOTIONS_AT_ONCE = 50;
 
@@ -78,7 +81,7 @@ export class Promotions {
     const { epoch, previous } = next;
     await this.#directory.write(tx, { kind: 'tenant', key: tenant_id, value: { name } });
     await this.#directory.write(tx, { kind: 'primary', key: tenant_id, value: { epoch, previous } });
-    const noted_by = JSON.stringify([this.#config.name]);
+    const noted_by = JSON.stringify({ [this.#config.name]: this.#config.leaseMs } satisfies NotedBy);
     await putPromotion(tx, { promoted_id: tenant_id, ...next, noted_by, noted_at: null });
   }
 
@@ -96,14 +99,14 @@ export class Promotions {
       await this.#database.transaction((tx) => deletePendingPromotion(tx, pending));
       return;
     }
-    const noted = new Set(JSON.parse(pending.noted_by) as string[]);
+    const noted = new Map(Object.entries(JSON.parse(pending.noted_by) as NotedBy));
     await Promise.all(
       this.#config.peers
         .filter(({ name }) => !noted.has(name))
         .map(async (peer) => {
           try {
-            const [result] = await this.#exchange.push(peer, [operationOf(cell)]);
-            if (result !== 'superseded') noted.add(peer.name);
+            const { results, lease_ms } = await this.#exchange.push(peer, [operationOf(cell)]);
+            if (results[0] !== 'superseded') noted.set(peer.name, lease_ms);
           } catch (error) {
             this.#log.warn(
               { region: peer.name, problem: (error as Error).message },
@@ -117,7 +120,7 @@ export class Promotions {
     const noted_at = isEnough ? (pending.noted_at ?? now) : null;
     // The region before may itself have waited for one that still serves: only if every region has noted the epoch has every other stopped.
     const hasStopped = pending.previous === null || noted.size === this.#config.peers.length + 1;
-    const isOver = isEnough && this.#waited(pending) >= this.#contacts.waitMs;
+    const isOver = isEnough && this.#waited(pending) >= waitMs([...noted.values()]);
     await this.#store(pending, noted, noted_at, isEnough && (hasStopped || isOver) ? now : null);
   }
 
@@ -134,7 +137,7 @@ export class Promotions {
 
   async #store(
     pending: PromotionRow,
-    noted: ReadonlySet<string>,
+    noted: ReadonlyMap<string, number>,
     noted_at: number | null,
     active_at: number | null,
   ): Promise<void> {
@@ -143,7 +146,7 @@ export class Promotions {
       if (active_at !== null) await raiseEpoch(tx, pending.promoted_id);
       const current = await findPromotion(tx, pending.promoted_id);
       if (current?.epoch !== pending.epoch || current.active_at !== null) return;
-      await putPromotion(tx, { ...row, noted_by: JSON.stringify([...noted]), noted_at, active_at });
+      await putPromotion(tx, { ...row, noted_by: JSON.stringify(Object.fromEntries(noted)), noted_at, active_at });
     });
     if (active_at === null) return;
     this.#waitingSince.delete(pending.promoted_id);

@@ -58,6 +58,16 @@ const VectorEntry = named(
   object({ origin: regionNameText, seq: Type.Integer({ minimum: 0, description: 'The number.' }) }),
 );
 
+/** The largest CV_REGION_LEASE_SECONDS, in milliseconds. */
+const LEASE_MS_MAX = 3_600_000;
+export const leaseMs = Type.Integer({
+  minimum: 0,
+  maximum: LEASE_MS_MAX,
+  description:
+    'How long this region waits for a former primary region, so that one may rely on this answer. 0 if it does not wait.',
+  examples: [30_000],
+});
+
 export const SyncPageBody = named(
   'RegionSyncPage',
   'What a region lacks of the directory, or as much as fits.',
@@ -71,6 +81,7 @@ export const SyncPageBody = named(
       description:
         'With the last page: promotions that this region was told ahead of earlier operations of their origins. `vector` does not include them.',
     }),
+    lease_ms: leaseMs,
     digest: Type.Union([Type.String({ pattern: '^[0-9a-f]{64}$' }), Type.Null()], {
       description: 'A digest of the whole directory, if it was asked for.',
     }),

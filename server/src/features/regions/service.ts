@@ -114,18 +114,19 @@ export async function pull(ctx: Context, opened: OpenRegions | null, query: Quer
   const digest = query.digest_at === undefined ? null : await regions.directory.digest(query.digest_at);
   const { operations, vector, isComplete, pushed } = await regions.directory.delta(known, OPERATIONS_MAX);
   const entries = [...vector].map(([origin, seq]) => ({ origin, seq }));
-  return { region: regions.config.name, operations, vector: entries, complete: isComplete, pushed, digest };
+  const { name, leaseMs } = regions.config;
+  return { region: name, operations, vector: entries, complete: isComplete, pushed, lease_ms: leaseMs, digest };
 }
 
 export async function push(
   ctx: Context,
   opened: OpenRegions | null,
   { operations }: Body<typeof contract.pushDirectory>,
-): Promise<{ results: MergeResult[] }> {
+): Promise<{ results: MergeResult[]; lease_ms: number }> {
   const { regions, peer } = requirePeer(ctx, opened);
   ctx.record.describe({ region: peer, operations: operations.map(({ kind, key }) => `${kind} ${key}`) });
   try {
-    return { results: await regions.directory.merge(operations) };
+    return { results: await regions.directory.merge(operations), lease_ms: regions.config.leaseMs };
   } catch (error) {
     if (!(error instanceof RefusedBatch)) throw error;
     regions.refused.labels(peer, error.problem).inc();

@@ -45,6 +45,7 @@ export class Synchronization {
    */
   readonly #received = new Map<string, Vector>();
   readonly #failing = new Map<string, string>();
+  readonly #leases = new Map<string, number>();
   readonly #comparedAt = new Map<string, number>();
   #publishedAt = Number.NEGATIVE_INFINITY;
   #loop: Promise<void> | undefined;
@@ -90,11 +91,12 @@ export class Synchronization {
   async #contact(peer: RegionPeer): Promise<void> {
     const { contacts, kernel } = this.#parts;
     try {
-      const begunAt = contacts.elapsed();
-      const differences = await this.#pull(peer);
+      const confirmedAt = contacts.elapsed();
+      const pulled = await this.#pull(peer);
       // What is left may say that another region has taken over, so this is no contact yet.
-      if (differences === null) return;
-      contacts.noteComplete(peer.name, begunAt, differences);
+      if (pulled === null) return;
+      this.#warnIfShorter(peer, pulled.leaseMs);
+      contacts.noteComplete(peer.name, { confirmedAt, ...pulled });
       if (this.#failing.delete(peer.name)) this.#log.info({ region: peer.name }, 'a region can be reached again');
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
@@ -108,38 +110,46 @@ export class Synchronization {
     }
   }
 
-  /** Returns how often in a row the digests differed; null if there is more than one round takes. */
-  async #pull(peer: RegionPeer): Promise<number | null> {
+  /** Until the lengths are equal, the shorter one counts, and 0 is the shortest. */
+  #warnIfShorter({ name }: RegionPeer, leaseMs: number): void {
+    if (leaseMs >= this.#parts.config.leaseMs || this.#leases.get(name) === leaseMs) return;
+    this.#leases.set(name, leaseMs);
+    this.#log.warn({ region: name, lease_ms: leaseMs, what_to_do: SAME_LEASE }, 'a region has a shorter lease');
+  }
+
+  /** Pulls what is left and compares digests; null if there is more than one round takes. */
+  async #pull(peer: RegionPeer): Promise<{ differences: number; leaseMs: number } | null> {
     const { directory, contacts, kernel, exchange } = this.#parts;
-    if (!(await this.#pullRest(peer))) return null;
+    const leaseMs = await this.#pullRest(peer);
+    if (leaseMs === null) return null;
     const before = contacts.differences(peer.name);
     const comparedAt = this.#comparedAt.get(peer.name) ?? Number.NEGATIVE_INFINITY;
-    if (kernel.time.elapsed() - comparedAt < DIGEST_MS) return before;
+    if (kernel.time.elapsed() - comparedAt < DIGEST_MS) return { differences: before, leaseMs };
     this.#comparedAt.set(peer.name, kernel.time.elapsed());
     const digestAt = kernel.clock.now() + HOUR_MS;
     const { digest } = await exchange.pull(peer, await directory.vector(), digestAt);
-    if (digest === (await directory.digest(digestAt))) return 0;
-    if (before + 1 < DIFFERENCES_MAX) return before + 1;
+    if (digest === (await directory.digest(digestAt))) return { differences: 0, leaseMs };
+    if (before + 1 < DIFFERENCES_MAX) return { differences: before + 1, leaseMs };
     this.#log.warn({ region: peer.name }, 'the directory of a region differs; all of it is merged again');
     this.#received.delete(peer.name);
-    return (await this.#pullRest(peer)) ? 0 : null;
+    return (await this.#pullRest(peer)) === null ? null : { differences: 0, leaseMs };
   }
 
-  /** Returns whether that was all. */
-  async #pullRest(peer: RegionPeer): Promise<boolean> {
+  /** Returns the lease of the region once that was all; null if there is more. */
+  async #pullRest(peer: RegionPeer): Promise<number | null> {
     const { directory, exchange, contacts } = this.#parts;
     for (let page = 0; page < PAGES_MAX && !this.#stopping.signal.aborted; page++) {
       const known = this.#received.get(peer.name) ?? new Map();
-      const { operations, vector, complete, pushed } = await exchange.pull(peer, known, null);
+      const { operations, vector, complete, pushed, lease_ms } = await exchange.pull(peer, known, null);
       contacts.noteReached(peer.name);
       // A region vouches for its own numbers. What it says about those of others counts only as far as they signed it.
       const own = vector.get(peer.name);
       await directory.merge(operations, own === undefined ? new Map() : new Map([[peer.name, own]]));
       this.#received.set(peer.name, vector);
       if (pushed.length > 0) await directory.merge(pushed);
-      if (complete) return true;
+      if (complete) return lease_ms;
     }
-    return false;
+    return null;
   }
 
   /** The keys that verify the tokens of this region. */
@@ -198,3 +208,5 @@ function seqOf(cell: CellRow): number {
 }
 
 const FAILED = 'a region cannot be reached or refused; retrying';
+const SAME_LEASE =
+  'Set CV_REGION_LEASE_SECONDS to the same number in all regions. Until then the shorter one counts, and with 0 in one region the others cannot rely on it.';
