@@ -72,6 +72,13 @@ export class Contacts {
     return this.elapsed() < (ends[needed - 1] ?? -Infinity);
   }
 
+  /** Whether this process has merged what enough other regions know, however long ago. */
+  hasPulled(): boolean {
+    const { leaseMs, peers } = this.#config;
+    const pulled = peers.filter(({ name }) => this.#of(name).confirmedAt > NEVER.confirmedAt).length;
+    return leaseMs === 0 || pulled >= quorums(peers.length + 1).toServe - 1;
+  }
+
   #endOf(region: string): number {
     const { confirmedAt, leaseMs } = this.#of(region);
     return confirmedAt + Math.min(leaseMs, this.#config.leaseMs);

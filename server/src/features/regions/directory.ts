@@ -19,6 +19,7 @@ import { byOriginAndSeq, type Delta, deltaOf, type Vector } from './crdt/vector.
 import * as store from './directory-store.ts';
 import type { RegionIdentity } from './identity.ts';
 import { PUSHED_AHEAD_MAX } from './schemas.ts';
+import { SeenPrimaries } from './seen-primaries.ts';
 
 /** Numbers follow the time, so that a region whose database was restored does not repeat those of operations that it lost. */
 const SEQS_PER_MS = 1000;
@@ -51,6 +52,7 @@ export class Directory {
   readonly #clock: Clock;
   readonly #identity: RegionIdentity;
   readonly #onConflict: (tenantId: string, regions: readonly string[]) => void;
+  readonly seen = new SeenPrimaries();
   /** Called after a merge with the tenants that it is about. */
   onMerged: (tenantIds: readonly string[]) => void = () => {};
 
@@ -125,6 +127,7 @@ export class Directory {
     const reached = pulled === null ? new Map<string, number>() : reachedBy(accepted, pulled, late);
     const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
     if (changing.length > 0 || isAhead) await this.#commit(accepted, changing, reached, pulled === null);
+    this.#noteSeen(accepted);
     if (late.size > 0) {
       const names = [...late].join(', ');
       throw new RefusedBatch('clock_ahead', `the clock of ${names} is more than a minute ahead of this region's`);
@@ -136,6 +139,12 @@ export class Directory {
       if (origin !== operation.origin || seq !== operation.seq) return 'superseded';
       return merged.has(cellId(operation)) ? 'merged' : 'known';
     });
+  }
+
+  /** Other nodes of this region may have merged them first. */
+  #noteSeen(merged: readonly Operation[]): void {
+    const news = merged.filter((operation) => operation.kind === 'primary' && this.seen.note(operation));
+    if (news.length > 0) this.onMerged(tenantsAffected(news));
   }
 
   #refuseInvalid(operation: Operation): void {

@@ -11,7 +11,8 @@ import type { Contacts } from './contacts.ts';
 import { epochOf, isElement } from './crdt/merge.ts';
 import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Directory } from './directory.ts';
-import { findCells, findPrimary, findPromotion, operationOf } from './directory-store.ts';
+import { type CellRow, findCells, findPrimary, findPromotion, operationOf } from './directory-store.ts';
+import { isPutBack } from './seen-primaries.ts';
 
 /** How long a look-up is used. A change of the tenant's epoch ends it earlier. */
 const LOOKUP_MS = MINUTE_MS;
@@ -19,6 +20,7 @@ const LOOKUPS_BYTES_MAX = 4 * 1024 * 1024;
 const LOOKUP_BYTES = 256;
 const HERE: Home = { kind: 'here', isAssigned: true };
 const UNASSIGNED: Home = { kind: 'here', isAssigned: false };
+const UNKNOWN: Home = { kind: 'unknown' };
 
 interface Lookup {
   home: Home;
@@ -33,6 +35,8 @@ export class Homes implements Regions {
   readonly #kernel: Kernel;
   readonly #directory: Directory;
   readonly #contacts: Contacts;
+  /** Called when a row was put back or deleted: what the other regions know takes its place. */
+  onPutBack: () => void = () => {};
   readonly #lookups = new BoundedCache<string, Lookup>({ bytesMax: LOOKUPS_BYTES_MAX, bytesOf: () => LOOKUP_BYTES });
 
   constructor(config: RegionConfig, kernel: Kernel, directory: Directory, contacts: Contacts) {
@@ -58,19 +62,36 @@ export class Homes implements Regions {
   async #lookUp(tenantId: string, epoch: number | null): Promise<Home> {
     const at = performance.now();
     const home = await this.homeIn(this.#kernel.database.read, tenantId);
-    this.#lookups.set(tenantId, { home, epoch, at });
+    if (home !== UNKNOWN) this.#lookups.set(tenantId, { home, epoch, at });
     return home;
   }
 
   async homeIn(db: Reader, tenantId: string): Promise<Home> {
     if (tenantId === this.#kernel.operatorTenantId) return UNASSIGNED;
-    const primary = await findPrimary(db, tenantId);
-    if (primary === undefined) return UNASSIGNED;
+    const primary = await this.#primaryOf(db, tenantId);
+    // Until the other regions have said that they know of no primary region, a missing row may have been deleted here.
+    if (primary === undefined) return this.#contacts.hasPulled() ? UNASSIGNED : UNKNOWN;
     if (primary.origin !== this.name) return { kind: 'elsewhere', region: primary.origin };
     const promotion = await findPromotion(db, tenantId);
     const isActive =
       promotion !== undefined && promotion.epoch === epochOf(operationOf(primary)) && promotion.active_at !== null;
     return isActive ? HERE : { kind: 'starting' };
+  }
+
+  /** The authentic row, unless it is older than one that this process has seen: then it was put back, or the last one was deleted. */
+  async #primaryOf(db: Reader, tenantId: string): Promise<CellRow | undefined> {
+    const { read } = this.#kernel.database;
+    // A transaction may see an older state than what was committed since, so it is read again before it is refused.
+    for (const reader of new Set([db, read])) {
+      const seen = this.#directory.seen.get(tenantId);
+      const row = await findPrimary(reader, tenantId);
+      const operation = row === undefined ? null : operationOf(row);
+      if (isPutBack(seen, operation)) continue;
+      if (reader === read && operation !== null) this.#directory.seen.note(operation);
+      return row;
+    }
+    this.onPutBack();
+    throw read.rowKeys.refuse('region_cells', `primary ${tenantId}`);
   }
 
   urlOf(region: string): string | null {

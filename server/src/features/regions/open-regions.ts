@@ -55,6 +55,8 @@ export async function openRegions(
   const homes = new Homes(config, kernel, directory, contacts);
   const promotions = new Promotions({ config, database, directory, contacts, exchange, log, clock });
   const parts = { kernel, config, directory, contacts, exchange, promotions };
+  const synchronization = new Synchronization(parts);
+  homes.onPutBack = () => synchronization.pullAll();
   kernel.regionGate.use(homes);
   return {
     config,
@@ -63,7 +65,7 @@ export async function openRegions(
     contacts,
     homes,
     promotions,
-    synchronization: new Synchronization(parts),
+    synchronization,
     refused,
   };
 }

@@ -76,6 +76,11 @@ export class Synchronization {
     }
   }
 
+  /** Merges everything that the other regions know again, in the next round. */
+  pullAll(): void {
+    this.#received.clear();
+  }
+
   /** Publishes what changed here, pulls from every other region at the same time, and continues promotions. */
   async round(): Promise<void> {
     const { config, promotions, kernel } = this.#parts;
