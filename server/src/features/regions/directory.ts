@@ -3,7 +3,7 @@ import type { Database, Reader, Tx } from '../../kernel/storage/database.ts';
 import { raiseEpoch } from '../../kernel/storage/epochs.ts';
 import { SYSTEM_TENANT } from '../../kernel/storage/tables.ts';
 import { DirectoryDigest } from './crdt/digest.ts';
-import { isTooFarAhead, laterOf, nextStamp } from './crdt/hybrid-clock.ts';
+import { isTooFarAhead, nextStamp, stampAfter } from './crdt/hybrid-clock.ts';
 import { cellId, isConflict, winner } from './crdt/merge.ts';
 import {
   type CellKind,
@@ -18,7 +18,7 @@ import {
 import { byOriginAndSeq, type Delta, deltaOf, type Vector } from './crdt/vector.ts';
 import * as store from './directory-store.ts';
 import type { RegionIdentity } from './identity.ts';
-import { PUSHED_AHEAD_MAX } from './schemas.ts';
+import { PUSHED_AHEAD_MAX, REGION_NAME } from './schemas.ts';
 import { SeenPrimaries } from './seen-primaries.ts';
 
 /** Numbers follow the time, so that a region whose database was restored does not repeat those of operations that it lost. */
@@ -41,6 +41,27 @@ export interface Write<K extends CellKind = CellKind> {
   kind: K;
   key: string;
   value: CellValues[K];
+}
+
+export interface Page {
+  readonly operations: readonly Operation[];
+  /** Promotions that are ahead of earlier operations of their origins. */
+  readonly pushed: readonly Operation[];
+}
+
+export interface PageResult {
+  /** The origins of which something was left out. It must be pulled again. */
+  held: ReadonlySet<string>;
+  /** Why this region cannot rely on what it knows, although it has merged the rest; null if it can. */
+  problem: RefusedBatch | null;
+}
+
+interface Merging {
+  accepted: readonly Operation[];
+  /** Those of them that are ahead of earlier ones of their origins. */
+  pushed: readonly Operation[];
+  /** Up to which number of each origin everything is included. */
+  reached: ReadonlyMap<string, number>;
 }
 
 export type MergeResult = 'merged' | 'known' | 'superseded';
@@ -92,53 +113,112 @@ export class Directory {
   ): Promise<void> {
     if (writes.length === 0) return;
     let clock = await store.lockClock(tx, this.region);
-    const operations = writes.map(({ kind, key, value, removes }) => {
+    const cells = writes.map(({ kind, key, value, removes }) => ({ kind, key, value, removes, tag: removes ?? '' }));
+    const current = new Map((await this.#rows(tx, cells)).map((row) => [cellId(store.operationOf(row)), row]));
+    const operations = cells.map(({ removes, ...cell }) => {
       const now = this.#clock.now();
-      const { ms, counter } = nextStamp(clock, now, this.region);
-      const seq = Math.max(clock.seq + 1, now * SEQS_PER_MS);
-      clock = { ms, counter, seq };
-      const own = { origin: this.region, seq };
-      const tag = removes ?? (isSetKind(kind) ? tagOf(own) : '');
-      return this.#identity.sign({ ...own, ms, counter, kind, key, tag, isRemoved: removes !== null, value });
+      const own = nextStamp(clock, now, this.region);
+      const held = current.get(cellId(cell));
+      const { ms, counter } = held === undefined ? own : stampAfter(own, held, now);
+      clock = { ms: own.ms, counter: own.counter, seq: Math.max(clock.seq + 1, now * SEQS_PER_MS) };
+      const { seq } = clock;
+      const tag = removes ?? (isSetKind(cell.kind) ? tagOf({ origin: this.region, seq }) : '');
+      return this.#identity.sign({ origin: this.region, seq, ms, counter, ...cell, tag, isRemoved: removes !== null });
     });
-    await this.#apply(tx, operations);
+    await this.#write(tx, operations);
     await store.putClock(tx, this.region, clock);
     await store.putVector(tx, this.region, clock.seq);
   }
 
   /**
-   * Merges what another region sent. The whole batch is refused if one operation is malformed or not signed by its origin. An operation from a clock
-   * that is ahead ends what is accepted of its origin, and is accepted once the time has come.
-   *
-   * `pulled` is what the sender of a pull vouches for. Without it the operations were pushed ahead of earlier ones of their origin, which are still to be
-   * pulled, so the vector stays as it is.
+   * Writes again what this region signed with another key than its present one, so that the others can do without the certificate of the old one.
+   * It looks at some cells after the number `after`, and returns where to go on; null if there are no more.
    */
-  async merge(received: readonly Operation[], pulled: Vector | null = null): Promise<MergeResult[]> {
-    for (const operation of received) this.#refuseInvalid(operation);
-    const now = this.#clock.now();
-    const late = new Set<string>();
-    const accepted = [...received].sort(byOriginAndSeq).filter((operation) => {
-      if (isTooFarAhead(operation, now)) late.add(operation.origin);
-      return !late.has(operation.origin);
-    });
-    // Read before the transaction: a batch that changes nothing must not touch the epochs of tenants.
-    const changing = await this.#winners(this.#database.read, accepted);
-    const known = await store.readVector(this.#database.read);
-    const reached = pulled === null ? new Map<string, number>() : reachedBy(accepted, pulled, late);
-    const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
-    if (changing.length > 0 || isAhead) await this.#commit(accepted, changing, reached, pulled === null);
-    this.#noteSeen(accepted);
-    if (late.size > 0) {
-      const names = [...late].join(', ');
-      throw new RefusedBatch('clock_ahead', `the clock of ${names} is more than a minute ahead of this region's`);
+  async signAgain(after: number, limit: number): Promise<number | null> {
+    const rows = await store.cellsOfOrigin(this.#database.read, this.region, after, limit);
+    const isStale = (row: store.CellRow) => !this.#identity.isSignedWithOwnKey(store.operationOf(row));
+    if (rows.some(isStale)) {
+      await this.#database.transaction(async (tx) => {
+        await store.lockClock(tx, this.region);
+        const current = await store.cellsOfOrigin(tx, this.region, after, limit);
+        // Nothing is signed that somebody else wrote into the database.
+        for (const row of await store.REGION_CELLS.authenticOf(tx, current.filter(isStale))) await this.#again(tx, row);
+      });
     }
+    return rows.at(-1)?.seq ?? null;
+  }
+
+  async #again(tx: Tx, { kind, cell_key: key, tag, value, is_removed }: store.CellRow): Promise<void> {
+    const isRemoved = is_removed === 1;
+    // An element of a set is identified by the operation that added it, so it is added anew.
+    if (!isRemoved) await this.#append(tx, [{ kind, key, value, removes: null }]);
+    if (tag !== '') await this.#append(tx, [{ kind, key, value: '', removes: tag }]);
+  }
+
+  /**
+   * Merges what another region pushed ahead of earlier operations of its origin, which are still to be pulled, so the vector stays as it is. The
+   * whole batch is refused if one operation is.
+   */
+  async merge(pushed: readonly Operation[]): Promise<MergeResult[]> {
+    for (const operation of pushed) {
+      const problem = this.#problemOf(operation) ?? this.#clockProblem(operation);
+      if (problem !== null) throw problem;
+    }
+    const changing = await this.#apply({ accepted: pushed, pushed, reached: new Map() });
     const merged = new Set(changing.map(cellId));
-    const current = await this.#current(this.#database.read, accepted);
-    return received.map((operation) => {
+    const current = await this.#current(this.#database.read, pushed);
+    return pushed.map((operation) => {
       const { origin, seq } = current.get(cellId(operation)) ?? operation;
       if (origin !== operation.origin || seq !== operation.seq) return 'superseded';
       return merged.has(cellId(operation)) ? 'merged' : 'known';
     });
+  }
+
+  /**
+   * Merges a page that was pulled from the region `from`, which vouches for its own numbers up to `seq`. What it says about those of others counts
+   * only as far as they signed it.
+   *
+   * An operation of another origin that cannot be accepted, now or at all, must not keep this region from everything else in the page. It is left
+   * out, and so is what its origin wrote after it, except for promotions, which do not depend on what came before.
+   */
+  async mergePage(from: string, page: Page, seq: number | null): Promise<PageResult> {
+    const accepted: Operation[] = [];
+    const pushed: Operation[] = [];
+    const held = new Set<string>();
+    let problem: RefusedBatch | null = null;
+    // A region that was removed from the configuration has no say any more, whoever passes on what it wrote.
+    const hasSay = ({ origin }: Operation) => !REGION_NAME.test(origin) || this.#identity.isKnownRegion(origin);
+    for (const operation of page.operations.filter(hasSay).sort(byOriginAndSeq)) {
+      const { origin, kind } = operation;
+      const found = this.#problemInPage(from, operation);
+      if (found !== null) {
+        held.add(origin);
+        // Without that promotion this region cannot rely on what it knows, and a region whose own clock is wrong is not relied on at all.
+        if (origin === from || kind === 'primary') problem ??= found;
+      } else if (!held.has(origin)) accepted.push(operation);
+      else if (kind === 'primary') pushed.push(operation);
+    }
+    for (const operation of page.pushed.filter(hasSay)) {
+      if (operation.kind !== 'primary') throw new RefusedBatch('malformed', 'only promotions are pushed');
+      const found = this.#problemInPage(from, operation);
+      if (found === null) pushed.push(operation);
+      else problem ??= found;
+    }
+    const reached = new Map(seq === null || held.has(from) ? [] : [[from, seq]]);
+    for (const { origin, seq } of accepted) reached.set(origin, Math.max(seq, reached.get(origin) ?? 0));
+    await this.#apply({ accepted: [...accepted, ...pushed], pushed, reached });
+    return { held, problem };
+  }
+
+  /** Returns the operations that changed something. */
+  async #apply({ accepted, pushed, reached }: Merging): Promise<Operation[]> {
+    // Read before the transaction: a batch that changes nothing must not touch the epochs of tenants.
+    const changing = await this.#winners(this.#database.read, accepted);
+    const known = await store.readVector(this.#database.read);
+    const isAhead = [...reached].some(([origin, seq]) => seq > (known.get(origin) ?? 0));
+    if (changing.length > 0 || isAhead) await this.#commit({ accepted, pushed, reached }, changing);
+    this.#noteSeen(accepted);
+    return changing;
   }
 
   /** Other nodes of this region may have merged them first. */
@@ -147,32 +227,40 @@ export class Directory {
     if (news.length > 0) this.onMerged(tenantsAffected(news));
   }
 
-  #refuseInvalid(operation: Operation): void {
+  #problemOf(operation: Operation): RefusedBatch | null {
     const problem = malformation(operation);
-    if (problem !== null) throw new RefusedBatch('malformed', problem);
+    if (problem !== null) return new RefusedBatch('malformed', problem);
     if (!this.#identity.isKnownRegion(operation.origin))
-      throw new RefusedBatch('unknown_origin', 'an operation is from a region that is not configured');
+      return new RefusedBatch('unknown_origin', 'an operation is from a region that is not configured');
     if (!this.#identity.isSigned(operation))
-      throw new RefusedBatch('bad_signature', `an operation is not signed by its origin, ${operation.origin}`);
+      return new RefusedBatch('bad_signature', `an operation is not signed by its origin, ${operation.origin}`);
+    return null;
   }
 
-  async #commit(
-    accepted: readonly Operation[],
-    changing: readonly Operation[],
-    reached: ReadonlyMap<string, number>,
-    isPushed: boolean,
-  ): Promise<void> {
+  /** Throws if the page cannot be from a region that works as it should. */
+  #problemInPage(from: string, operation: Operation): RefusedBatch | null {
+    const wrong = this.#problemOf(operation);
+    if (wrong !== null && (operation.origin === from || wrong.problem === 'malformed')) throw wrong;
+    return wrong ?? this.#clockProblem(operation);
+  }
+
+  #clockProblem(operation: Operation): RefusedBatch | null {
+    if (!isTooFarAhead(operation, this.#clock.now())) return null;
+    const { origin } = operation;
+    return new RefusedBatch('clock_ahead', `the clock of ${origin} is more than a minute ahead of this region's`);
+  }
+
+  async #commit({ accepted, pushed, reached }: Merging, changing: readonly Operation[]): Promise<void> {
     await this.#database.transaction(async (tx) => {
       // Locked before the clock, as in transactions that revoke a token. Requests in progress are checked again before they commit.
       for (const tenantId of tenantsAffected(changing)) await raiseEpoch(tx, tenantId);
-      let clock = await store.lockClock(tx, this.region);
-      await this.#apply(tx, accepted);
-      if (isPushed) await this.#refuseTooMany(tx);
-      for (const { ms, counter } of accepted) clock = { ...laterOf({ ...clock, ms, counter }, clock) };
+      const clock = await store.lockClock(tx, this.region);
+      await this.#write(tx, accepted);
+      if (pushed.length > 0) await this.#refuseTooMany(tx);
       const known = await store.readVector(tx);
       for (const [origin, seq] of reached) if (seq > (known.get(origin) ?? 0)) await store.putVector(tx, origin, seq);
-      const ownSeq = Math.max(clock.seq, reached.get(this.region) ?? 0);
-      await store.putClock(tx, this.region, { ms: clock.ms, counter: clock.counter, seq: ownSeq });
+      // After a restore, the others may know later numbers of this region.
+      await store.putClock(tx, this.region, { seq: Math.max(clock.seq, reached.get(this.region) ?? 0) });
     });
     this.onMerged(tenantsAffected(changing));
   }
@@ -197,7 +285,7 @@ export class Directory {
     return cells;
   }
 
-  async #apply(tx: Tx, operations: readonly Operation[]): Promise<void> {
+  async #write(tx: Tx, operations: readonly Operation[]): Promise<void> {
     const rows = await this.#rows(tx, operations);
     const before = new Map(rows.map((row) => [cellId(store.operationOf(row)), row]));
     const next = new Map<string, Operation>();
@@ -212,7 +300,7 @@ export class Directory {
     for (const [id, operation] of next) await store.putCell(tx, operation, before.get(id));
   }
 
-  async #rows(db: Reader, operations: readonly Operation[]): Promise<store.CellRow[]> {
+  async #rows(db: Reader, operations: readonly Pick<Operation, 'kind' | 'key'>[]): Promise<store.CellRow[]> {
     const byKind = Map.groupBy(operations, ({ kind }) => kind);
     const rows: store.CellRow[] = [];
     for (const [kind, some] of byKind) {
@@ -243,7 +331,7 @@ export class Directory {
     const { read } = this.#database;
     const own = await store.readVector(read);
     const cells: Operation[] = [];
-    for (const origin of [...own.keys()].sort()) {
+    for (const origin of [...own.keys()].filter((name) => this.#identity.isKnownRegion(name)).sort()) {
       if (cells.length > limit) break;
       const after = known.get(origin) ?? 0;
       if ((own.get(origin) ?? 0) <= after) continue;
@@ -260,7 +348,7 @@ export class Directory {
   async digest(asOf: number): Promise<string> {
     const digest = new DirectoryDigest(asOf);
     for await (const rows of store.REGION_CELLS.walk(this.#database.read, SYSTEM_TENANT)) {
-      for (const row of rows) digest.add(store.operationOf(row));
+      for (const row of rows) if (this.#identity.isKnownRegion(row.origin)) digest.add(store.operationOf(row));
     }
     return digest.toString();
   }
@@ -275,13 +363,6 @@ export class Directory {
     const operation = store.operationOf(row) as Operation & { kind: K };
     return { origin: row.origin, ms: row.ms, value: parsedValue(operation) };
   }
-}
-
-/** Up to which number of each origin everything was included. */
-function reachedBy(accepted: readonly Operation[], pulled: Vector, late: ReadonlySet<string>): Map<string, number> {
-  const reached = new Map([...pulled].filter(([origin]) => !late.has(origin)));
-  for (const { origin, seq } of accepted) reached.set(origin, Math.max(seq, reached.get(origin) ?? 0));
-  return reached;
 }
 
 /** The tenants whose requests must be checked again: their primary region changed, or one of their tokens was revoked. */

@@ -29,15 +29,17 @@ export class RegionIdentity {
   readonly certPem: string;
   readonly keyPem: string;
   readonly #key: KeyObject;
+  readonly #publicKey: KeyObject;
   readonly #regions = new Map<string, KnownRegion>();
 
   constructor({ name, certFile, keyFile, peers }: RegionConfig) {
     this.certPem = readPem(certFile, 'CV_REGION_CERT_FILE');
     this.keyPem = readPem(keyFile, 'CV_REGION_KEY_FILE');
     this.#key = privateKeyOf(this.keyPem, keyFile);
+    this.#publicKey = createPublicKey(this.#key);
     const own = knownRegion(this.certPem, certFile, 'CV_REGION_CERT_FILE');
     const [leaf] = own.keys;
-    if (leaf === undefined || thumbprintOf(leaf) !== thumbprintOf(createPublicKey(this.#key)))
+    if (leaf === undefined || thumbprintOf(leaf) !== thumbprintOf(this.#publicKey))
       throw new StartError(`${keyFile} (CV_REGION_KEY_FILE) is not the key of the certificate in ${certFile}.`);
     this.#regions.set(name, own);
     for (const peer of peers) {
@@ -72,6 +74,12 @@ export class RegionIdentity {
   /** All configured regions, this one included. */
   get names(): string[] {
     return [...this.#regions.keys()];
+  }
+
+  isSignedWithOwnKey(operation: Operation): boolean {
+    const signature = decodeBase64(operation.signature);
+    const text = Buffer.from(signedText(operation));
+    return signature !== null && verify(digestOf(this.#publicKey), text, this.#publicKey, signature);
   }
 
   isKnownRegion(name: string): boolean {

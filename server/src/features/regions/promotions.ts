@@ -92,17 +92,20 @@ export class Promotions {
   }
 
   async #advance(pending: PromotionRow): Promise<void> {
+    const { name, peers } = this.#config;
     const [cell] = await findCells(this.#database.read, 'primary', [pending.promoted_id]);
     if (cell === undefined) return;
-    if (cell.origin !== this.#config.name) {
+    if (cell.origin !== name) {
       // Another region has taken a later epoch meanwhile. Left here, it would take the turn of others.
       await this.#database.transaction((tx) => deletePendingPromotion(tx, pending));
       return;
     }
-    const noted = new Map(Object.entries(JSON.parse(pending.noted_by) as NotedBy));
+    // A region that was removed from the configuration since does not count.
+    const isConfigured = (region: string) => region === name || peers.some((peer) => peer.name === region);
+    const noted = new Map(Object.entries(JSON.parse(pending.noted_by) as NotedBy).filter(([n]) => isConfigured(n)));
     await Promise.all(
-      this.#config.peers
-        .filter(({ name }) => !noted.has(name))
+      peers
+        .filter((peer) => !noted.has(peer.name))
         .map(async (peer) => {
           try {
             const { results, lease_ms } = await this.#exchange.push(peer, [operationOf(cell)]);
@@ -116,10 +119,10 @@ export class Promotions {
         }),
     );
     const now = this.#clock.now();
-    const isEnough = noted.size >= quorums(this.#config.peers.length + 1).toPromote;
+    const isEnough = noted.size >= quorums(peers.length + 1).toPromote;
     const noted_at = isEnough ? (pending.noted_at ?? now) : null;
     // The region before may itself have waited for one that still serves: only if every region has noted the epoch has every other stopped.
-    const hasStopped = pending.previous === null || noted.size === this.#config.peers.length + 1;
+    const hasStopped = pending.previous === null || noted.size === peers.length + 1;
     const isOver = isEnough && this.#waited(pending) >= waitMs([...noted.values()]);
     await this.#store(pending, noted, noted_at, isEnough && (hasStopped || isOver) ? now : null);
   }

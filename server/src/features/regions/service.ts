@@ -10,6 +10,7 @@ import type { Reader } from '../../kernel/storage/database.ts';
 import { findTenant, type TenantRow, tenantIdsAfter } from '../../kernel/storage/tenant-rows.ts';
 import type * as contract from './contract.ts';
 import type { TenantRegion } from './contract.ts';
+import { epochMax } from './crdt/operation.ts';
 import { type MergeResult, RefusedBatch } from './directory.ts';
 import { findPromotion, listCells } from './directory-store.ts';
 import type { OpenRegions } from './open-regions.ts';
@@ -94,6 +95,8 @@ export async function promote(
     if (current.origin === region) throw new CofferError('IN_USE', 'This is the primary region of the tenant already.');
     const replica = (await described(regions, tx, tenantId)).replica;
     const epoch = current.value.epoch + 1;
+    if (epoch > epochMax(ctx.now))
+      throw unavailable('The last epoch of this tenant is from a clock that is ahead: try again in a minute.');
     ctx.record.describe({ epoch, previous: current.origin, ...replica });
     await regions.promotions.begin(tx, tenant, {
       epoch,

@@ -21,6 +21,7 @@ const DIFFERENCES_MAX = 3;
 const PAGES_MAX = 100;
 const KEYS_MAX = 1000;
 const HEADS_AT_ONCE = 200;
+const SIGNED_AT_ONCE = 1000;
 
 interface Parts {
   kernel: Kernel;
@@ -45,6 +46,9 @@ export class Synchronization {
    */
   readonly #received = new Map<string, Vector>();
   readonly #failing = new Map<string, string>();
+  readonly #held = new Map<string, string>();
+  /** How far it was looked for cells that this region signed with another key; null once all were found. */
+  #signedUpTo: number | null = 0;
   readonly #leases = new Map<string, number>();
   readonly #comparedAt = new Map<string, number>();
   #publishedAt = Number.NEGATIVE_INFINITY;
@@ -83,9 +87,10 @@ export class Synchronization {
 
   /** Publishes what changed here, pulls from every other region at the same time, and continues promotions. */
   async round(): Promise<void> {
-    const { config, promotions, kernel } = this.#parts;
+    const { config, promotions, kernel, directory } = this.#parts;
     if (kernel.time.elapsed() - this.#publishedAt >= PUBLISH_MS) {
       this.#publishedAt = kernel.time.elapsed();
+      if (this.#signedUpTo !== null) this.#signedUpTo = await directory.signAgain(this.#signedUpTo, SIGNED_AT_ONCE);
       await this.#publishKeys();
       await this.#publishHeads();
     }
@@ -143,18 +148,32 @@ export class Synchronization {
   /** Returns the lease of the region once that was all; null if there is more. */
   async #pullRest(peer: RegionPeer): Promise<number | null> {
     const { directory, exchange, contacts } = this.#parts;
+    const begun = this.#received.get(peer.name) ?? new Map();
+    const held = new Set<string>();
+    let known = begun;
+    let problem: Error | null = null;
     for (let page = 0; page < PAGES_MAX && !this.#stopping.signal.aborted; page++) {
-      const known = this.#received.get(peer.name) ?? new Map();
-      const { operations, vector, complete, pushed, lease_ms } = await exchange.pull(peer, known, null);
+      const received = await exchange.pull(peer, known, null);
+      const { vector, complete, lease_ms } = received;
       contacts.noteReached(peer.name);
-      // A region vouches for its own numbers. What it says about those of others counts only as far as they signed it.
-      const own = vector.get(peer.name);
-      await directory.merge(operations, own === undefined ? new Map() : new Map([[peer.name, own]]));
-      this.#received.set(peer.name, vector);
-      if (pushed.length > 0) await directory.merge(pushed);
-      if (complete) return lease_ms;
+      const result = await directory.mergePage(peer.name, received, vector.get(peer.name) ?? null);
+      for (const origin of result.held) held.add(origin);
+      problem ??= result.problem;
+      known = vector;
+      this.#received.set(peer.name, withoutHeld(vector, held, begun));
+      if (!complete) continue;
+      this.#noteHeld(peer, held);
+      if (problem !== null) throw problem;
+      return lease_ms;
     }
     return null;
+  }
+
+  #noteHeld({ name }: RegionPeer, held: ReadonlySet<string>): void {
+    const origins = [...held].sort().join(', ');
+    if (origins !== '' && this.#held.get(name) !== origins)
+      this.#log.warn({ region: name, origins }, 'some of what a region passes on is not accepted; it is pulled again');
+    this.#held.set(name, origins);
   }
 
   /** The keys that verify the tokens of this region. */
@@ -206,6 +225,11 @@ export class Synchronization {
         await directory.write(tx, { kind: 'head', key, value: { seq, hash, at } });
     });
   }
+}
+
+/** Where to go on, so that what was left out of some origins is sent again. */
+function withoutHeld(vector: Vector, held: ReadonlySet<string>, begun: Vector): Vector {
+  return new Map([...vector].map(([origin, seq]) => [origin, held.has(origin) ? (begun.get(origin) ?? 0) : seq]));
 }
 
 function seqOf(cell: CellRow): number {

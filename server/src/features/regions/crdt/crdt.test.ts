@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { DirectoryDigest } from './digest.ts';
-import { AHEAD_MAX_MS, COUNTER_MAX, compareStamps, isTooFarAhead, laterOf, nextStamp } from './hybrid-clock.ts';
+import { AHEAD_MAX_MS, COUNTER_MAX, compareStamps, isTooFarAhead, nextStamp, stampAfter } from './hybrid-clock.ts';
 import { cellId, compareOperations, epochOf, isConflict, isElement, winner } from './merge.ts';
 import {
   type CellKind,
@@ -48,7 +48,11 @@ class Region {
   }
 
   #add(what: Pick<UnsignedOperation, 'kind' | 'key' | 'tag' | 'isRemoved' | 'value'>, seq: number, at: number): void {
-    const { ms, counter } = nextStamp(this.#latest, at + this.#wrongBy, this.name);
+    const now = at + this.#wrongBy;
+    const own = nextStamp(this.#latest, now, this.name);
+    this.#latest = own;
+    const held = this.cells.get(cellId(what));
+    const { ms, counter } = held === undefined ? own : stampAfter(own, held, now);
     const operation = { ...what, origin: this.name, seq, ms, counter };
     assert.equal(malformation({ ...operation, signature: 'x' }), null);
     this.vector.set(this.name, seq);
@@ -56,7 +60,6 @@ class Region {
   }
 
   #merge(operation: UnsignedOperation): void {
-    this.#latest = laterOf<{ ms: number; counter: number }>(this.#latest, operation);
     const id = cellId(operation);
     this.cells.set(id, winner(this.cells.get(id), operation));
   }
@@ -218,6 +221,17 @@ test('stamps of a region only grow, whatever its clock does, and equal times are
   assert.equal(isTooFarAhead({ ms: NOW + AHEAD_MAX_MS + 1 }, NOW), true);
 });
 
+test('a write replaces what its region has seen, and the clocks of others do not move that of a region', () => {
+  const [ap, eu] = [new Region('ap', 50_000), new Region('eu', 0)];
+  ap.write('tenant', 'k1', { name: 'fast' }, NOW);
+  eu.pull(ap, false, false);
+  eu.write('tenant', 'k1', { name: 'later' }, NOW);
+  eu.write('tenant', 'k2', { name: 'other' }, NOW);
+  const [first, second] = ['k1', 'k2'].map((key) => eu.cells.get(cellId({ kind: 'tenant', key, tag: '' })));
+  assert.deepEqual([first?.origin, first?.value], ['eu', valueText('tenant', { name: 'later' })]);
+  assert.equal(second?.ms, NOW, 'what is not about that cell keeps the time of its region');
+});
+
 test('a digest leaves out what regions delete at different times, and heads', () => {
   const [ap, eu] = [new Region('ap', 0), new Region('eu', 0)];
   ap.write('revoked_token', 'k1', { tenant_id: 'tenant_x', expires_at: NOW }, NOW);
@@ -281,6 +295,8 @@ test('a malformed operation is named', () => {
     [{ kind: 'public_key', tag: 'us:1', value: '{"issuer":"a","jwk":"b","verifies_until":1}' }, /tag/],
     [{ kind: 'primary', value: '{"epoch":0,"previous":null}' }, /value/],
     [{ kind: 'primary', value: '{"epoch":1,"previous":"../x"}' }, /value/],
+    [{ kind: 'primary', value: `{"epoch":${NOW / 1000 + 1},"previous":null}` }, /epoch/],
+    [{ kind: 'primary', value: `{"epoch":${Number.MAX_SAFE_INTEGER},"previous":null}` }, /epoch/],
     [{ kind: 'head', value: '{"seq":1,"hash":"zz","at":1}' }, /value/],
   ];
   for (const [change, problem] of wrong) assert.match(malformation({ ...good, ...change }) ?? '', problem);

@@ -38,6 +38,7 @@ export type UnsignedOperation = Omit<Operation, 'signature'>;
 const KEY_FORM = /^[A-Za-z0-9_.:-]{1,128}$/;
 const TAG_FORM = /^[a-z][a-z0-9-]{0,31}:\d{1,16}$/;
 const HASH_FORM = /^[0-9a-f]{64}$/;
+const EPOCH_MS = 1000;
 const FORMAT = 'coffer-region-operation-v1';
 
 export function stampOf({ ms, counter, origin }: UnsignedOperation): Stamp {
@@ -97,7 +98,18 @@ export function malformation(operation: Operation): string | null {
   if (KINDS[kind].isSet ? !TAG_FORM.test(tag) : tag !== '') return 'the tag is malformed';
   if (isRemoved) return KINDS[kind].isSet && value === '' ? null : 'only an element of a set can be removed';
   if (KINDS[kind].isSet && tag !== tagOf(operation)) return 'the tag of an addition names another operation';
-  return isValidValue(kind, value) ? null : 'the value is malformed';
+  if (!isValidValue(kind, value)) return 'the value is malformed';
+  if (kind === 'primary' && parsedValue(operation as Operation & { kind: 'primary' }).epoch > epochMax(ms))
+    return 'the epoch is too high for its time';
+  return null;
+}
+
+/**
+ * The highest epoch at a time: one for each second. It is far more than any tenant needs, and every region that is not trusted any more leaves some
+ * for the others, because its time is refused if it is too far ahead.
+ */
+export function epochMax(ms: number): number {
+  return Math.floor(ms / EPOCH_MS);
 }
 
 /** The tag of an addition to a set: no other operation has this origin and number. */
