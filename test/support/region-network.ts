@@ -60,6 +60,28 @@ export class RegionNetwork {
     writeFileSync(peerFile, `${readFileSync(certFile, 'utf8')}\n${readFileSync(join(dataDir, 'ca.pem'), 'utf8')}`);
   }
 
+  /** A certificate with another key for a region, and the steps in which it takes the place of the present one. */
+  async replacementOf(name: string, isCa: boolean) {
+    const { dataDir, certFile, keyFile, peerFile } = this.files(name);
+    const renewed = await testAuthority({ cn: `region ${name}`, isCa, keyUsage: null });
+    const keyPem = await renewed.keyPem();
+    const old = readFileSync(certFile, 'utf8').split('-----END CERTIFICATE-----')[0] ?? '';
+    const oldPem = `${old}-----END CERTIFICATE-----`;
+    const authority = readFileSync(join(dataDir, 'ca.pem'), 'utf8');
+    const write = (file: string, ...pems: string[]) => writeFileSync(file, `${pems.join('\n')}\n`);
+    return {
+      announce: () => write(peerFile, oldPem, renewed.pem, authority),
+      use: () => {
+        write(certFile, renewed.pem, oldPem);
+        writeFileSync(keyFile, keyPem, { mode: 0o600 });
+      },
+      retire: () => {
+        write(peerFile, renewed.pem, authority);
+        write(certFile, renewed.pem);
+      },
+    };
+  }
+
   urlOf(name: string): string {
     return `http://127.0.0.1:${this.files(name).port}`;
   }

@@ -43,6 +43,10 @@ export class TestRegions {
     return this.#network.add(name, this.#database === 'postgres' ? await newMigratedDatabase() : undefined);
   }
 
+  replacementOf(name: string, isCa: boolean) {
+    return this.#network.replacementOf(name, isCa);
+  }
+
   files(name: string): RegionFiles {
     return this.#network.files(name);
   }

@@ -135,8 +135,11 @@ function knownRegion(pem: string, file: string, setting: string): KnownRegion {
   try {
     if (found.length === 0 || found.length > CERTIFICATES_MAX) throw new Error('no certificates, or too many');
     const certificates = found.map((one) => new X509Certificate(one));
-    // An authority after the first certificate only vouches for servers. Regions may share one, and it is nobody's identity.
-    const keys = certificates.filter(({ ca }, index) => index === 0 || !ca).map(({ publicKey }) => publicKey);
+    const name = certificates[0]?.subject;
+    // An authority after the first certificate only vouches for servers. Regions may share one, and it is nobody's identity. A certificate with the
+    // subject of the first one replaces it, also if it could issue others: `openssl req -x509` makes such certificates unless told otherwise.
+    const isOwn = ({ ca, subject }: X509Certificate) => !ca || subject === name;
+    const keys = certificates.filter(isOwn).map(({ publicKey }) => publicKey);
     return { keys, thumbprints: new Set(keys.map(thumbprintOf)), pem: found.join('\n') };
   } catch {
     throw new StartError(`${file} (${setting}) must contain 1 to ${CERTIFICATES_MAX} certificates in PEM.`);
