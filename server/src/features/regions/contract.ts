@@ -15,10 +15,10 @@ const Replica = named(
   object({
     local_seq: Type.Integer({ minimum: 0, description: 'The last entry of the audit log that this region has.' }),
     published_seq: nullable(Type.Integer({ minimum: 0 }), 'The last entry that the primary region had published.'),
-    published_at: nullable(timestampText, 'When it published that.'),
+    published_at: nullable(timestampText, 'As of when that is known.'),
     missing_entries: nullable(
       Type.Integer({ minimum: 0 }),
-      'Entries of the audit log, and so reads and acknowledged changes, that are missing here. Entries after `published_at` are not counted.',
+      'Entries of the audit log, and so reads and acknowledged changes, that are missing here. Entries after `published_at` are not counted; if the former region has noted a promotion, there are none. Null if it is not known.',
     ),
     is_same_history: nullable(
       Type.Boolean(),
@@ -151,6 +151,15 @@ export const promoteTenantRegion = endpoint({
   errors: ['NOT_FOUND'],
 });
 
+const TenantHead = named(
+  'TenantHead',
+  'The last entry of a tenant’s audit log.',
+  object({
+    seq: Type.Integer({ minimum: 0, description: 'Its number.' }),
+    hash: Type.String({ pattern: '^[0-9a-f]{64}$', description: 'Its hash in the chain.' }),
+  }),
+);
+
 const between = {
   noun: 'regions',
   credentials: 'public',
@@ -211,6 +220,9 @@ export const pushDirectory = endpoint({
   output: object({
     results: Type.Array(oneOf(['merged', 'known', 'superseded'], '`superseded`: this region has something newer.'), {
       description: 'One for each operation.',
+    }),
+    heads: Type.Array(nullable(TenantHead, 'Null unless a promotion was noted of a tenant that has data here.'), {
+      description: 'For each operation that is a promotion: how far the tenant’s log had come here when it was noted.',
     }),
     lease_ms: leaseMs,
   }),

@@ -244,6 +244,19 @@ export async function pendingPromotions(db: Reader, limit: number): Promise<Prom
   return REGION_PROMOTIONS.authenticOf(db, rows);
 }
 
+/** Those of the tenants that this region serves. */
+export async function activePromotions(db: Reader, tenantIds: readonly string[]): Promise<string[]> {
+  if (tenantIds.length === 0) return [];
+  const rows = await db
+    .selectFrom('region_promotions')
+    .select('promoted_id')
+    .where('tenant_id', '=', SYSTEM_TENANT)
+    .where('promoted_id', 'in', [...tenantIds])
+    .where('active_at', 'is not', null)
+    .execute();
+  return rows.map(({ promoted_id }) => promoted_id);
+}
+
 export async function deletePendingPromotion(
   tx: Tx,
   { promoted_id, epoch }: Pick<PromotionRow, 'promoted_id' | 'epoch'>,

@@ -7,6 +7,7 @@ import { Exchange } from './exchange.ts';
 import { Homes } from './homes.ts';
 import { RegionIdentity } from './identity.ts';
 import { Promotions } from './promotions.ts';
+import { Publication } from './publication.ts';
 import { Synchronization } from './synchronization.ts';
 
 export interface RegionMetrics {
@@ -54,7 +55,8 @@ export async function openRegions(
   const exchange = new Exchange(config, identity);
   const homes = new Homes(config, kernel, directory, contacts);
   const promotions = new Promotions({ config, database, directory, contacts, exchange, log, clock });
-  const parts = { kernel, config, directory, contacts, exchange, promotions };
+  const publication = new Publication(kernel, config, directory);
+  const parts = { kernel, config, directory, contacts, exchange, promotions, publication };
   const synchronization = new Synchronization(parts);
   homes.onPutBack = () => synchronization.pullAll();
   kernel.regionGate.use(homes);

@@ -15,6 +15,7 @@ import {
   putPromotion,
 } from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
+import { publishedHead, replicaOf } from './replica.ts';
 
 /** The lease of each region that has noted an epoch. */
 type NotedBy = Record<string, number>;
@@ -103,13 +104,17 @@ export class Promotions {
     // A region that was removed from the configuration since does not count.
     const isConfigured = (region: string) => region === name || peers.some((peer) => peer.name === region);
     const noted = new Map(Object.entries(JSON.parse(pending.noted_by) as NotedBy).filter(([n]) => isConfigured(n)));
+    let head: { seq: number; hash: string } | null = null;
+    const hadNoted = pending.previous !== null && noted.has(pending.previous);
     await Promise.all(
       peers
         .filter((peer) => !noted.has(peer.name))
         .map(async (peer) => {
           try {
-            const { results, lease_ms } = await this.#exchange.push(peer, [operationOf(cell)]);
-            if (results[0] !== 'superseded') noted.set(peer.name, lease_ms);
+            const { results, heads, lease_ms } = await this.#exchange.push(peer, [operationOf(cell)]);
+            if (results[0] === 'superseded') return;
+            noted.set(peer.name, lease_ms);
+            if (peer.name === pending.previous) head = heads[0] ?? null;
           } catch (error) {
             this.#log.warn(
               { region: peer.name, problem: (error as Error).message },
@@ -124,7 +129,15 @@ export class Promotions {
     // The region before may itself have waited for one that still serves: only if every region has noted the epoch has every other stopped.
     const hasStopped = pending.previous === null || noted.size === peers.length + 1;
     const isOver = isEnough && this.#waited(pending) >= waitMs([...noted.values()]);
-    await this.#store(pending, noted, noted_at, isEnough && (hasStopped || isOver) ? now : null);
+    const isActive = isEnough && (hasStopped || isOver);
+    const replica = hadNoted ? pending.replica : await this.#replicaOf(pending, head);
+    await this.#store({
+      ...pending,
+      replica,
+      noted_by: JSON.stringify(Object.fromEntries(noted)),
+      noted_at,
+      active_at: isActive ? now : null,
+    });
   }
 
   /**
@@ -138,21 +151,32 @@ export class Promotions {
     return this.#contacts.elapsed() - since.at;
   }
 
-  async #store(
-    pending: PromotionRow,
-    noted: ReadonlyMap<string, number>,
-    noted_at: number | null,
-    active_at: number | null,
-  ): Promise<void> {
-    const { tenant_id: _, ...row } = pending;
+  /**
+   * How far the data here is behind, once the former region can add nothing more: by what it said when it noted the promotion, or else by what it
+   * had published. It is computed until then, because what the former region acknowledged after the promotion began counts too.
+   */
+  async #replicaOf(
+    { promoted_id, previous }: PromotionRow,
+    head: { seq: number; hash: string } | null,
+  ): Promise<string | null> {
+    if (previous === null) return null;
+    const { read } = this.#database;
+    const last = head === null ? null : { ...head, at: this.#clock.now() };
+    const known = last ?? (await publishedHead(this.#directory, read, promoted_id, previous));
+    return JSON.stringify(await replicaOf(read, promoted_id, known));
+  }
+
+  async #store(next: PromotionRow): Promise<void> {
+    const { tenant_id: _, ...row } = next;
+    const isActive = row.active_at !== null;
     await this.#database.transaction(async (tx) => {
-      if (active_at !== null) await raiseEpoch(tx, pending.promoted_id);
-      const current = await findPromotion(tx, pending.promoted_id);
-      if (current?.epoch !== pending.epoch || current.active_at !== null) return;
-      await putPromotion(tx, { ...row, noted_by: JSON.stringify(Object.fromEntries(noted)), noted_at, active_at });
+      if (isActive) await raiseEpoch(tx, row.promoted_id);
+      const current = await findPromotion(tx, row.promoted_id);
+      if (current?.epoch !== row.epoch || current.active_at !== null) return;
+      await putPromotion(tx, row);
     });
-    if (active_at === null) return;
-    this.#waitingSince.delete(pending.promoted_id);
-    this.#log.info({ tenant: pending.promoted_id, epoch: pending.epoch }, 'this region is now the primary region');
+    if (!isActive) return;
+    this.#waitingSince.delete(row.promoted_id);
+    this.#log.info({ tenant: row.promoted_id, epoch: row.epoch }, 'this region is now the primary region');
   }
 }

@@ -12,7 +12,7 @@ const ORIGINS_MAX = 64;
 export const VECTOR_LENGTH_MAX = ORIGINS_MAX * 50;
 
 /** What a cell of the directory can be. */
-export const CELL_KINDS = ['tenant', 'primary', 'head', 'public_key', 'revoked_token'] as const;
+export const CELL_KINDS = ['tenant', 'primary', 'head', 'published', 'public_key', 'revoked_token'] as const;
 
 /** Names of regions are part of URLs, headers and settings. */
 export const REGION_NAME = /^[a-z][a-z0-9-]{0,31}$/;

@@ -4,13 +4,11 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../kernel/platform/clock.ts';
 import type { RegionConfig, RegionPeer } from '../../kernel/platform/config.ts';
 import type { Kernel } from '../../kernel/platform/kernel.ts';
 import type { Contacts } from './contacts.ts';
-import { isElement } from './crdt/merge.ts';
-import { type Operation, parsedValue } from './crdt/operation.ts';
 import type { Vector } from './crdt/vector.ts';
 import type { Directory } from './directory.ts';
-import { type CellRow, findCells, listCells, operationOf } from './directory-store.ts';
 import type { Exchange } from './exchange.ts';
 import type { Promotions } from './promotions.ts';
+import type { Publication } from './publication.ts';
 
 export const ROUND_MS = 2 * SECOND_MS;
 const DIGEST_MS = MINUTE_MS;
@@ -19,9 +17,6 @@ const PUBLISH_MS = 10 * SECOND_MS;
 const DIFFERENCES_MAX = 3;
 /** Pages of one pull; the rest follows in the next round. */
 const PAGES_MAX = 100;
-const KEYS_MAX = 1000;
-const HEADS_AT_ONCE = 200;
-const SIGNED_AT_ONCE = 1000;
 
 interface Parts {
   kernel: Kernel;
@@ -30,6 +25,7 @@ interface Parts {
   contacts: Contacts;
   exchange: Exchange;
   promotions: Promotions;
+  publication: Publication;
 }
 
 /**
@@ -47,8 +43,6 @@ export class Synchronization {
   readonly #received = new Map<string, Vector>();
   readonly #failing = new Map<string, string>();
   readonly #held = new Map<string, string>();
-  /** How far it was looked for cells that this region signed with another key; null once all were found. */
-  #signedUpTo: number | null = 0;
   readonly #leases = new Map<string, number>();
   readonly #comparedAt = new Map<string, number>();
   #publishedAt = Number.NEGATIVE_INFINITY;
@@ -87,12 +81,10 @@ export class Synchronization {
 
   /** Publishes what changed here, pulls from every other region at the same time, and continues promotions. */
   async round(): Promise<void> {
-    const { config, promotions, kernel, directory } = this.#parts;
+    const { config, promotions, kernel, publication } = this.#parts;
     if (kernel.time.elapsed() - this.#publishedAt >= PUBLISH_MS) {
       this.#publishedAt = kernel.time.elapsed();
-      if (this.#signedUpTo !== null) this.#signedUpTo = await directory.signAgain(this.#signedUpTo, SIGNED_AT_ONCE);
-      await this.#publishKeys();
-      await this.#publishHeads();
+      await publication.publish();
     }
     await Promise.all(config.peers.map((peer) => this.#contact(peer)));
     await promotions.advance();
@@ -175,65 +167,11 @@ export class Synchronization {
       this.#log.warn({ region: name, origins }, 'some of what a region passes on is not accepted; it is pulled again');
     this.#held.set(name, origins);
   }
-
-  /** The keys that verify the tokens of this region. */
-  async #publishKeys(): Promise<void> {
-    const { directory, kernel, config } = this.#parts;
-    const keys = await kernel.signingKeys.publicKeys();
-    const cells = (await listCells(kernel.database.read, 'public_key', '', KEYS_MAX))
-      .map(operationOf)
-      .filter(isElement);
-    const own = cells.filter(({ origin }) => origin === config.name);
-    const known = new Set(own.map(({ key }) => key));
-    const added = keys.filter(({ kid }) => !known.has(kid));
-    const removed = own.filter(({ key }) => !keys.some(({ kid }) => kid === key));
-    if (added.length + removed.length === 0) return;
-    await kernel.database.transaction(async (tx) => {
-      const writes = added.map(({ kid, issuer, jwk, verifiesUntil }) => ({
-        kind: 'public_key' as const,
-        key: kid,
-        value: { issuer, jwk, verifies_until: verifiesUntil },
-      }));
-      await directory.write(tx, ...writes);
-      await directory.remove(tx, 'public_key', removed);
-    });
-  }
-
-  /** How far the audit logs of this region's tenants have come, so that a promotion elsewhere can say what is missing there. */
-  async #publishHeads(): Promise<void> {
-    const { directory, kernel, config } = this.#parts;
-    const { read } = kernel.database;
-    const moved: { key: string; seq: number; hash: string }[] = [];
-    for (let after = ''; moved.length < HEADS_AT_ONCE; ) {
-      const rows = await listCells(read, 'primary', after, HEADS_AT_ONCE);
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      after = last.cell_key;
-      const own = rows.filter(({ origin }) => origin === config.name).map(({ cell_key }) => cell_key);
-      if (own.length === 0) continue;
-      // Another node of this region may have published it.
-      const published = new Map((await findCells(read, 'head', own)).map((cell) => [cell.cell_key, seqOf(cell)]));
-      for (const { tenant_id, seq, hash } of await kernel.heads.rows(read, own)) {
-        if (seq !== published.get(tenant_id))
-          moved.push({ key: tenant_id, seq, hash: Buffer.from(hash).toString('hex') });
-      }
-    }
-    if (moved.length === 0) return;
-    const at = kernel.clock.now();
-    await kernel.database.transaction(async (tx) => {
-      for (const { key, seq, hash } of moved)
-        await directory.write(tx, { kind: 'head', key, value: { seq, hash, at } });
-    });
-  }
 }
 
 /** Where to go on, so that what was left out of some origins is sent again. */
 function withoutHeld(vector: Vector, held: ReadonlySet<string>, begun: Vector): Vector {
   return new Map([...vector].map(([origin, seq]) => [origin, held.has(origin) ? (begun.get(origin) ?? 0) : seq]));
-}
-
-function seqOf(cell: CellRow): number {
-  return parsedValue(operationOf(cell) as Operation & { kind: 'head' }).seq;
 }
 
 const FAILED = 'a region cannot be reached or refused; retrying';

@@ -298,6 +298,7 @@ test('a malformed operation is named', () => {
     [{ kind: 'primary', value: `{"epoch":${NOW / 1000 + 1},"previous":null}` }, /epoch/],
     [{ kind: 'primary', value: `{"epoch":${Number.MAX_SAFE_INTEGER},"previous":null}` }, /epoch/],
     [{ kind: 'head', value: '{"seq":1,"hash":"zz","at":1}' }, /value/],
+    [{ kind: 'published', key: 'us', value: '{"at":1}' }, /its own heads/],
   ];
   for (const [change, problem] of wrong) assert.match(malformation({ ...good, ...change }) ?? '', problem);
 });

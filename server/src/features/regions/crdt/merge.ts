@@ -20,6 +20,7 @@ const lastWriterWins: Compare = () => 0;
 const BY_MEANING: { readonly [K in CellKind]: Compare } = {
   tenant: lastWriterWins,
   head: lastWriterWins,
+  published: lastWriterWins,
   // A removal names the addition that it removes, so it wins whenever it was made.
   public_key: (a, b) => Number(a.isRemoved) - Number(b.isRemoved),
   // Whoever has an id need not know it twice; the later expiry keeps it for as long as anyone needs it.

@@ -9,6 +9,8 @@ export interface CellValues {
   primary: { epoch: number; previous: string | null };
   /** Last writer wins: how far the audit log of a tenant had come in its primary region. */
   head: { seq: number; hash: string; at: number };
+  /** Last writer wins, by region: as of when the heads of all its tenants are published. */
+  published: { at: number };
   /** An observed-remove set: the public keys that verify the tokens of a region. */
   public_key: { issuer: string; jwk: string; verifies_until: number };
   /** A grow-only set: tokens that were revoked before they expired. */
@@ -66,6 +68,7 @@ const KINDS: { readonly [K in CellKind]: { isSet: boolean; isValid(value: Record
     isSet: false,
     isValid: ({ seq, hash, at }) => isWhole(seq) && isText(hash, 64) && HASH_FORM.test(hash) && isWhole(at),
   },
+  published: { isSet: false, isValid: ({ at }) => isWhole(at) },
   public_key: {
     isSet: true,
     isValid: ({ issuer, jwk, verifies_until }) => isText(issuer, 256) && isText(jwk, 1024) && isWhole(verifies_until),
@@ -79,6 +82,7 @@ const FIELDS: { readonly [K in CellKind]: readonly string[] } = {
   tenant: ['name'],
   primary: ['epoch', 'previous'],
   head: ['seq', 'hash', 'at'],
+  published: ['at'],
   public_key: ['issuer', 'jwk', 'verifies_until'],
   revoked_token: ['tenant_id', 'expires_at'],
 };
@@ -99,6 +103,7 @@ export function malformation(operation: Operation): string | null {
   if (isRemoved) return KINDS[kind].isSet && value === '' ? null : 'only an element of a set can be removed';
   if (KINDS[kind].isSet && tag !== tagOf(operation)) return 'the tag of an addition names another operation';
   if (!isValidValue(kind, value)) return 'the value is malformed';
+  if (kind === 'published' && key !== origin) return 'a region publishes its own heads';
   if (kind === 'primary' && parsedValue(operation as Operation & { kind: 'primary' }).epoch > epochMax(ms))
     return 'the epoch is too high for its time';
   return null;
